@@ -1,0 +1,28 @@
+"""Fixtures that every part shares: an Airflow home of its own before Airflow is first imported, and one Spark session."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-")
+os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
+os.environ["AIRFLOW__CORE__UNIT_TEST_MODE"] = "False"
+os.environ["TZ"] = "America/St_Johns"  # a zone that shows every place where local time slips in
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The one session of this test process, made as the product makes it."""
+    from airflow_provider_odf.engine import session
+
+    spark = session.create("odf-tests", master="local[2]")
+    yield spark
+    spark.stop()
