@@ -1,0 +1,116 @@
+"""Dataset names, aliases and ids (specification: Dataset Identity; grammar of ``DatasetName`` and ``DatasetAlias``)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import total_ordering
+from typing import TypeAlias
+
+from airflow_provider_odf import multiformats
+
+_SUBDOMAIN = r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*"
+_NAME = re.compile(rf"{_SUBDOMAIN}(?:\.{_SUBDOMAIN})*")
+_DID = "did:odf:"
+_KEY_SIZE = 32
+_GRAMMAR = "letters, digits and single '-' or '.' between them"
+
+
+def parse_name(text: str) -> str:
+    """``text`` if it is a ``DatasetName`` (the same grammar as an account's name).
+
+    :raises ValueError: it is not; the message has a name that would do.
+    """
+    if _NAME.fullmatch(text):
+        return text
+    suggestion = re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")
+    suggestion = re.sub(r"-*\.[-.]*", ".", suggestion)
+    hint = f"; {suggestion!r} would do" if _NAME.fullmatch(suggestion) else ""
+    raise ValueError(f"{text!r} is not a dataset name: {_GRAMMAR}{hint}")
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False)
+class DatasetAlias:
+    """``name`` or ``account/name``. The spelling is kept; comparing ignores case."""
+
+    account: str | None
+    name: str
+
+    @classmethod
+    def parse(cls, text: str) -> DatasetAlias:
+        """:raises ValueError: not ``name`` or ``account/name`` of the grammar."""
+        account, slash, name = text.rpartition("/")
+        return cls(parse_name(account) if slash else None, parse_name(name))
+
+    @property
+    def _folded(self) -> tuple[str, str]:
+        return ((self.account or "").lower(), self.name.lower())
+
+    def __str__(self) -> str:
+        return f"{self.account}/{self.name}" if self.account else self.name
+
+    def __eq__(self, other: object) -> bool:
+        return self._folded == other._folded if isinstance(other, DatasetAlias) else NotImplemented
+
+    def __lt__(self, other: DatasetAlias) -> bool:
+        return self._folded < other._folded
+
+    def __hash__(self) -> int:
+        return hash(self._folded)
+
+
+@dataclass(frozen=True, order=True)
+class DatasetId:
+    """``did:odf:…``: the Ed25519 public key that identifies a dataset wherever it lies."""
+
+    key: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.key) != _KEY_SIZE:
+            raise ValueError(f"a dataset id has a key of {_KEY_SIZE} bytes, not {len(self.key)}")
+
+    @classmethod
+    def create(cls) -> DatasetId:
+        """The public half of a new random key pair. The private half is dropped: nothing in a dataset is signed."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return cls(Ed25519PrivateKey.generate().public_key().public_bytes_raw())
+
+    @classmethod
+    def parse(cls, text: str) -> DatasetId:
+        """:raises ValueError: not ``did:odf:`` with an Ed25519 key in base16, base58btc or base64url."""
+        if not text.startswith(_DID):
+            raise ValueError(f"{text!r} is not a dataset id: it does not start with {_DID!r}")
+        try:
+            return cls.from_binary(multiformats.decode(text[len(_DID) :]))
+        except ValueError as e:
+            raise ValueError(f"{text!r} is not a dataset id: {e}") from None
+
+    @classmethod
+    def from_binary(cls, data: bytes) -> DatasetId:
+        """:raises ValueError: not the binary form: ``ed 01`` and 32 bytes."""
+        prefix = multiformats.ED25519_PUB
+        if not data.startswith(prefix):
+            raise ValueError(
+                f"the key is not of the kind ed25519-pub (its bytes start with {data[:2].hex()!r}, not 'ed01')"
+            )
+        return cls(data[len(prefix) :])
+
+    @property
+    def binary(self) -> bytes:
+        return multiformats.ED25519_PUB + self.key
+
+    def __str__(self) -> str:
+        return _DID + multiformats.encode(self.binary)
+
+
+DatasetRef: TypeAlias = DatasetId | DatasetAlias
+
+
+def parse_ref(text: str) -> DatasetRef:
+    """The id or alias that a manifest's ``datasetRef`` names.
+
+    :raises ValueError: neither.
+    """
+    return DatasetId.parse(text) if text.startswith("did:") else DatasetAlias.parse(text)

@@ -1,0 +1,105 @@
+"""Multihash and multibase texts: how ODF writes hashes and keys.
+
+A hash is a multihash (varint code, length, digest) written as multibase text. Everything is written in base16
+(``f1620…``); base58btc (``z…``) and unpadded base64url (``u…``) are read as well.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+SHA3_256 = bytes.fromhex("1620")
+"""Code and length of a SHA3-256 multihash: blocks and files."""
+
+ARROW0_SHA3_256 = bytes.fromhex("9680c00120")
+"""Code and length of the multihash of logical data (``arrow0-sha3-256``, 0x300016)."""
+
+ED25519_PUB = bytes.fromhex("ed01")
+"""Multicodec of an Ed25519 public key: dataset ids."""
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_DIGEST_SIZE = 32
+_CHUNK = 1 << 20
+
+
+def encode(data: bytes) -> str:
+    """Multibase text in base16.
+
+    >>> encode(bytes([22, 32, 255]))
+    'f1620ff'
+    """
+    return "f" + data.hex()
+
+
+def decode(text: str) -> bytes:
+    """The bytes of a multibase text in base16, base58btc or base64url.
+
+    :raises ValueError: another base, or a character outside of it.
+    """
+    prefix, rest = text[:1], text[1:]
+    if prefix in ("f", "F"):
+        return _decode_base16(rest)
+    if prefix == "z":
+        return _decode_base58(rest)
+    if prefix == "u":
+        return _decode_base64url(rest)
+    raise ValueError(f"{text!r} is not multibase text in base16 (f…), base58btc (z…) or base64url (u…)")
+
+
+def multihash(prefix: bytes, digest: bytes) -> str:
+    """Text of the multihash with one of the prefixes above and a 32-byte digest."""
+    if len(digest) != _DIGEST_SIZE:
+        raise ValueError(f"a digest of {len(digest)} bytes; {_DIGEST_SIZE} are expected")
+    return encode(prefix + digest)
+
+
+def decode_hash(text: str) -> bytes:
+    """The binary multihash of a text, checked to be one of the two kinds that ODF has.
+
+    :raises ValueError: not a SHA3-256 or arrow0-sha3-256 multihash.
+    """
+    data = decode(text)
+    for prefix in (SHA3_256, ARROW0_SHA3_256):
+        if data.startswith(prefix) and len(data) == len(prefix) + _DIGEST_SIZE:
+            return data
+    raise ValueError(f"{text!r} is not a SHA3-256 multihash (f1620… or f9680c00120… with 64 hexadecimal digits)")
+
+
+def sha3_256(data: bytes) -> str:
+    """Multihash text of the SHA3-256 of ``data``."""
+    return multihash(SHA3_256, hashlib.sha3_256(data).digest())
+
+
+def hash_file(path: Path | str) -> str:
+    """Multihash text of the SHA3-256 of a file, read in pieces: memory does not depend on its size."""
+    digest = hashlib.sha3_256()
+    with open(path, "rb") as file:
+        while piece := file.read(_CHUNK):
+            digest.update(piece)
+    return multihash(SHA3_256, digest.digest())
+
+
+def _decode_base16(text: str) -> bytes:
+    if any(c not in "0123456789abcdefABCDEF" for c in text):
+        raise ValueError(f"{text!r} has characters that are not hexadecimal digits")
+    return bytes.fromhex(text)
+
+
+def _decode_base58(text: str) -> bytes:
+    number = 0
+    for character in text:
+        digit = _BASE58.find(character)
+        if digit < 0:
+            raise ValueError(f"{character!r} is not a base58btc digit")
+        number = number * 58 + digit
+    zeros = len(text) - len(text.lstrip(_BASE58[0]))
+    return bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def _decode_base64url(text: str) -> bytes:
+    standard = text.replace("-", "+").replace("_", "/")
+    if standard.count("+") + standard.count("/") != text.count("-") + text.count("_"):
+        raise ValueError(f"{text!r} has characters of base64 that base64url does not have")
+    return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_name, parse_ref
+
+DID = "did:odf:fed016b65f9b5b23c00006b65f9b5b23c0000b056960700000000561226bab29c83f7"
+
+
+@pytest.mark.parametrize("name", ["valid.dataset.id", "local.id-only", "a", "0", "A1-b2.c3"])
+def test_valid_names(name):
+    assert parse_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".invalid", "invalid-", "invalid--id", "invalid..id", "in^valid", "invalid_id", "a.-b", "a\n", "naïve", "a/b"],
+)
+def test_invalid_names(name):
+    with pytest.raises(ValueError, match="not a dataset name"):
+        parse_name(name)
+
+
+def test_message_has_a_name_that_would_do():
+    with pytest.raises(ValueError, match=r"'my-data\.set' would do"):
+        parse_name("my_data._set")
+
+
+@pytest.mark.parametrize(
+    ("text", "account", "name"), [("local.id", None, "local.id"), ("user-name/local.id", "user-name", "local.id")]
+)
+def test_valid_alias(text, account, name):
+    alias = DatasetAlias.parse(text)
+    assert (alias.account, alias.name, str(alias)) == (account, name, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["repo.name/user-name/blah", "user-name/.invalid", ".invalid/local.id", "invalid_alias", "/a", "a/", "foo:bar"],
+)
+def test_invalid_alias(text):
+    with pytest.raises(ValueError):
+        DatasetAlias.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ("account/net.example.com", "aCCouNt/net.ExaMplE.coM", True),
+        ("net.example.com", "net.ExaMplE.coM", True),
+        ("account/net.example.com", "aCCouNt1/net.eXamPle.cOm", False),
+        ("net.example.com", "account/net.example.com", False),
+    ],
+)
+def test_aliases_compare_without_case(one, other, equal):
+    a, b = DatasetAlias.parse(one), DatasetAlias.parse(other)
+    assert (a == b) is equal
+    assert (len({a, b}) == 1) is equal
+    assert str(b) == other
+
+
+def test_aliases_sort_without_case():
+    names = ["b", "A", "account/a", "C"]
+    assert [str(a) for a in sorted(map(DatasetAlias.parse, names))] == ["A", "b", "C", "account/a"]
+
+
+def test_id_text_and_binary():
+    id_ = DatasetId.parse(DID)
+    assert str(id_) == DID
+    assert id_.binary.hex() == "ed016b65f9b5b23c00006b65f9b5b23c0000b056960700000000561226bab29c83f7"
+    assert DatasetId.from_binary(id_.binary) == id_
+    assert DatasetId.parse("did:odf:z6MkmgVreHBu2ABaD59Jq1J2JneXwzpsUWwEWXS4kLhjb4V4") == id_
+
+
+@pytest.mark.parametrize("text", ["did:key:xASDSAD", DID[:-2], DID + "00", "did:odf:", "did:odf:f1620" + "00" * 32])
+def test_invalid_id(text):
+    with pytest.raises(ValueError, match="not a dataset id"):
+        DatasetId.parse(text)
+
+
+def test_created_ids_differ_and_are_keys():
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    one, other = DatasetId.create(), DatasetId.create()
+    assert one != other
+    Ed25519PublicKey.from_public_bytes(one.key)
+    assert len(str(one)) == 77
+
+
+def test_parse_ref():
+    assert parse_ref(DID) == DatasetId.parse(DID)
+    assert parse_ref("account/name") == DatasetAlias("account", "name")
+    for bad in ("did:key:z6Mk", "https://example.com/x", "a/b/c"):
+        with pytest.raises(ValueError):
+            parse_ref(bad)
