@@ -18,7 +18,8 @@
     │   └── TypeUnsupported     no logical hash or no ODF form exists for a column's type
     ├── CommitConflict          another writer moved the ref first; nothing was changed, read again and retry
     ├── StorageError            the store cannot be read or written (disk full, permission)
-    └── ContractRejected        the contract failed: the candidate stays unpublished
+    ├── ContractRejected        the contract failed: the candidate stays unpublished
+    └── ContractInconclusive    a clause could not be evaluated: the candidate waits
 """
 
 from __future__ import annotations
@@ -140,3 +141,7 @@ class StorageError(OdfError):
 
 class ContractRejected(OdfError):
     """New data break the contract; the candidate stays unpublished."""
+
+
+class ContractInconclusive(OdfError):
+    """A clause could not be evaluated, so nothing can be said of the candidate; it is kept."""

@@ -1,0 +1,47 @@
+"""Make a dataset's chain say what its manifest says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.cycle.plan import plan
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.manifest.load import Manifest
+
+
+def apply(store: Store, manifest: Manifest, system_time: Instant, *, manifest_version: int = 3) -> ChainState:
+    """The chain's state once it says what the manifest says: created or amended where needed, and published at once, since
+    metadata are the author's own word.
+
+    :raises InvalidInput: the manifest changes what existing data depend on.
+    :raises CommitConflict: another writer came first; try again.
+    """
+    alias = DatasetAlias.parse(manifest.snapshot.name)
+    dataset = store.get(alias)
+    base = ChainState.of(dataset) if dataset else None
+    events = plan(base, manifest)
+    if base is not None and not events:
+        return base
+    dataset = dataset or store.create(alias)
+    draft = Draft(dataset, base, manifest_version=manifest_version)
+    time = not_before(base, system_time)
+    if base is None:
+        draft.append(model.Seed(dataset_id=str(DatasetId.create()), dataset_kind=manifest.snapshot.kind), time)
+    for event in events:
+        draft.append(event, time)
+    state = draft.state
+    assert state is not None  # noqa: S101 - a draft of at least one block has a state
+    dataset.storage.compare_and_set_ref("head", base.head if base else None, state.head)
+    return state
+
+
+def not_before(base: ChainState | None, system_time: Instant) -> Instant:
+    """The system time for new blocks: a racing writer with a later clock may have come first, and time never goes back."""
+    return system_time if base is None else max(system_time, base.system_time)

@@ -1,0 +1,212 @@
+"""Merge polled input into a candidate: blocks and slices on top of the dataset's head that nobody sees yet."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.chain import schema as chain_schema
+from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, Progress, UpToDate, silent
+from airflow_provider_odf.cycle.poll import POLLING_SOURCE
+from airflow_provider_odf.errors import CommitConflict, InvalidInput
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import ddl, model
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.runner import Runner
+
+
+def merge(
+    store: Store,
+    polled: Polled,
+    runner: Runner,
+    *,
+    contract: protocol.Contract | None = None,
+    manifest_version: int = 3,
+    progress: Progress = silent,
+) -> Candidate | UpToDate:
+    """The candidate that holds the polled input, made by one engine application that also tests the contract on it; found
+    again, without an engine, where an earlier try made it already.
+
+    :raises CommitConflict: the head is no longer what was polled for; poll again.
+    :raises InvalidQuery: the data or the SQL are not acceptable; nothing was changed.
+    :raises InternalError: the engine broke down; nothing was changed.
+    """
+    dataset = store.dataset(polled.dataset)
+    ref = f"candidate-{polled.key}"
+    if (block_hash := dataset.head(ref)) is not None:
+        return candidate_of(dataset, polled.base, block_hash, ref)
+    if dataset.head() != polled.base:
+        raise CommitConflict(f"dataset {dataset.alias}: head moved from {polled.base} to {dataset.head()} since the poll; poll again")
+    work = store.work_area / polled.dataset / f"merge-{uuid.uuid4().hex[:12]}"
+    work.mkdir(parents=True)
+    try:
+        return _Merge(store, dataset, polled, ref, work, manifest_version).run(runner, contract, progress)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def merge_source(state: ChainState, name: str | None) -> model.SetPollingSource | model.AddPushSource:
+    """The source whose read, preprocess and merge steps apply: the push source of that name, or the polling source.
+
+    :raises InvalidInput: the dataset has no such source.
+    """
+    source = state.polling_source if name is None else state.push_sources.get(name)
+    if source is None:
+        known = ", ".join(state.push_sources) or "none"
+        raise InvalidInput(f"no push source {name!r}, there are: {known}" if name else "the dataset has no polling source")
+    return source
+
+
+def candidate_of(dataset: Dataset, base: str, block_hash: str, ref: str, notices: tuple[str, ...] = ()) -> Candidate:
+    """What the blocks between a base and a candidate add."""
+    slices: list[model.DataSlice] = []
+    watermark = None
+    for current, block in dataset.walk(block_hash):
+        if current == base:
+            break
+        if isinstance(block.event, model.AddData):
+            watermark = watermark or block.event.new_watermark
+            if block.event.new_data is not None:
+                slices.append(block.event.new_data)
+    offsets = protocol.OffsetInterval(slices[-1].offset_interval.start, slices[0].offset_interval.end) if slices else None
+    return Candidate(
+        dataset=str(dataset.alias),
+        base=base,
+        candidate=block_hash,
+        ref=ref,
+        records=offsets.count if offsets else 0,
+        offsets=offsets,
+        watermark=str(watermark) if watermark else None,
+        size=sum(s.size for s in slices),
+        notices=notices,
+    )
+
+
+class _Merge:
+    """One merge: its request to the engine, and the blocks that record the engine's answer."""
+
+    def __init__(self, store: Store, dataset: Dataset, polled: Polled, ref: str, work: Path, manifest_version: int) -> None:
+        self.store, self.dataset, self.polled, self.ref, self.work = store, dataset, polled, ref, work
+        self.base = ChainState.of(dataset, polled.base)
+        self.draft = Draft(dataset, self.base, manifest_version=manifest_version)
+        self.system_time = Instant.parse(polled.system_time)
+
+    def run(self, runner: Runner, contract: protocol.Contract | None, progress: Progress) -> Candidate | UpToDate:
+        request = self.request(contract)
+        success = cast(protocol.MergeSuccess, runner.submit(request, progress).result())
+        if success.schema is not None and self.base.schema is None:
+            event = chain_schema.set_data_schema(success.schema, manifest_version=self.draft.manifest_version)
+            self.draft.append(event, self.system_time)
+        for file, new in zip(self.polled.files, success.slices, strict=True):
+            self.add(file, new)
+        state = self.draft.state
+        if state.head == self.base.head:
+            return UpToDate()
+        self.keep_state(success)
+        self.dataset.storage.compare_and_set_ref(self.ref, None, state.head)
+        candidate = candidate_of(self.dataset, self.polled.base, state.head, self.ref, success.notices)
+        if success.report is not None and candidate.records:
+            rejected.save_report(self.dataset, candidate, success.report)
+        return candidate
+
+    def request(self, contract: protocol.Contract | None) -> protocol.MergeRequest:
+        source = merge_source(self.base, self.polled.source_name)
+        read = ddl.read_step(source.read)
+        return protocol.MergeRequest(
+            dataset_id=self.base.dataset_id,
+            dataset_alias=self.polled.dataset,
+            system_time=self.polled.system_time,
+            vocab=self.base.vocab,
+            read=read,
+            merge=ddl.merge_strategy(source.merge),
+            inputs=tuple(protocol.MergeInput(f.paths, f.event_time, f.label) for f in self.polled.files),
+            next_offset=0 if self.base.last_offset is None else self.base.last_offset + 1,
+            new_data_path=str(self.work),
+            preprocess=_preprocess(source, read),
+            history=tuple(
+                protocol.HistorySlice(
+                    str(self.dataset.storage.local_path(f"data/{s.physical_hash}")),
+                    protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end),
+                )
+                for s in self.base.slices
+            ),
+            schema=chain_schema.ipc_base64(self.base.schema) if self.base.schema else None,
+            prev_state=self.prev_state(),
+            new_state_path=str(self.work / "state"),
+            contract=contract,
+        )
+
+    def add(self, file: PolledFile, new: protocol.NewSlice | None) -> None:
+        """The AddData of one input; none where it changes neither data nor the source's state."""
+        state = self.draft.state
+        name = self.polled.source_name or POLLING_SOURCE
+        seen = state.source_states.get(name)
+        source_state = model.SourceState(source_name=name, kind=file.state.kind, value=file.state.value) if file.state else seen
+        if new is None and source_state == seen:
+            return
+        watermark = state.watermark
+        if new is not None:
+            self.dataset.storage.adopt(f"data/{new.physical_hash}", Path(new.path))
+            if new.newest_event_time is not None:
+                newest = Instant.parse(new.newest_event_time)
+                watermark = newest if watermark is None else max(watermark, newest)
+        self.draft.append(
+            model.AddData(
+                prev_checkpoint=state.last_checkpoint,
+                prev_offset=state.last_offset,
+                new_data=_data_slice(new) if new else None,
+                new_watermark=watermark,
+                new_source_state=source_state,
+            ),
+            self.system_time,
+        )
+
+    def prev_state(self) -> protocol.StateCache | None:
+        """The newest cached state that lies on the chain."""
+        cache = self.store.cache(self.polled.dataset)
+        kept = {path.name for path in cache.iterdir()} if cache.is_dir() else set()
+        if not kept:
+            return None
+        for block_hash, _ in self.dataset.walk(self.base.head):
+            if block_hash in kept:
+                last_offset = ChainState.of(self.dataset, block_hash).last_offset
+                return protocol.StateCache(str(cache / block_hash), last_offset) if last_offset is not None else None
+        return None
+
+    def keep_state(self, success: protocol.MergeSuccess) -> None:
+        """File the engine's state under the block that it stands for; the two newest stay, for who still reads them."""
+        if success.new_state is None:
+            return
+        cache = self.store.cache(self.polled.dataset)
+        cache.mkdir(parents=True, exist_ok=True)
+        target = cache / self.draft.state.head
+        if not target.exists():
+            Path(success.new_state.path).rename(target)
+        for old in sorted(cache.iterdir(), key=lambda p: p.stat().st_mtime)[:-2]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _preprocess(source: model.SetPollingSource | model.AddPushSource, read: protocol.ReadStep) -> protocol.Transform | None:
+    if source.preprocess is None:
+        return None
+    from airflow_provider_odf.dialect.translate import to_spark  # sqlglot takes a third of a second to import
+
+    return to_spark(source.preprocess, {"input": read.columns})
+
+
+def _data_slice(new: protocol.NewSlice) -> model.DataSlice:
+    return model.DataSlice(
+        logical_hash=new.logical_hash,
+        physical_hash=new.physical_hash,
+        offset_interval=model.OffsetInterval(start=new.offset_interval.start, end=new.offset_interval.end),
+        size=new.size,
+    )

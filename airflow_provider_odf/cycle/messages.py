@@ -1,0 +1,101 @@
+"""What the steps of a cycle hand to each other: small, frozen, and JSON by `protocol.to_json`, since they travel as XComs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.protocol import ContractReport, OffsetInterval
+
+Progress: TypeAlias = Callable[[str], None]
+
+
+def silent(_message: str) -> None:
+    """The progress listener of who does not want to hear."""
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """State of a source after an input was read: the ODF SourceState without the source's name."""
+
+    kind: str
+    value: str
+
+
+@dataclass(frozen=True)
+class PolledFile:
+    """One input: ``paths`` are read together, ``event_time`` (RFC 3339) is the source's time of these data."""
+
+    paths: tuple[str, ...]
+    event_time: str
+    label: str
+    state: SourceState | None = None
+
+
+@dataclass(frozen=True)
+class Polled:
+    """New input for the dataset whose head is ``base``, waiting in the work area."""
+
+    dataset: str
+    base: str
+    system_time: str
+    files: tuple[PolledFile, ...]
+    source_name: str | None = None
+    """Name of the push source, None for the polling source."""
+    savepoint: str | None = None
+    """What to discard once the input is in the chain."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Names this input on this base at this time: equal keys give equal candidates."""
+        inputs = [[f.label, [f.state.kind, f.state.value] if f.state else list(f.paths), f.event_time] for f in self.files]
+        content = json.dumps([self.base, self.system_time, self.source_name, inputs])
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class UpToDate:
+    """Nothing to do; ``reason`` is what a user reads."""
+
+    reason: str = "up to date"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Blocks on top of ``base`` that wait to be published; ``records`` is 0 where only the source's state moved."""
+
+    dataset: str
+    base: str
+    candidate: str
+    ref: str
+    records: int = 0
+    offsets: OffsetInterval | None = None
+    watermark: str | None = None
+    size: int = 0
+    """Bytes of the new slices."""
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one cycle did; ``error`` is set where it did not succeed."""
+
+    dataset: str
+    candidate: Candidate | None = None
+    report: ContractReport | None = None
+    up_to_date: str | None = None
+    error: OdfError | None = None
+    notices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return str(self.error)
+        if self.candidate is not None and self.candidate.offsets is not None:
+            offsets = self.candidate.offsets
+            return f"published {self.candidate.records} records (offsets {offsets.start}..{offsets.end})"
+        return self.up_to_date or "up to date"

@@ -1,0 +1,114 @@
+"""Judge a candidate by its contract, and make it the dataset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.chain import schema as chain_schema
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle.merge import merge_source
+from airflow_provider_odf.cycle.messages import Candidate, Progress, silent
+from airflow_provider_odf.errors import ContractInconclusive, ContractRejected
+from airflow_provider_odf.manifest import ddl
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.runner import Runner
+
+
+def contract_test(
+    store: Store,
+    candidate: Candidate,
+    contract: protocol.Contract,
+    runner: Runner,
+    *,
+    source_name: str | None = None,
+    progress: Progress = silent,
+) -> protocol.ContractReport:
+    """The report of a contract on a candidate: the one that the merge application left, or, where there is none or it is of
+    another text of the contract, a new one made by the engine."""
+    dataset = store.dataset(candidate.dataset)
+    report = rejected.load_report(dataset, candidate.candidate)
+    if report is not None and report.digest == contract.digest:
+        return report
+    request = _request(dataset, candidate, contract, source_name)
+    success = cast(protocol.ContractTestSuccess, runner.submit(request, progress).result())
+    rejected.save_report(dataset, candidate, success.report)
+    return success.report
+
+
+def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -> None:
+    """Let a candidate pass, or stop it.
+
+    :raises ContractRejected: a clause failed; the candidate is kept under a rejected ref.
+    :raises ContractInconclusive: a clause could not be evaluated; the candidate is kept as it is.
+    """
+    if report.result not in ("failed", "error"):
+        return
+    broken = [r for r in report.results if r.outcome in ("fail", "error") and r.severity == "error"]
+    clauses = "; ".join(f"{r.description}: {r.actual or r.outcome}" for r in broken)
+    if report.result == "error":
+        raise ContractInconclusive(f"contract {report.contract} could not be evaluated on {candidate.dataset}: {clauses}")
+    rejected.reject(store.dataset(candidate.dataset), candidate)
+    raise ContractRejected(
+        f"contract {report.contract} rejected {candidate.records} records of {candidate.dataset}: {clauses}; "
+        f"the dataset stays as it is, see: odf rejected show {candidate.dataset}"
+    )
+
+
+def publish(store: Store, candidate: Candidate) -> str:
+    """The head after the candidate became the dataset. Publishing twice is publishing once.
+
+    :raises CommitConflict: another writer published first; the candidate can no longer be published.
+    """
+    dataset = store.dataset(candidate.dataset)
+    head = dataset.head()
+    if head is None or not _is_ancestor(dataset, candidate.candidate, head):
+        dataset.storage.compare_and_set_ref("head", candidate.base, candidate.candidate)
+        head = candidate.candidate
+    _drop_candidates(dataset, candidate.base)
+    return head
+
+
+def _is_ancestor(dataset: Dataset, block_hash: str, head: str) -> bool:
+    """Whether a block is the head or below it."""
+    lowest = dataset.block(block_hash).sequence_number
+    for current, block in dataset.walk(head):
+        if current == block_hash:
+            return True
+        if block.sequence_number <= lowest:
+            return False
+    return False
+
+
+def _drop_candidates(dataset: Dataset, base: str) -> None:
+    """Candidates on a base that is no longer the head can never be published."""
+    for ref in dataset.storage.refs():
+        block_hash = dataset.head(ref) if ref.startswith("candidate-") else None
+        if block_hash is not None and _is_ancestor(dataset, base, block_hash):
+            dataset.storage.compare_and_set_ref(ref, block_hash, None)
+
+
+def _request(
+    dataset: Dataset, candidate: Candidate, contract: protocol.Contract, source_name: str | None
+) -> protocol.ContractTestRequest:
+    state = ChainState.of(dataset, candidate.candidate)
+    schema = chain_schema.ipc_base64(state.schema) if state.schema else ""
+    return protocol.ContractTestRequest(
+        dataset_alias=candidate.dataset,
+        vocab=state.vocab,
+        merge=ddl.merge_strategy(merge_source(state, source_name).merge),
+        contract=contract,
+        history=tuple(
+            protocol.HistorySlice(
+                str(dataset.storage.local_path(f"data/{s.physical_hash}")),
+                protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end),
+            )
+            for s in state.slices
+        ),
+        new_from=candidate.offsets.start if candidate.offsets else 0,
+        schema=schema,
+    )
