@@ -1,9 +1,9 @@
 """The engine protocol: what the coordinator (Airflow, the CLI) and an engine (a Spark application) tell each other.
 
-Messages are frozen dataclasses that travel as JSON, under the field names of the ODF engine protocol (``RawQueryRequest``,
-``TransformRequest`` and their responses) and in the same form for what ODF leaves to the coordinator: merging
-(``MergeRequest``) and testing a data contract (``ContractTestRequest``). Fields that the specification does not have
-are marked *extension*. Standard library only: this module is shipped to the cluster.
+Messages are frozen dataclasses that travel as JSON, under the field names of the ODF engine protocol
+(``RawQueryRequest``, ``TransformRequest`` and their responses) and in the same form for what ODF leaves to the
+coordinator: merging (``MergeRequest``) and testing a data contract (``ContractTestRequest``). Fields that the
+specification does not have are marked *extension*. Standard library only: this module is shipped to the cluster.
 
 An engine answers each request with any number of ``Progress`` and then exactly one ``…Success``, ``InvalidQuery`` (the
 same request will fail again) or ``InternalError`` (trying again may help).
@@ -74,8 +74,8 @@ class TemporalTable:
 
 @dataclass(frozen=True)
 class Transform:
-    """Transform::Sql. To an engine ``queries`` are Spark SQL, already translated from the dialect of ``engine``; the last
-    one has no alias and is the output. ``query`` is only ever set by hand and never sent."""
+    """Transform::Sql. To an engine ``queries`` are Spark SQL, already translated from the dialect of ``engine``; the
+    last one has no alias and is the output. ``query`` is only ever set by hand and never sent."""
 
     engine: str
     queries: tuple[SqlQueryStep, ...] = ()
@@ -134,7 +134,8 @@ class HistorySlice:
 
 @dataclass(frozen=True)
 class StateCache:
-    """A disposable projection of the history (current rows or known keys): a directory, and the last offset it stands for.
+    """A disposable projection of the history (current rows or known keys): a directory, and the last offset it stands
+    for.
 
     It may be missing or broken; the engine then rebuilds it from the history."""
 
@@ -166,7 +167,8 @@ class Check:
 
 @dataclass(frozen=True)
 class Contract:
-    """A compiled data contract. ``digest`` is the SHA-256 of the contract file: it tells whether a report is of this text."""
+    """A compiled data contract. ``digest`` is the SHA-256 of the contract file: it tells whether a report is of this
+    text."""
 
     id: str
     model: str
@@ -178,7 +180,8 @@ class Contract:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """``outcome`` is pass, fail, error, unsupported or informational; ``failed_rows`` counts rows where that has a meaning."""
+    """``outcome`` is pass, fail, error, unsupported or informational; ``failed_rows`` counts rows where that has a
+    meaning."""
 
     key: str
     outcome: str
@@ -215,8 +218,8 @@ class ContractReport:
 
 @dataclass(frozen=True)
 class RawQueryRequest:
-    """Read raw files and preprocess them into typed Parquet. ``read`` and ``label`` are extensions: without ``read`` the
-    inputs are Parquet."""
+    """Read raw files and preprocess them into typed Parquet. ``read`` and ``label`` are extensions: without ``read``
+    the inputs are Parquet."""
 
     input_data_paths: tuple[str, ...]
     output_data_path: str
@@ -266,8 +269,8 @@ class TransformSuccess:
 class MergeInput:
     """Files that are read together as one input and become at most one slice.
 
-    ``event_time`` (RFC 3339) fills event times that the data do not have. ``label`` is what messages call the input: the
-    URL or path that the user knows, since ``paths`` lie in the work area."""
+    ``event_time`` (RFC 3339) fills event times that the data do not have. ``label`` is what messages call the input:
+    the URL or path that the user knows, since ``paths`` lie in the work area."""
 
     paths: tuple[str, ...]
     event_time: str
@@ -280,8 +283,8 @@ class MergeRequest:
 
     ``schema`` is the dataset's data schema as an Arrow IPC schema message in base64, None before the first data.
     Slices are written into the directory ``new_data_path``, each under its physical hash. The state after the merge is
-    written to ``new_state_path`` where the engine finds a cache worth its cost. With ``contract`` the merged candidate is
-    tested in the same session.
+    written to ``new_state_path`` where the engine finds a cache worth its cost. With ``contract`` the merged
+    candidate is tested in the same session.
     """
 
     dataset_id: str
@@ -303,7 +306,8 @@ class MergeRequest:
 
 @dataclass(frozen=True)
 class NewSlice:
-    """A slice as written. Hashes are base16 multihash texts; ``size`` is in bytes; ``newest_event_time`` is RFC 3339."""
+    """A slice as written. Hashes are base16 multihash texts; ``size`` is in bytes; ``newest_event_time`` is RFC
+    3339."""
 
     path: str
     physical_hash: str
@@ -315,9 +319,9 @@ class NewSlice:
 
 @dataclass(frozen=True)
 class MergeSuccess:
-    """``slices`` has one entry for each input, None where it brought no records. ``schema`` is that of the slices (as in the
-    request), also when no record came but the columns are known. ``notices`` are for the user: collapsed duplicates,
-    dropped columns, names matched by position."""
+    """``slices`` has one entry for each input, None where it brought no records. ``schema`` is that of the slices (as
+    in the request), also when no record came but the columns are known. ``notices`` are for the user: collapsed
+    duplicates, dropped columns, names matched by position."""
 
     slices: tuple[NewSlice | None, ...]
     schema: str | None = None
@@ -328,7 +332,8 @@ class MergeSuccess:
 
 @dataclass(frozen=True)
 class ContractTestRequest:
-    """Test a contract on a dataset's history up to a candidate. Rows of offset ``new_from`` and later are the new ones."""
+    """Test a contract on a dataset's history up to a candidate. Rows of offset ``new_from`` and later are the new
+    ones."""
 
     dataset_alias: str
     vocab: DatasetVocabulary
@@ -426,7 +431,8 @@ def _envelope(message: str, content: object) -> str:
 def _open(text: str) -> tuple[str, JsonObject]:
     envelope = json.loads(text)
     if envelope.get("protocolVersion") != VERSION:
-        raise ValueError(f"protocol version {envelope.get('protocolVersion')}, this side speaks {VERSION}: install one release on both")
+        raise ValueError(f"protocol version {envelope.get('protocolVersion')}, this side speaks {VERSION}: install one
+        release on both")
     return envelope["message"], envelope["content"]
 
 
@@ -445,13 +451,10 @@ def from_json(cls: type[T], data: Any) -> T:
 
     :raises ValueError: a key that the class does not have, or a required one missing.
     """
-    hints, fields = typing.get_type_hints(cls), {_camel(f.name): f.name for f in dataclasses.fields(typing.cast(Any, cls))}
-    if unknown := set(data) - set(fields):
-        raise ValueError(f"{cls.__name__} has no field {', '.join(sorted(unknown))}")
-    try:
-        return cls(**{fields[key]: _value(hints[fields[key]], v) for key, v in data.items()})
-    except TypeError as e:
-        raise ValueError(f"{cls.__name__}: {e}") from e
+    hints, fields = typing.get_type_hints(cls), {_camel(f.name): f.name for f in dataclasses.fields(typing.cast(Any,
+    cls))} if unknown := set(data) - set(fields): raise ValueError(f"{cls.__name__} has no field {',
+    '.join(sorted(unknown))}") try: return cls(**{fields[key]: _value(hints[fields[key]], v) for key, v in
+    data.items()}) except TypeError as e: raise ValueError(f"{cls.__name__}: {e}") from e
 
 
 def _value(hint: Any, data: Any) -> Any:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def apply(store: Store, manifest: Manifest, system_time: Instant, *, manifest_version: int = 3) -> ChainState:
-    """The chain's state once it says what the manifest says: created or amended where needed, and published at once, since
-    metadata are the author's own word.
+    """The chain's state once it says what the manifest says: created or amended where needed, and published at once,
+    since metadata are the author's own word.
 
     :raises InvalidInput: the manifest changes what existing data depend on.
     :raises CommitConflict: another writer came first; try again.
@@ -43,5 +43,6 @@ def apply(store: Store, manifest: Manifest, system_time: Instant, *, manifest_ve
 
 
 def not_before(base: ChainState | None, system_time: Instant) -> Instant:
-    """The system time for new blocks: a racing writer with a later clock may have come first, and time never goes back."""
+    """The system time for new blocks: a racing writer with a later clock may have come first, and time never goes
+    back."""
     return system_time if base is None else max(system_time, base.system_time)

@@ -33,8 +33,8 @@ def merge(
     manifest_version: int = 3,
     progress: Progress = silent,
 ) -> Candidate | UpToDate:
-    """The candidate that holds the polled input, made by one engine application that also tests the contract on it; found
-    again, without an engine, where an earlier try made it already.
+    """The candidate that holds the polled input, made by one engine application that also tests the contract on it;
+    found again, without an engine, where an earlier try made it already.
 
     :raises CommitConflict: the head is no longer what was polled for; poll again.
     :raises InvalidQuery: the data or the SQL are not acceptable; nothing was changed.
@@ -45,7 +45,9 @@ def merge(
     if (block_hash := dataset.head(ref)) is not None:
         return candidate_of(dataset, polled.base, block_hash, ref)
     if dataset.head() != polled.base:
-        raise CommitConflict(f"dataset {dataset.alias}: head moved from {polled.base} to {dataset.head()} since the poll; poll again")
+        raise CommitConflict(
+            f"dataset {dataset.alias}: head moved from {polled.base} to {dataset.head()} since the poll; poll again"
+        )
     work = store.work_area / polled.dataset / f"merge-{uuid.uuid4().hex[:12]}"
     work.mkdir(parents=True)
     try:
@@ -62,7 +64,9 @@ def merge_source(state: ChainState, name: str | None) -> model.SetPollingSource 
     source = state.polling_source if name is None else state.push_sources.get(name)
     if source is None:
         known = ", ".join(state.push_sources) or "none"
-        raise InvalidInput(f"no push source {name!r}, there are: {known}" if name else "the dataset has no polling source")
+        raise InvalidInput(
+            f"no push source {name!r}, there are: {known}" if name else "the dataset has no polling source"
+        )
     return source
 
 
@@ -77,7 +81,9 @@ def candidate_of(dataset: Dataset, base: str, block_hash: str, ref: str, notices
             watermark = watermark or block.event.new_watermark
             if block.event.new_data is not None:
                 slices.append(block.event.new_data)
-    offsets = protocol.OffsetInterval(slices[-1].offset_interval.start, slices[0].offset_interval.end) if slices else None
+    offsets = (
+        protocol.OffsetInterval(slices[-1].offset_interval.start, slices[0].offset_interval.end) if slices else None
+    )
     return Candidate(
         dataset=str(dataset.alias),
         base=base,
@@ -94,7 +100,9 @@ def candidate_of(dataset: Dataset, base: str, block_hash: str, ref: str, notices
 class _Merge:
     """One merge: its request to the engine, and the blocks that record the engine's answer."""
 
-    def __init__(self, store: Store, dataset: Dataset, polled: Polled, ref: str, work: Path, manifest_version: int) -> None:
+    def __init__(
+        self, store: Store, dataset: Dataset, polled: Polled, ref: str, work: Path, manifest_version: int
+    ) -> None:
         self.store, self.dataset, self.polled, self.ref, self.work = store, dataset, polled, ref, work
         self.base = ChainState.of(dataset, polled.base)
         self.draft = Draft(dataset, self.base, manifest_version=manifest_version)
@@ -112,11 +120,19 @@ class _Merge:
         if state.head == self.base.head:
             return UpToDate()
         self.keep_state(success)
-        self.dataset.storage.compare_and_set_ref(self.ref, None, state.head)
-        candidate = candidate_of(self.dataset, self.polled.base, state.head, self.ref, success.notices)
+        candidate = candidate_of(self.dataset, self.polled.base, self.claim(state.head), self.ref, success.notices)
         if success.report is not None and candidate.records:
             rejected.save_report(self.dataset, candidate, success.report)
         return candidate
+
+    def claim(self, block_hash: str) -> str:
+        """The candidate under the ref: ours, or that of a racing writer who merged the same input onto the same
+        head."""
+        try:
+            self.dataset.storage.compare_and_set_ref(self.ref, None, block_hash)
+        except CommitConflict:
+            return self.dataset.head(self.ref) or block_hash
+        return block_hash
 
     def request(self, contract: protocol.Contract | None) -> protocol.MergeRequest:
         source = merge_source(self.base, self.polled.source_name)
@@ -150,7 +166,9 @@ class _Merge:
         state = self.draft.state
         name = self.polled.source_name or POLLING_SOURCE
         seen = state.source_states.get(name)
-        source_state = model.SourceState(source_name=name, kind=file.state.kind, value=file.state.value) if file.state else seen
+        source_state = (
+            model.SourceState(source_name=name, kind=file.state.kind, value=file.state.value) if file.state else seen
+        )
         if new is None and source_state == seen:
             return
         watermark = state.watermark
@@ -176,9 +194,10 @@ class _Merge:
         kept = {path.name for path in cache.iterdir()} if cache.is_dir() else set()
         if not kept:
             return None
-        for block_hash, _ in self.dataset.walk(self.base.head):
-            if block_hash in kept:
-                last_offset = ChainState.of(self.dataset, block_hash).last_offset
+        for block_hash, block in self.dataset.walk(self.base.head):
+            if block_hash in kept and isinstance(block.event, model.AddData):
+                new = block.event.new_data
+                last_offset = new.offset_interval.end if new else block.event.prev_offset
                 return protocol.StateCache(str(cache / block_hash), last_offset) if last_offset is not None else None
         return None
 
@@ -195,7 +214,9 @@ class _Merge:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _preprocess(source: model.SetPollingSource | model.AddPushSource, read: protocol.ReadStep) -> protocol.Transform | None:
+def _preprocess(
+    source: model.SetPollingSource | model.AddPushSource, read: protocol.ReadStep
+) -> protocol.Transform | None:
     if source.preprocess is None:
         return None
     from airflow_provider_odf.dialect.translate import to_spark  # sqlglot takes a third of a second to import

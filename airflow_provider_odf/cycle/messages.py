@@ -1,4 +1,5 @@
-"""What the steps of a cycle hand to each other: small, frozen, and JSON by `protocol.to_json`, since they travel as XComs."""
+"""What the steps of a cycle hand to each other: small, frozen, and JSON by `protocol.to_json`, since they travel as
+XComs."""
 
 from __future__ import annotations
 
@@ -53,7 +54,9 @@ class Polled:
     @property
     def key(self) -> str:
         """Names this input on this base at this time: equal keys give equal candidates."""
-        inputs = [[f.label, [f.state.kind, f.state.value] if f.state else list(f.paths), f.event_time] for f in self.files]
+        inputs = [
+            [f.label, [f.state.kind, f.state.value] if f.state else list(f.paths), f.event_time] for f in self.files
+        ]
         content = json.dumps([self.base, self.system_time, self.source_name, inputs])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 

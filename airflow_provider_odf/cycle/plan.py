@@ -1,7 +1,7 @@
 """What must be appended to a dataset's chain so that it says what its manifest says.
 
-A pure function from the chain's state and the manifest's events to new events. What may not change under existing data is
-refused with the reason.
+A pure function from the chain's state and the manifest's events to new events. What may not change under existing
+data is refused with the reason.
 """
 
 from __future__ import annotations
@@ -66,9 +66,7 @@ def _current(state: ChainState, event: model.MetadataEvent) -> model.MetadataEve
             return None
 
 
-def _refuse_under_data(
-    state: ChainState, current: model.MetadataEvent, event: model.MetadataEvent, place: str
-) -> None:
+def _refuse_under_data(state: ChainState, current: model.MetadataEvent, event: model.MetadataEvent, place: str) -> None:
     if isinstance(event, model.SetVocab):
         raise InvalidInput(
             f"{place}: the dataset has data under the column names {', '.join(state.vocab.columns)}; "

@@ -31,10 +31,11 @@ def poll(
     contract_digest: str | None = None,
     progress: Progress = silent,
 ) -> Polled | UpToDate:
-    """New input of the dataset's polling source, fetched and prepared, or why there is none. The manifest is applied first.
+    """New input of the dataset's polling source, fetched and prepared, or why there is none. The manifest is applied
+    first.
 
-    What was seen last, the chain alone knows: the newest AddData says it, or the newest rejected candidate, so that rejected data
-    are not merged again until the source, the manifest or the contract changes.
+    What was seen last, the chain alone knows: the newest AddData says it, or the newest rejected candidate, so that
+    rejected data are not merged again until the source, the manifest or the contract changes.
 
     :raises SourceError: the source cannot be had.
     :raises CommitConflict: another writer came first; try again.
@@ -79,8 +80,8 @@ class _Look:
         )
 
     def beyond(self, rejection: model.SourceState | None, published: model.SourceState | None) -> source.Polled | None:
-        """The same, where a rejected candidate has seen more than was published. Files of a glob that were rejected come
-        again together with a new one; a URL's content replaces what was rejected."""
+        """The same, where a rejected candidate has seen more than was published. Files of a glob that were rejected
+        come again together with a new one; a URL's content replaces what was rejected."""
         found = self.after(rejection)
         if found is not None and isinstance(self.fetch, model.FetchStepFilesGlob):
             return self.after(published)

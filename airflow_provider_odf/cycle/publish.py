@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
@@ -10,7 +11,7 @@ from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.merge import merge_source
 from airflow_provider_odf.cycle.messages import Candidate, Progress, silent
-from airflow_provider_odf.errors import ContractInconclusive, ContractRejected
+from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
 from airflow_provider_odf.manifest import ddl
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def contract_test(
     source_name: str | None = None,
     progress: Progress = silent,
 ) -> protocol.ContractReport:
-    """The report of a contract on a candidate: the one that the merge application left, or, where there is none or it is of
-    another text of the contract, a new one made by the engine."""
+    """The report of a contract on a candidate: the one that the merge application left, or, where there is none or it
+    is of another text of the contract, a new one made by the engine."""
     dataset = store.dataset(candidate.dataset)
     report = rejected.load_report(dataset, candidate.candidate)
     if report is not None and report.digest == contract.digest:
@@ -51,7 +52,9 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
     broken = [r for r in report.results if r.outcome in ("fail", "error") and r.severity == "error"]
     clauses = "; ".join(f"{r.description}: {r.actual or r.outcome}" for r in broken)
     if report.result == "error":
-        raise ContractInconclusive(f"contract {report.contract} could not be evaluated on {candidate.dataset}: {clauses}")
+        raise ContractInconclusive(
+            f"contract {report.contract} could not be evaluated on {candidate.dataset}: {clauses}"
+        )
     rejected.reject(store.dataset(candidate.dataset), candidate)
     raise ContractRejected(
         f"contract {report.contract} rejected {candidate.records} records of {candidate.dataset}: {clauses}; "
@@ -89,7 +92,8 @@ def _drop_candidates(dataset: Dataset, base: str) -> None:
     for ref in dataset.storage.refs():
         block_hash = dataset.head(ref) if ref.startswith("candidate-") else None
         if block_hash is not None and _is_ancestor(dataset, base, block_hash):
-            dataset.storage.compare_and_set_ref(ref, block_hash, None)
+            with contextlib.suppress(CommitConflict):  # another writer cleans up as well
+                dataset.storage.compare_and_set_ref(ref, block_hash, None)
 
 
 def _request(

@@ -1,7 +1,7 @@
 """Reports of contract tests, and the candidates that a contract has rejected.
 
-A report lies in the dataset as ``info/reports/BLOCK_HASH.json``. A rejected candidate keeps a ref ``rejected-KEY``: no other ODF
-tool looks at it, and its blocks and data stay to be inspected, published by hand or discarded.
+A report lies in the dataset as ``info/reports/BLOCK_HASH.json``. A rejected candidate keeps a ref ``rejected-KEY``:
+no other ODF tool looks at it, and its blocks and data stay to be inspected, published by hand or discarded.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.errors import OdfError
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset

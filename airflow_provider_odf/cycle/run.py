@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.cycle.merge import merge
-from airflow_provider_odf.cycle.messages import Candidate, Outcome, Polled, Progress, UpToDate, silent
+from airflow_provider_odf.cycle.messages import Outcome, Polled, Progress, UpToDate, silent
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.errors import CommitConflict, OdfError
@@ -63,7 +63,7 @@ class Cycle:
             system_time=self.system_time,
             environment=self.environment,
             contract_digest=contract.digest if contract else None,
-            progress=self.progress,
+            progress=self._progress(dataset),
         )
         if isinstance(polled, UpToDate):
             return Outcome(dataset, up_to_date=polled.reason)
@@ -71,14 +71,18 @@ class Cycle:
 
     def finish(self, polled: Polled, contract: Contract | None) -> Outcome:
         """Merge, test and publish what was polled or pushed."""
-        candidate = merge(self.store, polled, self.runner, contract=contract, progress=self.progress)
+        progress = self._progress(polled.dataset)
+        candidate = merge(self.store, polled, self.runner, contract=contract, progress=progress)
         if isinstance(candidate, UpToDate):
             return Outcome(polled.dataset, up_to_date=candidate.reason, notices=polled.warnings)
         report = None
         if contract is not None and candidate.records:
             report = contract_test(
-                self.store, candidate, contract, self.runner, source_name=polled.source_name, progress=self.progress
+                self.store, candidate, contract, self.runner, source_name=polled.source_name, progress=progress
             )
             judge(self.store, candidate, report)
         publish(self.store, candidate)
         return Outcome(polled.dataset, candidate, report, notices=(*polled.warnings, *candidate.notices))
+
+    def _progress(self, dataset: str) -> Progress:
+        return lambda message: self.progress(f"{dataset}: {message}")
