@@ -1,0 +1,91 @@
+"""What Airflow asks of a provider package: connection types, settings, operators, links, plugin.
+
+Airflow reads this at the start of every command and refuses to start when it does not fit
+``airflow/provider_info.schema.json``. Standard library only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_NAME = "Open Data Fabric"
+_PACKAGE = "airflow_provider_odf"
+
+
+def get_provider_info() -> dict[str, Any]:
+    """The provider's description in the form of ``airflow/provider_info.schema.json``."""
+    return {
+        "package-name": "airflow-provider-odf",
+        "name": _NAME,
+        "description": "`Open Data Fabric <https://docs.opendatafabric.org/>`__ datasets from YAML, merged on Apache Spark.",
+        "integrations": [
+            {"integration-name": _NAME, "external-doc-url": "https://docs.opendatafabric.org/", "tags": ["software"]}
+        ],
+        "operators": [_modules("operators", "polling_source", "merge", "contract_test", "publish")],
+        "sensors": [_modules("sensors", "polling_source")],
+        "triggers": [_modules("triggers", "polling_source")],
+        "hooks": [_modules("hooks", "odf", "runner")],
+        "connection-types": [_CONNECTION],
+        "extra-links": [f"{_PACKAGE}.ui.links.BlockLink", f"{_PACKAGE}.ui.links.ReportLink"],
+        "plugins": [{"name": "odf", "plugin-class": f"{_PACKAGE}.ui.plugin.OdfPlugin"}],
+        "config": {"odf": {"description": "Open Data Fabric datasets.", "options": _OPTIONS}},
+    }
+
+
+def _modules(folder: str, *names: str) -> dict[str, Any]:
+    return {"integration-name": _NAME, "python-modules": [f"{_PACKAGE}.{folder}.{name}" for name in names]}
+
+
+def _option(
+    description: str, *, default: str = "", example: str | None = None, kind: str = "string"
+) -> dict[str, str | None]:
+    return {"description": description, "version_added": "0.1.0", "type": kind, "example": example, "default": default}
+
+
+_CONNECTION: dict[str, Any] = {
+    "connection-type": "odf",
+    "hook-name": _NAME,
+    "hook-class-name": f"{_PACKAGE}.hooks.odf.OdfHook",
+    "ui-field-behaviour": {
+        "hidden-fields": ["schema", "login", "password", "port"],
+        "relabeling": {"host": "Store"},
+        "placeholders": {"host": "/data/odf-store"},
+    },
+    "conn-fields": {
+        "work_area": {
+            "label": "Work area",
+            "description": "Folder for fetched files until they are merged; all workers must see it. Default: STORE/.work",
+            "schema": {"type": ["string", "null"]},
+        }
+    },
+}
+
+_OPTIONS = {
+    "store": _option(
+        "Path or URI under which datasets lie, unless the connection ``odf_default`` names one. "
+        "Default: ``$ODF_STORE``, else ``odf-store`` in the Airflow home.",
+        example="/data/odf-store",
+    ),
+    "work_area": _option(
+        "Folder for fetched files until they are merged. Tasks of one run may land on different workers: all must see it. "
+        "Default: ``.work`` in the store.",
+        example="/shared/odf-work",
+    ),
+    "spark_conn_id": _option(
+        "Connection (of type ``spark``) for datasets whose folder settings name none. "
+        "Empty: Spark runs in a child process of the task.",
+        example="spark_default",
+    ),
+    "local_master": _option("Spark master of the child process.", default="local[*]", example="local[2]"),
+    "local_memory": _option("Java heap of the child process.", default="1g", example="4g"),
+    "forbid_steps": _option(
+        "Comma-separated kinds of steps that manifests may not use: those that run programs on the worker.",
+        example="Pipe, Container",
+    ),
+    "manifest_version": _option("Version of the metadata blocks that are written: 3, or 2.", default="3", kind="integer"),
+    "naming_spec": _option(
+        "Edition of the OpenLineage naming specification for primary dataset names: ``current`` or ``2024``. "
+        "A name that the other edition spells differently goes along as a symlink.",
+        default="current",
+    ),
+}
