@@ -1,0 +1,203 @@
+"""What all models of the specification's types share: strictness, spellings of kinds and enums, and the scalar types.
+
+In YAML a property has the specification's camelCase name, in Python its snake_case. Enum values and the ``kind`` of a
+union's member are accepted as ``NdJson``, ``ndJson`` or ``ndjson`` and kept as ``NdJson``; a member that needs no
+properties may be written as its bare kind (``merge: Append``).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import difflib
+import re
+import types
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    InstanceOf,
+    PlainSerializer,
+    WithJsonSchema,
+)
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from airflow_provider_odf import multiformats
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_ref
+
+_WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class Model(BaseModel):
+    """A type of the specification: frozen, and no property that the specification does not have."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+
+class Variant(Model):
+    """A member of a union. Its first field is ``kind``: the member's name without the union's."""
+
+
+def refuse(message: str, fix: str = "", at: Sequence[str | int] = ()) -> PydanticCustomError:
+    """A validation error with what to do about it; ``at`` leads from the validated value to the wrong part of it."""
+    return PydanticCustomError("odf", "{message}", {"message": message, "fix": fix, "at": tuple(at)})
+
+
+def nearest(word: object, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant, ignoring case and ``_``."""
+    folded = {_fold(k): k for k in known}
+    matches = difflib.get_close_matches(_fold(str(word)), folded, n=1, cutoff=0.7)
+    return folded[matches[0]] if matches else None
+
+
+def suggestion(word: object, known: Sequence[str]) -> str:
+    """``did you mean …?``, or all known words where none is near."""
+    near = nearest(word, known)
+    return f"did you mean `{near}`?" if near else f"known: {', '.join(known)}"
+
+
+def _fold(word: str) -> str:
+    return word.replace("_", "").replace("-", "").lower()
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """Annotation of a union of variants or of a Literal: the accepted spellings of its names.
+
+    ``noun`` is what messages call it; ``prefix`` is what the names of the union's classes start with."""
+
+    noun: str
+    prefix: str = ""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        members = get_args(source) if get_origin(source) in (Union, types.UnionType) else (source,)
+        is_union = get_origin(source) is not Literal
+        names = [m.__name__.removeprefix(self.prefix) for m in members] if is_union else list(get_args(source))
+        known = {spelling: name for name in names for spelling in spellings(name)}
+
+        def name(given: Any) -> Any:
+            found = known.get(given) if isinstance(given, str) else None
+            if found is None:
+                at = ("kind",) if is_union else ()
+                raise refuse(f"{given!r} is not a {self.noun}", suggestion(given, names), at)
+            return found
+
+        def member(value: Any) -> Any:
+            if isinstance(value, str):
+                return {"kind": name(value)}
+            if not isinstance(value, dict):
+                return value
+            if "kind" not in value:
+                raise refuse(f"a {self.noun} needs `kind`", f"one of {', '.join(names)}")
+            return {**value, "kind": name(value["kind"])}
+
+        return core_schema.no_info_before_validator_function(member if is_union else name, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The union's bare kinds and the enum's spellings, for editors."""
+        json = handler(schema)
+        if "enum" in json:
+            return {**json, "enum": [s for name in json["enum"] for s in spellings(name)]}
+        return json
+
+
+def spellings(name: str) -> list[str]:
+    """``NdJson``, ``ndJson``, ``ndjson``."""
+    return list(dict.fromkeys((name, name[:1].lower() + name[1:], name.lower())))
+
+
+def words(name: str) -> str:
+    """``ReadStep`` as ``read step``."""
+    return _WORD_START.sub(" ", name).lower()
+
+
+def _instant(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return Instant.parse(value)
+    except ValueError as e:
+        raise refuse(str(e)) from None
+
+
+def _hash(value: str) -> str:
+    """Any multibase spelling as base16, the one that is written."""
+    try:
+        return multiformats.encode(multiformats.decode_hash(value))
+    except ValueError as e:
+        raise refuse(str(e)) from None
+
+
+def _dataset_id(value: str) -> str:
+    try:
+        return str(DatasetId.parse(value))
+    except ValueError as e:
+        raise refuse(str(e)) from None
+
+
+def _dataset_ref(value: str) -> str:
+    try:
+        return str(parse_ref(value))
+    except ValueError as e:
+        raise refuse(str(e)) from None
+
+
+def _alias(value: str) -> str:
+    try:
+        return str(DatasetAlias.parse(value))
+    except ValueError as e:
+        raise refuse(str(e)) from None
+
+
+def _bytes(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return base64.b64decode("".join(value.split()), validate=True)
+    except (binascii.Error, ValueError) as e:
+        raise refuse(f"not base64: {e}") from None
+
+
+Time: TypeAlias = Annotated[
+    InstanceOf[Instant],
+    BeforeValidator(_instant),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""RFC 3339 in YAML, an ``Instant`` here."""
+
+Hash: TypeAlias = Annotated[str, AfterValidator(_hash)]
+"""A multihash as base16 multibase text."""
+
+IdText: TypeAlias = Annotated[str, AfterValidator(_dataset_id)]
+"""``did:odf:…`` in base16."""
+
+RefText: TypeAlias = Annotated[str, AfterValidator(_dataset_ref)]
+"""A dataset id or alias."""
+
+AliasText: TypeAlias = Annotated[str, AfterValidator(_alias)]
+"""``name`` or ``account/name``."""
+
+Base64: TypeAlias = Annotated[
+    InstanceOf[bytes],
+    BeforeValidator(_bytes),
+    PlainSerializer(lambda data: base64.b64encode(data).decode(), return_type=str),
+    WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
+]
+"""Base64 in YAML, bytes here."""
+
+UInt64: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
+Int: TypeAlias = Annotated[int, Field(strict=True)]
+Bool: TypeAlias = Annotated[bool, Field(strict=True)]

@@ -1,0 +1,179 @@
+"""The 13 metadata events of the specification.
+
+Members of the union and fields stand in the order of the flatbuffers schema.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from airflow_provider_odf.manifest.base import Base64, Hash, IdText, Spelled, Time, UInt64, Variant, refuse
+from airflow_provider_odf.manifest.data_schema import DataSchema, ExtraAttributes
+from airflow_provider_odf.manifest.fragments import (
+    Attachments,
+    Checkpoint,
+    DatasetKind,
+    DataSlice,
+    ExecuteTransformInput,
+    FetchStep,
+    MergeStrategy,
+    PrepStep,
+    ReadStep,
+    SourceState,
+    Transform,
+    TransformInput,
+)
+
+
+class AddData(Variant):
+    """Data were ingested into a root dataset."""
+
+    kind: Literal["AddData"] = "AddData"
+    prev_checkpoint: Hash | None = None
+    prev_offset: UInt64 | None = None
+    new_data: DataSlice | None = None
+    new_checkpoint: Checkpoint | None = None
+    new_watermark: Time | None = None
+    new_source_state: SourceState | None = None
+    extra: ExtraAttributes | None = None
+
+
+class ExecuteTransform(Variant):
+    """A derivative's transform was run."""
+
+    kind: Literal["ExecuteTransform"] = "ExecuteTransform"
+    query_inputs: tuple[ExecuteTransformInput, ...]
+    prev_checkpoint: Hash | None = None
+    prev_offset: UInt64 | None = None
+    new_data: DataSlice | None = None
+    new_checkpoint: Checkpoint | None = None
+    new_watermark: Time | None = None
+
+
+class Seed(Variant):
+    """The identity of the dataset: always the first event."""
+
+    kind: Literal["Seed"] = "Seed"
+    dataset_id: IdText
+    dataset_kind: DatasetKind
+
+
+class SetPollingSource(Variant):
+    """Where the data of a root dataset are polled from and how they are merged."""
+
+    kind: Literal["SetPollingSource"] = "SetPollingSource"
+    fetch: FetchStep
+    prepare: tuple[PrepStep, ...] | None = None
+    read: ReadStep
+    preprocess: Transform | None = None
+    merge: MergeStrategy
+
+
+class SetTransform(Variant):
+    """How a derivative comes from its inputs."""
+
+    kind: Literal["SetTransform"] = "SetTransform"
+    inputs: tuple[TransformInput, ...]
+    transform: Transform
+
+
+class SetVocab(Variant):
+    """Names of the system columns; an absent one has its default."""
+
+    kind: Literal["SetVocab"] = "SetVocab"
+    offset_column: str | None = None
+    operation_type_column: str | None = None
+    system_time_column: str | None = None
+    event_time_column: str | None = None
+
+
+class SetAttachments(Variant):
+    """Files that go with the dataset."""
+
+    kind: Literal["SetAttachments"] = "SetAttachments"
+    attachments: Attachments
+
+
+class SetInfo(Variant):
+    """What the dataset is, for people."""
+
+    kind: Literal["SetInfo"] = "SetInfo"
+    description: str | None = None
+    keywords: tuple[str, ...] | None = None
+
+
+class SetLicense(Variant):
+    """The licence of the data."""
+
+    kind: Literal["SetLicense"] = "SetLicense"
+    short_name: str
+    name: str
+    spdx_id: str | None = None
+    website_url: str
+
+
+class SetDataSchema(Variant):
+    """The schema of slices after this event: an Arrow schema (flatbuffers ``Schema`` table) or an ODF schema.
+
+    The specification up to 0.36 calls the Arrow schema ``schema`` and gives it as base64."""
+
+    kind: Literal["SetDataSchema"] = "SetDataSchema"
+    raw_arrow_schema: Base64 | None = None
+    schema_: DataSchema | None = Field(None, alias="schema")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _base64_schema(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        if isinstance(value.get("schema"), str) and "rawArrowSchema" not in value:
+            value = {("rawArrowSchema" if key == "schema" else key): v for key, v in value.items()}
+        names = (("rawArrowSchema", "raw_arrow_schema"), ("schema", "schema_"))
+        given = [any(value.get(n) is not None for n in spelled) for spelled in names]
+        if sum(given) != 1:
+            raise refuse(f"a SetDataSchema needs exactly one of `schema` and `rawArrowSchema`, not {sum(given)}")
+        return value
+
+
+class AddPushSource(Variant):
+    """How data that are pushed under ``source_name`` are read and merged."""
+
+    kind: Literal["AddPushSource"] = "AddPushSource"
+    source_name: str
+    read: ReadStep
+    preprocess: Transform | None = None
+    merge: MergeStrategy
+
+
+class DisablePushSource(Variant):
+    """The push source of this name is no more."""
+
+    kind: Literal["DisablePushSource"] = "DisablePushSource"
+    source_name: str
+
+
+class DisablePollingSource(Variant):
+    """The polling source is no more."""
+
+    kind: Literal["DisablePollingSource"] = "DisablePollingSource"
+
+
+MetadataEvent: TypeAlias = Annotated[
+    AddData
+    | ExecuteTransform
+    | Seed
+    | SetPollingSource
+    | SetTransform
+    | SetVocab
+    | SetAttachments
+    | SetInfo
+    | SetLicense
+    | SetDataSchema
+    | AddPushSource
+    | DisablePushSource
+    | DisablePollingSource,
+    Field(discriminator="kind"),
+    Spelled("metadata event"),
+]

@@ -1,0 +1,242 @@
+"""The resources of the specification, ``DatasetSnapshot`` and ``MetadataBlock``, and every class they are made of."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from airflow_provider_odf.manifest.base import AliasText, Hash, Model, Time, UInt64, Variant
+from airflow_provider_odf.manifest.data_schema import (
+    DataField,
+    DataSchema,
+    DataType,
+    DataTypeBinary,
+    DataTypeBool,
+    DataTypeDate,
+    DataTypeDecimal,
+    DataTypeDuration,
+    DataTypeFloat16,
+    DataTypeFloat32,
+    DataTypeFloat64,
+    DataTypeInt8,
+    DataTypeInt16,
+    DataTypeInt32,
+    DataTypeInt64,
+    DataTypeList,
+    DataTypeMap,
+    DataTypeNull,
+    DataTypeOption,
+    DataTypeString,
+    DataTypeStruct,
+    DataTypeTime,
+    DataTypeTimestamp,
+    DataTypeUInt8,
+    DataTypeUInt16,
+    DataTypeUInt32,
+    DataTypeUInt64,
+    ExtraAttributes,
+    TimeUnit,
+)
+from airflow_provider_odf.manifest.events import (
+    AddData,
+    AddPushSource,
+    DisablePollingSource,
+    DisablePushSource,
+    ExecuteTransform,
+    MetadataEvent,
+    Seed,
+    SetAttachments,
+    SetDataSchema,
+    SetInfo,
+    SetLicense,
+    SetPollingSource,
+    SetTransform,
+    SetVocab,
+)
+from airflow_provider_odf.manifest.fragments import (
+    AttachmentEmbedded,
+    Attachments,
+    AttachmentsEmbedded,
+    Checkpoint,
+    CompressionFormat,
+    DatasetKind,
+    DataSlice,
+    EnvVar,
+    EventTimeSource,
+    EventTimeSourceFromMetadata,
+    EventTimeSourceFromPath,
+    EventTimeSourceFromSystemTime,
+    ExecuteTransformInput,
+    FetchStep,
+    FetchStepContainer,
+    FetchStepEthereumLogs,
+    FetchStepFilesGlob,
+    FetchStepMqtt,
+    FetchStepUrl,
+    MergeStrategy,
+    MergeStrategyAppend,
+    MergeStrategyChangelogStream,
+    MergeStrategyLedger,
+    MergeStrategySnapshot,
+    MergeStrategyUpsertStream,
+    MqttQos,
+    MqttTopicSubscription,
+    OffsetInterval,
+    PrepStep,
+    PrepStepDecompress,
+    PrepStepPipe,
+    ReadStep,
+    ReadStepCsv,
+    ReadStepEsriShapefile,
+    ReadStepGeoJson,
+    ReadStepJson,
+    ReadStepNdGeoJson,
+    ReadStepNdJson,
+    ReadStepParquet,
+    RequestHeader,
+    SourceCaching,
+    SourceCachingForever,
+    SourceOrdering,
+    SourceState,
+    SqlQueryStep,
+    TemporalTable,
+    Transform,
+    TransformInput,
+    TransformSql,
+)
+from airflow_provider_odf.manifest.names import DatasetAlias
+
+__all__ = [
+    "AddData",
+    "AddPushSource",
+    "AttachmentEmbedded",
+    "Attachments",
+    "AttachmentsEmbedded",
+    "Checkpoint",
+    "CompressionFormat",
+    "DataField",
+    "DataSchema",
+    "DataSlice",
+    "DataType",
+    "DataTypeBinary",
+    "DataTypeBool",
+    "DataTypeDate",
+    "DataTypeDecimal",
+    "DataTypeDuration",
+    "DataTypeFloat16",
+    "DataTypeFloat32",
+    "DataTypeFloat64",
+    "DataTypeInt8",
+    "DataTypeInt16",
+    "DataTypeInt32",
+    "DataTypeInt64",
+    "DataTypeList",
+    "DataTypeMap",
+    "DataTypeNull",
+    "DataTypeOption",
+    "DataTypeString",
+    "DataTypeStruct",
+    "DataTypeTime",
+    "DataTypeTimestamp",
+    "DataTypeUInt8",
+    "DataTypeUInt16",
+    "DataTypeUInt32",
+    "DataTypeUInt64",
+    "DatasetKind",
+    "DatasetSnapshot",
+    "DisablePollingSource",
+    "DisablePushSource",
+    "EnvVar",
+    "EventTimeSource",
+    "EventTimeSourceFromMetadata",
+    "EventTimeSourceFromPath",
+    "EventTimeSourceFromSystemTime",
+    "ExecuteTransform",
+    "ExecuteTransformInput",
+    "ExtraAttributes",
+    "FetchStep",
+    "FetchStepContainer",
+    "FetchStepEthereumLogs",
+    "FetchStepFilesGlob",
+    "FetchStepMqtt",
+    "FetchStepUrl",
+    "MergeStrategy",
+    "MergeStrategyAppend",
+    "MergeStrategyChangelogStream",
+    "MergeStrategyLedger",
+    "MergeStrategySnapshot",
+    "MergeStrategyUpsertStream",
+    "MetadataBlock",
+    "MetadataEvent",
+    "Model",
+    "MqttQos",
+    "MqttTopicSubscription",
+    "OffsetInterval",
+    "PrepStep",
+    "PrepStepDecompress",
+    "PrepStepPipe",
+    "ReadStep",
+    "ReadStepCsv",
+    "ReadStepEsriShapefile",
+    "ReadStepGeoJson",
+    "ReadStepJson",
+    "ReadStepNdGeoJson",
+    "ReadStepNdJson",
+    "ReadStepParquet",
+    "RequestHeader",
+    "Seed",
+    "SetAttachments",
+    "SetDataSchema",
+    "SetInfo",
+    "SetLicense",
+    "SetPollingSource",
+    "SetTransform",
+    "SetVocab",
+    "SourceCaching",
+    "SourceCachingForever",
+    "SourceOrdering",
+    "SourceState",
+    "SqlQueryStep",
+    "TemporalTable",
+    "TimeUnit",
+    "Transform",
+    "TransformInput",
+    "TransformSql",
+    "Variant",
+    "dump",
+]
+
+E = TypeVar("E", bound=Variant)
+
+
+class DatasetSnapshot(Model):
+    """A dataset as its author declares it: the events that make its chain after the Seed."""
+
+    name: AliasText
+    kind: DatasetKind
+    metadata: tuple[MetadataEvent, ...]
+
+    @property
+    def alias(self) -> DatasetAlias:
+        return DatasetAlias.parse(self.name)
+
+    def events(self, event: type[E]) -> list[E]:
+        """The events of one class, in order."""
+        return [e for e in self.metadata if isinstance(e, event)]
+
+    def last(self, event: type[E]) -> E | None:
+        """The event of one class that counts: the last one."""
+        return next(reversed(self.events(event)), None)
+
+
+class MetadataBlock(Model):
+    """A link of the chain. ``prev_block_hash`` is None for the first one only."""
+
+    system_time: Time
+    prev_block_hash: Hash | None = None
+    sequence_number: UInt64
+    event: MetadataEvent
+
+
+def dump(model: Model) -> dict[str, Any]:
+    """The model in the specification's spelling: camelCase, ``kind`` first, absent instead of null, times as text."""
+    return model.model_dump(mode="json", by_alias=True, exclude_none=True)
