@@ -1,0 +1,100 @@
+"""The class-data archive (AppCDS) of the driver JVM: made once per Java and Spark, it nearly halves the start.
+
+``options`` uses it, ``start_making`` makes it in a process of its own at low priority. ``ODF_CLASS_ARCHIVE=off`` switches
+both off, ``ODF_CACHE_DIR`` says where it lies instead of ``~/.cache/airflow-provider-odf``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
+_STALE_SECONDS = 600
+
+
+def options(java: str) -> tuple[str, ...]:
+    """JVM options that use the archive of this Java and Spark; none while there is no such archive."""
+    if not _is_wanted():
+        return ()
+    path = _path(java)
+    # Xshare is left at auto: an archive that does not fit is ignored by the JVM.
+    return (f"-XX:SharedArchiveFile={path}", *QUIET) if path.exists() else ()
+
+
+def start_making(java: str) -> subprocess.Popen[bytes] | None:
+    """The process that makes the archive and outlives this one; None if it exists, is being made or is not wanted."""
+    if not _is_wanted() or _path(java).exists():
+        return None
+    try:
+        _path(java).parent.mkdir(parents=True, exist_ok=True)
+        if not _lock(_path(java)):
+            return None
+        return subprocess.Popen(
+            [sys.executable, "-m", "airflow_provider_odf.engine.archive", java],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd=Path(__file__).parents[2],
+        )
+    except OSError:  # A cache is not worth a failure: read-only home, full disk.
+        return None
+
+
+def make(java: str) -> Path:
+    """Runs a small job that touches the classes that merges need; returns where the archive then lies."""
+    from airflow_provider_odf.engine import jvm, rehearsal, session
+
+    path = _path(java)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix="making-") as work:
+        new = Path(work, "classes.jsa")
+        spark, process = session.start_local("odf-class-archive", extra=(f"-XX:ArchiveClassesAtExit={new}", *QUIET))
+        rehearsal.run(spark, Path(work))
+        jvm.stop(process)
+        new.rename(path)
+    return path
+
+
+def _is_wanted() -> bool:
+    return os.environ.get("ODF_CLASS_ARCHIVE", "on").lower() not in ("off", "0", "false", "no")
+
+
+def _path(java: str) -> Path:
+    cache = os.environ.get("ODF_CACHE_DIR") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "airflow-provider-odf"
+    )
+    return Path(cache, f"classes-{_fingerprint(java)}.jsa")
+
+
+def _fingerprint(java: str) -> str:
+    """Changes with the Java runtime and with Spark's jars."""
+    binary = os.path.realpath(java)
+    spec = importlib.util.find_spec("pyspark")
+    jars = os.path.join(os.path.dirname(spec.origin or ""), "jars") if spec else ""
+    stamps = [f"{place}:{os.stat(place).st_mtime_ns}:{os.stat(place).st_size}" for place in (binary, jars) if place]
+    return hashlib.sha256("|".join(stamps).encode()).hexdigest()[:16]
+
+
+def _lock(path: Path) -> bool:
+    """Whether this process may make the archive: nobody else has begun to in the last ten minutes."""
+    lock = path.with_suffix(".lock")
+    if lock.exists() and time.time() - lock.stat().st_mtime > _STALE_SECONDS:
+        lock.unlink(missing_ok=True)
+    try:
+        os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    os.nice(19)
+    make(sys.argv[1])

