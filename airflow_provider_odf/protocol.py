@@ -431,8 +431,9 @@ def _envelope(message: str, content: object) -> str:
 def _open(text: str) -> tuple[str, JsonObject]:
     envelope = json.loads(text)
     if envelope.get("protocolVersion") != VERSION:
-        raise ValueError(f"protocol version {envelope.get('protocolVersion')}, this side speaks {VERSION}: install one
-        release on both")
+        raise ValueError(
+            f"protocol version {envelope.get('protocolVersion')}, this side speaks {VERSION}: install one release on both"
+        )
     return envelope["message"], envelope["content"]
 
 
@@ -451,10 +452,16 @@ def from_json(cls: type[T], data: Any) -> T:
 
     :raises ValueError: a key that the class does not have, or a required one missing.
     """
-    hints, fields = typing.get_type_hints(cls), {_camel(f.name): f.name for f in dataclasses.fields(typing.cast(Any,
-    cls))} if unknown := set(data) - set(fields): raise ValueError(f"{cls.__name__} has no field {',
-    '.join(sorted(unknown))}") try: return cls(**{fields[key]: _value(hints[fields[key]], v) for key, v in
-    data.items()}) except TypeError as e: raise ValueError(f"{cls.__name__}: {e}") from e
+    hints, fields = (
+        typing.get_type_hints(cls),
+        {_camel(f.name): f.name for f in dataclasses.fields(typing.cast(Any, cls))},
+    )
+    if unknown := set(data) - set(fields):
+        raise ValueError(f"{cls.__name__} has no field {', '.join(sorted(unknown))}")
+    try:
+        return cls(**{fields[key]: _value(hints[fields[key]], v) for key, v in data.items()})
+    except TypeError as e:
+        raise ValueError(f"{cls.__name__}: {e}") from e
 
 
 def _value(hint: Any, data: Any) -> Any:
