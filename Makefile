@@ -1,0 +1,42 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+# uv from the PATH, else one of our own, so that a machine with nothing but Python can start here.
+UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+
+.PHONY: help
+help: ## Show what can be made
+	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk 'BEGIN {FS = ":.*?## "} {printf "  %-10s %s\n", $$1, $$2}'
+
+.uv/bin/uv:
+	python3 -m venv .uv
+	.uv/bin/pip install --quiet uv
+
+.PHONY: setup
+setup: $(filter .uv/bin/uv,$(UV)) ## Install the locked environment into .venv
+	@$(UV) sync --quiet --frozen
+
+.PHONY: demo
+demo: setup ## Run the example DAGs on real Airflow and Spark and show what they made
+	@$(UV) run --frozen python -m demo
+
+.PHONY: test
+test: setup ## Run every test, with coverage
+	@$(UV) run --frozen pytest --cov --cov-report=term $(ARGS)
+
+.PHONY: lint
+lint: setup ## Check style, import rings, spelling of shell and containers
+	@$(UV) run --frozen ruff check .
+	@$(UV) run --frozen ruff format --check .
+
+.PHONY: type
+type: setup ## Check types, strictly
+	@$(UV) run --frozen mypy
+
+.PHONY: bench
+bench: setup ## Measure against peers and floors, as ratios of one run
+	@$(UV) run --frozen python -m benchmarks $(ARGS)
+
+.PHONY: docs
+docs: setup ## Check that the documentation's links and generated pages hold
+	@$(UV) run --frozen python -m docs.build
