@@ -1,7 +1,7 @@
 """The class-data archive (AppCDS) of the driver JVM: made once per Java and Spark, it nearly halves the start.
 
-``options`` uses it, ``start_making`` makes it in a process of its own at low priority. ``ODF_CLASS_ARCHIVE=off`` switches
-both off, ``ODF_CACHE_DIR`` says where it lies instead of ``~/.cache/airflow-provider-odf``.
+``options`` uses it, ``start_making`` makes it in a process of its own at low priority. ``ODF_CLASS_ARCHIVE=off``
+switches both off, ``ODF_CACHE_DIR`` says where it lies instead of ``~/.cache/airflow-provider-odf``.
 """
 
 from __future__ import annotations

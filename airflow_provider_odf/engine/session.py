@@ -1,7 +1,7 @@
 """The Spark session of the engine: the settings that make every run give the same types and values.
 
-UTC, ANSI, timestamps as milliseconds, no Hive, nothing written to the working directory. Names resolve ignoring case, as is
-Spark's default. Slices follow "Columns" of the on-disk format: TIMESTAMP(MILLIS, UTC).
+UTC, ANSI, timestamps as milliseconds, no Hive, nothing written to the working directory. Names resolve ignoring case,
+as is Spark's default. Slices follow "Columns" of the on-disk format: TIMESTAMP(MILLIS, UTC).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LOCAL: dict[str, str] = {
 def create(app_name: str, master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
     """The session of this process, with the engine's settings and then ``conf``.
 
-    Under spark-submit the JVM is there and ``master`` is left out; else a local JVM is started, ``local[*]`` by default.
+    Under spark-submit the JVM is there and ``master`` is left out; else one is started, ``local[*]`` by default.
 
     :raises InvalidInput: there is no Java.
     :raises InternalError: the JVM did not come up.
@@ -54,7 +54,7 @@ def create(app_name: str, master: str | None = None, conf: Mapping[str, str] | N
     settings = SETTINGS | dict(conf or {})
     if "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._gateway is not None:
         _quiet()
-        builder = SparkSession.builder.appName(app_name).config(map=settings)
+        builder = SparkSession.builder.appName(app_name).config(map={**settings})
         return (builder.master(master) if master else builder).getOrCreate()
     return start_local(app_name, master or "local[*]", settings)[0]
 
