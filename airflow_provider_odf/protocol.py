@@ -432,7 +432,7 @@ def _open(text: str) -> tuple[str, JsonObject]:
     envelope = json.loads(text)
     if envelope.get("protocolVersion") != VERSION:
         raise ValueError(
-            f"protocol version {envelope.get('protocolVersion')}, this side speaks {VERSION}: install one release on both"
+            f"protocol version {envelope.get('protocolVersion')}, this side speaks {VERSION}: install one release"
         )
     return envelope["message"], envelope["content"]
 

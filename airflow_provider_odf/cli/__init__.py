@@ -1,0 +1,42 @@
+"""The command line tool ``odf``: it works without a running Airflow, and imports neither Airflow nor pyspark.
+
+Exit codes: 0 done, 1 ran and did not succeed, 2 invalid input. ``validate`` reports: 0 or 1.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from airflow_provider_odf.cli import inspect, run
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
+
+app = typer.Typer(
+    name="odf",
+    help="Open Data Fabric datasets: validate manifests, run them, and look at what they made.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+run.register(app)
+inspect.register(app)
+
+
+def main() -> None:
+    """Entry point: errors of the package become one message and an exit code."""
+    try:
+        app()
+    except (InvalidInput, DatasetNotFound) as e:
+        _fail(e, 2)
+    except OdfError as e:
+        _fail(e, 1)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+
+
+def _fail(error: OdfError, code: int) -> None:
+    print(error, file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,199 @@
+"""``odf validate``, ``odf run`` and ``odf rejected``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from airflow_provider_odf.cli.output import (
+    Format,
+    FormatOption,
+    NameArgument,
+    StoreOption,
+    absolute,
+    print_json,
+    print_rows,
+)
+from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Problem
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.manifest.load import Loaded, Manifest
+    from airflow_provider_odf.protocol import Contract
+
+PathsArgument = Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="PATH...")]
+
+rejected = typer.Typer(name="rejected", help="Candidates that a data contract has rejected.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to the tool."""
+    app.command()(validate)
+    app.command()(run)
+    app.add_typer(rejected)
+
+
+def open_store(store: str | None) -> Store:
+    """The store of a command: the option, ``$ODF_STORE``, else ``./odf-store``."""
+    from airflow_provider_odf.chain.store import Store
+
+    return Store.open(store or "odf-store")
+
+
+def validate(
+    paths: PathsArgument, how: Annotated[str, typer.Option("--format", help="text or json.", metavar="FORMAT")] = "text"
+) -> None:
+    """Check manifests and their data contracts: exit 0, or 1 with every error of every file."""
+    if how not in ("text", "json"):
+        raise typer.BadParameter(f"{how!r} is neither text nor json", param_hint="--format")
+    loaded = _load(paths, None)
+    problems = [*loaded.problems, *_contract_problems(loaded.manifests)]
+    if how == "json":
+        entries = [("error", p) for p in problems] + [("warning", w) for w in loaded.warnings]
+        print_json([_problem(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
+    else:
+        for problem in sorted(problems):
+            print(problem)
+        for warning in loaded.warnings:
+            print(f"{warning.place}: warning: {warning.message}", file=sys.stderr)
+        if not problems:
+            print(f"{len(loaded.manifests)} manifests are valid")
+    raise typer.Exit(1 if problems else 0)
+
+
+def run(
+    manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST...")],
+    store: StoreOption = None,
+    system_time: Annotated[
+        str | None, typer.Option(help="System time of new blocks, RFC 3339.", show_default="now", metavar="RFC3339")
+    ] = None,
+) -> None:
+    """One cycle of each dataset: poll, merge, test the contract, publish. At most one JVM is started, none if nothing is new."""
+    from airflow_provider_odf.cycle.run import Cycle
+    from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.runner.local import LocalRunner
+
+    time = Instant.now() if system_time is None else _instant(system_time)
+    target = open_store(store)
+    loaded = _load(manifests, target)
+    for warning in loaded.warnings:
+        print(f"{warning.place}: warning: {warning.message}", file=sys.stderr)
+    if loaded.problems:
+        raise ManifestInvalid(loaded.problems)
+    roots = [(m, _contract(m)) for m in loaded.manifests if m.snapshot.kind == "Root"]
+    failed = False
+    with LocalRunner() as runner:
+        cycle = Cycle(target, runner, time, os.environ, progress=lambda message: print(message, file=sys.stderr))
+        for outcome in cycle.run(roots):
+            for notice in outcome.notices:
+                print(f"{outcome.dataset}: note: {notice}", file=sys.stderr)
+            print(f"{outcome.dataset}: {outcome}", file=sys.stderr if outcome.error else sys.stdout, flush=True)
+            failed = failed or outcome.error is not None
+    for manifest in loaded.manifests:
+        if manifest.snapshot.kind == "Derivative":
+            print(f"{manifest.snapshot.name}: derivative datasets are not supported yet", file=sys.stderr)
+            failed = True
+    raise typer.Exit(1 if failed else 0)
+
+
+@rejected.command("list")
+def rejected_list(name: NameArgument, store: StoreOption = None, how: FormatOption = Format.table) -> None:
+    """Candidates of a dataset that its contract has rejected, newest last."""
+    from airflow_provider_odf.cycle.rejected import rejections
+
+    dataset = open_store(store).dataset(name)
+    head = dataset.head()
+    rows = [
+        {
+            "ref": r.ref,
+            "hash": r.block_hash,
+            "systemTime": str(r.system_time),
+            "records": r.records,
+            "contract": r.report.contract,
+            "failed": sum(x.outcome == "fail" for x in r.report.results),
+            "superseded": r.base != head,
+        }
+        for r in rejections(dataset)
+    ]
+    print_rows(rows, how)
+
+
+@rejected.command("show")
+def rejected_show(
+    name: NameArgument,
+    ref: Annotated[str | None, typer.Argument(help="Ref of the candidate.", show_default="the newest")] = None,
+    store: StoreOption = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """The report that rejected a candidate: each clause of the contract and what came of it."""
+    from airflow_provider_odf import protocol
+    from airflow_provider_odf.cycle.rejected import rejections
+
+    dataset = open_store(store).dataset(name)
+    found = [r for r in rejections(dataset) if ref in (None, r.ref, r.block_hash)]
+    if not found:
+        raise InvalidInput(f"dataset {name} has no rejected candidate{f' {ref}' if ref else ''}")
+    rejection = found[-1]
+    results: list[dict[str, Any]] = [protocol.to_json(result) for result in rejection.report.results]
+    if how is Format.json:
+        print_json({"ref": rejection.ref, "hash": rejection.block_hash, **protocol.to_json(rejection.report)})
+        return
+    print(f"{rejection.ref}: {rejection.records} records rejected by contract {rejection.report.contract}")
+    print_rows(results, how, ["outcome", "severity", "column", "description", "expected", "actual", "failedRows"])
+
+
+def _load(paths: Sequence[str], store: Store | None) -> Loaded:
+    from airflow_provider_odf.manifest.load import load
+
+    def known(ref: str) -> bool:
+        try:
+            return store is not None and store.find(ref) is not None
+        except (OdfError, ValueError):
+            return False
+
+    return load([absolute(path) for path in paths], known=known)
+
+
+def _contract(manifest: Manifest) -> Contract | None:
+    """The compiled contract that lies beside a manifest, if any.
+
+    :raises InvalidInput: it lies there and is not valid.
+    """
+    from airflow_provider_odf.contract import contract_of
+
+    return contract_of(manifest.file, str(manifest.snapshot.name))
+
+
+def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:
+    problems: list[Problem] = []
+    for manifest in manifests:
+        try:
+            _contract(manifest)
+        except ManifestInvalid as e:
+            problems += e.problems
+    return problems
+
+
+def _problem(severity: str, problem: Problem) -> dict[str, Any]:
+    place = problem.place
+    return {
+        "severity": severity,
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+        "message": problem.message,
+        "fix": problem.fix,
+    }
+
+
+def _instant(text: str) -> Any:
+    from airflow_provider_odf.instant import Instant
+
+    try:
+        return Instant.parse(text)
+    except ValueError as e:
+        raise typer.BadParameter(str(e), param_hint="--system-time") from e

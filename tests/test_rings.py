@@ -1,0 +1,54 @@
+"""The import rings: each part imports with the libraries of the other parts blocked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "airflow_provider_odf"
+
+BLOCKER = """
+import importlib, sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {blocked!r}:
+            raise ImportError("blocked: " + name)
+sys.meta_path.insert(0, Blocked())
+for module in {modules!r}:
+    importlib.import_module(module)
+"""
+
+
+def modules(*parts: str) -> list[str]:
+    """Dotted names of every module under the given parts of the package."""
+    files = (
+        f for part in parts for f in ([PACKAGE / part] if part.endswith(".py") else (PACKAGE / part).rglob("*.py"))
+    )
+    names = (".".join(f.relative_to(PACKAGE.parent).with_suffix("").parts) for f in files)
+    return sorted(name.removesuffix(".__init__") for name in names)
+
+
+COORDINATOR = (
+    *("errors.py", "protocol.py", "multiformats.py", "instant.py", "graph.py"),
+    *("manifest", "chain", "source", "contract", "dialect", "lineage", "runner", "cycle", "cli"),
+)
+ENGINE = ("errors.py", "protocol.py", "multiformats.py", "instant.py", "engine")
+ENGINE_MAY_NOT = ["airflow", "pydantic", "yaml", "flatbuffers", "sqlglot", "httpx", "typer", "rich", "openlineage"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "blocked"),
+    [
+        pytest.param(COORDINATOR, ["airflow", "pyspark"], id="coordinator"),
+        pytest.param(ENGINE, ENGINE_MAY_NOT, id="engine"),
+        pytest.param(("__init__.py",), ["airflow", "pyspark", "pydantic", "yaml", "pyarrow"], id="package"),
+        pytest.param(("cli",), ["airflow", "pyspark", "pyarrow", "sqlglot", "openlineage", "pandas"], id="cli"),
+    ],
+)
+def test_a_ring_imports_without_the_others(parts: tuple[str, ...], blocked: list[str]) -> None:
+    code = BLOCKER.format(blocked=set(blocked), modules=modules(*parts))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
