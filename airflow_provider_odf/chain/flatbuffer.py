@@ -1,0 +1,79 @@
+"""Reads flatbuffers that nobody vouches for: every position is checked, bad bytes give ``ValueError``.
+
+The flatbuffers runtime for Python follows any offset it finds; blocks come from files that may be damaged or hostile.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+_U16 = struct.Struct("<H")
+_I32 = struct.Struct("<i")
+_U32 = struct.Struct("<I")
+_MAX_OVERLAP = 8
+
+
+class Reader:
+    """A finished flatbuffer. Positions are absolute; 0 stands for an absent field."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        # Objects of an honest buffer do not overlap. Without a limit a small buffer could unfold into a huge object.
+        self._budget = _MAX_OVERLAP * len(data)
+
+    def root(self) -> int:
+        """Position of the root table."""
+        return self.follow(0)
+
+    def follow(self, at: int) -> int:
+        """Position of the table, vector or string that the offset at ``at`` points to."""
+        return at + int(self._unpack(_U32, at))
+
+    def fields(self, table: int) -> Sequence[int]:
+        """Positions of the table's fields by slot; slots beyond the end of the sequence are absent."""
+        vtable = table - int(self._unpack(_I32, table))
+        size, table_size = (int(self._unpack(_U16, at)) for at in (vtable, vtable + 2))
+        if size < 4 or size % 2 or table_size < 4:
+            raise ValueError(f"the table at byte {table} has no valid vtable")
+        self._take(table, table_size)
+        self._check(vtable, size)
+        offsets = struct.unpack_from(f"<{size // 2 - 2}H", self._data, vtable + 4)
+        if any(offset and not 4 <= offset < table_size for offset in offsets):
+            raise ValueError(f"the table at byte {table} has a field outside of it")
+        return [offset and table + offset for offset in offsets]
+
+    def scalar(self, letter: str, at: int) -> int:
+        """The number at ``at``, of a type given by its letter in ``struct``."""
+        return int(self._unpack(struct.Struct("<" + letter), at))
+
+    def unpack(self, layout: struct.Struct, at: int) -> tuple[int, ...]:
+        """The members of an inline struct."""
+        self._check(at, layout.size)
+        return layout.unpack_from(self._data, at)
+
+    def vector(self, at: int, item_size: int) -> range:
+        """Positions of the items of the vector that the offset at ``at`` points to."""
+        start = self.follow(at) + 4
+        count = int(self._unpack(_U32, start - 4))
+        self._take(start, count * item_size)
+        return range(start, start + count * item_size, item_size)
+
+    def blob(self, at: int) -> bytes:
+        """The vector of bytes, or the text of the string in UTF-8, that the offset at ``at`` points to."""
+        items = self.vector(at, 1)
+        return self._data[items.start : items.stop]
+
+    def _unpack(self, layout: struct.Struct, at: int) -> int:
+        self._check(at, layout.size)
+        return int(layout.unpack_from(self._data, at)[0])
+
+    def _take(self, at: int, size: int) -> None:
+        self._check(at, size)
+        self._budget -= size + 4
+        if self._budget < 0:
+            raise ValueError("its objects overlap")
+
+    def _check(self, at: int, size: int) -> None:
+        if at < 0 or at + size > len(self._data):
+            raise ValueError(f"bytes {at} to {at + size} are needed, {len(self._data)} are there")
