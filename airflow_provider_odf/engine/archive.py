@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
-_STALE_SECONDS = 600
+_STALE_SECONDS = 86_400
 
 
 def options(java: str) -> tuple[str, ...]:
@@ -60,6 +60,7 @@ def make(java: str) -> Path:
         rehearsal.run(spark, Path(work))
         jvm.stop(process)
         new.rename(path)
+    path.with_suffix(".lock").unlink(missing_ok=True)
     return path
 
 
@@ -84,7 +85,7 @@ def _fingerprint(java: str) -> str:
 
 
 def _lock(path: Path) -> bool:
-    """Whether this process may make the archive: nobody else has begun to in the last ten minutes."""
+    """Whether this process may make the archive: nobody else has begun to since yesterday."""
     lock = path.with_suffix(".lock")
     if lock.exists() and time.time() - lock.stat().st_mtime > _STALE_SECONDS:
         lock.unlink(missing_ok=True)

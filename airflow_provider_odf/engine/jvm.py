@@ -12,6 +12,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -129,7 +130,6 @@ def launch(conf: Mapping[str, str], extra: Sequence[str] | None = None) -> tuple
     :raises InternalError: the JVM ended before it could be reached.
     """
     from pyspark.java_gateway import launch_gateway
-    from pyspark.serializers import UTF8Deserializer, read_int
 
     java = find_java()
     with tempfile.TemporaryDirectory(prefix="odf-jvm-") as directory:
@@ -151,11 +151,11 @@ def launch(conf: Mapping[str, str], extra: Sequence[str] | None = None) -> tuple
             if process.poll() is not None:
                 raise InternalError(f"Java ended with exit code {process.returncode} before Spark was up ({java})")
             time.sleep(0.01)
-        with open(connection, "rb") as info:
-            port, secret = read_int(info), UTF8Deserializer().loads(info)
-    os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+        info = Path(connection).read_bytes()
+    port, length = struct.unpack_from("!ii", info)
+    os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": info[8 : 8 + length].decode()}
     try:
-        gateway = launch_gateway()
+        gateway: ClientServer = launch_gateway()  # type: ignore[no-untyped-call]
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     gateway.proc = process

@@ -1,7 +1,8 @@
 """Raw files become typed rows: ReadStep of the specification.
 
-What does not fit is an error that names the input, the record, the column and the text, never a null, also where nothing
-uses the column. Rows come in input order: ``monotonically_increasing_id()`` right after reading is their position.
+What does not fit is an error that names the input, the record, the column and the text, never a null, also where
+nothing uses the column. Rows come in input order: ``monotonically_increasing_id()`` right after reading is
+their position.
 """
 
 from airflow_provider_odf.engine.read.read import Read, read

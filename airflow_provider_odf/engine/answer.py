@@ -1,0 +1,63 @@
+"""One request of the protocol, answered: dispatch to the operations and mapping of errors to responses."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import TypeAlias
+
+from pyspark.sql import SparkSession
+
+from airflow_provider_odf import errors
+from airflow_provider_odf.engine import refusal
+from airflow_provider_odf.protocol import (
+    ContractTestRequest,
+    InternalError,
+    InvalidQuery,
+    MergeRequest,
+    RawQueryRequest,
+    Request,
+    Response,
+    Success,
+    TransformRequest,
+)
+
+Progress: TypeAlias = Callable[[str], None]
+
+
+def answer(spark: SparkSession, request: Request, progress: Progress) -> Response:
+    """The last response to a request; never raises. Requests may run at once in threads: each has a session of its own
+    on the one Spark context, so that views and settings do not meet."""
+    try:
+        return _execute(spark.newSession(), request, progress)
+    except errors.OdfError as e:
+        return InternalError(str(e), traceback.format_exc()) if e.is_transient else InvalidQuery(str(e))
+    except Exception as e:
+        refused = refusal.refusal(e)
+        return InvalidQuery(str(refused)) if refused else InternalError(_short(e), traceback.format_exc())
+
+
+def _execute(spark: SparkSession, request: Request, progress: Progress) -> Success:
+    # Operations are imported when asked for: a request needs the modules of one.
+    if isinstance(request, MergeRequest):
+        from airflow_provider_odf.engine import merge
+
+        return merge.execute(spark, request, progress)
+    if isinstance(request, RawQueryRequest):
+        from airflow_provider_odf.engine import raw_query
+
+        return raw_query.execute(spark, request, progress)
+    if isinstance(request, ContractTestRequest):
+        from airflow_provider_odf.engine import contract
+
+        return contract.execute(spark, request, progress)
+    if isinstance(request, TransformRequest):
+        raise errors.InvalidQuery(
+            "derivative datasets are not supported yet: this engine does not answer TransformRequest"
+        )
+    raise errors.InvalidQuery(f"this engine does not answer {type(request).__name__}")
+
+
+def _short(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -1,0 +1,35 @@
+"""``preprocess`` of a source: Spark SQL steps over the rows that were read, which are the view ``input``."""
+
+from __future__ import annotations
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from airflow_provider_odf.engine.refusal import query_name, refusal
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import Transform
+
+
+def preprocess(spark: SparkSession, frame: DataFrame, transform: Transform) -> DataFrame:
+    """The rows of the last query. Each query sees ``input`` and the ones before it under their aliases.
+
+    Views are made in the frame's session: give each request a session of its own.
+
+    :raises InvalidQuery: a query is not valid, or there is none.
+    """
+    if transform.temporal_tables:
+        raise InvalidQuery("temporal tables have no meaning in preprocess: it sees only the new records of a source")
+    if not transform.queries:
+        raise InvalidQuery("preprocess has no query")
+    frame.createOrReplaceTempView("input")
+    for number, step in enumerate(transform.queries, 1):
+        try:
+            frame = spark.sql(step.query)
+        except PySparkException as e:
+            refused = refusal(e)
+            if refused is None:
+                raise
+            raise InvalidQuery(f"preprocess, {query_name(transform.queries, number)}: {refused}") from e
+        if step.alias:
+            frame.createOrReplaceTempView(f"`{step.alias}`")
+    return frame

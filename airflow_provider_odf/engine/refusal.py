@@ -1,0 +1,68 @@
+"""Which failures of Spark are the data's or the query's, said in one short message.
+
+Spark gives its errors SQLSTATE codes: the class of the code (its first two characters) tells whose fault it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.errors.exceptions.captured import CapturedException, convert_exception
+
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import SqlQueryStep
+
+USER_CLASSES = ("0A", "21", "22", "23", "42", "46", "54", "56", "P0")
+"""Not supported, cardinality, data (casts, overflow, division), constraint, syntax and names, routines, limits,
+inconsistent use, raised by the query itself."""
+
+RAISED = "USER_RAISED_EXCEPTION"
+
+
+def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = ()) -> InvalidQuery | None:
+    """The error as the user should read it, or None when it is not one of the data or the query.
+
+    ``queries`` are those that ran: the one at fault is named, with its line.
+    """
+    if isinstance(error, Py4JJavaError):
+        error = convert_exception(error)
+    found = next((e for e in _chain(error) if (e.getSqlState() or "")[:2] in USER_CLASSES), None)
+    if found is None:
+        return None
+    place = _place(found, queries)
+    return InvalidQuery(f"{place}: {message(found)}" if place else message(found))
+
+
+def message(error: PySparkException) -> str:
+    """What Spark says, without its code, its advice to switch the check off, and the quoted query."""
+    text = error.getMessage() or str(error)
+    text = re.split(r"\s*SQLSTATE: \w+|\n==|\n\nJVM stacktrace", text, maxsplit=1)[0]
+    text = re.sub(rf"^\[{RAISED}\] ", "", text.strip())
+    text = re.sub(r" ?(If necessary|To return NULL instead)[^\n]*?to bypass this error\.", "", text)
+    return re.sub(r"\s+", " ", text)
+
+
+def _chain(error: BaseException) -> Iterator[PySparkException]:
+    cause: BaseException | None = error
+    while isinstance(cause, PySparkException):
+        yield cause
+        cause = cause._cause if isinstance(cause, CapturedException) else cause.__cause__
+
+
+def _place(error: PySparkException, queries: Sequence[SqlQueryStep]) -> str:
+    """``query 2 (alias), line 3`` as far as it is known."""
+    fragment = next((c.fragment() for c in error.getQueryContext() or () if c.contextType().name == "SQL"), "")
+    number = next((n for n, q in enumerate(queries, 1) if fragment and fragment in q.query), None)
+    if number is None:
+        return ""
+    line = queries[number - 1].query[: queries[number - 1].query.index(fragment)].count("\n") + 1
+    return query_name(queries, number) + f", line {line}"
+
+
+def query_name(queries: Sequence[SqlQueryStep], number: int) -> str:
+    """What messages call a query: its number from 1, and its alias where it has one."""
+    alias = queries[number - 1].alias
+    return f"query {number} ({alias})" if alias else f"query {number}"

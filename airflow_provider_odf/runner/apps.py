@@ -1,0 +1,43 @@
+"""Where the Spark applications and the code that they import are."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+
+import airflow_provider_odf
+
+PACKAGE = Path(airflow_provider_odf.__file__).parent
+
+ENGINE_MODULES = ("__init__.py", "errors.py", "protocol.py", "multiformats.py", "instant.py")
+"""What engine/ imports of the package beside itself."""
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def application(name: str) -> Path:
+    """The main file of a Spark application: inside an installed package, beside the package in a checkout."""
+    installed = PACKAGE / "_spark_apps" / name
+    return installed if installed.exists() else PACKAGE.parent / "spark_apps" / name
+
+
+def bundle(directory: Path) -> Path:
+    """A zip of the engine for ``--py-files``, named by its content; the same code gives the same bytes.
+
+    A zip, because Spark does not import from a wheel.
+    """
+    content = _zip([PACKAGE / name for name in ENGINE_MODULES] + sorted(PACKAGE.glob("engine/**/*.py")))
+    path = directory / f"odf-{hashlib.sha256(content).hexdigest()[:16]}.zip"
+    path.write_bytes(content)
+    return path
+
+
+def _zip(files: list[Path]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(files):
+            name = file.relative_to(PACKAGE.parent).as_posix()
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), file.read_bytes(), zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()

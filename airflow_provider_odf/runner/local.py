@@ -1,0 +1,177 @@
+"""Spark in a child process: one JVM for all requests of a runner, started at the first of them."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import TracebackType
+from typing import IO
+
+from airflow_provider_odf import errors, protocol
+from airflow_provider_odf.engine import archive, jvm
+from airflow_provider_odf.runner import apps
+from airflow_provider_odf.runner.runner import OnProgress, report_progress, settle
+
+_TAIL_LINES = 30
+
+
+class LocalRunner:
+    """The embedded default: ``local[*]`` in a child process, which dies with this one.
+
+    ``conf`` are Spark settings; ``spark.driver.memory`` sets the heap, which is otherwise Java's own choice, a quarter
+    of the memory. ``threads`` requests run at once; more wait. When the JVM dies, running requests fail with
+    ``errors.InternalError`` and the next request starts another.
+    """
+
+    def __init__(
+        self,
+        master: str = "local[*]",
+        conf: Mapping[str, str] | None = None,
+        *,
+        threads: int = 2,
+        app_name: str = "odf",
+    ) -> None:
+        self.started = 0
+        self._settings = {"app_name": app_name, "master": master, "conf": dict(conf or {}), "threads": threads}
+        self._child: _Child | None = None
+        self._lock = threading.Lock()
+
+    def submit(self, request: protocol.Request, on_progress: OnProgress | None = None) -> Future[protocol.Success]:
+        with self._lock:
+            if self._child is None or self._child.has_ended:
+                self._child = _Child(self._settings)
+                self.started += 1
+                report_progress(on_progress, "starting Spark")
+            return self._child.ask(request, on_progress)
+
+    def close(self) -> None:
+        with self._lock:
+            child, self._child = self._child, None
+        if child is not None:
+            child.end()
+            archive.start_making(jvm.find_java())
+
+    def __enter__(self) -> LocalRunner:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class _Pending:
+    future: Future[protocol.Success]
+    on_progress: OnProgress | None
+
+
+class _Child:
+    """One engine process: its pipes, the threads that read them, and the requests that it has not answered yet."""
+
+    def __init__(self, settings: Mapping[str, object]) -> None:
+        jvm.find_java()
+        self.has_ended = False
+        self._work = tempfile.mkdtemp(prefix="odf-spark-")
+        self._pending: dict[str, _Pending] = {}
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._process = subprocess.Popen(
+            [sys.executable, str(apps.application("serve.py")), json.dumps({**settings, "work": self._work})],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": _first_on_path(str(apps.PACKAGE.parent))},
+        )
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._errors = threading.Thread(target=self._read_errors, daemon=True)
+        self._responses = threading.Thread(target=self._read_responses, daemon=True)
+        self._errors.start()
+        self._responses.start()
+
+    def ask(self, request: protocol.Request, on_progress: OnProgress | None) -> Future[protocol.Success]:
+        future: Future[protocol.Success] = Future()
+        future.set_running_or_notify_cancel()
+        with self._lock:
+            if self.has_ended:
+                future.set_exception(errors.InternalError("the Spark process has just ended"))
+                return future
+            number = str(next(self._numbers))
+            self._pending[number] = _Pending(future, on_progress)
+            # When it has just died, the thread that reads its responses fails the future.
+            with contextlib.suppress(OSError):
+                _pipe(self._process.stdin).write(f"{number} {protocol.dumps_request(request)}\n".encode())
+                _pipe(self._process.stdin).flush()
+        return future
+
+    def end(self) -> None:
+        """Ends the process; what it has not answered fails."""
+        self.has_ended = True
+        with contextlib.suppress(OSError):
+            _pipe(self._process.stdin).close()
+        self._responses.join()
+
+    def _read_responses(self) -> None:
+        try:
+            for line in _pipe(self._process.stdout):
+                number, _, text = line.decode().partition(" ")
+                self._take(number, protocol.loads_response(text))
+        except ValueError as e:  # Not the protocol: nothing that it says can be trusted.
+            self._tail.append(str(e))
+            self._process.kill()
+        self._bury()
+
+    def _take(self, number: str, response: protocol.Response) -> None:
+        if isinstance(response, protocol.Progress):
+            report_progress(self._pending[number].on_progress, response.message)
+            return
+        with self._lock:
+            future = self._pending.pop(number).future
+        settle(future, response)
+
+    def _read_errors(self) -> None:
+        for line in _pipe(self._process.stderr):
+            self._tail.append(line.decode(errors="replace").rstrip())
+
+    def _bury(self) -> None:
+        """After the process has closed its end: waits for it, and fails what it has not answered."""
+        was_told = self.has_ended
+        with self._lock:
+            self.has_ended = True
+            unanswered = list(self._pending.values())
+            self._pending.clear()
+        code = self._process.wait()
+        self._errors.join()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            _pipe(pipe).close()
+        shutil.rmtree(self._work, ignore_errors=True)
+        reason = "the runner was closed" if was_told else f"the Spark process ended with exit code {code}"
+        last_words = "\n".join(self._tail)
+        for pending in unanswered:
+            pending.future.set_exception(errors.InternalError(_with(reason, last_words), last_words))
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise ValueError("no pipe to the process")
+    return pipe
+
+
+def _first_on_path(directory: str) -> str:
+    return os.pathsep.join([directory, *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def _with(reason: str, last_words: str) -> str:
+    lines = [line for line in last_words.splitlines() if line.strip()]
+    return f"{reason}; its last words: {' | '.join(lines[-3:])}" if lines else reason

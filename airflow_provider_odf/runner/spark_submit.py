@@ -1,0 +1,190 @@
+"""Spark on a cluster: each request is an application of its own, handed over by ``spark-submit``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+
+from airflow_provider_odf import errors, protocol
+from airflow_provider_odf.runner import apps
+from airflow_provider_odf.runner.runner import OnProgress, report_progress, settle
+
+_TAIL_LINES = 60
+_POLL_SECONDS = 0.5
+
+
+class SparkSubmitRunner:
+    """``spark-submit`` to a master: standalone, YARN, Kubernetes.
+
+    ``conf`` are Spark settings, ``arguments`` further options of spark-submit as they are. Request and response are
+    files in ``exchange``, by default a temporary directory; in cluster deploy mode it must be shared with the driver,
+    as the paths in requests must be in any case.
+    """
+
+    def __init__(
+        self,
+        master: str,
+        conf: Mapping[str, str] | None = None,
+        *,
+        deploy_mode: str = "client",
+        arguments: Sequence[str] = (),
+        exchange: Path | None = None,
+        spark_submit: str = "spark-submit",
+        threads: int = 2,
+    ) -> None:
+        self.started = 0
+        self._options = ["--master", master, "--deploy-mode", deploy_mode]
+        self._options += [part for key, value in (conf or {}).items() for part in ("--conf", f"{key}={value}")]
+        self._options += arguments
+        self._exchange = exchange
+        self._spark_submit = spark_submit
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="spark-submit")
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def submit(self, request: protocol.Request, on_progress: OnProgress | None = None) -> Future[protocol.Success]:
+        future: Future[protocol.Success] = Future()
+        future.set_running_or_notify_cancel()
+        program = find_spark_submit(self._spark_submit)
+        self._pool.submit(self._run, program, request, on_progress, future)
+        return future
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+            for process in self._running:
+                process.terminate()
+        self._pool.shutdown()
+
+    def __enter__(self) -> SparkSubmitRunner:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(
+        self, program: str, request: protocol.Request, on_progress: OnProgress | None, future: Future[protocol.Success]
+    ) -> None:
+        try:
+            with tempfile.TemporaryDirectory(prefix="odf-submit-", dir=self._exchange) as directory:
+                settle(future, self._ask(program, request, on_progress, Path(directory)))
+        except Exception as e:
+            future.set_exception(e)
+
+    def _ask(
+        self, program: str, request: protocol.Request, on_progress: OnProgress | None, directory: Path
+    ) -> protocol.Response:
+        request_file, response_file = directory / "request.json", directory / "response.jsonl"
+        request_file.write_text(protocol.dumps_request(request), encoding="utf-8")
+        response_file.touch()
+        main = [str(apps.application("run.py")), str(request_file), str(response_file)]
+        name = f"odf_{protocol.operation(request).lower()}"
+        options = [*self._options, "--name", name, "--py-files", str(apps.bundle(directory))]
+        with self._start([program, *options, *main]) as process:
+            said = _Tail(process)
+            report_progress(on_progress, f"submitted {name}")
+            responses = _Responses(response_file, on_progress)
+            while not _has_ended(process):
+                responses.take()
+            with self._lock:
+                self._running.discard(process)
+            responses.take()
+            return responses.outcome or protocol.InternalError(
+                f"spark-submit ended with exit code {process.returncode} and without an answer: {said.last}", said.text
+            )
+
+    def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._is_closed:
+                raise errors.InternalError("the runner was closed")
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+            self._running.add(process)
+            self.started += 1
+        return process
+
+
+def find_spark_submit(program: str = "spark-submit") -> str:
+    """The path of ``spark-submit``: as given, of SPARK_HOME, on the PATH, or of the installed pyspark.
+
+    :raises InvalidInput: there is none.
+    """
+    import importlib.util
+
+    spec = importlib.util.find_spec("pyspark")
+    homes = [os.environ.get("SPARK_HOME"), os.path.dirname(spec.origin) if spec and spec.origin else None]
+    candidates = [
+        shutil.which(program),
+        *(shutil.which(program, path=os.path.join(home, "bin")) for home in homes if home),
+    ]
+    found = next(filter(None, candidates), None)
+    if found is None:
+        raise errors.InvalidInput(f"no {program} found: install pyspark, or set SPARK_HOME")
+    return found
+
+
+class _Responses:
+    """The response file as it grows."""
+
+    def __init__(self, file: Path, on_progress: OnProgress | None) -> None:
+        self.outcome: protocol.Response | None = None
+        self._file = file
+        self._offset = 0
+        self._on_progress = on_progress
+
+    def take(self) -> None:
+        """Reports the progress that came since the last call, and keeps the outcome. Half a line waits."""
+        new = self._file.read_bytes()[self._offset :]
+        whole = new[: new.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        for line in whole.splitlines():
+            response = protocol.loads_response(line.decode())
+            if isinstance(response, protocol.Progress):
+                report_progress(self._on_progress, response.message)
+            else:
+                self.outcome = response
+
+
+class _Tail:
+    """The last lines that a process printed."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._lines: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._thread = threading.Thread(target=self._read, args=(process,), daemon=True)
+        self._thread.start()
+
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
+        for line in process.stdout or ():
+            self._lines.append(line.decode(errors="replace").rstrip())
+
+    @property
+    def text(self) -> str:
+        self._thread.join()
+        return "\n".join(self._lines)
+
+    @property
+    def last(self) -> str:
+        said = [line for line in self.text.splitlines() if line.strip()]
+        return next(
+            (line for line in reversed(said) if "Exception" in line or "Error" in line), said[-1] if said else ""
+        )
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(_POLL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True

@@ -1,0 +1,12 @@
+"""Answers requests of the engine protocol from standard input in one JVM, until the input ends.
+
+Started by the local runner: ``serve.py '{"app_name": …, "master": …, "conf": {…}, "threads": …, "work": …}'``.
+"""
+
+import json
+import sys
+
+from airflow_provider_odf.engine.serve import serve
+
+if __name__ == "__main__":
+    serve(**json.loads(sys.argv[1]))
