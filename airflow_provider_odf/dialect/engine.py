@@ -1,0 +1,131 @@
+"""What a source engine's dialect consists of, and the translation of one expression by it.
+
+Everything is an allow-list: a node or a function that no rule names is refused at its place. So nothing reaches Spark
+that was not looked at, whatever sqlglot learns to parse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from sqlglot import Dialect, exp
+
+from airflow_provider_odf.dialect.place import Refused
+from airflow_provider_odf.dialect.scope import Columns, Scope
+from airflow_provider_odf.dialect.typed import Typed, strictly
+from airflow_provider_odf.dialect.types import STRING, Type
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function call whose arguments are translated already."""
+
+    translation: Translation
+    node: exp.Expr
+    name: str
+    arguments: tuple[Typed, ...]
+
+    def refuse(self, message: str, advice: str = "") -> NoReturn:
+        raise Refused(self.node, f"{self.name}: {message}", advice)
+
+    def argument(self, index: int) -> Typed:
+        if index >= len(self.arguments):
+            self.refuse(f"needs at least {index + 1} arguments")
+        return self.arguments[index]
+
+    def expect(self, fewest: int, most: int | None = None) -> None:
+        """:raises Refused: if the number of arguments is another."""
+        most = fewest if most is None else most
+        if not fewest <= len(self.arguments) <= most:
+            wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
+            self.refuse(f"takes {wanted} arguments here, not {len(self.arguments)}")
+
+    def string(self, index: int) -> Typed:
+        """The argument, which must be a string; one of unknown type is checked by Spark."""
+        value = self.argument(index)
+        if not value.type.is_known:
+            return Typed(strictly(value, STRING, f"argument {index + 1} of {self.name}"), STRING)
+        if value.type != STRING:
+            self.refuse(f"argument {index + 1} must be a string, not {value.type}", "cast it to VARCHAR")
+        return value
+
+    def text(self, index: int) -> str:
+        """The argument, which must be a string literal."""
+        text = self.argument(index).text
+        if text is None:
+            self.refuse(f"argument {index + 1} must be a string literal")
+        return text
+
+
+NodeRule = Callable[["Translation", exp.Expr], Typed]
+FunctionRule = Callable[[Call], Typed]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A source engine: how its SQL is parsed, and what each of its nodes and functions is in Spark.
+
+    ``integer`` is the type of an integer literal. ``reasons`` say why a function is refused, where there is more to say
+    than that it is not known."""
+
+    name: str
+    dialect: type[Dialect]
+    nodes: Mapping[type[exp.Expr], NodeRule]
+    scalars: Mapping[str, FunctionRule]
+    aggregates: Mapping[str, FunctionRule]
+    windows: Mapping[str, FunctionRule]
+    integer: Type
+    reasons: Mapping[str, str]
+    is_streaming: bool = False
+
+
+@dataclass(frozen=True)
+class Translation:
+    """Translates expressions as a scope sees them. ``subquery`` translates a query that stands inside an expression."""
+
+    engine: Engine
+    scope: Scope
+    subquery: Callable[[exp.Query, Scope], tuple[exp.Query, Columns]]
+
+    def expression(self, node: exp.Expr) -> Typed:
+        """The Spark form of ``node`` and its type.
+
+        :raises Refused: if no form is known to be exact."""
+        rule = self.engine.nodes.get(type(node))
+        if rule is None:
+            raise Refused(node, f"{_spelled(node)} is not known to the {self.engine.name} translation", self.advice)
+        return rule(self, node)
+
+    def expressions(self, nodes: Sequence[exp.Expr]) -> tuple[Typed, ...]:
+        return tuple(map(self.expression, nodes))
+
+    @property
+    def advice(self) -> str:
+        return "write it with what is listed in the documentation of dialects, or use engine: spark with Spark's SQL"
+
+    def call(self, node: exp.Anonymous, table: Mapping[str, FunctionRule], arguments: Sequence[exp.Expr]) -> Typed:
+        """A call by the rule that a table of functions has for its name."""
+        name = node.name.lower()
+        rule = table.get(name)
+        if rule is None:
+            raise self.unknown_function(node, name)
+        return rule(Call(self, node, node.name, self.expressions(arguments)))
+
+    def unknown_function(self, node: exp.Expr, name: str) -> Refused:
+        kinds = {"aggregate": self.engine.aggregates, "window": self.engine.windows, "scalar": self.engine.scalars}
+        kind = next((kind for kind, table in kinds.items() if name in table), None)
+        if kind:
+            return Refused(node, f"{name} is a function of kind {kind} and not translated in this place", self.advice)
+        if reason := self.engine.reasons.get(name):
+            return Refused(node, f"function {name} has no exact form on Spark: {reason}", self.advice)
+        return Refused(node, f"function {name} is not known to the {self.engine.name} translation", self.advice)
+
+    def within(self, scope: Scope) -> Translation:
+        return replace(self, scope=scope)
+
+
+def _spelled(node: exp.Expr) -> str:
+    words = node.sql(dialect="postgres", comments=False)
+    return words if len(words) <= 60 else f"{words[:57]}..."

@@ -1,0 +1,296 @@
+"""The structure of queries: WITH, SELECT, FROM, joins, set operations, grouping, ordering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from airflow_provider_odf.dialect.engine import Engine, Translation
+from airflow_provider_odf.dialect.expressions import condition
+from airflow_provider_odf.dialect.place import Refused
+from airflow_provider_odf.dialect.scope import Columns, Scope
+from airflow_provider_odf.dialect.typed import Typed
+from airflow_provider_odf.dialect.types import NULL, UNKNOWN, Type
+
+_SELECT = {
+    "with_",
+    "expressions",
+    "from_",
+    "joins",
+    "where",
+    "group",
+    "having",
+    "order",
+    "limit",
+    "offset",
+    "distinct",
+    "kind",
+}
+_SET_OPERATION = {"with_", "this", "expression", "distinct", "order", "limit", "offset"}
+_JOIN_KINDS = {"", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"}
+_JOIN_SIDES = {"", "LEFT", "RIGHT", "FULL"}
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Translates queries over the tables that are known by now: inputs, earlier steps, WITH."""
+
+    engine: Engine
+    tables: Mapping[str, tuple[str, Columns]]
+
+    @classmethod
+    def over(cls, engine: Engine, tables: Mapping[str, Columns]) -> Queries:
+        return cls(engine, {name.lower(): (name, columns) for name, columns in tables.items()})
+
+    def query(self, node: exp.Expr, parent: Scope | None = None, *, is_named: bool = True) -> tuple[exp.Query, Columns]:
+        """The query for Spark and its columns. With ``is_named`` every column must have a name that the engines share.
+
+        :raises Refused: if it cannot be translated exactly."""
+        if isinstance(node, exp.Subquery):
+            return self._parenthesised(node, parent, is_named)
+        queries, with_ = self._with(node, parent)
+        if isinstance(node, exp.Select):
+            select, columns = queries._select(node, parent, is_named)
+        elif isinstance(node, exp.SetOperation):
+            select, columns = queries._set_operation(node, parent, is_named)
+        else:
+            raise Refused(node, "only queries (SELECT, WITH, UNION and the like) are translated")
+        if with_:
+            select.set("with_", with_)
+        return select, columns
+
+    def _parenthesised(self, node: exp.Subquery, parent: Scope | None, is_named: bool) -> tuple[exp.Query, Columns]:
+        _refuse_others(node, {"this"})
+        query, columns = self.query(node.this, parent, is_named=is_named)
+        return exp.Subquery(this=query), columns
+
+    def _with(self, node: exp.Expr, parent: Scope | None) -> tuple[Queries, exp.With | None]:
+        with_ = node.args.get("with_")
+        if with_ is None:
+            return self, None
+        _refuse_others(with_, {"expressions"})
+        queries, translated = self, []
+        for cte in with_.expressions:
+            _refuse_others(cte, {"this", "alias"})
+            name = _plain_alias(cte.args["alias"])
+            query, columns = queries.query(cte.this, parent)
+            translated.append(exp.CTE(this=query, alias=exp.TableAlias(this=_quoted(name))))
+            queries = replace(queries, tables={**queries.tables, name.lower(): (name, columns)})
+        return queries, exp.With(expressions=translated)
+
+    def _set_operation(self, node: exp.SetOperation, parent: Scope | None, is_named: bool) -> tuple[exp.Query, Columns]:
+        _refuse_others(node, _SET_OPERATION)
+        left, columns = self.query(node.this, parent, is_named=is_named)
+        right, others = self.query(node.expression, parent, is_named=False)
+        merged = _side_by_side(node, columns, others)
+        operation = type(node)(this=left, expression=right, distinct=node.args.get("distinct"))
+        translation = Translation(self.engine, Scope({"": merged}, parent), self._nested)
+        _add_order(translation, node, operation)
+        return operation, merged
+
+    def _select(self, node: exp.Select, parent: Scope | None, is_named: bool) -> tuple[exp.Select, Columns]:
+        _refuse_others(node, _SELECT)
+        select = exp.Select()
+        scope = self._from(node, select, parent)
+        translation = Translation(self.engine, scope, self._nested)
+        columns = _projection(translation, node, select, is_named)
+        if node.args.get("distinct"):
+            _refuse_others(node.args["distinct"], set())
+            select.set("distinct", exp.Distinct())
+        for key, clause in (("where", exp.Where), ("having", exp.Having)):
+            if node.args.get(key):
+                visible = translation if key == "where" else _with_outputs(translation, columns)
+                select.set(key, clause(this=condition(visible, node.args[key].this).sql))
+        if node.args.get("group"):
+            select.set("group", _group(_with_outputs(translation, columns), node.args["group"]))
+        _add_order(_with_outputs(translation, columns), node, select)
+        return select, columns
+
+    def _nested(self, node: exp.Query, scope: Scope) -> tuple[exp.Query, Columns]:
+        return self.query(node, scope, is_named=not isinstance(node.parent, exp.Exists))
+
+    def _from(self, node: exp.Select, select: exp.Select, parent: Scope | None) -> Scope:
+        if node.args.get("from_") is None:
+            return Scope({}, parent)
+        source, name, columns = self._source(node.args["from_"].this)
+        select.set("from_", exp.From(this=source))
+        scope = Scope({name: columns}, parent)
+        for join in node.args.get("joins") or ():
+            translated, scope = self._join(join, scope)
+            select.append("joins", translated)
+        return scope
+
+    def _source(self, node: exp.Expr) -> tuple[exp.Expr, str, Columns]:
+        """A table or a query in FROM: its Spark form, the name it is called by, and its columns."""
+        if isinstance(node, exp.Subquery):
+            _refuse_others(node, {"this", "alias"})
+            query, columns = self.query(node.this)
+            name = _plain_alias(node.args["alias"]) if node.args.get("alias") else ""
+            return exp.Subquery(this=query, alias=_table_alias(name)), name, columns
+        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+            raise Refused(node, "FROM is translated with tables and queries only")
+        _refuse_others(node, {"this", "alias"}, advice="a name with dots must be quoted as a whole")
+        spelling, columns = self._table(node)
+        name = _plain_alias(node.args["alias"]) if node.args.get("alias") else spelling
+        alias = _table_alias(name) if node.args.get("alias") else None
+        return exp.Table(this=_quoted(spelling), alias=alias), name, columns
+
+    def _table(self, node: exp.Table) -> tuple[str, Columns]:
+        found = self.tables.get(node.name.lower())
+        if found is None:
+            known = ", ".join(name for name, _ in self.tables.values())
+            raise Refused(node, f"table {node.name} does not exist", f"tables here: {known}")
+        return found
+
+    def _join(self, node: exp.Join, scope: Scope) -> tuple[exp.Join, Scope]:
+        _refuse_others(node, {"this", "side", "kind", "on", "using"})
+        side, kind = (node.side or "").upper(), (node.kind or "").upper()
+        if side not in _JOIN_SIDES or kind not in _JOIN_KINDS:
+            raise Refused(node, f"{side} {kind} JOIN is not translated".strip())
+        source, name, columns = self._source(node.this)
+        if scope.tables.keys() & {name}:
+            raise Refused(node, f"two tables are called {name}", "give one an alias")
+        both = Scope({**scope.tables, name: columns}, scope.parent)
+        join = exp.Join(this=source, side=side or None, kind=kind or None)
+        if node.args.get("on"):
+            join.set("on", condition(Translation(self.engine, both, self._nested), node.args["on"]).sql)
+        if node.args.get("using"):
+            raise Refused(node, "JOIN … USING is not translated", "write ON a.x = b.x")
+        return join, scope if kind in ("SEMI", "ANTI") else both
+
+
+def _projection(t: Translation, node: exp.Select, select: exp.Select, is_named: bool) -> Columns:
+    known: list[tuple[str, Type]] = []
+    others: Type | None = None
+    for item in node.expressions:
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            columns = _star(t, item)
+            others = columns.others if columns.others is not None else others
+            select.append("expressions", item.copy())
+            known += columns.known
+            continue
+        value, name = _item(t, item, is_named)
+        select.append(
+            "expressions", exp.alias_(value.sql, name, quoted=True) if isinstance(item, exp.Alias) else value.sql
+        )
+        known.append((name, value.type))
+    if is_named:
+        _refuse_repeated(node, [name for name, _ in known])
+    return Columns(tuple(known), others)
+
+
+def _item(t: Translation, item: exp.Expr, is_named: bool) -> tuple[Typed, str]:
+    value = t.expression(item.unalias())
+    if isinstance(item, (exp.Alias, exp.Column)) or not is_named:
+        return value, item.alias_or_name
+    raise Refused(item, "this column has no name", "name it: … AS name; engines would choose different names")
+
+
+def _star(t: Translation, item: exp.Expr) -> Columns:
+    star = item.this if isinstance(item, exp.Column) else item
+    _refuse_others(star, set())
+    tables = list(t.scope.tables.values())
+    if isinstance(item, exp.Column):
+        table = t.scope.tables.get(next((n for n in t.scope.tables if n.lower() == item.table.lower()), ""))
+        if table is None:
+            raise Refused(item, f"table {item.table} does not exist")
+        tables = [table]
+    others = [c.others for c in tables if c.others is not None]
+    return Columns(
+        tuple(c for table in tables for c in table.known),
+        others[0] if len(set(others)) == 1 else (UNKNOWN if others else None),
+    )
+
+
+def _refuse_repeated(node: exp.Expr, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            raise Refused(node, f"two columns are called {name}", "name one differently; case does not count")
+        seen.add(name.lower())
+
+
+def _with_outputs(t: Translation, columns: Columns) -> Translation:
+    """GROUP BY, HAVING and ORDER BY also see the names that SELECT gives; a table's own column goes first."""
+    outputs = Columns(tuple((name, type_) for name, type_ in columns.known if t.scope.type_of(name) is None))
+    return t.within(Scope({**t.scope.tables, "": outputs}, t.scope.parent)) if outputs.known else t
+
+
+def _group(t: Translation, node: exp.Group) -> exp.Group:
+    _refuse_others(node, {"expressions"})
+    return exp.Group(expressions=[_ordinal_or_expression(t, item) for item in node.expressions])
+
+
+def _ordinal_or_expression(t: Translation, node: exp.Expr) -> exp.Expr:
+    return node.copy() if isinstance(node, exp.Literal) and not node.is_string else t.expression(node).sql
+
+
+def order(t: Translation, node: exp.Order) -> exp.Order:
+    """ORDER BY with the place of nulls written out, since engines have different defaults."""
+    return exp.Order(expressions=[_ordered(t, item) for item in node.expressions])
+
+
+def _ordered(t: Translation, item: exp.Expr) -> exp.Ordered:
+    _refuse_others(item, {"this", "desc", "nulls_first"})
+    return exp.Ordered(
+        this=_ordinal_or_expression(t, item.this),
+        desc=bool(item.args.get("desc")),
+        nulls_first=bool(item.args.get("nulls_first")),
+    )
+
+
+def _add_order(t: Translation, node: exp.Expr, target: exp.Query) -> None:
+    if node.args.get("order"):
+        target.set("order", order(t, node.args["order"]))
+    for key in ("limit", "offset"):
+        clause = node.args.get(key)
+        if clause is not None:
+            value = clause.expression
+            if type(clause) not in (exp.Limit, exp.Offset) or not (isinstance(value, exp.Literal) and value.is_int):
+                raise Refused(clause, f"{key.upper()} needs a whole number")
+            target.set(key, type(clause)(expression=value.copy()))
+
+
+def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
+    """The columns of a set operation. Their types must be equal: engines widen in different ways."""
+    if left.others is not None or right.others is not None:
+        return Columns(tuple((name, UNKNOWN) for name, _ in left.known), left.others)
+    if len(left.known) != len(right.known):
+        raise Refused(node, f"the queries have {len(left.known)} and {len(right.known)} columns")
+    merged = []
+    for (name, type_), (_, other) in zip(left.known, right.known, strict=True):
+        if NULL not in (type_, other) and type_.is_known and other.is_known and type_.ddl != other.ddl:
+            raise Refused(node, f"column {name} is {type_} on one side and {other} on the other", "cast one of them")
+        is_known = type_.is_known and other.is_known
+        merged.append((name, (other if type_ == NULL else type_) if is_known else UNKNOWN))
+    return Columns(tuple(merged))
+
+
+def _refuse_others(node: exp.Expr, allowed: set[str], advice: str = "") -> None:
+    """:raises Refused: if the node has a part that is not one of those allowed."""
+    for key, value in node.args.items():
+        if key not in allowed and value not in (None, False, [], ""):
+            raise Refused(
+                _first_node(value) or node, f"{key.strip('_').replace('_', ' ').upper()} is not translated here", advice
+            )
+
+
+def _first_node(value: Any) -> exp.Expr | None:
+    first = value[0] if isinstance(value, list) else value
+    return first if isinstance(first, exp.Expression) else None
+
+
+def _plain_alias(alias: exp.Expr) -> str:
+    _refuse_others(alias, {"this"})
+    return alias.name
+
+
+def _table_alias(name: str) -> exp.TableAlias | None:
+    return exp.TableAlias(this=_quoted(name)) if name else None
+
+
+def _quoted(name: str) -> exp.Identifier:
+    return exp.to_identifier(name, quoted=True)

@@ -1,0 +1,61 @@
+"""Which columns a query sees, with their types. Names are compared as Spark does by default: ignoring case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.dialect.types import UNKNOWN, Type, column_type
+
+EVERY_COLUMN = "*"
+"""Name of a declared column that stands for all columns not listed: a CSV without schema has only strings."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a table: those known by name, and the type of any others (None: there are no others)."""
+
+    known: tuple[tuple[str, Type], ...] = ()
+    others: Type | None = None
+
+    @classmethod
+    def declared(cls, columns: Iterable[protocol.Column] | None) -> Columns:
+        if columns is None:
+            return cls(others=UNKNOWN)
+        types = [(c.name, column_type(c.type)) for c in columns]
+        others = [type_ for name, type_ in types if name == EVERY_COLUMN]
+        return cls(tuple(item for item in types if item[0] != EVERY_COLUMN), others[0] if others else None)
+
+    def type_of(self, name: str) -> Type | None:
+        """The named column's type, None if there cannot be such a column."""
+        found = [type_ for known, type_ in self.known if known.lower() == name.lower()]
+        return found[0] if found else self.others
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The tables of one FROM clause by their names, and the scope of the query around it."""
+
+    tables: Mapping[str, Columns] = field(default_factory=dict)
+    parent: Scope | None = None
+
+    def table(self, name: str) -> Columns | None:
+        """The columns of a table of this scope or of one around it."""
+        for known, columns in self.tables.items():
+            if known.lower() == name.lower():
+                return columns
+        return self.parent.table(name) if self.parent else None
+
+    def type_of(self, name: str) -> Type | None:
+        """The type of a column that is named without its table; None if no table can have it."""
+        sure = [t for columns in self.tables.values() for n, t in columns.known if n.lower() == name.lower()]
+        possible = sure or [c.others for c in self.tables.values() if c.others is not None]
+        if possible:
+            return possible[0] if len(set(possible)) == 1 else UNKNOWN
+        return self.parent.type_of(name) if self.parent else None
+
+    @property
+    def names(self) -> list[str]:
+        """The known columns' names, to tell the user what there is."""
+        return [name for columns in self.tables.values() for name, _ in columns.known]

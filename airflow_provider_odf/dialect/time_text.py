@@ -1,0 +1,59 @@
+"""Dates and times as text: which texts source engines and Spark read alike, and text that a TIMESTAMP becomes."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from airflow_provider_odf.dialect.place import Refused
+from airflow_provider_odf.dialect.typed import Typed, call, cast, switch
+from airflow_provider_odf.dialect.types import DATE, Type, timestamp
+
+DATE_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+TIME_PATTERN = r"[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?"
+ZONE_PATTERN = r"(Z|[+-][0-9]{2}:[0-9]{2})?"
+_TIMESTAMP_PATTERN = rf"^{DATE_PATTERN}({TIME_PATTERN}{ZONE_PATTERN})?$"
+_DATE_ONLY = rf"^{DATE_PATTERN}$"
+
+
+def date_literal(node: exp.Expr, text: str) -> Typed:
+    """A literal such as ``'2024-05-02'`` as a DATE."""
+    if not re.fullmatch(_DATE_ONLY, text):
+        raise Refused(node, f"'{text}' is not a date", "write it as YYYY-MM-DD")
+    return Typed(cast(exp.Literal.string(text), DATE), DATE)
+
+
+def timestamp_literal(node: exp.Expr, text: str) -> Typed:
+    """A literal such as ``'2024-05-02 08:00:00'`` as a TIMESTAMP; without a zone it is UTC."""
+    if not re.fullmatch(_TIMESTAMP_PATTERN, text):
+        raise Refused(node, f"'{text}' is not a time", "write it as YYYY-MM-DD hh:mm:ss, with Z or +hh:mm for a zone")
+    return Typed(cast(exp.Literal.string(text), timestamp()), timestamp("ns"))
+
+
+def parsed(value: exp.Expr, type_: Type, *, is_lenient: bool = False) -> exp.Expr:
+    """Text as a DATE or TIMESTAMP. Text that Spark alone would read (``2024``, ``T08:00``) stops the query, or is null
+    if ``is_lenient``."""
+    pattern = _DATE_ONLY if type_ == DATE else _TIMESTAMP_PATTERN
+    is_good = exp.RegexpLike(this=value.copy(), expression=exp.Literal.string(pattern))
+    message = call("concat", "cannot read as ", type_.name, ": ", value.copy())
+    failure = exp.Null() if is_lenient else cast(call("raise_error", message), type_)
+    read = (
+        exp.TryCast(this=value, to=exp.DataType.build(type_.ddl, dialect="spark")) if is_lenient else cast(value, type_)
+    )
+    is_absent = exp.Is(this=value.copy(), expression=exp.Null())
+    return switch([(exp.Or(this=is_good, expression=is_absent), read)], failure)
+
+
+def as_text(value: exp.Expr, type_: Type) -> exp.Expr:
+    """A TIMESTAMP as ISO 8601 text, with as many groups of three digits after the second as it needs."""
+    zone = "'Z'" if type_.is_zoned else ""
+
+    def formatted(fraction: str) -> exp.Expr:
+        return call("date_format", value.copy(), f"yyyy-MM-dd'T'HH:mm:ss{fraction}{zone}")
+
+    def divides(step: int) -> exp.Expr:
+        rest = exp.Mod(this=call("unix_micros", value.copy()), expression=exp.Literal.number(step))
+        return exp.EQ(this=rest, expression=exp.Literal.number(0))
+
+    return switch([(divides(1_000_000), formatted("")), (divides(1_000), formatted(".SSS"))], formatted(".SSSSSS"))
