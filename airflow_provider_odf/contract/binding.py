@@ -1,0 +1,51 @@
+"""Which contract, and which of its models, a dataset is tested against."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.contract.compile import compile_model
+from airflow_provider_odf.contract.load import ContractFile, load
+from airflow_provider_odf.errors import ManifestInvalid, Problem
+
+SUFFIXES = (".datacontract.yaml", ".datacontract.yml")
+
+
+def find(manifest: Path, dataset: str) -> Path | None:
+    """``NAME.datacontract.yaml`` beside a manifest, with NAME the dataset's name without its account; None if there
+    is none."""
+    name = dataset.rpartition("/")[2]
+    return next((path for suffix in SUFFIXES if (path := manifest.parent / (name + suffix)).is_file()), None)
+
+
+def model_name(contract: ContractFile, dataset: str) -> str:
+    """The model that a dataset is tested against: the only one, else the one of its name, ``-`` and ``.`` read as
+    ``_``.
+
+    :raises ManifestInvalid: there is none, or none of that name.
+    """
+    models = list(contract.contract.models)
+    if len(models) == 1:
+        return models[0]
+    wanted = re.sub(r"[-.]", "_", dataset.rpartition("/")[2])
+    if wanted in models:
+        return wanted
+    if alike := [m for m in models if m.lower() == wanted.lower()]:
+        return alike[0]
+    message = f"no model named {wanted!r} among {', '.join(models)}" if models else "the contract has no models"
+    fix = f"dataset {dataset} is tested against the only model, or the one of its name"
+    raise ManifestInvalid([Problem(contract.place("models"), message, fix)])
+
+
+def bind(manifest: Path, dataset: str) -> protocol.Contract | None:
+    """The compiled contract of a dataset whose manifest is at ``manifest``; None if it has no contract.
+
+    :raises ManifestInvalid: the contract has problems, or no model for the dataset.
+    """
+    path = find(manifest, dataset)
+    if path is None:
+        return None
+    contract = load(path)
+    return compile_model(contract, model_name(contract, dataset))

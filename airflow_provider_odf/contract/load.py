@@ -1,0 +1,176 @@
+"""A data contract read from YAML: all problems at once, each with its place.
+
+Implements the Data Contract Specification 0.9.3 to 1.2.1: the document, its versions and ``$ref`` to definitions in
+the same document. A ``$ref`` to another document stays in the field, for the compiler to report.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from airflow_provider_odf.contract.model import DataContract, FieldObject, ModelObject, SpecificationObject
+from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
+from airflow_provider_odf.manifest import yaml_source
+
+OLDEST, NEWEST = (0, 9, 3), (1, 2, 1)
+_NESTED = ("fields", "items", "keys", "values")
+
+
+@dataclass(frozen=True)
+class ContractFile:
+    """A valid contract. ``contract`` has its local references resolved; ``digest`` is the SHA-256 of the text in
+    hex."""
+
+    contract: DataContract
+    file: str
+    digest: str
+    document: yaml_source.Document
+
+    def place(self, *path: str | int) -> Place:
+        """Where the value at a path stands, or the last thing on the path that stands in the file."""
+        return self.document.place(path)
+
+
+def load(path: Path) -> ContractFile:
+    """The contract in a file.
+
+    :raises ManifestInvalid: with every problem of the file.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise ManifestInvalid([Problem(Place(str(path)), f"cannot be read: {e}")]) from e
+    return parse(text, str(path))
+
+
+def parse(text: str, file: str) -> ContractFile:
+    """The contract in a text; ``file`` is what problems call it.
+
+    :raises ManifestInvalid: with every problem of the text.
+    """
+    document = _document(text, file)
+    if problem := _version_problem(document):
+        raise ManifestInvalid([problem])
+    try:
+        contract = DataContract.model_validate(document.value)
+    except ValidationError as e:
+        raise ManifestInvalid(sorted(_problem(document, error) for error in e.errors())) from e
+    resolver = _Resolver(document)
+    resolved = contract.model_copy(
+        update={"models": {name: resolver.model(m, ("models", name)) for name, m in contract.models.items()}}
+    )
+    if problems := [*resolver.problems, *_near_misses(contract, document, ())]:
+        raise ManifestInvalid(sorted(problems))
+    return ContractFile(resolved, file, hashlib.sha256(text.encode()).hexdigest(), document)
+
+
+def _document(text: str, file: str) -> yaml_source.Document:
+    documents = yaml_source.parse(text, file)
+    if len(documents) != 1:
+        raise ManifestInvalid([Problem(Place(file), f"{len(documents)} YAML documents, a contract is exactly one")])
+    if not isinstance(documents[0].value, dict):
+        raise ManifestInvalid([Problem(documents[0].place(()), "a contract is a mapping")])
+    return documents[0]
+
+
+def _version_problem(document: yaml_source.Document) -> Problem | None:
+    value = document.value
+    if "dataContractSpecification" not in value:
+        fix = "write 'dataContractSpecification: 1.2.1' at the top"
+        if value.get("kind") == "DataContract":
+            fix = "the Open Data Contract Standard is not read, the Data Contract Specification is"
+        return Problem(document.place(()), "dataContractSpecification is missing", fix)
+    version = str(value["dataContractSpecification"])
+    numbers = tuple(int(n) for n in re.findall(r"\d+", version))
+    if re.fullmatch(r"\d+\.\d+\.\d+", version) and OLDEST <= numbers <= NEWEST:
+        return None
+    oldest, newest = (".".join(map(str, v)) for v in (OLDEST, NEWEST))
+    place = document.place(("dataContractSpecification",))
+    return Problem(place, f"version {version} of the specification is not known", f"{oldest} to {newest} are")
+
+
+def _problem(document: yaml_source.Document, error: Any) -> Problem:
+    path = tuple(part for part in error["loc"] if part != "[key]")
+    place = document.place(path if error["type"] != "missing" else path[:-1])
+    name = ".".join(map(str, path)) or "contract"
+    if error["type"] == "missing":
+        return Problem(place, f"{name} is missing")
+    message = str(error["msg"]).removeprefix("Value error, ")
+    message = re.sub(r"^Input should be an? (valid )?", "must be a ", message)
+    return Problem(place, f"{name}: {message}")
+
+
+def _near_misses(node: object, document: yaml_source.Document, path: tuple[str | int, ...]) -> Iterator[Problem]:
+    """Extensions whose names are nearly those of known keys: a typing error would switch a clause off in silence."""
+    if isinstance(node, SpecificationObject):
+        known = {(f.alias or name): name for name, f in type(node).model_fields.items()}
+        for key in node.model_extra or {}:
+            if close := difflib.get_close_matches(key, known, 1, cutoff=0.85):
+                yield Problem(
+                    document.place((*path, key), of_key=True), f"unknown key {key!r}", f"did you mean {close[0]!r}?"
+                )
+        for alias, name in known.items():
+            yield from _near_misses(getattr(node, name), document, (*path, alias))
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if isinstance(value, BaseModel):
+                yield from _near_misses(value, document, (*path, key))
+
+
+class _Resolver:
+    """Fields with what they inherit by ``$ref`` from the same document; what cannot be found is collected as
+    problems."""
+
+    def __init__(self, document: yaml_source.Document) -> None:
+        self.document = document
+        self.problems: list[Problem] = []
+
+    def model(self, model: ModelObject, path: tuple[str, ...]) -> ModelObject:
+        fields = {name: self.field(f, (*path, "fields", name), ()) for name, f in model.fields.items()}
+        return model.model_copy(update={"fields": fields})
+
+    def field(self, field: FieldObject, path: tuple[str, ...], seen: tuple[str, ...]) -> FieldObject:
+        if field.ref is not None and field.ref.startswith("#"):
+            field = self._inherited(field, path, seen)
+        nested: dict[str, Any] = {}
+        for name in _NESTED:
+            child = getattr(field, name)
+            if isinstance(child, FieldObject):
+                nested[name] = self.field(child, (*path, name), seen)
+            elif child:
+                nested[name] = {key: self.field(f, (*path, name, key), seen) for key, f in child.items()}
+        return field.model_copy(update=nested) if nested else field
+
+    def _inherited(self, field: FieldObject, path: tuple[str, ...], seen: tuple[str, ...]) -> FieldObject:
+        reference = str(field.ref)
+        place = self.document.place((*path, "$ref"))
+        own = {name: getattr(field, name) for name in field.model_fields_set if name != "ref"}
+        if reference in seen:
+            self.problems.append(Problem(place, f"$ref {reference} leads back to itself"))
+            return field.model_copy(update={"ref": None})
+        try:
+            definition = FieldObject.model_validate(_at(self.document.value, reference))
+        except (KeyError, ValidationError):
+            names = ", ".join(f"#/definitions/{name}" for name in self.document.value.get("definitions") or {})
+            fix = f"the document has {names}" if names else "the document has no definitions"
+            self.problems.append(Problem(place, f"$ref {reference} leads to no definition", fix))
+            return field.model_copy(update={"ref": None})
+        return self.field(definition, path, (*seen, reference)).model_copy(update={**own, "ref": None})
+
+
+def _at(value: Any, pointer: str) -> Any:
+    """The value at a JSON pointer (RFC 6901) of the form ``#/a/b``."""
+    for part in pointer.removeprefix("#").split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if not isinstance(value, dict) or key not in value:
+            raise KeyError(pointer)
+        value = value[key]
+    return value

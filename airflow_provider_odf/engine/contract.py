@@ -1,0 +1,270 @@
+"""A compiled data contract, run on a dataset's history up to a candidate.
+
+Which rows are tested follows the merge strategy: of Snapshot, UpsertStream and ChangelogStream the current state; of
+Append and Ledger the new rows, but keys over the whole history. Only where a clause fails, a further job fetches
+examples.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import unquote, urlsplit
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.engine.contract_rules import Found, Verdict, find, judge, quoted
+from airflow_provider_odf.engine.contract_scan import Condition, Count, Failure, Key, Scan, Values
+from airflow_provider_odf.protocol import (
+    Check,
+    CheckResult,
+    Contract,
+    ContractReport,
+    ContractTestRequest,
+    ContractTestSuccess,
+    DatasetVocabulary,
+    HistorySlice,
+    MergeStrategy,
+)
+
+SMALL_HISTORY = 32 * 1024 * 1024
+"""Bytes of Parquet up to which one task does all, without exchanges."""
+
+PROJECTED = frozenset({"Snapshot", "UpsertStream", "ChangelogStream"})
+"""Merge strategies whose history is read as the changes of a state."""
+
+_RETRACT = 1
+_SHOWN = 80
+"""Characters of an example value."""
+
+
+def execute(spark: SparkSession, request: ContractTestRequest, progress: Callable[[str], None]) -> ContractTestSuccess:
+    """The report of the requested contract."""
+    progress(f"testing contract {request.contract.id} on {request.dataset_alias}")
+    report = test(
+        spark,
+        request.contract,
+        vocab=request.vocab,
+        merge=request.merge,
+        history=request.history,
+        new_from=request.new_from,
+        schema=request.schema,
+    )
+    return ContractTestSuccess(report)
+
+
+def test(
+    spark: SparkSession,
+    contract: Contract,
+    *,
+    vocab: DatasetVocabulary,
+    merge: MergeStrategy,
+    history: Sequence[HistorySlice],
+    new_from: int,
+    schema: str | None,
+    state: DataFrame | None = None,  # noqa: PT028
+) -> ContractReport:
+    """One result for each check of the contract, in its order.
+
+    ``schema`` is the dataset's as an Arrow IPC schema message in base64; without it the files are asked. ``state``
+    are the current rows with their system columns, where the caller has them.
+    """
+    data = _Data.of(spark, vocab, merge, history, new_from, schema, state)
+    judged = [(check, _judge(check, data)) for check in contract.checks]
+    conditions = {check.key: c.condition for check, c in judged if isinstance(c, _Measured)}
+    tested, counts = data.counts(conditions)
+    examples = data.examples({c.key: m for c, m in judged if isinstance(m, _Measured)}, counts)
+    results = tuple(
+        _measured(check, j, counts[check.key], examples) if isinstance(j, _Measured) else _decided(check, j)
+        for check, j in judged
+    )
+    return ContractReport(contract.id, contract.digest, contract.model, results, tested)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A clause that the data decide. ``example`` is SQL of the text to show of a bad row, None to show none."""
+
+    condition: Condition
+    expected: str
+    example: str | None
+    what: str = ""
+
+
+@dataclass(frozen=True)
+class _Data:
+    """The rows of a history that a contract is tested on. ``scan`` is None where there are no rows."""
+
+    schema: T.StructType
+    vocab: DatasetVocabulary
+    unique_by: frozenset[str]
+    """Lower-case columns that no two rows have in common: the merge key of a state."""
+    history: DataFrame | None = None
+    scan: Scan | None = None
+
+    @classmethod
+    def of(
+        cls,
+        spark: SparkSession,
+        vocab: DatasetVocabulary,
+        merge: MergeStrategy,
+        history: Sequence[HistorySlice],
+        new_from: int,
+        schema: str | None,
+        state: DataFrame | None,
+    ) -> _Data:
+        declared = _spark_schema(schema)
+        if not history:
+            return cls(declared or T.StructType(), vocab, frozenset())
+        every = _read(spark, declared, history)
+        is_small = _size(history) <= SMALL_HISTORY
+        if is_small:
+            every = every.coalesce(1)
+        offset = quoted(vocab.offset_column)
+        unique_by: frozenset[str] = frozenset()
+        if merge.kind in PROJECTED:
+            rows = _state(every, vocab, merge) if state is None else state
+            scan = Scan(rows, rows, "true", offset, is_small)
+            unique_by = frozenset(c.lower() for c in merge.primary_key)
+        else:
+            tested = f"{offset} >= {new_from}"
+            new = [s for s in history if s.offset_interval.end >= new_from]
+            rows = _read(spark, declared, new).where(tested) if new else every.where("false")
+            scan = Scan(every, rows, tested, offset, is_small)
+        return cls(every.schema, vocab, unique_by, every, scan)
+
+    def counts(self, conditions: Mapping[str, Condition]) -> tuple[int, dict[str, Count | Failure]]:
+        if self.scan is None:
+            return 0, dict.fromkeys(conditions, Count())
+        tested, counts = self.scan.counts(tuple(conditions.values()))
+        return tested, dict(zip(conditions, counts, strict=True))
+
+    def examples(
+        self, measured: Mapping[str, _Measured], counts: Mapping[str, Count | Failure]
+    ) -> dict[tuple[str, int], str]:
+        """Texts of bad rows by check and offset, from one job for all of them."""
+        offsets: set[int] = set()
+        columns: dict[str, str] = {}
+        for key, count in counts.items():
+            example = measured[key].example
+            if isinstance(count, Count) and count.rows and example is not None:
+                offsets.update(count.offsets)
+                columns[key] = example
+        if self.history is None or not columns:
+            return {}
+        offset = quoted(self.vocab.offset_column)
+        rows = self.history.where(f"{offset} IN ({', '.join(map(str, sorted(offsets)))})")
+        collected = rows.selectExpr(offset, *columns.values()).collect()
+        return {
+            (key, row[0]): "null" if row[at] is None else _shortened(row[at])
+            for row in collected
+            for at, key in enumerate(columns, 1)
+        }
+
+
+def _judge(check: Check, data: _Data) -> _Measured | Verdict:
+    if check.kind in ("unsupported", "informational"):
+        return Verdict(check.kind)
+    if check.kind == "additional_fields":
+        return _additional(check, data)
+    names = check.columns or ((check.column,) if check.column else ())
+    found = {name: find(data.schema, name) for name in names}
+    if missing := [name for name, f in found.items() if f is None]:
+        actual = "column not found" if len(names) == 1 else f"column {', '.join(missing)} not found"
+        return Verdict("fail", "a column" if check.kind == "field_present" else "", actual)
+    columns = [f for f in found.values() if f is not None]
+    if check.kind in ("unique", "primary_key"):
+        return _key(check, columns, data)
+    judged = judge(check, columns[0])
+    if isinstance(judged, Verdict):
+        return judged
+    example = None if check.kind == "required" or check.arguments.get("isSensitive") else columns[0].text
+    return _Measured(Values(judged.broken), judged.expected, example)
+
+
+def _key(check: Check, columns: Sequence[Found], data: _Data) -> _Measured | Verdict:
+    is_complete = check.kind == "primary_key"
+    sql = tuple(c.sql for c in columns)
+    texts = ", ".join(f"coalesce({c.text}, 'null')" for c in columns)
+    example = None if check.arguments.get("isSensitive") else f"concat_ws(', ', {texts})"
+    expected = "unique and not null" if is_complete else "unique"
+    if not data.unique_by or not data.unique_by <= {name.lower() for name in check.columns}:
+        what = "share a key or lack one" if is_complete else "share a value"
+        return _Measured(Key(sql, is_complete), expected, example, what)
+    if is_complete:
+        return _Measured(Values(" OR ".join(f"{c} IS NULL" for c in sql)), expected, example, "lack a key")
+    return Verdict("pass", expected, "unique by the merge key")
+
+
+def _additional(check: Check, data: _Data) -> Verdict:
+    known = {name.lower() for name in (*check.columns, *data.vocab.columns)}
+    extra = [name for name in data.schema.fieldNames() if name.lower() not in known]
+    if extra:
+        return Verdict("fail", "no other columns", f"also {', '.join(extra)}")
+    return Verdict("pass", "no other columns")
+
+
+def _decided(check: Check, verdict: Verdict) -> CheckResult:
+    return CheckResult(
+        check.key, verdict.outcome, check.description, check.column, check.severity, verdict.expected, verdict.actual
+    )
+
+
+def _measured(
+    check: Check, measured: _Measured, count: Count | Failure, examples: Mapping[tuple[str, int], str]
+) -> CheckResult:
+    result = _decided(check, Verdict("pass", measured.expected))
+    if isinstance(count, Failure):
+        return replace(result, outcome="error", actual=count.message)
+    if not count.rows:
+        return replace(result, failed_rows=0)
+    shown = ", ".join(
+        f"{examples[check.key, offset]} at offset {offset}" if (check.key, offset) in examples else f"offset {offset}"
+        for offset in count.offsets
+    )
+    rows = "1 row" if count.rows == 1 else f"{count.rows} rows"
+    actual = f"{rows} {measured.what}".rstrip() + f": {shown}"
+    return replace(result, outcome="fail", failed_rows=count.rows, actual=actual)
+
+
+def _state(history: DataFrame, vocab: DatasetVocabulary, merge: MergeStrategy) -> DataFrame:
+    """The last row of each key, without those whose last row retracts them."""
+    key, offset = ", ".join(map(quoted, merge.primary_key)), quoted(vocab.offset_column)
+    ranked = history.selectExpr("*", f"row_number() OVER (PARTITION BY {key} ORDER BY {offset} DESC) AS __rank")
+    current = ranked.where(f"__rank = 1 AND {quoted(vocab.operation_type_column)} != {_RETRACT}")
+    return current.drop("__rank")
+
+
+def _read(spark: SparkSession, schema: T.StructType | None, slices: Sequence[HistorySlice]) -> DataFrame:
+    reader = spark.read if schema is None else spark.read.schema(schema)
+    return reader.parquet(*(s.path for s in slices))
+
+
+def _spark_schema(message: str | None) -> T.StructType | None:
+    """The Spark schema of an Arrow IPC message; None where Spark has no type for a column, and the files must be
+    asked."""
+    if message is None:
+        return None
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    try:
+        return from_arrow_schema(pa.ipc.read_schema(pa.py_buffer(base64.b64decode(message))))
+    except PySparkException:
+        return None
+
+
+def _size(slices: Sequence[HistorySlice]) -> float:
+    """Bytes of the slices; infinite where they are not local files."""
+    try:
+        return sum(os.path.getsize(unquote(urlsplit(s.path).path) if ":" in s.path else s.path) for s in slices)
+    except OSError:
+        return float("inf")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

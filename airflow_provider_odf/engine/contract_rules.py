@@ -1,0 +1,205 @@
+"""What each clause of a contract means for a column: a verdict from the schema alone, or Spark SQL that a bad row
+makes true.
+
+Names resolve ignoring case, as in the rest of the engine; ``address.city`` is a field of a struct unless a column has
+that name. No clause but ``required`` says anything about nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.protocol import Check
+
+_INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_TYPES: dict[str, tuple[type[T.DataType], ...]] = {
+    **dict.fromkeys(("string", "text", "varchar"), (T.StringType,)),
+    **dict.fromkeys(("number", "decimal", "numeric"), (T.NumericType,)),
+    **dict.fromkeys(("int", "integer", "long", "bigint"), _INTEGERS),
+    **dict.fromkeys(("float", "double"), (T.FloatType, T.DoubleType)),
+    **dict.fromkeys(("timestamp", "timestamp_tz"), (T.TimestampType,)),
+    **dict.fromkeys(("object", "record", "struct"), (T.StructType,)),
+    "boolean": (T.BooleanType,),
+    "timestamp_ntz": (T.TimestampNTZType,),
+    "date": (T.DateType,),
+    "time": (T.TimeType,),
+    "bytes": (T.BinaryType,),
+    "array": (T.ArrayType,),
+    "map": (T.MapType,),
+    "variant": (T.VariantType,),
+    "null": (T.DataType,),
+}
+"""Logical type of a contract -> Spark types of columns that can hold it. Those too wide are tested value by value."""
+
+_MAX_FLOAT = "3.4028235e38D"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A column or nested field that a clause is about; ``sql`` refers to it."""
+
+    sql: str
+    type: T.DataType
+
+    @property
+    def type_name(self) -> str:
+        return self.type.simpleString()
+
+    @property
+    def text(self) -> str:
+        """SQL of its value as text."""
+        return f"hex({self.sql})" if isinstance(self.type, T.BinaryType) else f"CAST({self.sql} AS STRING)"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the schema alone decides."""
+
+    outcome: str
+    expected: str = ""
+    actual: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A row breaks the clause where the SQL ``broken`` is true; ``expected`` says what the clause wants."""
+
+    broken: str
+    expected: str
+
+
+def quoted(name: str) -> str:
+    """A column's name as SQL."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def find(schema: T.StructType, path: str) -> Found | None:
+    """The column or nested field of a path, None if there is none."""
+    if name := _named(schema, path):
+        return Found(quoted(name), schema[name].dataType)
+    found = Found("", schema)
+    for part in path.split("."):
+        inner = _named(found.type, part)
+        if inner is None or not isinstance(found.type, T.StructType):
+            return None
+        found = Found(f"{found.sql}.{quoted(inner)}".lstrip("."), found.type[inner].dataType)
+    return found
+
+
+def _named(parent: T.DataType, name: str) -> str | None:
+    names = parent.fieldNames() if isinstance(parent, T.StructType) else []
+    return name if name in names else next((n for n in names if n.lower() == name.lower()), None)
+
+
+def judge(check: Check, found: Found) -> Rule | Verdict:
+    """What a clause about one column means for a column that exists."""
+    if check.kind not in _JUDGES:
+        return Verdict("error", "", f"this engine knows no clause of kind {check.kind}")
+    return _JUDGES[check.kind](check, found)
+
+
+def _present(check: Check, found: Found) -> Verdict:
+    return Verdict("pass", "a column", found.type_name)
+
+
+def _type(check: Check, found: Found) -> Rule | Verdict:
+    expected = str(check.arguments["type"])
+    if expected not in _TYPES:
+        return Verdict("unsupported", expected, found.type_name)
+    if not isinstance(found.type, _TYPES[expected]):
+        return Verdict("fail", expected, found.type_name)
+    if misfit := _misfit(expected, found):
+        return Rule(misfit, expected)
+    return Verdict("pass", expected, found.type_name)
+
+
+def _misfit(expected: str, found: Found) -> str | None:
+    """Where a column is wider than its logical type: SQL that is true of values that do not fit; None if all do."""
+    c = found.sql
+    if expected == "null" and not isinstance(found.type, T.NullType):
+        return f"{c} IS NOT NULL"
+    if expected in ("int", "integer") and isinstance(found.type, T.LongType):
+        return f"{c} NOT BETWEEN -2147483648 AND 2147483647"
+    if expected == "float" and isinstance(found.type, T.DoubleType):
+        return f"NOT isnan({c}) AND abs({c}) != double('Infinity') AND abs({c}) > {_MAX_FLOAT}"
+    return None
+
+
+def _required(check: Check, found: Found) -> Rule:
+    return Rule(f"{found.sql} IS NULL", "not null")
+
+
+def _enum(check: Check, found: Found) -> Rule:
+    texts = [str(value) for value in check.arguments["values"]]
+    # A text that is no value of the column's type becomes null and equals none of its values.
+    values = ", ".join(f"try_cast({_literal(text)} AS {found.type_name})" for text in texts) or "NULL"
+    return Rule(
+        f"{found.sql} IS NOT NULL AND NOT coalesce({found.sql} IN ({values}), false)", f"one of {', '.join(texts)}"
+    )
+
+
+def _pattern(check: Check, found: Found) -> Rule | Verdict:
+    pattern = check.arguments["pattern"]
+    java = str(check.arguments.get("java", pattern))
+    return _on(T.StringType, check, found) or Rule(f"NOT {found.sql} RLIKE {_literal(java)}", f"matches {pattern}")
+
+
+def _length(opposite: str, words: str) -> Callable[[Check, Found], Rule | Verdict]:
+    def judge(check: Check, found: Found) -> Rule | Verdict:
+        limit = int(check.arguments["limit"])
+        broken = f"char_length({found.sql}) {opposite} {limit}"
+        return _on(T.StringType, check, found) or Rule(broken, f"{words} {limit} characters")
+
+    return judge
+
+
+def _range(opposite: str, words: str) -> Callable[[Check, Found], Rule | Verdict]:
+    def judge(check: Check, found: Found) -> Rule | Verdict:
+        limit = check.arguments["limit"]
+        broken = f"{found.sql} {opposite} {_number(limit, found.type)}"
+        if isinstance(found.type, T.FloatType | T.DoubleType):
+            # Spark orders NaN above every number; it is in no range.
+            broken = f"({broken} OR isnan({found.sql}))"
+        return _on(T.NumericType, check, found) or Rule(broken, f"{words} {limit}")
+
+    return judge
+
+
+def _on(kind: type[T.DataType], check: Check, found: Found) -> Verdict | None:
+    """The verdict on a clause that has no meaning for the column: wrong where the contract says the column has such
+    values, else of no consequence, as the specification has it."""
+    if isinstance(found.type, kind):
+        return None
+    outcome = "fail" if "type" in check.arguments else "informational"
+    return Verdict(outcome, "", f"does not apply to {found.type_name}")
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _number(limit: int | float, column: T.DataType) -> str:
+    """A limit as SQL: exact against exact columns, of the column's own width against binary ones (0.7 is not 0.7f)."""
+    if isinstance(column, T.FloatType | T.DoubleType):
+        return f"CAST('{limit!r}' AS {column.simpleString()})"
+    return f"{Decimal(repr(limit)):f}BD"
+
+
+_JUDGES: dict[str, Callable[[Check, Found], Rule | Verdict]] = {
+    "field_present": _present,
+    "field_type": _type,
+    "required": _required,
+    "enum": _enum,
+    "pattern": _pattern,
+    "min_length": _length("<", "at least"),
+    "max_length": _length(">", "at most"),
+    "minimum": _range("<", ">="),
+    "exclusive_minimum": _range("<=", ">"),
+    "maximum": _range(">", "<="),
+    "exclusive_maximum": _range(">=", "<"),
+}

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from airflow_provider_odf.contract.load import parse
+from airflow_provider_odf.errors import ManifestInvalid
+
+HEAD = """\
+dataContractSpecification: 1.1.0
+id: urn:cities
+info:
+  title: Cities
+  version: 1.0.0
+"""
+
+
+def contract(models: str) -> str:
+    return HEAD + dedent(models)
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(ManifestInvalid) as e:
+        parse(text, "c.yaml")
+    return [str(p) for p in e.value.problems]
+
+
+def test_every_problem_has_its_place():
+    text = contract("""\
+        models:
+          cities:
+            fields:
+              name: {type: strnig, required: "yes"}
+              population:
+                type: long
+                minimum: "5"
+                maxLenght: 4
+                $ref: '#/definitions/count'
+        definitions:
+          size: {type: long}
+        """)
+    assert problems(text) == [
+        "c.yaml:9:20: models.cities.fields.name.type: unknown type 'strnig': one of array, bigint, boolean, bytes, "
+        "date, decimal, double, float, int, integer, json, long, map, null, number, numeric, object, record, string, "
+        "struct, text, time, timestamp, timestamp_ntz, timestamp_tz, varchar, variant",
+        "c.yaml:9:38: models.cities.fields.name.required: must be a boolean",
+        "c.yaml:12:18: models.cities.fields.population.minimum: '5' is not a number",
+    ]
+    text = text.replace("strnig", "string").replace('"yes"', "true").replace('"5"', "5")
+    assert problems(text) == [
+        "c.yaml:13:9: unknown key 'maxLenght' (did you mean 'maxLength'?)",
+        "c.yaml:14:15: $ref #/definitions/count leads to no definition (the document has #/definitions/size)",
+    ]
+
+
+def test_missing_parts():
+    assert problems("dataContractSpecification: 1.1.0\ninfo: {title: x}\n") == [
+        "c.yaml:1:1: id is missing",
+        "c.yaml:1:1: models is missing",
+        "c.yaml:2:1: info.version is missing",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "problem"),
+    [
+        (
+            "id: x",
+            "c.yaml:1:1: dataContractSpecification is missing (write 'dataContractSpecification: 1.2.1' at the top)",
+        ),
+        (
+            "kind: DataContract\napiVersion: v3.0.0",
+            "c.yaml:1:1: dataContractSpecification is missing "
+            "(the Open Data Contract Standard is not read, the Data Contract Specification is)",
+        ),
+        (
+            "dataContractSpecification: 2.0.0",
+            "c.yaml:1:28: version 2.0.0 of the specification is not known (0.9.3 to 1.2.1 are)",
+        ),
+        (
+            "dataContractSpecification: 0.9.2",
+            "c.yaml:1:28: version 0.9.2 of the specification is not known (0.9.3 to 1.2.1 are)",
+        ),
+        ("- a", "c.yaml:1:1: a contract is a mapping"),
+        ("a: 1\n---\nb: 2", "c.yaml: 2 YAML documents, a contract is exactly one"),
+        ("", "c.yaml: 0 YAML documents, a contract is exactly one"),
+    ],
+)
+def test_not_a_contract(head: str, problem: str):
+    assert problems(head) == [problem]
+
+
+@pytest.mark.parametrize("version", ["0.9.3", "1.0.0", "1.1.0", "1.2.0", "1.2.1"])
+def test_known_versions(version: str):
+    text = HEAD.replace("1.1.0", version) + "models: {a: {fields: {}}}"
+    assert parse(text, "c.yaml").contract.data_contract_specification == version
+
+
+def test_numbers_are_ids_and_versions():
+    text = "dataContractSpecification: 1.1.0\nid: 17\ninfo: {title: 2024, version: 2}\nmodels: {}"
+    file = parse(text, "c.yaml")
+    assert (file.contract.id, file.contract.info.title, file.contract.info.version) == ("17", "2024", "2")
+
+
+def test_digest_is_of_the_text():
+    text = "dataContractSpecification: 1.1.0\nid: 17\ninfo: {title: t, version: 2}\nmodels: {}"
+    # sha256sum of these bytes
+    assert parse(text, "c.yaml").digest == "de0c9e433c27c9058bb40594dad457030f19fb136ffd615fbee4266455f8b441"
+
+
+def test_references_inherit_and_are_overridden():
+    text = contract("""\
+        models:
+          orders:
+            fields:
+              id: {$ref: '#/definitions/id', required: true, description: own}
+              address:
+                $ref: '#/definitions/address'
+        definitions:
+          id: {type: text, format: uuid, pii: true, description: definition's}
+          zip: {type: text, pattern: '^[0-9]{5}$'}
+          address:
+            type: object
+            fields:
+              zip: {$ref: '#/definitions/zip'}
+        """)
+    fields = parse(text, "c.yaml").contract.models["orders"].fields
+    assert fields["id"].type == "text"
+    assert fields["id"].format == "uuid"
+    assert fields["id"].required is True
+    assert fields["id"].is_sensitive
+    assert fields["id"].description == "own"
+    assert fields["address"].fields is not None
+    assert fields["address"].fields["zip"].pattern == "^[0-9]{5}$"
+
+
+def test_reference_to_itself():
+    text = contract("""\
+        models:
+          tree:
+            fields:
+              root: {$ref: '#/definitions/node'}
+        definitions:
+          node:
+            type: object
+            fields:
+              child: {$ref: '#/definitions/node'}
+        """)
+    assert problems(text) == ["c.yaml:9:7: $ref #/definitions/node leads back to itself"]
+
+
+def test_reference_to_another_document_stays():
+    text = contract("""\
+        models:
+          orders:
+            fields:
+              id: {$ref: 'https://example.com/definitions/id'}
+        """)
+    assert parse(text, "c.yaml").contract.models["orders"].fields["id"].ref == "https://example.com/definitions/id"
+
+
+def test_texts_of_an_enum_are_quoted():
+    text = contract("""\
+        models:
+          flags:
+            fields:
+              size: {type: int, enum: [1, 2]}
+              code: {type: string, enum: ["007", 8]}
+        """)
+    assert problems(text) == ["c.yaml:10:28: models.flags.fields.code.enum: 8 is not a text: put it in quotes"]
+
+
+def test_syntax_error():
+    assert problems("a: [1\n")[0].startswith("c.yaml:2:1: not YAML")
