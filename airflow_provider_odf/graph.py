@@ -1,0 +1,66 @@
+"""Datasets and their edges: which derivative reads which dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.manifest.events import SetTransform
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetRef, parse_ref
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.manifest.load import Manifest
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Manifests by dataset, in the order given."""
+
+    manifests: Mapping[DatasetAlias, Manifest]
+
+    @classmethod
+    def of(cls, manifests: Iterable[Manifest]) -> Graph:
+        return cls({manifest.snapshot.alias: manifest for manifest in manifests})
+
+    def inputs(self, name: str | DatasetAlias) -> tuple[DatasetRef, ...]:
+        """What a dataset reads, in the order of its transform, whether it is in the graph or not.
+
+        :raises KeyError: the graph has no dataset of that name.
+        """
+        alias = DatasetAlias.parse(name) if isinstance(name, str) else name
+        transform = self.manifests[alias].snapshot.last(SetTransform)
+        return tuple(parse_ref(i.dataset_ref) for i in transform.inputs) if transform else ()
+
+    def order(self) -> tuple[Manifest, ...]:
+        """Every dataset after its inputs, else in the order given. Members of cycles are left out."""
+        looped = {alias for cycle in self.cycles() for alias in cycle}
+        sorter = TopologicalSorter(
+            {alias: self._edges(alias) - looped for alias in self.manifests if alias not in looped}
+        )
+        sorter.prepare()
+        position = {alias: index for index, alias in enumerate(self.manifests)}
+        ordered: list[Manifest] = []
+        while sorter.is_active():
+            ready = sorted(sorter.get_ready(), key=position.__getitem__)
+            ordered += (self.manifests[alias] for alias in ready)
+            sorter.done(*ready)
+        return tuple(ordered)
+
+    def cycles(self) -> list[tuple[DatasetAlias, ...]]:
+        """Datasets that read, through others, themselves: each in one cycle, inputs first."""
+        found: list[tuple[DatasetAlias, ...]] = []
+        edges = {alias: self._edges(alias) for alias in self.manifests}
+        while True:
+            try:
+                TopologicalSorter(edges).prepare()
+            except CycleError as e:
+                cycle = tuple(e.args[1][:-1])
+                found.append(cycle)
+                edges = {alias: reads - set(cycle) for alias, reads in edges.items() if alias not in cycle}
+            else:
+                return found
+
+    def _edges(self, alias: DatasetAlias) -> set[DatasetAlias]:
+        return {ref for ref in self.inputs(alias) if isinstance(ref, DatasetAlias) and ref in self.manifests}

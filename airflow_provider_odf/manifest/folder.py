@@ -1,0 +1,170 @@
+"""A folder of manifests: which files it has, and its settings (``odf.yaml``).
+
+::
+
+    defaults:
+      schedule: "*/15 * * * *"
+      tags: [trading]
+    datasets:
+      com.acme.orders:
+        retries: 3
+
+A setting comes from the nearest folder upwards whose ``odf.yaml`` has it; there the dataset's own comes before the
+default.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
+from airflow_provider_odf.manifest.base import Time, nearest, refuse
+from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.manifest.problems import problems_of
+from airflow_provider_odf.manifest.yaml_source import parse
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+SETTINGS_FILE = "odf.yaml"
+IGNORE_FILE = ".airflowignore"
+
+_YAML = (".yaml", ".yml")
+_CONTRACT = re.compile(r"(?:.*[.-])?datacontract\.ya?ml", re.IGNORECASE)
+_PRESETS = ("@once", "@continuous", "@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
+_CRON = re.compile(r"[0-9A-Za-z*/,#?-]+(?: +[0-9A-Za-z*/,#?-]+){4,5}")
+
+
+def _schedule(text: str) -> str:
+    if text in _PRESETS or _CRON.fullmatch(text.strip()):
+        return text
+    near = nearest(text, _PRESETS)
+    fix = f"did you mean {near}?" if near else f'a cron expression such as "*/15 * * * *", or {", ".join(_PRESETS)}'
+    raise refuse(f"{text!r} is not a schedule", fix)
+
+
+class FolderSettings(BaseModel):
+    """What Airflow needs to know of a dataset beyond its manifest. ``schedule`` None: only by hand."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schedule: Annotated[str, AfterValidator(_schedule)] | None = "@hourly"
+    store: str | None = None
+    spark_conn_id: str | None = None
+    pool: str | None = None
+    retries: Annotated[int, Field(strict=True, ge=0)] | None = None
+    start_date: Time | None = None
+    tags: tuple[str, ...] = ()
+
+
+class SettingsFile(BaseModel):
+    """``odf.yaml``: settings of all datasets in the folder and below, and of single ones."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    defaults: FolderSettings = FolderSettings()
+    datasets: dict[str, FolderSettings] = {}
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def is_manifest_name(name: str) -> bool:
+    """Whether a file of this name may hold manifests: YAML, no data contract, no settings."""
+    return name.endswith(_YAML) and name != SETTINGS_FILE and not _CONTRACT.fullmatch(name)
+
+
+def discover(folder: Path) -> list[Path]:
+    """The YAML files in a folder and below that may hold manifests, sorted; what ``.airflowignore`` names is left out.
+
+    Patterns are globs as in ``.gitignore``, Airflow's default; hidden folders are left out, links are followed once."""
+    return sorted(_walk(folder, (), {folder.resolve()}))
+
+
+def _walk(folder: Path, ignores: Sequence[tuple[Path, GitIgnoreSpec]], visited: set[Path]) -> Iterator[Path]:
+    ignores = (*ignores, *_ignores(folder))
+    for entry in sorted(os.scandir(folder), key=lambda e: e.name):
+        path = Path(entry.path)
+        if entry.is_dir():
+            if entry.name.startswith(".") or entry.name == "__pycache__" or _is_ignored(path, "/", ignores):
+                continue
+            if (real := path.resolve()) not in visited:
+                visited.add(real)
+                yield from _walk(path, ignores, visited)
+        elif is_manifest_name(entry.name) and entry.is_file() and not _is_ignored(path, "", ignores):
+            yield path
+
+
+def _ignores(folder: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
+    file = folder / IGNORE_FILE
+    if file.is_file():
+        from pathspec import GitIgnoreSpec
+
+        lines = (re.sub(r"\s*#.*", "", line) for line in file.read_text(encoding="utf-8").splitlines())
+        yield folder, GitIgnoreSpec.from_lines(lines)
+
+
+def _is_ignored(path: Path, suffix: str, ignores: Sequence[tuple[Path, GitIgnoreSpec]]) -> bool:
+    """The last pattern that matches counts, those of deeper folders being later."""
+    verdict = False
+    for folder, spec in ignores:
+        result = spec.check_file(path.relative_to(folder).as_posix() + suffix).include
+        verdict = verdict if result is None else result
+    return verdict
+
+
+# --- settings -------------------------------------------------------------------------------------------------------
+
+
+def settings_for(file: Path, dataset: str | DatasetAlias) -> FolderSettings:
+    """The settings of a dataset whose manifest is ``file``.
+
+    :raises ManifestInvalid: a settings file that applies is not valid.
+    """
+    alias = DatasetAlias.parse(dataset) if isinstance(dataset, str) else dataset
+    found: dict[str, Any] = {}
+    for path in settings_files(file):
+        settings = read_settings(path)
+        own = next((s for name, s in settings.datasets.items() if name.lower() == str(alias).lower()), None)
+        for layer in filter(None, (own, settings.defaults)):
+            for name in layer.model_fields_set:
+                found.setdefault(name, getattr(layer, name))
+    return FolderSettings.model_construct(**found)
+
+
+def settings_files(file: Path) -> list[Path]:
+    """The settings files that apply to a manifest, nearest first."""
+    return [path for folder in Path(os.path.abspath(file)).parents if (path := folder / SETTINGS_FILE).is_file()]
+
+
+def read_settings(path: Path) -> SettingsFile:
+    """:raises ManifestInvalid: all that is wrong with the file."""
+    try:
+        stat = path.stat()
+        return _read_settings(path, stat.st_mtime_ns, stat.st_size)
+    except OSError as e:
+        raise ManifestInvalid([Problem(Place(str(path)), f"cannot be read: {e.strerror}")]) from e
+
+
+@lru_cache(maxsize=256)
+def _read_settings(path: Path, mtime: int, size: int) -> SettingsFile:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as e:
+        raise ManifestInvalid([Problem(Place(str(path)), f"not UTF-8: {e.reason}")]) from e
+    documents = parse(text, str(path))
+    if not documents or documents[0].value is None:
+        return SettingsFile()
+    if len(documents) > 1:
+        raise ManifestInvalid([Problem(documents[1].place(), "a second YAML document: settings are one")])
+    try:
+        return SettingsFile.model_validate(documents[0].value)
+    except ValidationError as e:
+        raise ManifestInvalid(problems_of(e, documents[0], (), SettingsFile)) from e

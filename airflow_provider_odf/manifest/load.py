@@ -1,0 +1,269 @@
+"""Manifests from files and folders: every dataset that is valid, and all that is wrong with the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
+from airflow_provider_odf.graph import Graph
+from airflow_provider_odf.manifest import folder as folders
+from airflow_provider_odf.manifest import rules
+from airflow_provider_odf.manifest.base import nearest
+from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource, SetTransform
+from airflow_provider_odf.manifest.finding import Finding
+from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataBlock, MetadataEvent
+from airflow_provider_odf.manifest.names import DatasetAlias, parse_ref
+from airflow_provider_odf.manifest.problems import locate, problems_of
+from airflow_provider_odf.manifest.yaml_source import Document, parse, scan
+
+KINDS = ("DatasetSnapshot", "MetadataBlock", "MetadataEvent")
+"""Resources of the specification that are written as manifests; datasets are declared by the first."""
+
+_CONTENT = ("content",)
+_HINT = re.compile(r"^\s*[\"']?kind\b", re.MULTILINE)
+_OURS = re.compile(r"dataset_?-?snapshot|metadata_?-?(?:block|event)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A dataset and the file that declares it. ``snapshot`` is as the chain stores it, each query in ``queries``."""
+
+    snapshot: DatasetSnapshot
+    file: Path
+    document: Document = field(repr=False, compare=False)
+
+    def place(self, *path: str | int) -> Place:
+        """Where a value of the snapshot stands in the file: ``place("metadata", 0, "read", "ddl_schema", 2)``."""
+        inner = path[1:] if path[:1] == _CONTENT else path
+        return self.document.place((*_CONTENT, *locate(self.document.value["content"], inner)))
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What became of some files. A manifest with a problem is not among ``manifests``."""
+
+    manifests: tuple[Manifest, ...]
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+
+
+def load(paths: Iterable[Path | str], *, known: Callable[[str], bool] = lambda ref: False) -> Loaded:
+    """The manifests of files and folders, in the order given, folders by file name.
+
+    Never raises for what the files hold. ``known`` tells of a dataset that no manifest declares if the store has it.
+    """
+    loader = _Loader()
+    for path in dict.fromkeys(map(Path, paths)):
+        loader.take(path)
+    loader.check_together(known)
+    return loader.loaded()
+
+
+def load_block(text: str, file: str) -> tuple[MetadataBlock, int]:
+    """The block of a ``MetadataBlock`` manifest and the manifest's version.
+
+    :raises ManifestInvalid: all that is wrong with it.
+    """
+    documents = parse(text, file)
+    if len(documents) != 1 or documents[0].head("kind") != "MetadataBlock":
+        raise ManifestInvalid([Problem(Place(file), "exactly one manifest with `kind: MetadataBlock` is expected")])
+    document = documents[0]
+    problems = _envelope_problems(document, (2, 3))
+    if problems:
+        raise ManifestInvalid(problems)
+    try:
+        block = MetadataBlock.model_validate(document.value["content"], by_alias=True, by_name=False)
+    except ValidationError as e:
+        raise ManifestInvalid(problems_of(e, document, _CONTENT, MetadataBlock)) from e
+    return block, document.value["version"]
+
+
+class _Loader:
+    """Collects manifests and problems file by file."""
+
+    def __init__(self) -> None:
+        self.manifests: list[Manifest] = []
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
+        self._seen: set[Path] = set()
+        self._settings: set[Path] = set()
+
+    def loaded(self) -> Loaded:
+        return Loaded(tuple(self.manifests), tuple(sorted(self.problems)), tuple(sorted(self.warnings)))
+
+    def take(self, path: Path) -> None:
+        if path.is_dir():
+            for file in folders.discover(path):
+                self._file(file, is_named=False)
+        elif folders.is_manifest_name(path.name) or not path.exists():
+            self._file(path, is_named=True)
+        else:
+            self.warnings.append(Problem(Place(str(path)), "not a manifest by its name: left alone"))
+
+    def _file(self, path: Path, is_named: bool) -> None:
+        real = path.resolve()
+        if real in self._seen:
+            return
+        self._seen.add(real)
+        text = self._text(path)
+        if text is None:
+            return
+        documents, problems = scan(text, str(path)) if _HINT.search(text) or _OURS.search(text) else ([], [])
+        if is_named or _OURS.search(text):
+            self.problems += problems
+        before = len(self.manifests) + len(self.problems)
+        for document in documents:
+            self._document(document, path)
+        if is_named and len(self.manifests) + len(self.problems) == before and not problems:
+            self.warnings.append(Problem(Place(str(path)), "no DatasetSnapshot in it: left alone"))
+        elif documents:
+            self._check_settings(path)
+
+    def _text(self, path: Path) -> str | None:
+        try:
+            return path.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError as e:
+            line = e.object[: e.start].count(b"\n") + 1
+            self.problems.append(Problem(Place(str(path), line, 1), f"not UTF-8: {e.reason}", "save it as UTF-8"))
+        except OSError as e:
+            self.problems.append(Problem(Place(str(path)), f"cannot be read: {e.strerror}"))
+        return None
+
+    def _document(self, document: Document, path: Path) -> None:
+        kind = document.head("kind")
+        if kind is None or not document.has("content"):
+            if kind is not None and kind in KINDS:
+                self.problems.append(Problem(document.place(), f"a {kind} needs `content`"))
+            return
+        if kind not in KINDS:
+            if near := nearest(kind, KINDS):
+                place = document.place(("kind",))
+                self.problems.append(Problem(place, f"unknown kind of manifest {kind!r}", f"did you mean `{near}`?"))
+            return
+        if kind != "DatasetSnapshot":
+            self.warnings.append(Problem(document.place(), f"a {kind} declares no dataset: left alone"))
+            return
+        try:
+            self._snapshot(document, path)
+        except ManifestInvalid as e:
+            self.problems += e.problems
+
+    def _snapshot(self, document: Document, path: Path) -> None:
+        problems = _envelope_problems(document, (1,))
+        try:
+            snapshot = DatasetSnapshot.model_validate(document.value["content"], by_alias=True, by_name=False)
+        except ValidationError as e:
+            raise ManifestInvalid([*problems, *problems_of(e, document, _CONTENT, DatasetSnapshot)]) from e
+        manifest = Manifest(snapshot, path, document)
+        for finding in rules.check(snapshot):
+            (self.warnings if finding.is_warning else problems).append(_problem(manifest, finding))
+        if problems:
+            raise ManifestInvalid(problems)
+        self.manifests.append(replace(manifest, snapshot=_normalized(snapshot)))
+
+    def _check_settings(self, path: Path) -> None:
+        for file in folders.settings_files(path):
+            if file not in self._settings:
+                self._settings.add(file)
+                try:
+                    folders.read_settings(file)
+                except ManifestInvalid as e:
+                    self.problems += e.problems
+
+    # --- all together ---
+
+    def check_together(self, known: Callable[[str], bool]) -> None:
+        self._refuse(list(_same_names(self.manifests)))
+        graph = Graph.of(self.manifests)
+        self._refuse(list(_cycles(graph)))
+        self.warnings += _unknown_inputs(graph, known)
+
+    def _refuse(self, refused: Sequence[tuple[Manifest, Problem]]) -> None:
+        self.problems += (problem for _, problem in refused)
+        out = {id(manifest) for manifest, _ in refused}
+        self.manifests = [manifest for manifest in self.manifests if id(manifest) not in out]
+
+
+def _envelope_problems(document: Document, versions: Sequence[int]) -> list[Problem]:
+    """What is wrong around the content."""
+    value = document.value
+    problems = [
+        Problem(document.place((key,), of_key=True), f"unknown key `{key}` beside `content`", "move or remove it")
+        for key in value.keys() - {"kind", "version", "content"}
+    ]
+    if "version" not in value:
+        problems.append(Problem(document.place(), "a manifest needs `version`", f"`version: {versions[-1]}`"))
+    elif value["version"] not in versions or isinstance(value["version"], bool):
+        place, expected = document.place(("version",)), " or ".join(map(str, versions))
+        problems.append(Problem(place, f"version {value['version']!r} is not known", f"`version: {expected}`"))
+    return problems
+
+
+def _problem(manifest: Manifest, finding: Finding) -> Problem:
+    place = manifest.place(*finding.path)
+    return Problem(replace(place, column=place.column + finding.offset), finding.message, finding.fix)
+
+
+def _normalized(snapshot: DatasetSnapshot) -> DatasetSnapshot:
+    """Every transform with ``queries`` alone."""
+    return snapshot.model_copy(update={"metadata": tuple(map(_normalized_event, snapshot.metadata))})
+
+
+def _normalized_event(event: MetadataEvent) -> MetadataEvent:
+    if isinstance(event, SetTransform):
+        return event.model_copy(update={"transform": event.transform.normalized()})
+    if isinstance(event, SetPollingSource | AddPushSource) and event.preprocess is not None:
+        return event.model_copy(update={"preprocess": event.preprocess.normalized()})
+    return event
+
+
+def _same_names(manifests: Iterable[Manifest]) -> Iterator[tuple[Manifest, Problem]]:
+    """Later datasets that have the name of an earlier one, or give the same DAG."""
+    by_dag: dict[str, Manifest] = {}
+    for manifest in manifests:
+        alias = manifest.snapshot.alias
+        first = by_dag.setdefault(str(alias).replace("/", ".").lower(), manifest)
+        if first is manifest:
+            continue
+        place, other = manifest.place("name"), first.snapshot.alias
+        if other == alias:
+            yield manifest, Problem(place, f"dataset {alias} is also declared in {first.place('name')}", "rename one")
+        else:
+            message = f"dataset {alias} gives the DAG {str(alias).replace('/', '.')}, as does {other}"
+            yield manifest, Problem(place, f"{message} in {first.place('name')}", "rename one")
+
+
+def _cycles(graph: Graph) -> Iterator[tuple[Manifest, Problem]]:
+    for cycle in graph.cycles():
+        for alias in cycle:
+            manifest = graph.manifests[alias]
+            chain = " <- ".join(map(str, (*cycle, cycle[0])))
+            message = f"dataset {alias} reads itself" + (f" through others: {chain}" if len(cycle) > 1 else "")
+            yield manifest, Problem(_input_place(graph, alias, cycle), message, "remove one of these inputs")
+
+
+def _input_place(graph: Graph, alias: DatasetAlias, among: Sequence[DatasetAlias]) -> Place:
+    manifest = graph.manifests[alias]
+    index = next(i for i, ref in enumerate(graph.inputs(alias)) if ref in among)
+    return manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
+
+
+def _transform_index(manifest: Manifest) -> int:
+    return next(i for i, event in enumerate(manifest.snapshot.metadata) if isinstance(event, SetTransform))
+
+
+def _unknown_inputs(graph: Graph, known: Callable[[str], bool]) -> Iterator[Problem]:
+    names = [str(alias) for alias in graph.manifests]
+    for alias, manifest in graph.manifests.items():
+        for index, ref in enumerate(graph.inputs(alias)):
+            if ref in graph.manifests or known(str(parse_ref(str(ref)))):
+                continue
+            place = manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
+            near = nearest(ref, names)
+            fix = f"did you mean `{near}`?" if near else ""
+            yield Problem(place, f"input {ref} is neither in the files given nor in the store", fix)

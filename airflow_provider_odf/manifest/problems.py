@@ -1,0 +1,167 @@
+"""Validation errors of pydantic as problems with a place in the YAML and words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel, ValidationError
+from pydantic.alias_generators import to_camel
+
+from airflow_provider_odf.errors import Place, Problem
+from airflow_provider_odf.manifest.base import suggestion
+from airflow_provider_odf.manifest.yaml_source import Document
+
+Path: TypeAlias = tuple[str | int, ...]
+
+_EXPECTED = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+_OTHER_NAMES = {"ddlSchema": "schema", "rawArrowSchema": "schema"}
+"""Keys that older versions of the specification called otherwise."""
+
+
+def problems_of(error: ValidationError, document: Document, root: Path, model: type[BaseModel]) -> list[Problem]:
+    """Every error of validating the part of the document under ``root``, in the order of the file."""
+    return sorted(_problem(details, document, root, model) for details in error.errors(include_url=False))
+
+
+def locate(value: Any, path: Sequence[str | int]) -> Path:
+    """The path of a model's attribute (snake_case, as validated) in the YAML value that it came from.
+
+    Names of union members, which pydantic puts into its paths, are left out; shorthands lead to what was written."""
+    found: list[str | int] = []
+    for step in path:
+        key = _key(value, step)
+        if key is None:
+            continue
+        found.append(key)
+        value = value[key]
+    return tuple(found)
+
+
+def _key(value: Any, step: str | int) -> str | int | None:
+    if isinstance(value, Mapping):
+        if not isinstance(step, str) or _is_member(value, step):
+            return None
+        candidates = (step, to_camel(step.rstrip("_")), _OTHER_NAMES.get(to_camel(step)), _shorthand(step))
+        return next((c for c in candidates if c is not None and c in value), None)
+    is_item = isinstance(value, list) and isinstance(step, int) and step < len(value)
+    return step if is_item else None
+
+
+def _is_member(value: Mapping[str, Any], step: str) -> bool:
+    """Whether a step is the name of the union's member that the mapping is, not a key of it."""
+    return step[:1].isupper() and str(value.get("kind")).lower() == step.lower()
+
+
+def _shorthand(step: str) -> str | None:
+    """``queries`` may have been written as one ``query``."""
+    return "query" if step == "queries" else None
+
+
+def _problem(details: Any, document: Document, root: Path, model: type[BaseModel]) -> Problem:
+    whole = document.value
+    content = _descend(whole, root)
+    loc = tuple(step for step in details["loc"] if step != "[key]")
+    if details["type"] == "odf":
+        context = details["ctx"]
+        path = locate(content, (*loc, *context["at"]))
+        return Problem(document.place((*root, *path)), context["message"], context["fix"])
+    if details["type"] == "missing":
+        return _missing(loc, content, document, root)
+    if details["type"] == "extra_forbidden":
+        return _unknown_key(loc, content, document, root, model)
+    place = document.place((*root, *locate(content, loc)))
+    return Problem(place, *_wrong_value(details, _name(loc, content)))
+
+
+def _missing(loc: Path, content: Any, document: Document, root: Path) -> Problem:
+    parent = locate(content, loc[:-1])
+    place = document.place((*root, *parent))
+    return Problem(place, f"{_owner(parent, content)} needs `{loc[-1]}`")
+
+
+def _unknown_key(loc: Path, content: Any, document: Document, root: Path, model: type[BaseModel]) -> Problem:
+    parent = locate(content, loc[:-1])
+    place: Place = document.place((*root, *parent, str(loc[-1])), of_key=True)
+    keys = _keys(model, loc[:-1])
+    return Problem(place, f"unknown key `{loc[-1]}` in {_owner(parent, content)}", suggestion(loc[-1], keys))
+
+
+def _wrong_value(details: Any, name: str) -> tuple[str, str]:
+    given, kind = details["input"], details["type"]
+    if kind in _EXPECTED:
+        is_text_expected = kind == "string_type" and isinstance(given, int | float)
+        shown = str(given).lower() if isinstance(given, bool) else str(given)
+        fix = f'write "{shown}" in quotes' if is_text_expected else ""
+        return f"{name} must be {_EXPECTED[kind]}, not {_shown(given)}", fix
+    message = str(details["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+    return f"{name} must be {message}, not {_shown(given)}", ""
+
+
+def _shown(value: Any) -> str:
+    shown: dict[type, Callable[[], str]] = {
+        dict: lambda: "a mapping",
+        list: lambda: "a list",
+        type(None): lambda: "nothing",
+        bool: lambda: "true" if value else "false",
+        str: lambda: f"the text {value[:40]!r}" + ("…" if len(value) > 40 else ""),
+    }
+    return shown.get(type(value), lambda: f"the number {value}")()
+
+
+def _name(loc: Path, content: Any) -> str:
+    """What the value at a path is called: ``primaryKey`` or ``item 2 of primaryKey``."""
+    path = locate(content, loc)
+    keys = [step for step in path if isinstance(step, str)]
+    name = f"`{keys[-1]}`" if keys else "the content"
+    return f"item {path[-1] + 1} of {name}" if path and isinstance(path[-1], int) else name
+
+
+def _owner(path: Path, content: Any) -> str:
+    """What a mapping is called: its kind, else the key that it stands under."""
+    value = _descend(content, path)
+    if isinstance(value, Mapping) and isinstance(value.get("kind"), str) and path:
+        return str(value["kind"])
+    if isinstance(value, str) and path:
+        return value  # a union's bare kind
+    return _name(path, content)
+
+
+def _keys(model: type[BaseModel], loc: Path) -> list[str]:
+    """The keys that the model at the end of a pydantic path has."""
+    current: list[type[BaseModel]] = [model]
+    for step in loc:
+        named = [m for m in current if _kind(m) == step]
+        current = named or [m for c in current for m in _models(_annotation(c, step))] or current
+    return [f.alias or name for c in current for name, f in c.model_fields.items()]
+
+
+def _kind(model: type[BaseModel]) -> Any:
+    field = model.model_fields.get("kind")
+    return field.default if field else None
+
+
+def _annotation(model: type[BaseModel], step: str | int) -> Any:
+    return next((f.annotation for name, f in model.model_fields.items() if step in (name, f.alias)), None)
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in getattr(annotation, "__args__", ()):
+        yield from _models(argument)
+
+
+def _descend(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value[step]
+    return value
