@@ -1,0 +1,57 @@
+"""Open Data Fabric for Apache Airflow: a YAML in the dags folder becomes a published, verifiable dataset.
+
+What is public is in ``__all__``; everything else may move. Names load when first asked for: importing the package imports
+neither Airflow nor Spark.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.dag.factory import build_dags, raise_manifest_errors
+    from airflow_provider_odf.errors import OdfError
+    from airflow_provider_odf.hooks.odf import OdfHook
+    from airflow_provider_odf.operators.contract_test import ContractTestOperator
+    from airflow_provider_odf.operators.merge import MergeOperator
+    from airflow_provider_odf.operators.polling_source import PollingSourceOperator
+    from airflow_provider_odf.operators.publish import PublishOperator
+    from airflow_provider_odf.sensors.polling_source import PollingSourceSensor
+
+__all__ = [
+    "ContractTestOperator",
+    "MergeOperator",
+    "OdfError",
+    "OdfHook",
+    "PollingSourceOperator",
+    "PollingSourceSensor",
+    "PublishOperator",
+    "__version__",
+    "build_dags",
+    "raise_manifest_errors",
+]
+
+__version__ = "0.1.0"
+
+_MODULES = {
+    "ContractTestOperator": "operators.contract_test",
+    "MergeOperator": "operators.merge",
+    "OdfError": "errors",
+    "OdfHook": "hooks.odf",
+    "PollingSourceOperator": "operators.polling_source",
+    "PollingSourceSensor": "sensors.polling_source",
+    "PublishOperator": "operators.publish",
+    "build_dags": "dag.factory",
+    "raise_manifest_errors": "dag.factory",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

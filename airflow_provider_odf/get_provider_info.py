@@ -77,12 +77,16 @@ _OPTIONS = {
         example="spark_default",
     ),
     "local_master": _option("Spark master of the child process.", default="local[*]", example="local[2]"),
-    "local_memory": _option("Java heap of the child process.", default="1g", example="4g"),
+    "local_memory": _option(
+        "Java heap of the child process. Empty: Java's own choice, a quarter of the memory.", example="4g"
+    ),
     "forbid_steps": _option(
         "Comma-separated kinds of steps that manifests may not use: those that run programs on the worker.",
         example="Pipe, Container",
     ),
-    "manifest_version": _option("Version of the metadata blocks that are written: 3, or 2.", default="3", kind="integer"),
+    "manifest_version": _option(
+        "Version of the metadata blocks that are written: 3, or 2.", default="3", kind="integer"
+    ),
     "naming_spec": _option(
         "Edition of the OpenLineage naming specification for primary dataset names: ``current`` or ``2024``. "
         "A name that the other edition spells differently goes along as a symlink.",

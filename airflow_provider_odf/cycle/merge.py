@@ -14,9 +14,10 @@ from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, Progress, UpToDate, silent
 from airflow_provider_odf.cycle.poll import POLLING_SOURCE
-from airflow_provider_odf.errors import CommitConflict, InvalidInput
+from airflow_provider_odf.errors import CommitConflict, InvalidInput, OdfError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.source import savepoint
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -48,12 +49,24 @@ def merge(
         raise CommitConflict(
             f"dataset {dataset.alias}: head moved from {polled.base} to {dataset.head()} since the poll; poll again"
         )
-    work = store.work_area / polled.dataset / f"merge-{uuid.uuid4().hex[:12]}"
+    work = store.work_area / polled.dataset.lower() / f"merge-{uuid.uuid4().hex[:12]}"
     work.mkdir(parents=True)
     try:
-        return _Merge(store, dataset, polled, ref, work, manifest_version).run(runner, contract, progress)
+        merged = _Merge(store, dataset, polled, ref, work, manifest_version).run(runner, contract, progress)
+    except OdfError as e:
+        if not e.is_transient:
+            _discard(polled)
+        raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    _discard(polled)
+    return merged
+
+
+def _discard(polled: Polled) -> None:
+    """The input is in the chain, or never will be: no retry needs its files."""
+    if polled.directory is not None:
+        savepoint.discard(Path(polled.directory))
 
 
 def merge_source(state: ChainState, name: str | None) -> model.SetPollingSource | model.AddPushSource:
@@ -136,7 +149,8 @@ class _Merge:
 
     def request(self, contract: protocol.Contract | None) -> protocol.MergeRequest:
         source = merge_source(self.base, self.polled.source_name)
-        read = ddl.read_step(source.read)
+        is_read = self.polled.is_read
+        read = protocol.ReadStep("Parquet") if is_read else ddl.read_step(source.read)
         return protocol.MergeRequest(
             dataset_id=self.base.dataset_id,
             dataset_alias=self.polled.dataset,
@@ -147,7 +161,7 @@ class _Merge:
             inputs=tuple(protocol.MergeInput(f.paths, f.event_time, f.label) for f in self.polled.files),
             next_offset=0 if self.base.last_offset is None else self.base.last_offset + 1,
             new_data_path=str(self.work),
-            preprocess=_preprocess(source, read),
+            preprocess=None if is_read else preprocess(source, read),
             history=tuple(
                 protocol.HistorySlice(
                     str(self.dataset.storage.local_path(f"data/{s.physical_hash}")),
@@ -214,9 +228,13 @@ class _Merge:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _preprocess(
+def preprocess(
     source: model.SetPollingSource | model.AddPushSource, read: protocol.ReadStep
 ) -> protocol.Transform | None:
+    """A source's preprocess step in Spark SQL, if it has one.
+
+    :raises InvalidInput: the SQL has no exact translation.
+    """
     if source.preprocess is None:
         return None
     from airflow_provider_odf.dialect.translate import to_spark  # sqlglot takes a third of a second to import

@@ -47,9 +47,13 @@ class Polled:
     files: tuple[PolledFile, ...]
     source_name: str | None = None
     """Name of the push source, None for the polling source."""
-    savepoint: str | None = None
-    """What to discard once the input is in the chain."""
+    directory: str | None = None
+    """Where the files lie in the work area, None for files that are not ours."""
+    has_more: bool = False
+    """The source has yet more for the next poll."""
     warnings: tuple[str, ...] = ()
+    is_read: bool = False
+    """The files are typed Parquet, read and preprocessed already."""
 
     @property
     def key(self) -> str:

@@ -1,0 +1,109 @@
+"""One dataset as an Airflow DAG: ``poll ▶ merge ▶ contract_test ▶ publish``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import DAG, BaseOperator
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_provider_odf.contract.binding import find
+from airflow_provider_odf.dag.doc import doc_md
+from airflow_provider_odf.dag.manifests import dag_id
+from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.operators.contract_test import ContractTestOperator
+from airflow_provider_odf.operators.merge import MergeOperator
+from airflow_provider_odf.operators.polling_source import PollingSourceOperator
+from airflow_provider_odf.operators.publish import PublishOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from airflow_provider_odf.errors import Problem
+    from airflow_provider_odf.manifest.folder import FolderSettings
+    from airflow_provider_odf.manifest.load import Manifest
+
+DEFAULT_SCHEDULE = "@hourly"
+DEFAULT_START = datetime(2024, 1, 1, tzinfo=timezone.utc)
+DEFAULT_ARGS = {"owner": "odf", "retries": 2, "retry_delay": timedelta(minutes=1)}
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What a loader says for all its datasets; ``odf.yaml`` beside a manifest counts more."""
+
+    schedule: Any = DEFAULT_SCHEDULE
+    store: str | None = None
+    odf_conn_id: str = OdfHook.default_conn_name
+    spark_conn_id: str | None = None
+
+
+def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults) -> DAG:
+    """The DAG of a root dataset."""
+    name = str(manifest.snapshot.name)
+    store = settings.store or defaults.store
+    asset = OdfHook(defaults.odf_conn_id, store=store).asset(name)
+    contract = find(manifest.file, name)
+    info = manifest.snapshot.last(model.SetInfo)
+    where: dict[str, Any] = {
+        "dataset": name,
+        "manifest": str(manifest.file),
+        "store": store,
+        "odf_conn_id": defaults.odf_conn_id,
+        "spark_conn_id": settings.spark_conn_id or defaults.spark_conn_id,
+    }
+    with DAG(
+        dag_id(name),
+        description=((info.description if info else None) or "").strip().partition("\n")[0] or None,
+        doc_md=doc_md(manifest, str(asset.uri), contract),
+        schedule=settings.schedule if "schedule" in settings.model_fields_set else defaults.schedule,
+        start_date=settings.start_date.to_datetime() if settings.start_date else DEFAULT_START,
+        catchup=False,
+        max_active_runs=1,
+        default_args=_default_args(settings),
+        tags={"odf", *settings.tags, *((info.keywords if info else None) or ())},
+    ) as dag:
+        poll = PollingSourceOperator(task_id="poll", **where)
+        merge = MergeOperator(task_id="merge", data=poll.output, **where)
+        publish = PublishOperator(task_id="publish", candidate=merge.output, outlets=[asset], **where)
+        if contract is not None:
+            merge >> ContractTestOperator(task_id="contract_test", candidate=merge.output, **where) >> publish
+    return dag
+
+
+def build_invalid(file: str, problems: Sequence[Problem]) -> DAG:
+    """A DAG in place of those that a file cannot give: it shows what is wrong, and its one task fails with it."""
+    name = file.rpartition("/")[2].rpartition(".")[0]
+    text = "\n".join(map(str, problems))
+    with DAG(
+        "".join(c if c.isalnum() or c in "._-" else "_" for c in f"{name}.invalid"),
+        description=str(problems[0]),
+        doc_md=f"## Not a valid manifest\n\n```\n{text}\n```",
+        schedule=None,
+        catchup=False,
+        tags={"odf", "invalid manifest"},
+    ) as dag:
+        InvalidManifestOperator(task_id="validate", problems=text)
+    return dag
+
+
+class InvalidManifestOperator(BaseOperator):
+    """Fails with what is wrong in a manifest.
+
+    :param problems: one line for each.
+    """
+
+    def __init__(self, *, problems: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.problems = problems
+
+    def execute(self, context: Any) -> None:
+        raise AirflowFailException(self.problems)
+
+
+def _default_args(settings: FolderSettings) -> dict[str, Any]:
+    given = {"pool": settings.pool, "retries": settings.retries}
+    return DEFAULT_ARGS | {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,52 @@
+"""Section ``[odf]`` of airflow.cfg. What each setting means, `get_provider_info` says; its defaults hold here too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from airflow.sdk import conf
+
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.get_provider_info import get_provider_info
+
+SECTION = "odf"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The section's values; an empty text means that the setting is not made."""
+
+    store: str
+    work_area: str
+    spark_conn_id: str
+    local_master: str
+    local_memory: str
+    forbid_steps: tuple[str, ...]
+    manifest_version: int
+    naming_spec: Literal["current", "2024"]
+
+
+def read() -> Settings:
+    """The settings in force.
+
+    :raises InvalidInput: a value that the setting does not take.
+    """
+    options = get_provider_info()["config"][SECTION]["options"]
+    text = {name: conf.get(SECTION, name, fallback=option["default"]).strip() for name, option in options.items()}
+    return Settings(
+        store=text["store"],
+        work_area=text["work_area"],
+        spark_conn_id=text["spark_conn_id"],
+        local_master=text["local_master"],
+        local_memory=text["local_memory"],
+        forbid_steps=tuple(step.strip() for step in text["forbid_steps"].split(",") if step.strip()),
+        manifest_version=int(_one_of("manifest_version", text, ("3", "2"))),
+        naming_spec="2024" if _one_of("naming_spec", text, ("current", "2024")) == "2024" else "current",
+    )
+
+
+def _one_of(name: str, text: dict[str, str], values: tuple[str, ...]) -> str:
+    if text[name] in values:
+        return text[name]
+    raise InvalidInput(f"airflow.cfg [{SECTION}] {name} = {text[name]}: must be {' or '.join(values)}")

@@ -1,0 +1,93 @@
+"""The store of datasets behind an Airflow connection."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, BaseHook
+from airflow.sdk.exceptions import AirflowNotFoundException
+
+from airflow_provider_odf.dag import settings
+from airflow_provider_odf.manifest.names import DatasetAlias
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+
+    from airflow_provider_odf.chain.store import Store
+
+
+class OdfHook(BaseHook):
+    """Opens the store of Open Data Fabric datasets.
+
+    The store is the argument, else the connection's, else ``[odf] store``, else ``$ODF_STORE``, else ``odf-store`` in the
+    Airflow home.
+
+    :param odf_conn_id: connection of type ``odf``; its host is the store. The default one need not exist.
+    :param store: path or URI of the store, in place of the connection's.
+    """
+
+    conn_name_attr = "odf_conn_id"
+    default_conn_name = "odf_default"
+    conn_type = "odf"
+    hook_name = "Open Data Fabric"
+
+    def __init__(self, odf_conn_id: str = default_conn_name, *, store: str | None = None) -> None:
+        super().__init__()
+        self.odf_conn_id = odf_conn_id
+        self._store = store
+
+    @cached_property
+    def location(self) -> str:
+        """Path or URI of the store."""
+        found = self._store or (self._connection and self._connection.host) or settings.read().store
+        return found or os.environ.get("ODF_STORE") or str(Path(_airflow_home()) / "odf-store")
+
+    def get_conn(self) -> Store:
+        """The store, opened."""
+        from airflow_provider_odf.chain.store import Store
+
+        work_area = self._extra("work_area") or settings.read().work_area
+        return Store.open(self.location, work_area=Path(work_area) if work_area else None)
+
+    def asset(self, dataset: str) -> Asset:
+        """The Airflow asset of a dataset: its URI is that of the dataset's directory."""
+        return Asset(uri=self.dataset_uri(dataset), group="odf")
+
+    def dataset_uri(self, dataset: str) -> str:
+        """URI of a dataset's directory, whether it exists yet or not."""
+        return f"{_uri(self.location).rstrip('/')}/{DatasetAlias.parse(dataset)}"
+
+    def test_connection(self) -> tuple[bool, str]:
+        """Whether the store can be read, and what is in it."""
+        try:
+            count = sum(1 for _ in self.get_conn().datasets())
+        except Exception as e:
+            return False, str(e)
+        return True, f"{count} datasets in {self.location}"
+
+    @cached_property
+    def _connection(self) -> Connection | None:
+        if self._store:
+            return None
+        try:
+            return self.get_connection(self.odf_conn_id)
+        except AirflowNotFoundException:
+            if self.odf_conn_id == self.default_conn_name:
+                return None
+            raise
+
+    def _extra(self, key: str) -> Any:
+        return self._connection.extra_dejson.get(key) if self._connection else None
+
+
+def _airflow_home() -> str:
+    from airflow.sdk import conf
+
+    return os.environ.get("AIRFLOW_HOME") or os.path.dirname(conf.get("core", "dags_folder"))
+
+
+def _uri(location: str) -> str:
+    return location if "://" in location else Path(location).expanduser().absolute().as_uri()

@@ -1,0 +1,54 @@
+"""Where Spark runs, by Airflow connection: none is a child process of the task, ``spark`` is spark-submit to its master."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.dag import settings
+from airflow_provider_odf.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.runner import LocalRunner, Runner, SparkSubmitRunner
+
+
+def open_runner(spark_conn_id: str | None = None, *, app_name: str = "odf") -> Runner:
+    """The runner of a connection; nothing is started before its first request.
+
+    :raises InvalidInput: the connection is of a type that no runner is for.
+    """
+    return submitting(spark_conn_id) if spark_conn_id else local(app_name)
+
+
+def local(app_name: str = "odf") -> LocalRunner:
+    """Spark in a child process, as ``[odf] local_master`` and ``local_memory`` say."""
+    from airflow_provider_odf.runner import LocalRunner
+
+    values = settings.read()
+    conf = {"spark.driver.memory": values.local_memory} if values.local_memory else {}
+    return LocalRunner(values.local_master, conf, app_name=app_name)
+
+
+def submitting(spark_conn_id: str) -> SparkSubmitRunner:
+    """spark-submit as the Spark provider reads the connection: master, deploy mode, queue, namespace, Kerberos, binary.
+
+    :raises InvalidInput: the connection is not of type ``spark``.
+    """
+    from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+
+    from airflow_provider_odf.runner import SparkSubmitRunner
+
+    kind = SparkSubmitHook.get_connection(spark_conn_id).conn_type
+    if kind not in ("spark", "yarn", "k8s", "local"):
+        raise InvalidInput(f"connection {spark_conn_id} is of type {kind}; Spark runs on a connection of type spark")
+    # The Spark provider has no public form of what it makes of a connection.
+    connection = SparkSubmitHook(conn_id=spark_conn_id)._connection
+    options = {"--queue": "queue", "--principal": "principal", "--keytab": "keytab"}
+    arguments = [part for option, key in options.items() if connection[key] for part in (option, connection[key])]
+    namespace = connection["namespace"]
+    return SparkSubmitRunner(
+        connection["master"],
+        {"spark.kubernetes.namespace": namespace} if namespace else {},
+        deploy_mode=connection["deploy_mode"] or "client",
+        arguments=arguments,
+        spark_submit=connection["spark_binary"] or "spark-submit",
+    )

@@ -1,0 +1,146 @@
+"""What the operators share: where datasets lie, where Spark runs, and how errors become Airflow's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.log import mask_secret
+
+from airflow_provider_odf.dag import settings
+from airflow_provider_odf.errors import InternalError, OdfError
+from airflow_provider_odf.hooks.odf import OdfHook
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperatorLink, Context
+
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.cycle.messages import Candidate
+    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.protocol import Contract
+    from airflow_provider_odf.runner import Runner
+
+
+class OdfOperator(BaseOperator):
+    """Base of the operators on one dataset.
+
+    :param dataset: alias of the dataset: ``name`` or ``account/name``. (templated)
+    :param manifest: path of the file with the dataset's manifest. (templated)
+    :param store: path or URI of the store, in place of the connection's. (templated)
+    :param odf_conn_id: connection of type ``odf`` that names the store.
+    :param spark_conn_id: connection of type ``spark``; without one, and without ``[odf] spark_conn_id``, Spark runs in a child
+        process of the task.
+    """
+
+    template_fields: ClassVar[Sequence[str]] = ("dataset", "manifest", "store")
+    operator_extra_links: ClassVar[Sequence[BaseOperatorLink]] = ()
+    ui_color = "#d7ecf2"
+
+    def __init__(
+        self,
+        *,
+        dataset: str | None = None,
+        manifest: str | None = None,
+        store: str | None = None,
+        odf_conn_id: str = OdfHook.default_conn_name,
+        spark_conn_id: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.dataset = dataset
+        self.manifest = manifest
+        self.store = store
+        self.odf_conn_id = odf_conn_id
+        self.spark_conn_id = spark_conn_id
+        self.shown: Candidate | None = None
+        self.has_report = False
+        self._runner: Runner | None = None
+
+    def execute(self, context: Context) -> Any:
+        """Do the task's work; errors of the package become Airflow's, so that only what may help is retried.
+
+        :raises AirflowFailException: the same would fail again.
+        :raises AirflowException: trying again may help.
+        """
+        try:
+            return self.run_step(context)
+        except OdfError as e:
+            if isinstance(e, InternalError) and e.backtrace:
+                self.log.error("The engine's own words:\n%s", e.backtrace)
+            kind = AirflowException if e.is_transient else AirflowFailException
+            raise kind(str(e)) from None
+
+    def run_step(self, context: Context) -> Any:
+        """The task's work.
+
+        :raises OdfError: it cannot be done.
+        """
+        raise NotImplementedError
+
+    def on_kill(self) -> None:
+        """Stop Spark."""
+        if self._runner is not None:
+            self._runner.close()
+
+    @cached_property
+    def odf(self) -> Store:
+        """The store."""
+        return OdfHook(self.odf_conn_id, store=self.store).get_conn()
+
+    @contextmanager
+    def runner(self) -> Iterator[Runner]:
+        """Where Spark runs; it starts with the first request and is stopped at the end, or when the task is killed."""
+        from airflow_provider_odf.hooks.runner import open_runner
+
+        with open_runner(self.spark_conn_id or settings.read().spark_conn_id) as runner:
+            self._runner = runner
+            yield runner
+
+    def load_manifest(self) -> Manifest:
+        """The dataset's manifest.
+
+        :raises ManifestInvalid: the file is not valid, or uses steps that are switched off.
+        """
+        from airflow_provider_odf.dag.manifests import load_one
+
+        return load_one(str(self.manifest), self.dataset)
+
+    def load_contract(self) -> Contract | None:
+        """The data contract beside the manifest, if there is one.
+
+        :raises ManifestInvalid: it is not valid.
+        """
+        from airflow_provider_odf.contract.binding import bind
+
+        manifest = self.load_manifest()
+        return bind(manifest.file, str(manifest.snapshot.name))
+
+    def show(self, candidate: Candidate) -> None:
+        """Make the task's extra links lead to a candidate, and to its report if there is one."""
+        from airflow_provider_odf.cycle.rejected import load_report
+
+        self.shown = candidate
+        self.has_report = load_report(self.odf.dataset(candidate.dataset), candidate.candidate) is not None
+
+    def progress(self, message: str) -> None:
+        self.log.info(message)
+
+
+class MaskedEnvironment(Mapping[str, str]):
+    """The process environment for templates of a manifest; what is taken from it never appears in a log."""
+
+    def __getitem__(self, name: str) -> str:
+        value = os.environ[name]
+        mask_secret(value)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(os.environ)
+
+    def __len__(self) -> int:
+        return len(os.environ)

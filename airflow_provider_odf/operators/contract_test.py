@@ -1,0 +1,62 @@
+"""``ContractTestOperator``: may the candidate become the dataset?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.cycle.messages import Candidate
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.operators.base import OdfOperator
+from airflow_provider_odf.ui.links import BlockLink, ReportLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperatorLink, Context
+
+
+class ContractTestOperator(OdfOperator):
+    """Tests a data contract on a candidate, before anybody sees the data.
+
+    Judges the report that the merge application left; where there is none, or the contract was edited since, Spark runs the test.
+    A failed clause of severity ``error`` fails the task: the dataset stays as it is, and the candidate is kept as rejected. A
+    clause that could not be evaluated fails it too, and can be retried.
+
+    The XCom has the outcome: ``{"contract", "result", "pass", "fail", "error", "unsupported", "informational"}``.
+
+    :param candidate: what a `MergeOperator` made (its XCom). (templated)
+    :param manifest: path of the file with the dataset's manifest; the contract lies beside it. (templated)
+    """
+
+    template_fields: ClassVar[Sequence[str]] = (*OdfOperator.template_fields, "candidate", "source_name")
+    operator_extra_links: ClassVar[Sequence[BaseOperatorLink]] = (BlockLink(), ReportLink())
+
+    def __init__(self, *, candidate: Any, manifest: str, source_name: str | None = None, **kwargs: Any) -> None:
+        super().__init__(manifest=manifest, **kwargs)
+        self.candidate = candidate
+        self.source_name = source_name
+
+    def run_step(self, context: Context) -> dict[str, Any] | None:
+        from airflow_provider_odf.cycle.publish import contract_test, judge
+
+        candidate = protocol.from_json(Candidate, self.candidate)
+        contract = self.load_contract()
+        if contract is None:
+            raise InvalidInput(f"{self.manifest}: no data contract lies beside the manifest of {candidate.dataset}")
+        if not candidate.records:
+            self.log.info("%s: no new records to test", candidate.dataset)
+            return None
+        with self.runner() as runner:
+            report = contract_test(
+                self.odf, candidate, contract, runner, source_name=self.source_name, progress=self.progress
+            )
+        self.show(candidate)
+        for result in report.results:
+            if result.outcome != "pass":
+                self.log.warning("%s: %s %s", result.outcome, result.description, result.actual)
+        outcomes = Counter(result.outcome for result in report.results)
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+        self.log.info("%s: contract %s %s: %s", candidate.dataset, report.contract, report.result, counts)
+        judge(self.odf, candidate, report)
+        return {"contract": report.contract, "result": report.result, **outcomes}

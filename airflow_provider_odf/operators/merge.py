@@ -1,0 +1,81 @@
+"""``MergeOperator``: new data become a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk.exceptions import AirflowSkipException
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.cycle.messages import Polled, UpToDate
+from airflow_provider_odf.dag import settings
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.operators.base import OdfOperator
+from airflow_provider_odf.ui.links import BlockLink, ReportLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperatorLink, Context
+
+
+class MergeOperator(OdfOperator):
+    """Merges new data into a dataset, as blocks and one Parquet slice that nobody sees until they are published.
+
+    One Spark application reads, preprocesses, merges and, with a contract beside the manifest, tests it. A repeated run finds the
+    candidate that an earlier one made. Nothing new in the data: the task and what depends on it are skipped.
+
+    The XCom is for `ContractTestOperator` and `PublishOperator`: ``{"dataset", "base", "candidate", "ref", "records",
+    "offsets": {"start", "end"}, "watermark", "size", "notices"}``.
+
+    :param data: what a `PollingSourceOperator` found (its XCom), or the path or ``file:`` URI of a file or folder that an
+        upstream task wrote, or a list of them. (templated)
+    :param dataset: alias of the dataset; not needed for the XCom of a poll. (templated)
+    :param manifest: path of the file with the dataset's manifest; where given with files, the dataset is first made to say what
+        its manifest says. (templated)
+    :param source_name: the push source whose read, preprocess and merge steps apply to files; None: the polling source's.
+    """
+
+    template_fields: ClassVar[Sequence[str]] = (*OdfOperator.template_fields, "data", "source_name")
+    operator_extra_links: ClassVar[Sequence[BaseOperatorLink]] = (BlockLink(), ReportLink())
+
+    def __init__(self, *, data: Any, source_name: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data = data
+        self.source_name = source_name
+
+    def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.cycle.merge import merge
+
+        polled = self._input()
+        if isinstance(polled, UpToDate):
+            raise AirflowSkipException(f"{self.dataset}: {polled.reason}")
+        contract = self.load_contract() if self.manifest else None
+        version = settings.read().manifest_version
+        with self.runner() as runner:
+            candidate = merge(
+                self.odf, polled, runner, contract=contract, manifest_version=version, progress=self.progress
+            )
+        if isinstance(candidate, UpToDate):
+            raise AirflowSkipException(f"{polled.dataset}: {candidate.reason}")
+        self.show(candidate)
+        for notice in candidate.notices:
+            self.log.warning(notice)
+        offsets = f" (offsets {candidate.offsets.start}..{candidate.offsets.end})" if candidate.offsets else ""
+        self.log.info("%s: candidate of %d records%s", candidate.dataset, candidate.records, offsets)
+        result: dict[str, Any] = protocol.to_json(candidate)
+        return result
+
+    def _input(self) -> Polled | UpToDate:
+        if isinstance(self.data, dict):
+            return protocol.from_json(Polled, self.data)
+        from airflow_provider_odf.cycle.apply import apply
+        from airflow_provider_odf.cycle.push import push
+        from airflow_provider_odf.instant import Instant
+
+        if self.manifest:
+            apply(self.odf, self.load_manifest(), Instant.now())
+        dataset = self.dataset or (str(self.load_manifest().snapshot.name) if self.manifest else None)
+        if dataset is None:
+            raise InvalidInput("MergeOperator needs dataset= or manifest= to merge files")
+        data = [self.data] if isinstance(self.data, str) else list(self.data)
+        return push(self.odf, dataset, data, source_name=self.source_name, system_time=Instant.now())

@@ -1,0 +1,67 @@
+"""``PollingSourceOperator``: has the source something new?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk.exceptions import AirflowSkipException
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.cycle.messages import UpToDate
+from airflow_provider_odf.operators.base import MaskedEnvironment, OdfOperator
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_odf.cycle.messages import Polled
+
+
+class PollingSourceOperator(OdfOperator):
+    """Fetches and prepares what is new in a dataset's polling source, after the dataset was made to say what its manifest says.
+
+    Nothing new: the task and what depends on it are skipped, and no JVM is started. What was seen last, the dataset's
+    chain says, never Airflow.
+
+    The XCom is for a `MergeOperator`: ``{"dataset", "base", "systemTime", "files": [{"paths", "eventTime", "label", "state"}]}``.
+
+    :param manifest: path of the file with the dataset's manifest. (templated)
+    :param dataset: which dataset of the file, where it has several. (templated)
+    :param read_on_spark: read and preprocess here, in a Spark application of their own, and hand typed Parquet on: worth its
+        JVM start where reading is heavy or a later task wants the typed data. By default merging reads.
+    """
+
+    template_fields: ClassVar[Sequence[str]] = OdfOperator.template_fields
+
+    def __init__(self, *, manifest: str, read_on_spark: bool = False, **kwargs: Any) -> None:
+        super().__init__(manifest=manifest, **kwargs)
+        self.read_on_spark = read_on_spark
+
+    def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.cycle.poll import poll
+        from airflow_provider_odf.instant import Instant
+
+        contract = self.load_contract()
+        polled = poll(
+            self.odf,
+            self.load_manifest(),
+            system_time=Instant.now(),
+            environment=MaskedEnvironment(),
+            contract_digest=contract.digest if contract else None,
+            progress=self.progress,
+        )
+        if isinstance(polled, UpToDate):
+            raise AirflowSkipException(f"{self.dataset or self.manifest}: {polled.reason}")
+        if self.read_on_spark:
+            polled = self._read(polled)
+        for warning in polled.warnings:
+            self.log.warning(warning)
+        self.log.info("%s: new input: %s", polled.dataset, ", ".join(file.label for file in polled.files))
+        result: dict[str, Any] = protocol.to_json(polled)
+        return result
+
+    def _read(self, polled: Polled) -> Polled:
+        from airflow_provider_odf.cycle.read import read
+
+        with self.runner() as runner:
+            return read(self.odf, polled, runner, progress=self.progress)

@@ -1,0 +1,43 @@
+"""Extra links from a task to the block that it made or judged, and to the report of its contract."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from airflow.sdk import BaseOperatorLink, conf
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperator
+
+    from airflow_provider_odf.cycle.messages import Candidate
+
+URL_PREFIX = "/odf"
+
+
+class BlockLink(BaseOperatorLink):
+    """The newest block of the task's candidate."""
+
+    name = "Block"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: Any) -> str:
+        return link("blocks", operator, ti_key.dag_id)
+
+
+class ReportLink(BaseOperatorLink):
+    """What the data contract said of the task's candidate."""
+
+    name = "Contract report"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: Any) -> str:
+        return link("reports", operator, ti_key.dag_id) if getattr(operator, "has_report", False) else ""
+
+
+def link(page: str, operator: Any, dag_id: str) -> str:
+    """Path of a page on the Airflow site; empty where the task has no candidate."""
+    candidate: Candidate | None = getattr(operator, "shown", None)
+    if candidate is None:
+        return ""
+    prefix = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
+    path = quote(f"{dag_id}/{candidate.dataset}/{candidate.candidate}")
+    return f"{prefix}{URL_PREFIX}/{page}/{path}"

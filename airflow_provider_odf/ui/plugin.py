@@ -1,0 +1,35 @@
+"""The Airflow plugin: extra links of tasks, and the pages that they lead to."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.plugins_manager import AirflowPlugin
+
+from airflow_provider_odf.ui.links import URL_PREFIX, BlockLink, ReportLink
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.types import Receive, Scope, Send
+
+
+class LazyApp:
+    """The pages, built at the first request: every Airflow process loads the plugin, one serves pages."""
+
+    @cached_property
+    def app(self) -> FastAPI:
+        from airflow_provider_odf.ui.app import create_app
+
+        return create_app()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
+
+
+class OdfPlugin(AirflowPlugin):
+    """Open Data Fabric in Airflow's UI."""
+
+    name = "odf"
+    fastapi_apps: ClassVar[list[Any]] = [{"app": LazyApp(), "url_prefix": URL_PREFIX, "name": "Open Data Fabric"}]
+    operator_extra_links: ClassVar[list[Any]] = [BlockLink(), ReportLink()]
