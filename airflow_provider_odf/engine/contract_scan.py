@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -134,5 +134,11 @@ class Scan:
 
 
 def _message(error: Exception) -> str:
-    known = refusal(error)
-    return str(known or error).strip().partition("\n")[0]
+    """What Spark says, or where it only breaks off, the innermost cause in the JVM."""
+    text = str(refusal(error) or error)
+    if isinstance(error, Py4JJavaError) and text == str(error):
+        cause = error.java_exception
+        while cause.getCause() is not None:
+            cause = cause.getCause()
+        text = cause.toString()
+    return text.strip().partition("\n")[0]

@@ -28,7 +28,7 @@ def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = ()) -> Inval
     ``queries`` are those that ran: the one at fault is named, with its line.
     """
     if isinstance(error, Py4JJavaError):
-        error = convert_exception(error)
+        error = convert_exception(error.java_exception)
     found = next((e for e in _chain(error) if (e.getSqlState() or "")[:2] in USER_CLASSES), None)
     if found is None:
         return None
