@@ -63,3 +63,65 @@ def tail(
 
     dataset = open_store(store).dataset(name)
     print_rows(list(tail_rows(dataset, n)), how, columns(dataset))
+
+
+def state(name: NameArgument, store: StoreOption = None, how: RowFormatOption = RowFormat.table) -> None:
+    """The current rows of a dataset, by its merge key; without a key those that no retraction or correction has undone."""
+    from airflow_provider_odf.chain.tail import state_columns, state_rows
+
+    dataset = open_store(store).dataset(name)
+    print_rows(list(state_rows(dataset)), how, state_columns(dataset))
+
+
+def verify(name: NameArgument, store: StoreOption = None, how: FormatOption = Format.table) -> None:
+    """Check every block, link, size and hash of a dataset, and that its data are what the logical hashes say."""
+    from airflow_provider_odf.chain.verify import verify as check
+
+    verified = check(open_store(store).dataset(name))
+    if how is Format.json:
+        print_json(
+            [{"dataset": name, "blocks": verified.blocks, "slices": verified.slices, "records": verified.records}]
+        )
+    else:
+        print(f"{name}: ok: {verified.blocks} blocks, {verified.slices} slices, {verified.records} records")
+
+
+def hash_files(
+    files: Annotated[list[Path], typer.Argument(help="Parquet files.", metavar="FILE...", exists=True, dir_okay=False)],
+) -> None:
+    """Print ``PHYSICAL LOGICAL FILE`` for each Parquet file, hashes as multibase text."""
+    from airflow_provider_odf import multiformats
+    from airflow_provider_odf.engine.logical_hash import logical_hash
+
+    for file in files:
+        print(multiformats.hash_file(file), logical_hash(file), file, flush=True)
+
+
+@block.command("show")
+def block_show(
+    file: Annotated[Path, typer.Argument(help="A block file.", metavar="FILE", exists=True, dir_okay=False)],
+) -> None:
+    """Print a metadata block as the ``MetadataBlock`` YAML of the reference."""
+    from airflow_provider_odf.chain.describe import block_yaml
+
+    sys.stdout.write(block_yaml(file.read_bytes()))
+
+
+@block.command("encode")
+def block_encode(
+    file: Annotated[Path, typer.Argument(help="A MetadataBlock as YAML.", metavar="FILE.yaml", exists=True)],
+    manifest_version: Annotated[
+        int | None, typer.Option(help="Version of the frame, 2 or 3.", min=2, max=3, show_default="the YAML's")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Where to write the block.")] = None,
+) -> None:
+    """Encode a ``MetadataBlock`` YAML, taken as it is, and print the block's hash."""
+    from airflow_provider_odf import multiformats
+    from airflow_provider_odf.chain import codec
+    from airflow_provider_odf.manifest.load import load_block
+
+    decoded, version = load_block(file.read_text(encoding="utf-8"), str(file))
+    data = codec.encode(decoded, manifest_version or version)
+    if output is not None:
+        output.write_bytes(data)
+    print(multiformats.sha3_256(data))

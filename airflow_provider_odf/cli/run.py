@@ -72,7 +72,10 @@ def run(
         str | None, typer.Option(help="System time of new blocks, RFC 3339.", show_default="now", metavar="RFC3339")
     ] = None,
 ) -> None:
-    """One cycle of each dataset: poll, merge, test the contract, publish. At most one JVM is started, none if nothing is new."""
+    """One cycle of each dataset: poll, merge, test the contract, publish.
+
+    At most one JVM is started for all of them, and none if nothing is new.
+    """
     from airflow_provider_odf.cycle.run import Cycle
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.runner.local import LocalRunner
@@ -163,9 +166,9 @@ def _contract(manifest: Manifest) -> Contract | None:
 
     :raises InvalidInput: it lies there and is not valid.
     """
-    from airflow_provider_odf.contract import contract_of
+    from airflow_provider_odf.contract.binding import bind
 
-    return contract_of(manifest.file, str(manifest.snapshot.name))
+    return bind(manifest.file, str(manifest.snapshot.alias))
 
 
 def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:

@@ -8,7 +8,7 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle.plan import plan
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId
+from airflow_provider_odf.manifest.names import DatasetId
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -23,7 +23,7 @@ def apply(store: Store, manifest: Manifest, system_time: Instant, *, manifest_ve
     :raises InvalidInput: the manifest changes what existing data depend on.
     :raises CommitConflict: another writer came first; try again.
     """
-    alias = DatasetAlias.parse(manifest.snapshot.name)
+    alias = manifest.snapshot.alias
     dataset = store.get(alias)
     base = ChainState.of(dataset) if dataset else None
     events = plan(base, manifest)

@@ -43,7 +43,7 @@ def poll(
     state = apply(store, manifest, system_time)
     if state.polling_source is None:
         return UpToDate("no polling source")
-    dataset = store.dataset(manifest.snapshot.name)
+    dataset = store.dataset(manifest.snapshot.alias)
     look = _Look(store, manifest, state, state.polling_source.fetch, system_time, environment, progress)
     rejection = rejected.newest(dataset)
     if rejection and rejection.base == state.head and rejection.report.digest == contract_digest:
@@ -74,10 +74,18 @@ class _Look:
             base=self.manifest.file.parent,
             state=seen,
             system_time=self.system_time,
-            work=self.store.work_area / str(self.manifest.snapshot.name),
+            work=self.store.work_area / str(self.manifest.snapshot.alias).lower(),
             environment=self.environment,
             progress=self.progress,
+            taken=self._taken,
         )
+
+    def _taken(self) -> set[str]:
+        """Values of every state of the source that the chain has recorded."""
+        dataset = self.store.dataset(self.manifest.snapshot.alias)
+        events = (block.event for _, block in dataset.walk(self.state.head))
+        states = (event.new_source_state for event in events if isinstance(event, model.AddData))
+        return {state.value for state in states if state is not None and state.source_name == POLLING_SOURCE}
 
     def beyond(self, rejection: model.SourceState | None, published: model.SourceState | None) -> source.Polled | None:
         """The same, where a rejected candidate has seen more than was published. Files of a glob that were rejected
@@ -99,4 +107,12 @@ def _polled(found: source.Polled, dataset: str, state: ChainState, system_time: 
         for file in found.files
     )
     time = not_before(state, system_time)
-    return Polled(dataset, state.head, str(time), files, warnings=tuple(found.warnings))
+    return Polled(
+        dataset,
+        state.head,
+        str(time),
+        files,
+        directory=str(found.directory),
+        has_more=found.has_more,
+        warnings=tuple(found.warnings),
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_odf import protocol
 
@@ -84,9 +84,9 @@ def _rejection(dataset: Dataset, ref: str) -> Rejection | None:
     )
 
 
-def _load(dataset: Dataset, block_hash: str) -> dict | None:
+def _load(dataset: Dataset, block_hash: str) -> dict[str, Any] | None:
     data = dataset.storage.get(_path(block_hash))
-    return json.loads(data) if data is not None else None
+    return cast(dict[str, Any], json.loads(data)) if data is not None else None
 
 
 def _path(block_hash: str) -> str:

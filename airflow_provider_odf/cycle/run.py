@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ class Cycle:
 
     def run_one(self, manifest: Manifest, contract: Contract | None) -> Outcome:
         """The outcome of one cycle; errors are in it. A lost race starts the cycle over from the new head."""
-        dataset = str(manifest.snapshot.name)
+        dataset = str(manifest.snapshot.alias)
         try:
             for _ in range(ATTEMPTS):
                 try:
@@ -56,7 +57,7 @@ class Cycle:
             return Outcome(dataset, error=e)
 
     def _once(self, manifest: Manifest, contract: Contract | None) -> Outcome:
-        dataset = str(manifest.snapshot.name)
+        dataset = str(manifest.snapshot.alias)
         polled = poll(
             self.store,
             manifest,
@@ -67,7 +68,12 @@ class Cycle:
         )
         if isinstance(polled, UpToDate):
             return Outcome(dataset, up_to_date=polled.reason)
-        return self.finish(polled, contract)
+        try:
+            return self.finish(polled, contract)
+        finally:
+            # What a retry needs is kept apart, see source.savepoint.
+            if polled.directory is not None:
+                shutil.rmtree(polled.directory, ignore_errors=True)
 
     def finish(self, polled: Polled, contract: Contract | None) -> Outcome:
         """Merge, test and publish what was polled or pushed."""
