@@ -1,4 +1,5 @@
-"""Commands that look at datasets and files: ``log``, ``tail``, ``state``, ``verify``, ``hash`` and ``block``. None starts Spark."""
+"""Commands that look at datasets and files: ``log``, ``tail``, ``state``, ``verify``, ``hash`` and ``block``. None
+starts Spark."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ def tail(
 
 
 def state(name: NameArgument, store: StoreOption = None, how: RowFormatOption = RowFormat.table) -> None:
-    """The current rows of a dataset, by its merge key; without a key those that no retraction or correction has undone."""
+    """The current rows of a dataset, by its merge key; without a key those that no retraction or correction has
+    undone."""
     from airflow_provider_odf.chain.tail import state_columns, state_rows
 
     dataset = open_store(store).dataset(name)
