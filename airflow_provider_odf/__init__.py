@@ -1,7 +1,7 @@
 """Open Data Fabric for Apache Airflow: a YAML in the dags folder becomes a published, verifiable dataset.
 
-What is public is in ``__all__``; everything else may move. Names load when first asked for: importing the package imports
-neither Airflow nor Spark.
+What is public is in ``__all__``; everything else may move. Names load when first asked for: importing the package
+imports neither Airflow nor Spark.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def get_provider_info() -> dict[str, Any]:
     return {
         "package-name": "airflow-provider-odf",
         "name": _NAME,
-        "description": "`Open Data Fabric <https://docs.opendatafabric.org/>`__ datasets from YAML, merged on Apache Spark.",
+        "description": "`Open Data Fabric <https://docs.opendatafabric.org/>`__ datasets from YAML, on Apache Spark.",
         "integrations": [
             {"integration-name": _NAME, "external-doc-url": "https://docs.opendatafabric.org/", "tags": ["software"]}
         ],
@@ -54,7 +54,7 @@ _CONNECTION: dict[str, Any] = {
     "conn-fields": {
         "work_area": {
             "label": "Work area",
-            "description": "Folder for fetched files until they are merged; all workers must see it. Default: STORE/.work",
+            "description": "Folder for fetched files until they are merged, seen by all workers. Default: STORE/.work",
             "schema": {"type": ["string", "null"]},
         }
     },
@@ -67,7 +67,7 @@ _OPTIONS = {
         example="/data/odf-store",
     ),
     "work_area": _option(
-        "Folder for fetched files until they are merged. Tasks of one run may land on different workers: all must see it. "
+        "Folder for fetched files until they are merged, seen by all workers: tasks of one run may land on several. "
         "Default: ``.work`` in the store.",
         example="/shared/odf-work",
     ),

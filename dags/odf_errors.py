@@ -1,4 +1,4 @@
-"""What is wrong in the manifests beside the loader of their DAGs, as an Airflow import error that hides none of them."""
+"""What is wrong in manifests, as an Airflow import error of this file, which has no DAGs to hide."""
 
 from airflow_provider_odf import raise_manifest_errors
 

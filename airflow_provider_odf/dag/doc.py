@@ -1,4 +1,5 @@
-"""What Airflow's UI says of a dataset: its description, source or inputs, merge strategy, schema and licence in Markdown."""
+"""What Airflow's UI says of a dataset: its description, source or inputs, merge strategy, schema and licence in
+Markdown."""
 
 from __future__ import annotations
 

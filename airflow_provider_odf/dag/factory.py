@@ -1,9 +1,10 @@
 """A folder of manifests as Airflow DAGs.
 
-Airflow ties an import error to the Python file that raised it, and hides every DAG of that file. One loader alone could thus
-either show what is wrong in a manifest or keep the DAGs of the others. Hence two loaders of three lines: ``odf.py`` with
-`build_dags`, which never raises for a bad manifest, and beside it ``odf_errors.py`` with `raise_manifest_errors`, which has no DAGs
-to hide. Where the second is missing, a bad manifest is a DAG of its own, tagged ``invalid manifest``.
+Airflow ties an import error to the Python file that raised it, and hides every DAG of that file. One loader alone
+could thus either show what is wrong in a manifest or keep the DAGs of the others. Hence two loaders of three lines:
+``odf.py`` with `build_dags`, which never raises for a bad manifest, and beside it ``odf_errors.py`` with
+`raise_manifest_errors`, which has no DAGs to hide. Where the second is missing, a bad manifest is a DAG of its own,
+tagged ``invalid manifest``.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def build_dags(
 
         globals().update(build_dags(__file__))
 
-    What ``odf.yaml`` says of a dataset counts more than the arguments. Where Airflow wants one DAG, to run a task of it, only that
-    dataset's manifest is loaded.
+    What ``odf.yaml`` says of a dataset counts more than the arguments. Where Airflow wants one DAG, to run a task of
+    it, only that dataset's manifest is loaded.
 
     :param folder: the folder, or a file in it: ``__file__`` means the loader's own folder.
     :param schedule: for datasets without one in ``odf.yaml``.
@@ -69,8 +70,8 @@ def build_dags(
 
 
 def raise_manifest_errors(folder: str | Path) -> None:
-    """Make what is wrong in the manifests and data contracts of a folder an Airflow import error; for a second loader, named
-    ``odf_errors.py``, beside the one that builds the DAGs::
+    """Make what is wrong in the manifests and data contracts of a folder an Airflow import error; for a second
+    loader, named ``odf_errors.py``, beside the one that builds the DAGs::
 
         from airflow_provider_odf import raise_manifest_errors
 

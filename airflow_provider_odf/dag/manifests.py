@@ -22,7 +22,8 @@ def dag_id(dataset: str) -> str:
 def load_folder(folder: Path, only: str | None = None) -> Loaded:
     """The manifests in a folder and below, with what is wrong in the others.
 
-    With ``only``, a dag_id, no more files are parsed than may hold that dataset: Airflow builds one DAG per task that way.
+    With ``only``, a dag_id, no more files are parsed than may hold that dataset: Airflow builds one DAG per task that
+    way.
     """
     files = [file for file in discover(folder) if only in map(dag_id, _names(file))] if only is not None else []
     return allowed(load(files or [folder]))
@@ -47,7 +48,8 @@ def load_one(file: str, dataset: str | None) -> Manifest:
 
 
 def allowed(loaded: Loaded) -> Loaded:
-    """The same, without the manifests that use steps which ``[odf] forbid_steps`` switches off; they become problems."""
+    """The same, without the manifests that use steps which ``[odf] forbid_steps`` switches off; they become
+    problems."""
     forbidden = settings.read().forbid_steps
     if not forbidden:
         return loaded

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class OdfHook(BaseHook):
     """Opens the store of Open Data Fabric datasets.
 
-    The store is the argument, else the connection's, else ``[odf] store``, else ``$ODF_STORE``, else ``odf-store`` in the
-    Airflow home.
+    The store is the argument, else the connection's, else ``[odf] store``, else ``$ODF_STORE``, else ``odf-store`` in
+    the Airflow home.
 
     :param odf_conn_id: connection of type ``odf``; its host is the store. The default one need not exist.
     :param store: path or URI of the store, in place of the connection's.

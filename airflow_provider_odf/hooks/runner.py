@@ -1,4 +1,5 @@
-"""Where Spark runs, by Airflow connection: none is a child process of the task, ``spark`` is spark-submit to its master."""
+"""Where Spark runs, by Airflow connection: none is a child process of the task, ``spark`` is spark-submit to its
+master."""
 
 from __future__ import annotations
 

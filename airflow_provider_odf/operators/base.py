@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
@@ -33,12 +33,12 @@ class OdfOperator(BaseOperator):
     :param manifest: path of the file with the dataset's manifest. (templated)
     :param store: path or URI of the store, in place of the connection's. (templated)
     :param odf_conn_id: connection of type ``odf`` that names the store.
-    :param spark_conn_id: connection of type ``spark``; without one, and without ``[odf] spark_conn_id``, Spark runs in a child
-        process of the task.
+    :param spark_conn_id: connection of type ``spark``; without one, and without ``[odf] spark_conn_id``, Spark runs
+    in a child process of the task.
     """
 
-    template_fields: ClassVar[Sequence[str]] = ("dataset", "manifest", "store")
-    operator_extra_links: ClassVar[Sequence[BaseOperatorLink]] = ()
+    template_fields: Sequence[str] = ("dataset", "manifest", "store")
+    operator_extra_links: Sequence[BaseOperatorLink] = ()
     ui_color = "#d7ecf2"
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import Candidate
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class ContractTestOperator(OdfOperator):
     """Tests a data contract on a candidate, before anybody sees the data.
 
-    Judges the report that the merge application left; where there is none, or the contract was edited since, Spark runs the test.
-    A failed clause of severity ``error`` fails the task: the dataset stays as it is, and the candidate is kept as rejected. A
-    clause that could not be evaluated fails it too, and can be retried.
+    Judges the report that the merge application left; where there is none, or the contract was edited since, Spark
+    runs the test. A failed clause of severity ``error`` fails the task: the dataset stays as it is, and the candidate
+    is kept as rejected. A clause that could not be evaluated fails it too, and can be retried.
 
     The XCom has the outcome: ``{"contract", "result", "pass", "fail", "error", "unsupported", "informational"}``.
 
@@ -29,8 +29,8 @@ class ContractTestOperator(OdfOperator):
     :param manifest: path of the file with the dataset's manifest; the contract lies beside it. (templated)
     """
 
-    template_fields: ClassVar[Sequence[str]] = (*OdfOperator.template_fields, "candidate", "source_name")
-    operator_extra_links: ClassVar[Sequence[BaseOperatorLink]] = (BlockLink(), ReportLink())
+    template_fields: Sequence[str] = (*OdfOperator.template_fields, "candidate", "source_name")
+    operator_extra_links: Sequence[BaseOperatorLink] = (BlockLink(), ReportLink())
 
     def __init__(self, *, candidate: Any, manifest: str, source_name: str | None = None, **kwargs: Any) -> None:
         super().__init__(manifest=manifest, **kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.exceptions import AirflowSkipException
 
@@ -21,22 +21,24 @@ if TYPE_CHECKING:
 class MergeOperator(OdfOperator):
     """Merges new data into a dataset, as blocks and one Parquet slice that nobody sees until they are published.
 
-    One Spark application reads, preprocesses, merges and, with a contract beside the manifest, tests it. A repeated run finds the
-    candidate that an earlier one made. Nothing new in the data: the task and what depends on it are skipped.
+    One Spark application reads, preprocesses, merges and, with a contract beside the manifest, tests it. A repeated
+    run finds the candidate that an earlier one made. Nothing new in the data: the task and what depends on it are
+    skipped.
 
     The XCom is for `ContractTestOperator` and `PublishOperator`: ``{"dataset", "base", "candidate", "ref", "records",
     "offsets": {"start", "end"}, "watermark", "size", "notices"}``.
 
-    :param data: what a `PollingSourceOperator` found (its XCom), or the path or ``file:`` URI of a file or folder that an
-        upstream task wrote, or a list of them. (templated)
+    :param data: what a `PollingSourceOperator` found (its XCom), or the path or ``file:`` URI of a file or folder
+    that an upstream task wrote, or a list of them. (templated)
     :param dataset: alias of the dataset; not needed for the XCom of a poll. (templated)
-    :param manifest: path of the file with the dataset's manifest; where given with files, the dataset is first made to say what
-        its manifest says. (templated)
-    :param source_name: the push source whose read, preprocess and merge steps apply to files; None: the polling source's.
+    :param manifest: path of the file with the dataset's manifest; where given with files, the dataset is first made
+    to say what its manifest says. (templated)
+    :param source_name: the push source whose read, preprocess and merge steps apply to files; None: the polling
+    source's.
     """
 
-    template_fields: ClassVar[Sequence[str]] = (*OdfOperator.template_fields, "data", "source_name")
-    operator_extra_links: ClassVar[Sequence[BaseOperatorLink]] = (BlockLink(), ReportLink())
+    template_fields: Sequence[str] = (*OdfOperator.template_fields, "data", "source_name")
+    operator_extra_links: Sequence[BaseOperatorLink] = (BlockLink(), ReportLink())
 
     def __init__(self, *, data: Any, source_name: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)

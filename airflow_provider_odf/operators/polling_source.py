@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.exceptions import AirflowSkipException
 
@@ -18,20 +18,22 @@ if TYPE_CHECKING:
 
 
 class PollingSourceOperator(OdfOperator):
-    """Fetches and prepares what is new in a dataset's polling source, after the dataset was made to say what its manifest says.
+    """Fetches and prepares what is new in a dataset's polling source, after the dataset was made to say what its
+    manifest says.
 
     Nothing new: the task and what depends on it are skipped, and no JVM is started. What was seen last, the dataset's
     chain says, never Airflow.
 
-    The XCom is for a `MergeOperator`: ``{"dataset", "base", "systemTime", "files": [{"paths", "eventTime", "label", "state"}]}``.
+    The XCom is for a `MergeOperator`: ``{"dataset", "base", "systemTime", "files": [{"paths", "eventTime", "label",
+    "state"}]}``.
 
     :param manifest: path of the file with the dataset's manifest. (templated)
     :param dataset: which dataset of the file, where it has several. (templated)
-    :param read_on_spark: read and preprocess here, in a Spark application of their own, and hand typed Parquet on: worth its
-        JVM start where reading is heavy or a later task wants the typed data. By default merging reads.
+    :param read_on_spark: read and preprocess here, in a Spark application of their own, and hand typed Parquet on:
+    worth its JVM start where reading is heavy or a later task wants the typed data. By default merging reads.
     """
 
-    template_fields: ClassVar[Sequence[str]] = OdfOperator.template_fields
+    template_fields: Sequence[str] = OdfOperator.template_fields
 
     def __init__(self, *, manifest: str, read_on_spark: bool = False, **kwargs: Any) -> None:
         super().__init__(manifest=manifest, **kwargs)

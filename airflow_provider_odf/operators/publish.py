@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import Candidate
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 class PublishOperator(OdfOperator):
     """Moves a dataset's head to a candidate, by compare-and-set. Publishing twice is publishing once.
 
-    Each asset among the task's outlets gets an event with ``{"blockHash", "offsets", "records", "watermark"}``, which is the
-    XCom too.
+    Each asset among the task's outlets gets an event with ``{"blockHash", "offsets", "records", "watermark"}``, which
+    is the XCom too.
 
     :param candidate: what a `MergeOperator` made (its XCom). (templated)
     """
 
-    template_fields: ClassVar[Sequence[str]] = (*OdfOperator.template_fields, "candidate")
-    operator_extra_links: ClassVar[Sequence[BaseOperatorLink]] = (BlockLink(), ReportLink())
+    template_fields: Sequence[str] = (*OdfOperator.template_fields, "candidate")
+    operator_extra_links: Sequence[BaseOperatorLink] = (BlockLink(), ReportLink())
 
     def __init__(self, *, candidate: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from airflow.plugins_manager import AirflowPlugin
 
@@ -31,5 +31,5 @@ class OdfPlugin(AirflowPlugin):
     """Open Data Fabric in Airflow's UI."""
 
     name = "odf"
-    fastapi_apps: ClassVar[list[Any]] = [{"app": LazyApp(), "url_prefix": URL_PREFIX, "name": "Open Data Fabric"}]
-    operator_extra_links: ClassVar[list[Any]] = [BlockLink(), ReportLink()]
+    fastapi_apps = [{"app": LazyApp(), "url_prefix": URL_PREFIX, "name": "Open Data Fabric"}]  # noqa: RUF012 - as Airflow declares it
+    operator_extra_links = [BlockLink(), ReportLink()]  # noqa: RUF012
