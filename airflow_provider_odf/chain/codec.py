@@ -74,7 +74,8 @@ def decode_frame(data: bytes) -> tuple[int, MetadataBlock]:
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def _builder() -> Any:
+def new_builder() -> Any:
+    """A flatbuffers builder."""
     # Imported where blocks are written: with numpy behind it, it would double the start of commands that only read.
     import flatbuffers
 
@@ -82,7 +83,7 @@ def _builder() -> Any:
 
 
 def _frame(version: int, content: bytes) -> bytes:
-    builder = _builder()
+    builder = new_builder()
     vector = builder.CreateByteVector(content)
     builder.StartObject(3)
     builder.PrependInt64Slot(0, _KIND, 0)
@@ -96,7 +97,7 @@ class _Writer:
     """Writes one model into one buffer, driven by the slot table."""
 
     def __init__(self, timestamp_alignment: int) -> None:
-        self._builder = _builder()
+        self._builder = new_builder()
         self._timestamp_alignment = timestamp_alignment
 
     def write(self, value: Any) -> bytes:

@@ -1,0 +1,68 @@
+"""``Draft``: new blocks on top of a chain that nobody sees until a ref is moved to them."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from airflow_provider_odf import multiformats
+from airflow_provider_odf.chain import codec
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.errors import BlockRejected
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
+
+E = TypeVar("E", bound=model.Variant)
+
+
+class Draft:
+    """Blocks that follow ``base``, or that start a chain where it is None.
+
+    They are written as files under their hashes at once. To publish them: ``compare_and_set_ref("head", base.head,
+    draft.state.head)``, with None for the head of a new dataset.
+    """
+
+    def __init__(self, dataset: Dataset, base: ChainState | None = None, *, manifest_version: int = 3) -> None:
+        self.dataset = dataset
+        self.base = base
+        self.manifest_version = manifest_version
+        self._state = base
+
+    @property
+    def state(self) -> ChainState:
+        """The state after all blocks so far.
+
+        :raises BlockRejected: a new chain has no block yet.
+        """
+        if self._state is None:
+            raise BlockRejected("seed", "the chain has no Seed yet")
+        return self._state
+
+    def append(self, event: model.MetadataEvent, system_time: Instant) -> str:
+        """The hash of the new block, which is checked and safely stored; transforms are written normalized.
+
+        :raises BlockRejected: the block breaks a rule; nothing was written.
+        :raises StorageError: it cannot be written.
+        """
+        last = self._state
+        block = model.MetadataBlock(
+            system_time=system_time,
+            prev_block_hash=last.head if last else None,
+            sequence_number=last.sequence_number + 1 if last else 0,
+            event=normalized(event),
+        )
+        data = codec.encode(block, self.manifest_version)
+        block_hash = multiformats.sha3_256(data)
+        state = last.apply(block_hash, block) if last else ChainState.seed(block_hash, block)
+        self.dataset.storage.put_if_absent(f"blocks/{block_hash}", data)
+        self._state = state
+        return block_hash
+
+
+def normalized(event: E) -> E:
+    """The event as the chain stores it: the ``query`` of a transform stands in ``queries``."""
+    for attribute in ("preprocess", "transform"):
+        transform = getattr(event, attribute, None)
+        if isinstance(transform, model.TransformSql):
+            event = event.model_copy(update={attribute: transform.normalized()})
+    return event

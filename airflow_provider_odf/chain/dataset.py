@@ -1,0 +1,89 @@
+"""``Dataset``: one dataset of a store, as blocks and refs (specification: Metadata Chain)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow_provider_odf import multiformats
+from airflow_provider_odf.chain import codec
+from airflow_provider_odf.chain.storage import Storage
+from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound
+from airflow_provider_odf.manifest.model import MetadataBlock
+from airflow_provider_odf.manifest.names import DatasetAlias
+
+HEAD = "head"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset that exists once its ref ``head`` does."""
+
+    alias: DatasetAlias
+    storage: Storage
+
+    @property
+    def uri(self) -> str:
+        """URI of the dataset's directory: its name in lineage and as an Airflow asset."""
+        return self.storage.uri
+
+    @property
+    def path(self) -> Path:
+        return self.storage.local_path("")
+
+    def head(self, ref: str = HEAD) -> str | None:
+        """The hash that a ref points at, None if there is no such ref.
+
+        :raises ChainCorrupted: the ref does not hold a hash.
+        """
+        text = self.storage.get_ref(ref)
+        if text is not None and not is_hash(text):
+            raise ChainCorrupted(f"{self.storage.local_path(f'refs/{ref}')}: {text[:80]!r} is not a block hash")
+        return text
+
+    def block(self, block_hash: str) -> MetadataBlock:
+        """The block of this hash.
+
+        :raises ChainCorrupted: its file is missing, has other bytes, or is not a block.
+        """
+        path = f"blocks/{block_hash}"
+        data = self.storage.get(path)
+        if data is None:
+            raise ChainCorrupted(f"{self.storage.local_path(path)}: the block is missing")
+        if (actual := multiformats.sha3_256(data)) != block_hash:
+            raise ChainCorrupted(f"{self.storage.local_path(path)}: its bytes hash to {actual}")
+        try:
+            return codec.decode(data)
+        except ChainCorrupted as e:
+            raise ChainCorrupted(f"{self.storage.local_path(path)}: {e}") from e
+
+    def resolve(self, ref_or_hash: str) -> str:
+        """The block hash that is meant.
+
+        :raises DatasetNotFound: there is no such ref.
+        """
+        block_hash = ref_or_hash if is_hash(ref_or_hash) else self.head(ref_or_hash)
+        if block_hash is None:
+            raise DatasetNotFound(f"dataset {self.alias} has no ref {ref_or_hash!r}")
+        return block_hash
+
+    def walk(self, ref_or_hash: str = HEAD) -> Iterator[tuple[str, MetadataBlock]]:
+        """Hashes and blocks from the newest to the seed.
+
+        :raises DatasetNotFound: there is no such ref.
+        :raises ChainCorrupted: a block is missing or damaged.
+        """
+        block_hash: str | None = self.resolve(ref_or_hash)
+        while block_hash is not None:
+            block = self.block(block_hash)
+            yield block_hash, block
+            block_hash = block.prev_block_hash
+
+
+def is_hash(text: str) -> bool:
+    """Whether a text is a block hash as refs and file names have it (base16)."""
+    try:
+        return multiformats.encode(multiformats.decode_hash(text)) == text and text.startswith("f1620")
+    except ValueError:
+        return False

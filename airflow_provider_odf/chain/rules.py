@@ -1,0 +1,263 @@
+"""The rules of the metadata chain: which block may follow (specification: Metadata Chain, event by event).
+
+Each rule has a name, which a ``BlockRejected`` carries:
+
+================  ====================================================================================================
+seed              the first block, and no other, is a Seed
+sequence          sequence numbers count from 0, and each block names the hash of the one before
+system-time       system time never goes back
+kind              root datasets have sources and AddData, derivative ones SetTransform and ExecuteTransform
+watermark         once there is a watermark, every data block has one, and it never goes back
+offsets           data continue at the offset after the last one, and prevOffset is that last one
+checkpoint        prevCheckpoint is the checkpoint of the last data block
+schema-first      SetDataSchema comes before the first data
+empty             a data block brings data, a checkpoint, a watermark or a source state
+no-op             an event changes something
+polling-source    at most one kind of source; what is disabled exists
+push-source       the same for push sources
+read-schema       a read step has ``schema`` or ``ddlSchema``, not both
+fetch             EthereumLogs has chainId or nodeUrl
+transform         ``query`` is resolved into ``queries``; all but the last have an alias
+transform-inputs  inputs are distinct datasets, named by id, each with an alias
+query-inputs      ExecuteTransform has the inputs of SetTransform in their order, each continuing where it was
+schema-change     a new schema only adds optional columns, reorders them, or changes their attributes
+================  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.errors import BlockRejected
+from airflow_provider_odf.manifest import model
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.state import ChainState
+
+_SOURCES = model.SetPollingSource | model.AddPushSource | model.DisablePollingSource | model.DisablePushSource
+
+
+def require(condition: bool, rule: str, message: str) -> None:
+    """:raises BlockRejected: the condition does not hold."""
+    if not condition:
+        raise BlockRejected(rule, message)
+
+
+def check_seed(block: model.MetadataBlock) -> model.Seed:
+    """The event of a first block.
+
+    :raises BlockRejected: the block cannot be the first.
+    """
+    event = block.event
+    if not isinstance(event, model.Seed):
+        raise BlockRejected("seed", f"a chain starts with a Seed, not with {event.kind}")
+    require(block.prev_block_hash is None, "seed", "a Seed has no prevBlockHash")
+    require(
+        block.sequence_number == 0, "sequence", f"the first block has sequenceNumber {block.sequence_number}, not 0"
+    )
+    return event
+
+
+def check(state: ChainState, block: model.MetadataBlock) -> None:
+    """Passes if the block may follow the state.
+
+    :raises BlockRejected: it may not; the message names the rule.
+    """
+    event = block.event
+    expected = state.sequence_number + 1
+    require(not isinstance(event, model.Seed), "seed", "only the first block is a Seed")
+    require(
+        block.prev_block_hash == state.head, "sequence", f"prevBlockHash is {block.prev_block_hash}, not {state.head}"
+    )
+    require(block.sequence_number == expected, "sequence", f"sequenceNumber is {block.sequence_number}, not {expected}")
+    require(
+        block.system_time >= state.system_time,
+        "system-time",
+        f"systemTime {block.system_time} is before that of the previous block, {state.system_time}",
+    )
+    _check_kind(state, event)
+    if (specific := _CHECKS.get(event.kind)) is not None:
+        specific(state, event)
+
+
+def _check_kind(state: ChainState, event: model.MetadataEvent) -> None:
+    wanted = None
+    if isinstance(event, _SOURCES | model.AddData):
+        wanted = "Root"
+    elif isinstance(event, model.SetTransform | model.ExecuteTransform):
+        wanted = "Derivative"
+    require(wanted in (None, state.kind), "kind", f"{event.kind} does not belong in a {state.kind} dataset")
+
+
+# --- data -----------------------------------------------------------------------------------------------------------
+
+
+def _check_data(state: ChainState, event: model.AddData | model.ExecuteTransform) -> None:
+    if state.watermark is not None:
+        newest = event.new_watermark
+        require(newest is not None, "watermark", f"newWatermark is missing; it was {state.watermark}")
+        require(
+            newest is not None and newest >= state.watermark,
+            "watermark",
+            f"newWatermark {newest} is before the last one, {state.watermark}",
+        )
+    require(
+        event.prev_offset == state.last_offset,
+        "offsets",
+        f"prevOffset is {event.prev_offset}, but the last offset is {state.last_offset}",
+    )
+    require(
+        event.prev_checkpoint == state.last_checkpoint,
+        "checkpoint",
+        f"prevCheckpoint is {event.prev_checkpoint}, but the last checkpoint is {state.last_checkpoint}",
+    )
+    if event.new_data is not None:
+        _check_slice(state, event.new_data)
+
+
+def _check_slice(state: ChainState, new_data: model.DataSlice) -> None:
+    require(state.schema is not None, "schema-first", "data come before SetDataSchema")
+    interval, expected = new_data.offset_interval, 0 if state.last_offset is None else state.last_offset + 1
+    require(interval.start == expected, "offsets", f"newData starts at offset {interval.start}, not {expected}")
+    require(interval.end >= interval.start, "offsets", f"newData ends at offset {interval.end}, before its start")
+
+
+def _check_add_data(state: ChainState, event: model.AddData) -> None:
+    brought = (event.new_data, event.new_checkpoint, event.new_watermark, event.new_source_state)
+    require(any(x is not None for x in brought), "empty", "AddData brings nothing")
+    _check_data(state, event)
+    source_state = event.new_source_state
+    require(
+        _is_advanced(state, event)
+        or (source_state is not None and source_state != state.source_states.get(source_state.source_name)),
+        "no-op",
+        "AddData brings no data, and neither checkpoint, watermark nor source state are new",
+    )
+
+
+def _is_advanced(state: ChainState, event: model.AddData | model.ExecuteTransform) -> bool:
+    new_checkpoint = event.new_checkpoint.physical_hash if event.new_checkpoint else None
+    return (
+        event.new_data is not None
+        or new_checkpoint not in (None, state.last_checkpoint)
+        or event.new_watermark != state.watermark
+    )
+
+
+def _check_execute_transform(state: ChainState, event: model.ExecuteTransform) -> None:
+    brought = (event.new_data, event.new_checkpoint, event.new_watermark)
+    require(any(x is not None for x in brought), "empty", "ExecuteTransform brings nothing")
+    if state.transform is None:
+        raise BlockRejected("query-inputs", "ExecuteTransform comes before SetTransform")
+    declared = [i.dataset_ref for i in state.transform.inputs]
+    given = [i.dataset_id for i in event.query_inputs]
+    require(given == declared, "query-inputs", f"inputs are {given}, but SetTransform has {declared}")
+    for query_input in event.query_inputs:
+        _check_query_input(state, query_input)
+    _check_data(state, event)
+    moved = any(i.new_block_hash is not None for i in event.query_inputs)
+    require(moved or _is_advanced(state, event), "no-op", "ExecuteTransform moves no input and brings nothing new")
+
+
+def _check_query_input(state: ChainState, given: model.ExecuteTransformInput) -> None:
+    name, rule = given.dataset_id, "query-inputs"
+    last = state.query_inputs.get(name)
+    block, offset = (last.block_hash, last.offset) if last else (None, None)
+    require(given.prev_block_hash == block, rule, f"{name}: prevBlockHash is {given.prev_block_hash}, not {block}")
+    require(given.prev_offset == offset, rule, f"{name}: prevOffset is {given.prev_offset}, not {offset}")
+    new_block, new_offset = given.new_block_hash, given.new_offset
+    require(new_block is None or new_block != block, rule, f"{name}: newBlockHash is prevBlockHash")
+    require(new_offset is None or new_block is not None, rule, f"{name}: newOffset without newBlockHash")
+    require(
+        new_offset is None or offset is None or new_offset > offset,
+        rule,
+        f"{name}: newOffset {new_offset} is not after prevOffset {offset}",
+    )
+
+
+# --- sources and transforms -----------------------------------------------------------------------------------------
+
+
+def _check_polling_source(state: ChainState, event: model.SetPollingSource) -> None:
+    names = ", ".join(state.push_sources)
+    require(not state.push_sources, "polling-source", f"the dataset has push sources ({names}); disable them first")
+    if isinstance(event.fetch, model.FetchStepEthereumLogs):
+        known = event.fetch.chain_id is not None or event.fetch.node_url is not None
+        require(known, "fetch", "EthereumLogs needs chainId or nodeUrl")
+    _check_source(event)
+
+
+def _check_push_source(state: ChainState, event: model.AddPushSource) -> None:
+    require(state.polling_source is None, "push-source", "the dataset has a polling source; disable it first")
+    same = state.push_sources.get(event.source_name) == event
+    require(not same, "no-op", f"push source {event.source_name} is declared the same already")
+    _check_source(event)
+
+
+def _check_source(event: model.SetPollingSource | model.AddPushSource) -> None:
+    both = event.read.schema_ is not None and event.read.ddl_schema is not None
+    require(not both, "read-schema", "the read step has both `schema` and `ddlSchema`")
+    if event.preprocess is not None:
+        _check_transform(event.preprocess)
+
+
+def _check_disable_polling(state: ChainState, event: model.DisablePollingSource) -> None:
+    require(state.polling_source is not None, "polling-source", "there is no polling source to disable")
+
+
+def _check_disable_push(state: ChainState, event: model.DisablePushSource) -> None:
+    known = event.source_name in state.push_sources
+    require(known, "push-source", f"there is no push source {event.source_name!r} to disable")
+
+
+def _check_transform(transform: model.TransformSql) -> None:
+    require(transform.query is None, "transform", "`query` is not resolved into `queries`")
+    queries = transform.queries or ()
+    require(bool(queries), "transform", "there are no queries")
+    require(queries[-1].alias is None, "transform", f"the last query has an alias, {queries[-1].alias!r}")
+    require(all(q.alias for q in queries[:-1]), "transform", "a query other than the last has no alias")
+
+
+def _check_set_transform(state: ChainState, event: model.SetTransform) -> None:
+    rule, refs = "transform-inputs", [i.dataset_ref for i in event.inputs]
+    require(bool(refs), rule, "a transform has at least one input")
+    for given in event.inputs:
+        require(given.dataset_ref.startswith("did:odf:"), rule, f"input {given.dataset_ref} is not resolved to an id")
+        require(given.alias is not None, rule, f"input {given.dataset_ref} has no alias")
+    require(len(set(refs)) == len(refs), rule, "a dataset is an input twice")
+    _check_transform(event.transform)
+
+
+# --- schemas --------------------------------------------------------------------------------------------------------
+
+
+def _check_schema(state: ChainState, event: model.SetDataSchema) -> None:
+    one = (event.schema_ is None) != (event.raw_arrow_schema is None)
+    require(one, "schema-change", "SetDataSchema has exactly one of `schema` and `rawArrowSchema`")
+    if state.schema is None:
+        return
+    from airflow_provider_odf.chain import schema
+
+    old, new = schema.data_schema(state.schema), schema.data_schema(event)
+    require(old != new, "no-op", "the schema is the one that the dataset has")
+    types = {f.name: f.type for f in new.fields}
+    for field in old.fields:
+        require(field.name in types, "schema-change", f"column {field.name} is gone")
+        same = types.pop(field.name) == field.type
+        require(same, "schema-change", f"column {field.name} has another type, or is now optional or no longer so")
+    for name, added in types.items():
+        optional = isinstance(added, model.DataTypeOption)
+        require(optional, "schema-change", f"the new column {name} is required; only optional ones can be added")
+
+
+_CHECKS: dict[str, Callable[[ChainState, Any], None]] = {
+    "AddData": _check_add_data,
+    "ExecuteTransform": _check_execute_transform,
+    "SetPollingSource": _check_polling_source,
+    "AddPushSource": _check_push_source,
+    "DisablePollingSource": _check_disable_polling,
+    "DisablePushSource": _check_disable_push,
+    "SetTransform": _check_set_transform,
+    "SetDataSchema": _check_schema,
+}

@@ -1,0 +1,155 @@
+"""``Store``: a directory of datasets, each at ``STORE/NAME`` or ``STORE/ACCOUNT/NAME``; lookup ignores case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.storage import LocalStorage
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, StorageError
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_ref
+
+_LAYOUT = ("blocks", "checkpoints", "data", "info", "refs")
+
+
+class Store:
+    """Datasets under one local root.
+
+    :param work_area: where work in progress and disposable caches lie; shared by all who share the store.
+    """
+
+    def __init__(self, root: Path, work_area: Path | None = None) -> None:
+        self.root = root
+        self.work_area = work_area or root / ".work"
+
+    @classmethod
+    def open(cls, uri_or_path: str | Path, work_area: Path | None = None) -> Store:
+        """The store at a path or ``file:`` URI; it need not exist yet.
+
+        :raises InvalidInput: a URI of another scheme.
+        """
+        text = str(uri_or_path)
+        if "://" not in text and not text.startswith("file:"):
+            return cls(Path(text).expanduser().absolute(), work_area)
+        uri = urlsplit(text)
+        if uri.scheme != "file" or uri.netloc not in ("", "localhost"):
+            raise InvalidInput(f"store {text}: only paths and file:///… URIs of this machine can be opened")
+        return cls(Path(unquote(uri.path)), work_area)
+
+    @property
+    def uri(self) -> str:
+        return self.root.as_uri()
+
+    def cache(self, alias: DatasetAlias | str) -> Path:
+        """Directory of a dataset's disposable caches, which may not exist."""
+        return self.work_area / ".cache" / str(alias).lower()
+
+    def get(self, alias: DatasetAlias | str) -> Dataset | None:
+        """The dataset of a name, None if there is none.
+
+        :raises InvalidInput: not a name.
+        """
+        wanted = alias if isinstance(alias, DatasetAlias) else _alias(alias)
+        directory = self.root
+        names = []
+        for part in (wanted.account, wanted.name):
+            if part is None:
+                continue
+            name = _same_name(directory, part)
+            if name is None:
+                return None
+            names.append(name)
+            directory /= name
+        return _existing(directory, DatasetAlias.parse("/".join(names)))
+
+    def dataset(self, alias: DatasetAlias | str) -> Dataset:
+        """:raises DatasetNotFound: the store has no dataset of this name."""
+        found = self.get(alias)
+        if found is None:
+            names = ", ".join(str(d.alias) for d in self.datasets()) or "none"
+            raise DatasetNotFound(f"no dataset {alias} in {self.root} (there are: {names})")
+        return found
+
+    def create(self, alias: DatasetAlias) -> Dataset:
+        """The directory of a new dataset. The dataset exists once its first blocks are there and ``head`` was set with
+        ``compare_and_set_ref("head", None, …)``; of several writers that create it at once, one succeeds with that.
+
+        :raises InvalidInput: the name is that of a directory of the layout.
+        """
+        if alias.account and alias.name.lower() in _LAYOUT:
+            raise InvalidInput(f"{alias}: a dataset of an account cannot be named {alias.name}")
+        parts = [part for part in (alias.account, alias.name) if part]
+        directory = self.root
+        for part in parts:
+            directory /= _same_name(directory, part) or part
+        dataset = Dataset(alias, LocalStorage(directory))
+        dataset.storage.put_if_absent("info/alias", str(alias).encode())
+        return dataset
+
+    def datasets(self) -> Iterator[Dataset]:
+        """All datasets, by name."""
+        for name in _names(self.root):
+            dataset = _existing(self.root / name, DatasetAlias.parse(name))
+            if dataset is not None:
+                yield dataset
+            for nested in _names(self.root / name):
+                found = _existing(self.root / name / nested, DatasetAlias.parse(f"{name}/{nested}"))
+                if found is not None:
+                    yield found
+
+    def find_id(self, dataset_id: DatasetId) -> Dataset | None:
+        """The dataset of an id, None if the store has none."""
+        return next((dataset for dataset in self.datasets() if _id(dataset) == str(dataset_id)), None)
+
+    def find(self, ref: str) -> Dataset | None:
+        """The dataset of an id or alias, None if the store has none.
+
+        :raises ValueError: neither an id nor an alias.
+        """
+        parsed = parse_ref(ref)
+        return self.find_id(parsed) if isinstance(parsed, DatasetId) else self.get(parsed)
+
+
+def _alias(text: str) -> DatasetAlias:
+    try:
+        return DatasetAlias.parse(text)
+    except ValueError as e:
+        raise InvalidInput(str(e)) from None
+
+
+def _existing(directory: Path, alias: DatasetAlias) -> Dataset | None:
+    return Dataset(alias, LocalStorage(directory)) if (directory / "refs" / HEAD).is_file() else None
+
+
+def _same_name(directory: Path, name: str) -> str | None:
+    """The entry of a directory that has this name, in whatever case."""
+    if (directory / name).is_dir():
+        return name
+    return next((entry for entry in _names(directory) if entry.lower() == name.lower()), None)
+
+
+def _names(directory: Path) -> list[str]:
+    """Sorted names of the directories in a directory that can be datasets or accounts."""
+    try:
+        names = [e.name for e in directory.iterdir() if e.name[0] != "." and e.name not in _LAYOUT and e.is_dir()]
+    except FileNotFoundError:
+        return []
+    except OSError as e:
+        raise StorageError(f"{directory}: {e.strerror or e}") from e
+    return sorted(filter(_is_name, names), key=str.lower)
+
+
+def _is_name(text: str) -> bool:
+    try:
+        return DatasetAlias.parse(text).account is None
+    except ValueError:
+        return False
+
+
+def _id(dataset: Dataset) -> str | None:
+    """The id in the seed of a chain."""
+    *_, (_, seed) = dataset.walk()
+    return seed.event.dataset_id if isinstance(seed.event, model.Seed) else None
