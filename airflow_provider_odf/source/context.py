@@ -1,0 +1,49 @@
+"""What the fetch steps of one poll have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.manifest.model import SourceState
+    from airflow_provider_odf.source.options import Options
+    from airflow_provider_odf.source.template import Environment
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """One input as the source has it, before any prepare step."""
+
+    path: Path
+    event_time: Instant
+    state: SourceState | None
+    label: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a fetch step brought. No files: up to date."""
+
+    files: tuple[Fetched, ...] = ()
+    warnings: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
+    has_more: bool = False
+
+
+@dataclass(frozen=True)
+class Context:
+    """``state`` is the source's state before; what is fetched goes into ``directory``."""
+
+    base: Path
+    state: SourceState | None
+    system_time: Instant
+    directory: Path
+    environment: Environment
+    tell: Callable[[str], None]
+    options: Options
+    unpacks_gzip: bool = False
+    """Whether the first prepare step takes gzip."""

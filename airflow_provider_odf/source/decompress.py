@@ -1,0 +1,127 @@
+"""PrepStep::Decompress: gzip (all members) and zip, streamed, with limits against decompression bombs.
+
+What a ``subPath`` matches in a zip is read as one input, in the order of names. ``*`` also matches ``/``. Without
+``subPath`` the archive must hold one file.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import gzip
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING
+
+from airflow_provider_odf.errors import SourceError
+from airflow_provider_odf.source.progress import Transfer, megabytes
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.source.options import Options
+
+_PIECE = 1 << 20
+_GZIP_MAGIC = b"\x1f\x8b"
+_ENCRYPTED = 0x1
+_SHOWN = 10
+
+
+def is_gzip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == _GZIP_MAGIC
+
+
+def gunzip(source: Path, target: Path, label: str, options: Options, tell: Callable[[str], None]) -> None:
+    """Unpack all members of a gzip file.
+
+    :raises SourceError: it is not gzip, is cut off or damaged, or unpacks to more than is allowed.
+    """
+    if not is_gzip(source):
+        raise SourceError(f"{label}: not gzip: take the Decompress step out, or correct its format")
+    try:
+        with gzip.open(source, "rb") as packed, target.open("wb") as file:
+            _Unpacking(label, source.stat().st_size, options, tell).copy(packed, file)
+    except EOFError:
+        raise SourceError(f"{label}: the gzip file is cut off") from None
+    except (gzip.BadGzipFile, zlib.error) as e:
+        raise SourceError(f"{label}: the gzip file is damaged: {e}") from None
+
+
+def unzip(
+    source: Path, directory: Path, sub_path: str | None, label: str, options: Options, tell: Callable[[str], None]
+) -> tuple[Path, ...]:
+    """The unpacked files that a ``subPath`` selects, under names of our own.
+
+    :raises SourceError: it is not a zip, is damaged or encrypted, has unsafe names, unpacks to more than is allowed, or
+        has no file that is meant.
+    """
+    try:
+        with zipfile.ZipFile(source) as archive:
+            entries = _select(archive, sub_path, label)
+            unpacking = _Unpacking(label, source.stat().st_size, options, tell)
+            return tuple(
+                _extract(archive, entry, directory / f"{source.name}-{index:05}", unpacking)
+                for index, entry in enumerate(entries)
+            )
+    except (zipfile.BadZipFile, zlib.error, EOFError) as e:
+        raise SourceError(f"{label}: not a zip file, or a damaged or cut one: {e}") from None
+    except NotImplementedError as e:
+        raise SourceError(f"{label}: the zip file cannot be unpacked: {e}") from None
+
+
+def _select(archive: zipfile.ZipFile, sub_path: str | None, label: str) -> list[zipfile.ZipInfo]:
+    for entry in archive.infolist():
+        path = PurePosixPath(entry.filename.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts:
+            raise SourceError(f"{label}: the zip file has an entry with an unsafe name: {entry.filename!r}")
+    files = {e.filename: e for e in archive.infolist() if not e.is_dir() and not e.filename.startswith("__MACOSX/")}
+    chosen = sorted(files) if sub_path is None else _matching(sorted(files), sub_path)
+    if not chosen:
+        raise SourceError(f"{label}: the zip file has no {sub_path or 'file'}; {_listing(files)}")
+    if sub_path is None and len(chosen) > 1:
+        raise SourceError(f"{label}: the zip file has several files, choose by subPath; {_listing(files)}")
+    if locked := [name for name in chosen if files[name].flag_bits & _ENCRYPTED]:
+        raise SourceError(f"{label}: {locked[0]} in the zip file is encrypted")
+    return [files[name] for name in chosen]
+
+
+def _matching(names: list[str], sub_path: str) -> list[str]:
+    sub_path = sub_path.removeprefix("./")
+    return [sub_path] if sub_path in names else [name for name in names if fnmatch.fnmatchcase(name, sub_path)]
+
+
+def _listing(names: dict[str, zipfile.ZipInfo]) -> str:
+    shown = ", ".join(sorted(names)[:_SHOWN]) or "nothing"
+    return f"it has {shown}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, unpacking: _Unpacking) -> Path:
+    with archive.open(entry) as packed, target.open("wb") as file:
+        unpacking.copy(packed, file)
+    return target
+
+
+class _Unpacking:
+    """Copies what is unpacked from one file of ``packed_size`` bytes, and stops where that cannot be meant."""
+
+    def __init__(self, label: str, packed_size: int, options: Options, tell: Callable[[str], None]) -> None:
+        self._label, self._packed_size, self._options = label, packed_size, options
+        self._transfer = Transfer(f"{label}: unpacked", tell)
+        self._size = 0
+
+    def copy(self, packed: IO[bytes] | gzip.GzipFile, file: IO[bytes]) -> None:
+        while piece := packed.read(_PIECE):
+            self._size += len(piece)
+            self._check()
+            file.write(piece)
+            self._transfer.reached(self._size)
+
+    def _check(self) -> None:
+        if self._size > self._options.largest_file:
+            limit = megabytes(self._options.largest_file)
+            raise SourceError(f"{self._label}: unpacks to more than {limit}, the limit for unpacked files")
+        if self._size > max(self._options.ratio_free, self._options.largest_ratio * self._packed_size):
+            raise SourceError(
+                f"{self._label}: unpacks to more than {self._options.largest_ratio} times its size: refused as a "
+                "decompression bomb"
+            )

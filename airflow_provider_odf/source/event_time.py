@@ -1,0 +1,55 @@
+"""EventTimeSource: the event time that a source gives to data which have none of their own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.errors import InvalidInput, SourceError
+from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata, EventTimeSourceFromPath
+from airflow_provider_odf.source import java_time
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.manifest.model import EventTimeSource
+
+
+def of(
+    source: EventTimeSource | None, *, paths: tuple[str, ...], modified: Instant | None, system_time: Instant
+) -> Instant:
+    """The event time of a file: ``modified`` (Last-Modified or modification time) or system time FromMetadata, the time
+    in the first of ``paths`` that has one FromPath, else system time.
+
+    :raises SourceError: no path has the pattern, or what it has there is not a time.
+    :raises InvalidInput: pattern or time format are not valid.
+    """
+    if isinstance(source, EventTimeSourceFromMetadata):
+        return modified or system_time
+    if isinstance(source, EventTimeSourceFromPath):
+        return _from_path(source, paths)
+    return system_time
+
+
+def _from_path(source: EventTimeSourceFromPath, paths: tuple[str, ...]) -> Instant:
+    regex, time_format = _compile(source.pattern), source.timestamp_format or java_time.DEFAULT_PATTERN
+    try:
+        java_time.check(time_format)
+    except ValueError as e:
+        raise InvalidInput(f"eventTime.timestampFormat: {e}") from None
+    match = next((m for path in paths if (m := regex.search(path)) and m[1]), None)
+    if match is None:
+        raise SourceError(f"{paths[0]}: eventTime.pattern {source.pattern!r} matches no part of the path")
+    try:
+        return java_time.parse(match[1], time_format)
+    except ValueError as e:
+        raise SourceError(f"{paths[0]}: no event time in the path: {e}; see eventTime.timestampFormat") from None
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    try:
+        regex = re.compile(pattern)
+    except re.error as e:
+        raise InvalidInput(f"eventTime.pattern {pattern!r} is not a regular expression: {e}") from None
+    if not regex.groups:
+        raise InvalidInput(f"eventTime.pattern {pattern!r} has no group: put the timestamp into parentheses")
+    return regex

@@ -1,0 +1,72 @@
+"""Which code fetches which fetch step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
+
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest.model import FetchStepFilesGlob, FetchStepUrl
+from airflow_provider_odf.source import files_glob, local, states
+from airflow_provider_odf.source.context import Batch
+from airflow_provider_odf.source.template import password, public
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.manifest.model import FetchStep
+    from airflow_provider_odf.source.context import Context
+    from airflow_provider_odf.source.template import Environment
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """How to fetch a step. ``filled`` are its texts with their templates filled; ``is_kept`` says that fetching again
+    costs more than keeping; ``askable`` are the kinds of states that the source itself can compare."""
+
+    run: Callable[[Context], Batch]
+    filled: object = None
+    is_kept: bool = False
+    askable: frozenset[str] = frozenset()
+
+
+def fetch_of(step: FetchStep, context: Context, taken: Callable[[], Collection[str]] | None) -> Fetch:
+    """:raises InvalidInput: a template cannot be filled, or nothing here fetches such a step."""
+    if isinstance(step, FetchStepFilesGlob):
+        return Fetch(lambda context: files_glob.fetch(step, context, taken))
+    if isinstance(step, FetchStepUrl):
+        return _url(step, context)
+    raise InvalidInput(f"fetch step {step.kind} is not supported: take Url, FilesGlob or Container")
+
+
+def filled(step: FetchStepUrl, environment: Environment) -> tuple[str, Headers, str]:
+    """URL and headers of a step with their templates filled, and the URL that messages may show: as written, without
+    user and password.
+
+    :raises InvalidInput: a template cannot be filled.
+    """
+    label = public(step.url)
+    url = environment.fill(step.url, f"url {label}")
+    environment.hide(password(url))
+    headers = tuple((h.name, environment.fill(h.value, f"header {h.name} of {label}")) for h in step.headers or ())
+    return url, headers, label
+
+
+def _url(step: FetchStepUrl, context: Context) -> Fetch:
+    url, headers, label = filled(step, context.environment)
+    path = local.path_of(url, context.base)
+    if path is not None:
+        return Fetch(lambda context: local.fetch(step, path, label, context))
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise InvalidInput(f"{label}: unknown scheme: known are http, https, ftp, ftps and file")
+    from airflow_provider_odf.source import http, web  # a poll of files needs no HTTP library
+
+    target = http.Target(url, headers, label)
+    return Fetch(
+        run=lambda context: web.fetch(step, target, context),
+        filled=[url, headers],
+        is_kept=True,
+        askable=frozenset((states.ETAG, states.LAST_MODIFIED)),
+    )

@@ -1,0 +1,128 @@
+"""FetchStep::FilesGlob: every new file is an input of its own, in order.
+
+ByName (the default) orders by base name, byte by byte; the state is the base name of the last file. ByEventTime orders
+by event time, then base name. Either way a file that sorts before the state is left out: it is ``late`` if the chain
+never took it in.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata, EventTimeSourceFromSystemTime
+from airflow_provider_odf.source import event_time, local, states
+from airflow_provider_odf.source.context import Batch, Fetched
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.manifest.model import FetchStepFilesGlob, SourceState
+    from airflow_provider_odf.source.context import Context
+
+
+@dataclass(frozen=True, order=True)
+class _Found:
+    """A matching file; sorts in the order of its glob."""
+
+    time: Instant | None
+    name: str
+    path: str
+
+    @property
+    def state(self) -> SourceState:
+        return states.etag(self.name) if self.time is None else states.event_time(self.time, self.name)
+
+
+def fetch(step: FetchStepFilesGlob, context: Context, taken: Callable[[], Collection[str]] | None) -> Batch:
+    """Copies of the files that are new. ``taken`` gives the base names that the chain has, to tell late files.
+
+    :raises SourceError: nothing matches although the source was never read, or a file cannot be read.
+    """
+    found = listing(step, context.base, context.system_time)
+    if not found and context.state is None:
+        raise SourceError(f"{step.path}: no file matches in {context.base}")
+    new = [file for file in found if is_new(file, context.state)]
+    late = _late([f.name for f in found if not is_new(f, context.state)], taken)
+    fetched, warnings = _copies(new, step, context)
+    if late:
+        warnings = (_late_warning(step.path, late), *warnings)
+    return Batch(fetched, warnings, late)
+
+
+def listing(step: FetchStepFilesGlob, base: Path, system_time: Instant) -> list[_Found]:
+    """The matching files in order.
+
+    :raises InvalidInput: the order needs event times that the files do not have.
+    """
+    by_time = step.order == "ByEventTime"
+    if by_time and isinstance(step.event_time or EventTimeSourceFromSystemTime(), EventTimeSourceFromSystemTime):
+        raise InvalidInput(f"{step.path}: order ByEventTime needs eventTime FromPath or FromMetadata")
+    paths = [p for p in glob.glob(step.path, root_dir=base, recursive=True) if (base / p).is_file()]
+    return sorted(_Found(_time(step, base, p, system_time) if by_time else None, _name(p), p) for p in paths)
+
+
+def is_new(file: _Found, state: SourceState | None) -> bool:
+    """Whether a file sorts after the state."""
+    if file.time is None:
+        last = states.value_of(state, states.ETAG)
+        return last is None or file.name > last
+    last = states.value_of(state, states.EVENT_TIME)
+    if last is None:
+        return True
+    time, _, name = last.partition(" ")
+    return (file.time, file.name) > (Instant.parse(time), name)
+
+
+def _copies(
+    new: list[_Found], step: FetchStepFilesGlob, context: Context
+) -> tuple[tuple[Fetched, ...], tuple[str, ...]]:
+    """Up to the first file that is still being written: the order must hold."""
+    fetched: list[Fetched] = []
+    for file in new:
+        try:
+            fetched.append(_copy(file, step, context, len(fetched)))
+        except SourceUnavailable:
+            if not fetched:
+                raise
+            return tuple(fetched), (f"{file.path} is still being written: it is taken at the next poll",)
+    return tuple(fetched), ()
+
+
+def _copy(file: _Found, step: FetchStepFilesGlob, context: Context, index: int) -> Fetched:
+    target = context.directory / f"file-{index:05}"
+    modified = local.copy(context.base / file.path, target, file.path)
+    time = file.time or event_time.of(
+        step.event_time, paths=(file.name, file.path), modified=modified, system_time=context.system_time
+    )
+    return Fetched(target, time, file.state, file.path)
+
+
+def _time(step: FetchStepFilesGlob, base: Path, path: str, system_time: Instant) -> Instant:
+    is_metadata = isinstance(step.event_time, EventTimeSourceFromMetadata)
+    modified = local.modified(local.stat(base / path, path)) if is_metadata else None
+    return event_time.of(step.event_time, paths=(_name(path), path), modified=modified, system_time=system_time)
+
+
+def _name(path: str) -> str:
+    name = Path(path).name
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise SourceError(f"{path!r}: the file's name is not UTF-8: rename it") from None
+    return name
+
+
+def _late(names: list[str], taken: Callable[[], Collection[str]] | None) -> tuple[str, ...]:
+    if not names or taken is None:
+        return ()
+    known = taken()
+    return tuple(name for name in names if name not in known)
+
+
+def _late_warning(pattern: str, late: tuple[str, ...]) -> str:
+    shown = ", ".join(late[:10]) + (f" and {len(late) - 10} more" if len(late) > 10 else "")
+    return f"{pattern}: came too late for the order of files and left out: {shown} (odf push takes them in)"

@@ -1,0 +1,252 @@
+"""HTTP as a poll needs it: conditional requests, redirects that do not carry secrets to strangers, validators."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import logging
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime, parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+import httpx
+
+from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.source import states
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.manifest.model import SourceState
+    from airflow_provider_odf.source.options import Options
+
+MOST_REDIRECTS = 10
+NOT_MODIFIED, NOT_FOUND, GONE, TOO_MANY_REQUESTS = 304, 404, 410, 429
+_USER_AGENT = "airflow-provider-odf/0.1"
+_EXCERPT = 200
+
+_is_polling: contextvars.ContextVar[bool] = contextvars.ContextVar("odf_is_polling", default=False)
+# httpx logs every URL in full, and a URL may hold a key.
+logging.getLogger("httpx").addFilter(lambda _record: not _is_polling.get())
+
+
+@dataclass(frozen=True)
+class Target:
+    """A URL with its headers, ready to be sent, and the URL that may be shown."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    label: str
+
+    def request(self, extra: Mapping[str, str]) -> httpx.Request:
+        """:raises InvalidInput: the URL is not one."""
+        standard = {"User-Agent": _USER_AGENT, "Accept": "*/*", "Accept-Encoding": "gzip"}
+        headers = httpx.Headers({**standard, **extra})
+        headers.update(self.headers)
+        try:
+            request = httpx.Request("GET", self.url, headers=headers)
+        except (httpx.InvalidURL, UnicodeError, ValueError) as e:
+            raise InvalidInput(f"{self.label}: not a URL or not headers: {e}") from None
+        if not request.url.host:
+            raise InvalidInput(f"{self.label}: the URL names no host")
+        return request
+
+    def redirected(self, response: httpx.Response, hops: int) -> httpx.Request:
+        """The request that a redirect asks for. The manifest's headers stay behind when it leads to another origin.
+
+        :raises SourceError: it leads in circles or away from HTTP.
+        """
+        request = response.next_request
+        if request is None or request.url.scheme not in ("http", "https"):
+            raise SourceError(f"{self.label}: redirected to what is not an HTTP address")
+        if hops > MOST_REDIRECTS:
+            raise SourceError(f"{self.label}: more than {MOST_REDIRECTS} redirects")
+        if not _is_same_origin(httpx.URL(self.url), request.url):
+            for name, _ in self.headers:
+                request.headers.pop(name, None)
+        return request
+
+
+@dataclass(frozen=True)
+class Validators:
+    """What a response says about the version of its content."""
+
+    etag: str | None
+    last_modified: Instant | None
+    is_settled: bool
+    """Whether a later change would get another Last-Modified, which has seconds only: its second is over."""
+
+    @classmethod
+    def of(cls, headers: httpx.Headers) -> Validators:
+        modified, date = _date(headers.get("Last-Modified")), _date(headers.get("Date"))
+        is_settled = modified is None or date is None or date - modified >= timedelta(seconds=1)
+        return cls(headers.get("ETag"), Instant.from_datetime(modified) if modified else None, is_settled)
+
+    @property
+    def state(self) -> SourceState | None:
+        """The state they make; None where only the content can tell."""
+        if self.etag:
+            return states.etag(self.etag)
+        return states.last_modified(self.last_modified) if self.last_modified and self.is_settled else None
+
+    @property
+    def strong(self) -> str | None:
+        """What If-Range takes."""
+        if self.etag:
+            return None if self.etag.startswith("W/") else self.etag
+        return _http_date(self.last_modified) if self.last_modified and self.is_settled else None
+
+
+class Session:
+    """Connections of one poll."""
+
+    def __init__(self, target: Target, options: Options) -> None:
+        self.target = target
+        self._timeout = httpx.Timeout(options.read_timeout, connect=options.connect_timeout)
+        self._clients: dict[str, httpx.Client] = {}
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self._clients.values():
+            client.close()
+
+    @contextmanager
+    def get(self, extra: Mapping[str, str]) -> Iterator[httpx.Response]:
+        """The answer, redirects followed, its body still to be read.
+
+        :raises SourceError: the server redirects in circles, or its certificate is not valid.
+        :raises httpx.TransportError: the server could not be reached.
+        """
+        token = _is_polling.set(True)
+        try:
+            response = self._get(self.target.request(extra))
+            try:
+                yield response
+            finally:
+                response.close()
+        except httpx.ConnectError as e:
+            if "CERTIFICATE_VERIFY_FAILED" in str(e):
+                raise SourceError(f"{self.target.label}: {e}") from None
+            raise
+        finally:
+            _is_polling.reset(token)
+
+    def _get(self, request: httpx.Request) -> httpx.Response:
+        hops = 0
+        while True:
+            response = self._client(request.url.scheme).send(request, stream=True)
+            if not response.has_redirect_location:
+                return response
+            response.close()
+            hops += 1
+            request = self.target.redirected(response, hops)
+
+    def _client(self, scheme: str) -> httpx.Client:
+        if scheme not in self._clients:
+            self._clients[scheme] = httpx.Client(timeout=self._timeout, verify=ssl_context(scheme))
+        return self._clients[scheme]
+
+
+async def ask(client: httpx.AsyncClient, target: Target, extra: Mapping[str, str]) -> httpx.Response:
+    """The answer to one request, redirects followed, its body left unread and the connection given back.
+
+    :raises SourceError: the server redirects in circles.
+    :raises SourceUnavailable: the server could not be reached.
+    """
+    token = _is_polling.set(True)
+    try:
+        request, hops = target.request(extra), 0
+        while True:
+            response = await client.send(request, stream=True, follow_redirects=False)
+            await response.aclose()
+            if not response.has_redirect_location:
+                return response
+            hops += 1
+            request = target.redirected(response, hops)
+    except httpx.TransportError as e:
+        raise SourceUnavailable(f"{target.label}: {reason(e)}") from None
+    finally:
+        _is_polling.reset(token)
+
+
+def conditional(state: SourceState | None) -> dict[str, str]:
+    """Headers that ask for the content only if it is not the one of that state."""
+    if (etag := states.value_of(state, states.ETAG)) is not None:
+        return {"If-None-Match": etag}
+    if (modified := states.value_of(state, states.LAST_MODIFIED)) is not None:
+        return {"If-Modified-Since": _http_date(Instant.parse(modified))}
+    return {}
+
+
+def refusal(response: httpx.Response, label: str) -> SourceError:
+    """The error for a status that brings no data, with the first line of what the server says of it."""
+    status = f"{response.status_code} {response.reason_phrase}".strip()
+    if response.status_code in (NOT_FOUND, GONE):
+        return SourceError(f"{label}: not found (HTTP {status})")
+    message = f"{label}: HTTP {status}" + (f": {said}" if (said := _first_line(response)) else "")
+    is_transient = response.status_code == TOO_MANY_REQUESTS or response.is_server_error
+    return SourceUnavailable(message) if is_transient else SourceError(message)
+
+
+def retry_after(headers: httpx.Headers) -> float | None:
+    """Seconds that the server wants to be left alone."""
+    value = headers.get("Retry-After", "").strip()
+    if value.isdecimal():
+        return float(value)
+    date = _date(value)
+    return max(0.0, (date - datetime.now(timezone.utc)).total_seconds()) if date else None
+
+
+def reason(error: httpx.TransportError) -> str:
+    """What went wrong on the way, in words."""
+    match error:
+        case httpx.ConnectTimeout():
+            return "no connection in time"
+        case httpx.TimeoutException():
+            return "the server fell silent"
+        case httpx.ConnectError():
+            return f"cannot connect: {error}"
+    return str(error) or type(error).__name__
+
+
+@functools.cache
+def ssl_context(scheme: str) -> ssl.SSLContext:
+    """How to judge certificates. Loading the authorities takes longer than a small request: http does without them, and
+    so accepts no certificate at all."""
+    return httpx.create_ssl_context() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _first_line(response: httpx.Response) -> str:
+    """The beginning of a body, as far as it is text."""
+    try:
+        piece = next(response.iter_bytes(4 * _EXCERPT), b"")
+    except httpx.HTTPError:
+        return ""
+    text = piece.decode("utf-8", "replace").strip()
+    line = text.splitlines()[0].strip() if text else ""
+    return line[:_EXCERPT] + "…" if len(line) > _EXCERPT else line
+
+
+def _is_same_origin(one: httpx.URL, other: httpx.URL) -> bool:
+    """The same server, or the same over TLS."""
+    ports = {"http": 80, "https": 443}
+    places = [(url.scheme, url.host, url.port or ports.get(url.scheme)) for url in (one, other)]
+    is_upgrade = places[0] == ("http", one.host, 80) and places[1] == ("https", one.host, 443)
+    return places[0] == places[1] or is_upgrade
+
+
+def _date(value: str | None) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(value) if value else None
+    except ValueError:
+        return None
+    return date.replace(tzinfo=timezone.utc) if date and date.tzinfo is None else date
+
+
+def _http_date(time: Instant) -> str:
+    return format_datetime(time.to_datetime().replace(microsecond=0), usegmt=True)

@@ -1,0 +1,121 @@
+"""Files: ``file://`` URLs, and copies that stay as they are while their originals change."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time as clock
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from airflow_provider_odf.errors import SourceError, SourceUnavailable
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
+from airflow_provider_odf.source import event_time, states
+from airflow_provider_odf.source.context import Batch, Fetched
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.manifest.model import FetchStepUrl
+    from airflow_provider_odf.source.context import Context
+
+_PIECE = 1 << 20
+_MILLISECOND = 1_000_000
+_SECOND = 1_000_000_000
+_TICK = 20 * _MILLISECOND
+_ATTEMPTS = 3
+_PAUSE = 0.3
+
+
+def fetch(step: FetchStepUrl, path: Path, label: str, context: Context) -> Batch:
+    """A copy of the file, if its modification time is not the state's.
+
+    :raises SourceError: there is no such file, or it cannot be read.
+    :raises SourceUnavailable: the file does not come to rest.
+    """
+    if states.is_same(states.last_modified(modified(stat(path, label))), context.state):
+        return Batch()
+    target = context.directory / "file"
+    read = copy(path, target, label)
+    time = event_time.of(
+        step.event_time or EventTimeSourceFromMetadata(),
+        paths=(str(path),),
+        modified=read,
+        system_time=context.system_time,
+    )
+    return Batch((Fetched(target, time, states.last_modified(read), label),))
+
+
+def path_of(url: str, base: Path) -> Path | None:
+    """The path that a URL means: of ``file://`` or, relative to ``base``, of no scheme at all. None for other schemes.
+
+    >>> str(path_of("file:///data/a%20b.csv", Path("/dags")))
+    '/data/a b.csv'
+    >>> str(path_of("data/a.csv", Path("/dags")))
+    '/dags/data/a.csv'
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        host = "" if parts.netloc == "localhost" else parts.netloc
+        return base / unquote(host + parts.path)
+    return None if "://" in url or parts.scheme in ("http", "https", "ftp", "ftps") else base / url
+
+
+def modified(stat: os.stat_result) -> Instant:
+    """The modification time, rounded to milliseconds as the reference implementation keeps it."""
+    return Instant((stat.st_mtime_ns + _MILLISECOND // 2) // _MILLISECOND * _MILLISECOND)
+
+
+def stat(path: Path, label: str) -> os.stat_result:
+    """:raises SourceError: there is no such file, or it is a directory."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise SourceError(f"{label}: not found (no file {path})") from None
+    except OSError as e:
+        raise SourceError(f"{label}: {e.strerror}: {path}") from None
+    if os.path.isdir(path):
+        raise SourceError(f"{label}: is a directory; FilesGlob takes the files in one")
+    return found
+
+
+def copy(source: Path, target: Path, label: str) -> Instant:
+    """The modification time of exactly the bytes that were copied.
+
+    A file that changes under the hand is copied again, and a change so fresh that another could bear the same time is
+    waited out.
+
+    :raises SourceError: the file cannot be read.
+    :raises SourceUnavailable: the file does not come to rest.
+    """
+    for attempt in range(_ATTEMPTS):
+        clock.sleep(_PAUSE * attempt)
+        stat(source, label)
+        if (time_of_copy := _copy(source, target, label)) is not None:
+            return time_of_copy
+    raise SourceUnavailable(f"{label}: the file changes while it is read")
+
+
+def _copy(source: Path, target: Path, label: str) -> Instant | None:
+    try:
+        with source.open("rb") as file:
+            before = os.fstat(file.fileno())
+            _let_settle(before)
+            with target.open("wb") as copy:
+                shutil.copyfileobj(file, copy, _PIECE)
+                size = copy.tell()
+            after = os.fstat(file.fileno())
+    except FileNotFoundError:
+        return None  # replaced in this moment, or gone: the next try tells
+    except PermissionError:
+        raise SourceError(f"{label}: no permission to read {source}") from None
+    is_stable = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and size == after.st_size
+    return modified(after) if is_stable else None
+
+
+def _let_settle(stat: os.stat_result) -> None:
+    """Wait until a further change of the file would show in its modification time."""
+    granularity = _TICK if stat.st_mtime_ns % _SECOND else _SECOND
+    remaining = stat.st_mtime_ns + granularity - clock.time_ns()
+    if 0 < remaining <= granularity:
+        clock.sleep(remaining / _SECOND)

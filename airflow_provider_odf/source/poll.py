@@ -1,0 +1,144 @@
+"""Ask a source for what is new: FetchStep and PrepStep of the specification, from source state to files.
+
+A poll never records a state of other bytes than those it read, and its files do not change afterwards: they are
+downloads, or copies of local files. What was fetched over a network is kept until it is merged (see `savepoint`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.errors import InvalidInput, OdfError, SourceError, SourceUnavailable, StorageError
+from airflow_provider_odf.manifest.model import FetchStepUrl, PrepStepDecompress
+from airflow_provider_odf.source import savepoint, states
+from airflow_provider_odf.source.context import Context
+from airflow_provider_odf.source.fetch import Fetch, fetch_of
+from airflow_provider_odf.source.options import Options
+from airflow_provider_odf.source.polled import Polled, SourceFile
+from airflow_provider_odf.source.prepare import prepare as prepared
+from airflow_provider_odf.source.template import Environment
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.manifest.model import FetchStep, PrepStep, SourceState
+
+__all__ = ["Options", "Polled", "SourceFile", "poll"]
+
+
+def poll(
+    step: FetchStep,
+    prepare: Sequence[PrepStep],
+    *,
+    base: Path,
+    state: SourceState | None,
+    system_time: Instant,
+    work: Path,
+    environment: Mapping[str, str],
+    progress: Callable[[str], None],
+    taken: Callable[[], Collection[str]] | None = None,
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> Polled | None:
+    """What the source has beyond ``state``, as files in ``work``; None where it has nothing new.
+
+    Paths are relative to ``base``. ``work`` is one dataset's own directory, the same for each of its polls. Templates
+    are filled from ``environment``. ``taken`` gives the base names of all files of a glob that are in the chain; it is
+    called only where late files are possible. ``progress`` hears of long transfers and of warnings.
+
+    :raises InvalidInput: the step itself is wrong: a template, a pattern, a program that does not exist.
+    :raises SourceError: the source is not there, or is not what the step says.
+    :raises SourceUnavailable: the source cannot be had now.
+    :raises StorageError: the work area cannot be written.
+    """
+    if isinstance(step, FetchStepUrl) and step.cache is not None and state is not None:
+        return None
+    variables = Environment(environment)
+    with _reported(variables, work), _directory(work) as directory:
+        context = Context(
+            base=base,
+            state=state,
+            system_time=system_time,
+            directory=directory,
+            environment=variables,
+            tell=lambda message: progress(variables.redact(message)),
+            options=options,
+            unpacks_gzip=any(isinstance(s, PrepStepDecompress) and s.format == "Gzip" for s in prepare[:1]),
+        )
+        polled = _Poll(step, prepare, context, work, fetch_of(step, context, taken)).run()
+        for warning in polled.warnings:
+            context.tell(f"warning: {warning}")
+        if polled.files:
+            return polled
+        shutil.rmtree(directory, ignore_errors=True)
+        return None
+
+
+class _Poll:
+    """One poll: asks the source, falls back on what was kept, prepares what came."""
+
+    def __init__(
+        self, step: FetchStep, prepare: Sequence[PrepStep], context: Context, work: Path, fetch: Fetch
+    ) -> None:
+        self.prepare, self.context, self.work, self.fetch = prepare, context, work, fetch
+        self.key = savepoint.key(step, prepare, context.state, fetch.filled)
+
+    def run(self) -> Polled:
+        saved = savepoint.load(self.work, self.key) if self.fetch.is_kept else None
+        if saved is None:
+            return self._fetched(self.context.state)
+        if saved.state is None or saved.state.kind not in self.fetch.askable:
+            is_young = saved.age < self.context.options.savepoint_age
+            return self._kept(saved) if is_young else self._fetched(self.context.state)
+        return self._newest(saved, saved.state)
+
+    def _newest(self, saved: savepoint.Savepoint, state: SourceState) -> Polled:
+        """What is kept, unless the source says that it has something else by now."""
+        try:
+            polled = self._fetched(state)
+        except SourceUnavailable as e:
+            return self._kept(saved, f"{e}; going on with what was fetched {saved.age:.0f} s ago")
+        if not polled.files:
+            return self._kept(saved)
+        is_back = states.is_same(polled.files[-1].state, self.context.state)
+        return dataclasses.replace(polled, files=()) if is_back else polled
+
+    def _kept(self, saved: savepoint.Savepoint, *warnings: str) -> Polled:
+        self.context.tell(f"{saved.polled.files[0].label}: was fetched before and is still current, not fetched again")
+        return savepoint.take(saved, self.context.directory, warnings) or self._fetched(self.context.state)
+
+    def _fetched(self, state: SourceState | None) -> Polled:
+        batch = self.fetch.run(dataclasses.replace(self.context, state=state))
+        files = tuple(prepared(file, self.prepare, self.context) for file in batch.files)
+        polled = Polled(files, self.context.directory, batch.warnings, batch.late, batch.has_more)
+        if files and self.fetch.is_kept:
+            savepoint.keep(self.work, self.key, polled)
+        return polled
+
+
+@contextmanager
+def _directory(work: Path) -> Iterator[Path]:
+    """A directory for what is fetched, removed again if nothing is handed on from it."""
+    directory = savepoint.directory(work)
+    try:
+        yield directory
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _reported(environment: Environment, work: Path) -> Iterator[None]:
+    """Errors without secrets, and without the causes that may hold them."""
+    try:
+        yield
+    except OdfError as e:
+        kinds = (SourceUnavailable, SourceError, InvalidInput, StorageError)
+        kind = next((kind for kind in kinds if isinstance(e, kind)), OdfError)
+        raise kind(environment.redact(str(e))) from None
+    except OSError as e:
+        message = f"work area {work}: {e.strerror or e}: {e.filename or ''}".rstrip(": ")
+        raise StorageError(environment.redact(f"{message} (free space there, or set another work area)")) from None

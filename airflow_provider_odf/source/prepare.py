@@ -1,0 +1,40 @@
+"""The prepare steps of a source (PrepStep), one after the other, each from files to files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.manifest.model import PrepStepDecompress
+from airflow_provider_odf.source import decompress, pipe
+from airflow_provider_odf.source.polled import SourceFile
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.manifest.model import PrepStep
+    from airflow_provider_odf.source.context import Context, Fetched
+
+
+def prepare(file: Fetched, steps: Sequence[PrepStep], context: Context) -> SourceFile:
+    """The input after all steps; what lies between them is deleted.
+
+    :raises SourceError: the data are not what a step takes, or a program fails.
+    """
+    paths: tuple[Path, ...] = (file.path,)
+    for index, step in enumerate(steps):
+        prepared = [new for path in paths for new in _apply(step, path, file.label, f"{path.name}-{index}", context)]
+        for path in paths:
+            path.unlink()
+        paths = tuple(prepared)
+    return SourceFile(paths, file.event_time, file.state, file.label)
+
+
+def _apply(step: PrepStep, path: Path, label: str, name: str, context: Context) -> tuple[Path, ...]:
+    target = context.directory / name
+    if not isinstance(step, PrepStepDecompress):
+        pipe.run(step, path, target, label, context)
+        return (target,)
+    if step.format == "Zip":
+        return decompress.unzip(path, target, step.sub_path, label, context.options, context.tell)
+    decompress.gunzip(path, target, label, context.options, context.tell)
+    return (target,)

@@ -1,0 +1,177 @@
+"""What was fetched over a network is kept until it is merged, so that a retry does not fetch it again.
+
+A savepoint belongs to a fetch step with its templates filled, its prepare steps and the source state before. It never
+hides newer data: a source that can be asked is asked first whether the kept content is still its current one; for
+others a savepoint counts for a limited time. Whoever merged the input, or learned that it can never be merged, discards
+it.
+
+Each poll holds hard links in a directory of its own, so that discarding takes nothing from a poll that runs elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.model import SourceState
+from airflow_provider_odf.source.polled import Polled, SourceFile
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.manifest.model import FetchStep, PrepStep
+
+_NAME = "savepoint-"
+_POLL = "poll-"
+_INDEX = "savepoint.json"
+_ABANDONED = 7 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class Savepoint:
+    """A kept poll."""
+
+    polled: Polled
+    saved_at: float
+
+    @property
+    def state(self) -> SourceState | None:
+        """State of the source when it was fetched."""
+        return self.polled.files[-1].state
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was fetched."""
+        return max(0.0, time.time() - self.saved_at)
+
+
+def key(step: FetchStep, prepare: Sequence[PrepStep], state: SourceState | None, filled: object) -> str:
+    """Names what was asked of a source; ``filled`` are the step's texts with their templates filled."""
+    asked = [
+        step.model_dump_json(),
+        [p.model_dump_json() for p in prepare],
+        state and [state.kind, state.value],
+        filled,
+    ]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:24]
+
+
+def directory(work: Path) -> Path:
+    """A new directory for the files of one poll. Directories of polls that died a week ago are removed."""
+    new = work / f"{_POLL}{uuid.uuid4().hex[:16]}"
+    new.mkdir(parents=True)
+    for old in work.glob(f"{_POLL}*"):
+        if _age(old) > _ABANDONED:
+            shutil.rmtree(old, ignore_errors=True)
+    return new
+
+
+def keep(work: Path, key: str, polled: Polled) -> None:
+    """Keep a poll under a key, in place of what was kept before."""
+    kept, building = work / f"{_NAME}{key}", work / f"{_POLL}{uuid.uuid4().hex[:16]}"
+    building.mkdir()
+    for path in (path for file in polled.files for path in file.paths):
+        _link(path, building / path.name)
+        _sync(building / path.name)
+    (building / _INDEX).write_text(json.dumps({"savedAt": time.time(), **_to_json(polled)}))
+    _sync(building / _INDEX)
+    _remove_kept(work)
+    try:
+        building.rename(kept)
+    except OSError:  # another poll kept the same in this moment
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def load(work: Path, key: str) -> Savepoint | None:
+    """What is kept under a key, if it is whole."""
+    kept = work / f"{_NAME}{key}"
+    try:
+        content = json.loads((kept / _INDEX).read_text())
+        polled = _from_json(content, kept)
+        sizes = [path.stat().st_size for file in polled.files for path in file.paths]
+    except (OSError, ValueError, KeyError):
+        return None
+    return Savepoint(polled, content["savedAt"]) if sizes == content["sizes"] and polled.files else None
+
+
+def take(savepoint: Savepoint, directory: Path, warnings: tuple[str, ...] = ()) -> Polled | None:
+    """The kept poll as links in a poll's own directory; None where another poll discarded it meanwhile."""
+    files = []
+    try:
+        for file in savepoint.polled.files:
+            paths = tuple(_link(path, directory / path.name) for path in file.paths)
+            files.append(SourceFile(paths, file.event_time, file.state, file.label))
+    except FileNotFoundError:
+        return None
+    return Polled(tuple(files), directory, (*savepoint.polled.warnings, *warnings), has_more=savepoint.polled.has_more)
+
+
+def discard(directory: Path) -> None:
+    """Remove the files of a poll (`Polled.directory`) and what is kept for retries of it. To be called when the input
+    is in the chain, was rejected, or failed in a way that another try cannot mend."""
+    shutil.rmtree(directory, ignore_errors=True)
+    _remove_kept(directory.parent)
+
+
+def _remove_kept(work: Path) -> None:
+    for kept in work.glob(f"{_NAME}*"):
+        shutil.rmtree(kept, ignore_errors=True)
+
+
+def _link(source: Path, target: Path) -> Path:
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:  # a file system without hard links
+        shutil.copyfile(source, target)
+    return target
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _age(path: Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _to_json(polled: Polled) -> dict[str, Any]:
+    return {
+        "files": [
+            {
+                "names": [path.name for path in file.paths],
+                "eventTime": str(file.event_time),
+                "state": file.state.model_dump() if file.state else None,
+                "label": file.label,
+            }
+            for file in polled.files
+        ],
+        "sizes": [path.stat().st_size for file in polled.files for path in file.paths],
+        "warnings": polled.warnings,
+        "hasMore": polled.has_more,
+    }
+
+
+def _from_json(content: dict[str, Any], directory: Path) -> Polled:
+    files = tuple(
+        SourceFile(
+            paths=tuple(directory / name for name in file["names"]),
+            event_time=Instant.parse(file["eventTime"]),
+            state=SourceState(**file["state"]) if file["state"] else None,
+            label=file["label"],
+        )
+        for file in content["files"]
+    )
+    return Polled(files, directory, tuple(content["warnings"]), has_more=content["hasMore"])

@@ -1,0 +1,89 @@
+"""Templates in manifests: ``${{ env.NAME || env.OTHER || 'literal' }}``.
+
+Values that come in through templates are secrets until shown otherwise: whoever fills templates also redacts them from
+messages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import quote, quote_plus, urlsplit
+
+from airflow_provider_odf.errors import InvalidInput
+
+_TEMPLATE = re.compile(r"\$\{\{((?:'[^']*'|(?!\}\}).)*)\}\}", re.DOTALL)
+_OPERAND = re.compile(r"\s*(?:env\.(?P<name>[A-Za-z_]\w*)|'(?P<text>[^']*)'|(?P<number>-?\d+(?:\.\d+)?))\s*")
+_ALTERNATIVE = re.compile(r"((?:'[^']*'|(?!\|\|).)*)(?:\|\||$)", re.DOTALL)
+_SHORT = 4
+
+
+class Environment:
+    """The variables that templates are filled from. It remembers the values that it gave out, to `redact` them."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._given: set[str] = set()
+
+    def fill(self, text: str, where: str) -> str:
+        """The text with its templates filled; ``where`` names the text in messages.
+
+        :raises InvalidInput: a variable without a fallback is not set, or a template is malformed.
+        """
+        if "${{" in _TEMPLATE.sub("", text):
+            raise InvalidInput(f"{where}: a template begins with ${{{{ and does not end: close it with }}}}")
+        return _TEMPLATE.sub(lambda match: self._value(match[1], where), text)
+
+    def get(self, name: str, where: str) -> str:
+        """The value of one variable.
+
+        :raises InvalidInput: it is not set.
+        """
+        return self._value(f"env.{name}", where)
+
+    def hide(self, secret: str | None) -> None:
+        """Redact this value too."""
+        if secret:
+            self._given.add(secret)
+
+    def redact(self, text: str) -> str:
+        """The text without any value that came out of a template."""
+        for secret in sorted(self._given, key=len, reverse=True):
+            for form in dict.fromkeys((secret, quote(secret), quote(secret, safe=""), quote_plus(secret))):
+                if len(form) < _SHORT:
+                    text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", "***", text)
+                else:
+                    text = text.replace(form, "***")
+        return text
+
+    def _value(self, expression: str, where: str) -> str:
+        operands = [part.strip() for part in _ALTERNATIVE.findall(expression.strip())[:-1] or [expression]]
+        for operand in operands:
+            match = _OPERAND.fullmatch(operand)
+            if match is None:
+                raise InvalidInput(f"{where}: invalid pattern: {operand} (known: env.NAME, numbers and 'text')")
+            if (name := match["name"]) is None:
+                return match["text"] if match["text"] is not None else match["number"]
+            if name in self._variables:
+                self.hide(self._variables[name])
+                return self._variables[name]
+        raise InvalidInput(
+            f"{where}: value not found: {' || '.join(operands)} "
+            "(set the variable, or give a fallback: ${{ env.NAME || 'text' }})"
+        )
+
+
+def public(url: str) -> str:
+    """A URL as the manifest has it, without user and password.
+
+    >>> public("https://me:secret@example.org/a.csv?key=${{ env.KEY }}")
+    'https://example.org/a.csv?key=${{ env.KEY }}'
+    """
+    scheme, separator, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    return scheme + separator + authority.rpartition("@")[2] + slash + path
+
+
+def password(url: str) -> str | None:
+    """The password in a URL."""
+    return urlsplit(url).password

@@ -1,0 +1,60 @@
+"""FetchStep::Url over http and https.
+
+State is the ETag, else Last-Modified, else the content's hash: sources that say nothing about their version are fetched
+each time and compared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from airflow_provider_odf.errors import SourceError
+from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
+from airflow_provider_odf.source import decompress, event_time, http, states
+from airflow_provider_odf.source.context import Batch, Fetched
+from airflow_provider_odf.source.download import Download
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from airflow_provider_odf.manifest.model import FetchStepUrl
+    from airflow_provider_odf.source.context import Context
+
+
+def fetch(step: FetchStepUrl, target: http.Target, context: Context) -> Batch:
+    """The resource, if it is not what the context's state says.
+
+    :raises SourceError: the server refuses, or sends something else than it says.
+    :raises SourceUnavailable: the server cannot be reached or breaks off.
+    """
+    with http.Session(target, context.options) as session:
+        download = Download(session, context.directory / "download.part", context.options, context.tell)
+        if not download.run(context.state):
+            return Batch()
+    path = _decoded(download, context)
+    state = download.validators.state or states.content_hash(path)
+    if states.is_same(state, context.state):
+        return Batch()
+    time = event_time.of(
+        step.event_time or EventTimeSourceFromMetadata(),
+        paths=(unquote(urlsplit(target.url).path),),
+        modified=download.validators.last_modified,
+        system_time=context.system_time,
+    )
+    return Batch((Fetched(path, time, state, target.label),))
+
+
+def _decoded(download: Download, context: Context) -> Path:
+    """The content without the encoding of its transfer."""
+    raw, path = download.path, context.directory / "download"
+    if download.encoding in ("", "identity"):
+        return raw.rename(path)
+    if download.encoding not in ("gzip", "x-gzip"):
+        raise SourceError(f"{download.label}: the server sent content encoding {download.encoding!r}, asked was gzip")
+    decompress.gunzip(raw, path, download.label, context.options, context.tell)
+    if context.unpacks_gzip and not decompress.is_gzip(path):
+        # Servers that know .gz only as an encoding: what the manifest calls gzip is what came over the wire.
+        return raw.replace(path)
+    raw.unlink()
+    return path
