@@ -55,10 +55,10 @@ def refuse(message: str, fix: str = "", at: Sequence[str | int] = ()) -> Pydanti
     return PydanticCustomError("odf", "{message}", {"message": message, "fix": fix, "at": tuple(at)})
 
 
-def nearest(word: object, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant, ignoring case and ``_``."""
+def nearest(word: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known word that was probably meant, ignoring case and ``_``; ``cutoff`` 1 wants them equal."""
     folded = {_fold(k): k for k in known}
-    matches = difflib.get_close_matches(_fold(str(word)), folded, n=1, cutoff=0.7)
+    matches = difflib.get_close_matches(_fold(str(word)), folded, n=1, cutoff=cutoff)
     return folded[matches[0]] if matches else None
 
 

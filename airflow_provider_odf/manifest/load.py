@@ -12,12 +12,12 @@ from pydantic import ValidationError
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.graph import Graph
 from airflow_provider_odf.manifest import folder as folders
-from airflow_provider_odf.manifest import rules
+from airflow_provider_odf.manifest import partial, rules
 from airflow_provider_odf.manifest.base import nearest
 from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource, SetTransform
 from airflow_provider_odf.manifest.finding import Finding
 from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataBlock, MetadataEvent
-from airflow_provider_odf.manifest.names import DatasetAlias, parse_ref
+from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.manifest.problems import locate, problems_of
 from airflow_provider_odf.manifest.yaml_source import Document, parse, scan
 
@@ -39,8 +39,7 @@ class Manifest:
 
     def place(self, *path: str | int) -> Place:
         """Where a value of the snapshot stands in the file: ``place("metadata", 0, "read", "ddl_schema", 2)``."""
-        inner = path[1:] if path[:1] == _CONTENT else path
-        return self.document.place((*_CONTENT, *locate(self.document.value["content"], inner)))
+        return _place(self.document, path[1:] if path[:1] == _CONTENT else path)
 
 
 @dataclass(frozen=True)
@@ -92,6 +91,7 @@ class _Loader:
         self.warnings: list[Problem] = []
         self._seen: set[Path] = set()
         self._settings: set[Path] = set()
+        self._names: set[str] = set()
 
     def loaded(self) -> Loaded:
         return Loaded(tuple(self.manifests), tuple(sorted(self.problems)), tuple(sorted(self.warnings)))
@@ -141,7 +141,7 @@ class _Loader:
                 self.problems.append(Problem(document.place(), f"a {kind} needs `content`"))
             return
         if kind not in KINDS:
-            if near := nearest(kind, KINDS):
+            if near := nearest(kind, KINDS, cutoff=0.75):
                 place = document.place(("kind",))
                 self.problems.append(Problem(place, f"unknown kind of manifest {kind!r}", f"did you mean `{near}`?"))
             return
@@ -154,17 +154,20 @@ class _Loader:
             self.problems += e.problems
 
     def _snapshot(self, document: Document, path: Path) -> None:
-        problems = _envelope_problems(document, (1,))
+        content, problems = document.value["content"], _envelope_problems(document, (1,))
+        snapshot: DatasetSnapshot | None = None
         try:
-            snapshot = DatasetSnapshot.model_validate(document.value["content"], by_alias=True, by_name=False)
+            snapshot = DatasetSnapshot.model_validate(content, by_alias=True, by_name=False)
+            findings = list(rules.check(rules.Declared.of(snapshot)))
         except ValidationError as e:
-            raise ManifestInvalid([*problems, *problems_of(e, document, _CONTENT, DatasetSnapshot)]) from e
-        manifest = Manifest(snapshot, path, document)
-        for finding in rules.check(snapshot):
-            (self.warnings if finding.is_warning else problems).append(_problem(manifest, finding))
-        if problems:
+            problems += problems_of(e, document, _CONTENT, DatasetSnapshot)
+            findings = list(partial.check(content))
+        self._names.add(str(content.get("name")).lower() if isinstance(content, dict) else "")
+        problems += (_problem(document, finding) for finding in findings if not finding.is_warning)
+        self.warnings += (_problem(document, finding) for finding in findings if finding.is_warning)
+        if problems or snapshot is None:
             raise ManifestInvalid(problems)
-        self.manifests.append(replace(manifest, snapshot=_normalized(snapshot)))
+        self.manifests.append(Manifest(_normalized(snapshot), path, document))
 
     def _check_settings(self, path: Path) -> None:
         for file in folders.settings_files(path):
@@ -181,7 +184,7 @@ class _Loader:
         self._refuse(list(_same_names(self.manifests)))
         graph = Graph.of(self.manifests)
         self._refuse(list(_cycles(graph)))
-        self.warnings += _unknown_inputs(graph, known)
+        self.warnings += _unknown_inputs(graph, lambda ref: ref.lower() in self._names or known(ref))
 
     def _refuse(self, refused: Sequence[tuple[Manifest, Problem]]) -> None:
         self.problems += (problem for _, problem in refused)
@@ -204,8 +207,12 @@ def _envelope_problems(document: Document, versions: Sequence[int]) -> list[Prob
     return problems
 
 
-def _problem(manifest: Manifest, finding: Finding) -> Problem:
-    place = manifest.place(*finding.path)
+def _place(document: Document, path: Sequence[str | int]) -> Place:
+    return document.place((*_CONTENT, *locate(document.value["content"], path)))
+
+
+def _problem(document: Document, finding: Finding) -> Problem:
+    place = _place(document, finding.path)
     return Problem(replace(place, column=place.column + finding.offset), finding.message, finding.fix)
 
 
@@ -261,7 +268,7 @@ def _unknown_inputs(graph: Graph, known: Callable[[str], bool]) -> Iterator[Prob
     names = [str(alias) for alias in graph.manifests]
     for alias, manifest in graph.manifests.items():
         for index, ref in enumerate(graph.inputs(alias)):
-            if ref in graph.manifests or known(str(parse_ref(str(ref)))):
+            if ref in graph.manifests or known(str(ref)):
                 continue
             place = manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
             near = nearest(ref, names)

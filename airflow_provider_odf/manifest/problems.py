@@ -29,7 +29,7 @@ _OTHER_NAMES = {"ddlSchema": "schema", "rawArrowSchema": "schema"}
 
 
 def problems_of(error: ValidationError, document: Document, root: Path, model: type[BaseModel]) -> list[Problem]:
-    """Every error of validating the part of the document under ``root``, in the order of the file."""
+    """Every error of validating the part of the document under ``root`` as ``model``, in the order of the file."""
     return sorted(_problem(details, document, root, model) for details in error.errors(include_url=False))
 
 
@@ -99,12 +99,17 @@ def _unknown_key(loc: Path, content: Any, document: Document, root: Path, model:
 def _wrong_value(details: Any, name: str) -> tuple[str, str]:
     given, kind = details["input"], details["type"]
     if kind in _EXPECTED:
-        is_text_expected = kind == "string_type" and isinstance(given, int | float)
-        shown = str(given).lower() if isinstance(given, bool) else str(given)
-        fix = f'write "{shown}" in quotes' if is_text_expected else ""
-        return f"{name} must be {_EXPECTED[kind]}, not {_shown(given)}", fix
+        return f"{name} must be {_EXPECTED[kind]}, not {_shown(given)}", _fix(kind, given)
     message = str(details["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
     return f"{name} must be {message}, not {_shown(given)}", ""
+
+
+def _fix(kind: str, given: Any) -> str:
+    if kind == "string_type" and isinstance(given, int | float):
+        return f'write "{str(given).lower() if isinstance(given, bool) else given}" in quotes'
+    if kind == "tuple_type" and isinstance(given, str):
+        return f"write [{given}]"
+    return ""
 
 
 def _shown(value: Any) -> str:
@@ -122,7 +127,7 @@ def _name(loc: Path, content: Any) -> str:
     """What the value at a path is called: ``primaryKey`` or ``item 2 of primaryKey``."""
     path = locate(content, loc)
     keys = [step for step in path if isinstance(step, str)]
-    name = f"`{keys[-1]}`" if keys else "the content"
+    name = f"`{keys[-1]}`" if keys else "the manifest's `content`"
     return f"item {path[-1] + 1} of {name}" if path and isinstance(path[-1], int) else name
 
 

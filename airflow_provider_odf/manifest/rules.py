@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from airflow_provider_odf.errors import InvalidInput
@@ -21,33 +22,48 @@ _SINGLE = (e.SetInfo, e.SetLicense, e.SetVocab, e.SetAttachments, e.SetDataSchem
 _TIMES = ("DATE", "TIMESTAMP")
 
 
-def check(snapshot: DatasetSnapshot) -> Iterator[Finding]:
+@dataclass(frozen=True)
+class Declared:
+    """The events of a manifest that are valid by themselves, with their indices; ``kind`` is None if it is invalid."""
+
+    kind: str | None
+    events: Sequence[tuple[int, e.MetadataEvent]]
+    is_whole: bool = True
+
+    @classmethod
+    def of(cls, snapshot: DatasetSnapshot) -> Declared:
+        return cls(snapshot.kind, list(enumerate(snapshot.metadata)))
+
+    def has(self, kind: type[e.MetadataEvent]) -> bool:
+        return any(isinstance(event, kind) for _, event in self.events)
+
+
+def check(declared: Declared) -> Iterator[Finding]:
     """Everything wrong with a dataset by itself; paths start at the snapshot."""
-    for finding in (*_membership(snapshot), *_events(snapshot)):
-        yield finding.under("metadata")
-    yield from _completeness(snapshot)
+    for rule in (_membership, _repeated, _sources, _each):
+        yield from (finding.under("metadata") for finding in rule(declared))
+    if declared.is_whole:
+        yield from _completeness(declared)
 
 
 # --- which events belong together -----------------------------------------------------------------------------------
 
 
-def _membership(snapshot: DatasetSnapshot) -> Iterator[Finding]:
-    for index, event in enumerate(snapshot.metadata):
+def _membership(declared: Declared) -> Iterator[Finding]:
+    for index, event in declared.events:
         if isinstance(event, _WRITTEN_BY_RUNS):
             yield Finding((index,), f"{event.kind} is written by runs, not declared", "remove it")
         elif isinstance(event, _DISABLING):
             yield Finding((index,), f"{event.kind} is not declared", "leave the source itself out of the manifest")
-        elif isinstance(event, Source) and snapshot.kind == "Derivative":
+        elif isinstance(event, Source) and declared.kind == "Derivative":
             yield Finding((index,), f"a Derivative has no {event.kind}", "`kind: Root`, or a SetTransform")
-        elif isinstance(event, e.SetTransform) and snapshot.kind == "Root":
+        elif isinstance(event, e.SetTransform) and declared.kind == "Root":
             yield Finding((index,), "a Root has no SetTransform", "`kind: Derivative`, or a `preprocess` in the source")
-    yield from _repeated(snapshot)
-    yield from _sources(snapshot)
 
 
-def _repeated(snapshot: DatasetSnapshot) -> Iterator[Finding]:
+def _repeated(declared: Declared) -> Iterator[Finding]:
     seen: set[type[e.MetadataEvent]] = set()
-    for index, event in enumerate(snapshot.metadata):
+    for index, event in declared.events:
         kind = type(event)
         if kind in seen and kind in (e.SetPollingSource, e.SetTransform):
             yield Finding((index,), f"a second {event.kind}: a dataset has one")
@@ -56,13 +72,12 @@ def _repeated(snapshot: DatasetSnapshot) -> Iterator[Finding]:
         seen.add(kind)
 
 
-def _sources(snapshot: DatasetSnapshot) -> Iterator[Finding]:
+def _sources(declared: Declared) -> Iterator[Finding]:
     names: set[str] = set()
-    has_polling = bool(snapshot.events(e.SetPollingSource))
-    for index, event in enumerate(snapshot.metadata):
+    for index, event in declared.events:
         if not isinstance(event, e.AddPushSource):
             continue
-        if has_polling:
+        if declared.has(e.SetPollingSource):
             yield Finding((index,), "a dataset has a polling source or push sources, not both", "split the dataset")
         if not event.source_name.strip():
             yield Finding(
@@ -73,19 +88,20 @@ def _sources(snapshot: DatasetSnapshot) -> Iterator[Finding]:
         names.add(event.source_name)
 
 
-def _completeness(snapshot: DatasetSnapshot) -> Iterator[Finding]:
-    if snapshot.kind == "Derivative" and not snapshot.events(e.SetTransform):
+def _completeness(declared: Declared) -> Iterator[Finding]:
+    if declared.kind == "Derivative" and not declared.has(e.SetTransform):
         yield Finding(("metadata",), "a Derivative needs a SetTransform")
-    if snapshot.kind == "Root" and not any(isinstance(event, Source) for event in snapshot.metadata):
+    if declared.kind == "Root" and not declared.has(e.SetPollingSource) and not declared.has(e.AddPushSource):
         yield Finding(("metadata",), "the dataset has no source: nothing will ever be added to it", is_warning=True)
 
 
 # --- each event -----------------------------------------------------------------------------------------------------
 
 
-def _events(snapshot: DatasetSnapshot) -> Iterator[Finding]:
-    vocabulary = ddl.vocabulary(snapshot.last(e.SetVocab))
-    for index, event in enumerate(snapshot.metadata):
+def _each(declared: Declared) -> Iterator[Finding]:
+    vocabs = [event for _, event in declared.events if isinstance(event, e.SetVocab)]
+    vocabulary = ddl.vocabulary(vocabs[-1] if vocabs else None)
+    for index, event in declared.events:
         findings: Iterable[Finding] = ()
         if isinstance(event, Source):
             findings = _source(event, vocabulary)
@@ -106,12 +122,12 @@ def _source(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
     if source.preprocess is not None:
         yield from (finding.under("preprocess") for finding in step_rules.check_preprocess(source.preprocess))
     yield from (finding.under("merge") for finding in _merge_lists(source))
-    if source.preprocess is None and (columns := _declared(source)):
+    if source.preprocess is None and (columns := _columns(source)):
         yield from _merge_columns(source, columns, vocabulary)
         yield from (finding.under("read") for finding in _system_columns(source, columns, vocabulary))
 
 
-def _declared(source: Source) -> tuple[Column, ...]:
+def _columns(source: Source) -> tuple[Column, ...]:
     """The declared columns; none where they cannot be known (what is wrong with them is found elsewhere)."""
     try:
         return ddl.columns(source.read) or ()

@@ -1,0 +1,95 @@
+"""JSON Schema of manifests and folder settings, for editors that complete and check YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from airflow_provider_odf.manifest.base import spellings
+from airflow_provider_odf.manifest.folder import SettingsFile
+from airflow_provider_odf.manifest.model import DatasetSnapshot
+from airflow_provider_odf.manifest.step_rules import ENGINES
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_NOT_DECLARED = ("Seed", "AddData", "ExecuteTransform", "DisablePollingSource", "DisablePushSource")
+
+
+def manifest_schema() -> dict[str, Any]:
+    """The schema of one YAML document that declares a dataset, with every spelling that loads."""
+    content = DatasetSnapshot.model_json_schema(by_alias=True)
+    definitions: dict[str, Any] = content.pop("$defs")
+    _drop(content, definitions)
+    for name, definition in definitions.items():
+        _accept_what_loads(name, definition)
+    for holder in (content, *definitions.values()):
+        for union in list(_unions(holder)):
+            _close(union, definitions)
+    events = content["properties"]["metadata"]["items"]["oneOf"]
+    events[:] = [e for e in events if e.get("$ref", "").rpartition("/")[2] not in _NOT_DECLARED]
+    return {
+        "$schema": _DIALECT,
+        "title": "Open Data Fabric dataset",
+        "type": "object",
+        "properties": {"kind": {"const": "DatasetSnapshot"}, "version": {"const": 1}, "content": content},
+        "required": ["kind", "version", "content"],
+        "additionalProperties": False,
+        "$defs": definitions,
+    }
+
+
+def settings_schema() -> dict[str, Any]:
+    """The schema of ``odf.yaml``."""
+    schema = SettingsFile.model_json_schema()
+    _drop(schema, schema.get("$defs", {}))
+    return {"$schema": _DIALECT, **schema, "title": "Settings of a folder of datasets"}
+
+
+def _accept_what_loads(name: str, definition: dict[str, Any]) -> None:
+    """The spellings and older forms that validators accept before the model is looked at."""
+    properties = definition.get("properties", {})
+    if "const" in properties.get("kind", {}):
+        properties["kind"] = {"enum": spellings(properties["kind"]["const"])}
+        definition["required"] = ["kind", *definition.get("required", [])]
+    if name.startswith("ReadStep"):
+        properties["schema"]["anyOf"].append({"type": "array", "items": {"type": "string"}})
+    if name == "SetDataSchema":
+        properties["schema"]["anyOf"].append({"type": "string", "contentEncoding": "base64"})
+    if name == "TransformSql":
+        properties["engine"]["enum"] = list(ENGINES)
+    if name == "ExtraAttributes":
+        definition.update({"properties": {}, "additionalProperties": True})
+
+
+def _unions(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        if "discriminator" in node or node.get("$ref", "").endswith("SourceCachingForever"):
+            yield node
+        for value in node.values():
+            yield from _unions(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _unions(value)
+
+
+def _close(union: dict[str, Any], definitions: dict[str, Any]) -> None:
+    """A union as plain JSON Schema, with the kinds that may stand alone."""
+    members = union.pop("oneOf", None) or [{"$ref": union.pop("$ref")}]
+    union.pop("discriminator", None)
+    named = [definitions[member["$ref"].rpartition("/")[2]] for member in members]
+    bare = [s for d in named if d["required"] == ["kind"] for s in d["properties"]["kind"]["enum"]]
+    union["oneOf"] = [*members, {"enum": bare}] if bare else members
+
+
+def _drop(*schemas: Any) -> None:
+    """Without generated titles and null defaults, which say nothing."""
+    for schema in schemas:
+        if isinstance(schema, dict):
+            for key in [k for k, v in schema.items() if _is_noise(k, v)]:
+                del schema[key]
+            _drop(*schema.values())
+        elif isinstance(schema, list):
+            _drop(*schema)
+
+
+def _is_noise(key: str, value: Any) -> bool:
+    return (key == "title" and isinstance(value, str)) or (key == "default" and value is None)
