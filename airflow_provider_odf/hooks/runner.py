@@ -41,8 +41,12 @@ def submitting(spark_conn_id: str) -> SparkSubmitRunner:
     kind = SparkSubmitHook.get_connection(spark_conn_id).conn_type
     if kind not in ("spark", "yarn", "k8s", "local"):
         raise InvalidInput(f"connection {spark_conn_id} is of type {kind}; Spark runs on a connection of type spark")
-    # The Spark provider has no public form of what it makes of a connection.
-    connection = SparkSubmitHook(conn_id=spark_conn_id)._connection
+    try:
+        # The Spark provider has no public form of what it makes of a connection.
+        connection = SparkSubmitHook(conn_id=spark_conn_id)._connection
+    except (NameError, RuntimeError) as e:  # its way of saying that it misses the Kubernetes provider
+        message = f"connection {spark_conn_id} leads to Kubernetes: install apache-airflow-providers-cncf-kubernetes"
+        raise InvalidInput(message) from e
     options = {"--queue": "queue", "--principal": "principal", "--keytab": "keytab"}
     arguments = [part for option, key in options.items() if connection[key] for part in (option, connection[key])]
     namespace = connection["namespace"]

@@ -1,0 +1,44 @@
+import pytest
+
+from airflow_provider_odf.dag import settings
+from airflow_provider_odf.errors import InvalidInput
+
+
+def test_defaults():
+    assert settings.read() == settings.Settings(
+        store="",
+        work_area="",
+        spark_conn_id="",
+        local_master="local[*]",
+        local_memory="",
+        forbid_steps=(),
+        manifest_version=3,
+        naming_spec="current",
+    )
+
+
+def test_airflows_own_configuration_counts(monkeypatch):
+    monkeypatch.setenv("AIRFLOW__ODF__STORE", "/data/odf")
+    monkeypatch.setenv("AIRFLOW__ODF__FORBID_STEPS", "Pipe, Container")
+    monkeypatch.setenv("AIRFLOW__ODF__MANIFEST_VERSION", "2")
+    monkeypatch.setenv("AIRFLOW__ODF__NAMING_SPEC", "2024")
+    found = settings.read()
+    assert (found.store, found.forbid_steps, found.manifest_version, found.naming_spec) == (
+        "/data/odf",
+        ("Pipe", "Container"),
+        2,
+        "2024",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("manifest_version", "4", r"\[odf\] manifest_version = 4: must be 3 or 2"),
+        ("naming_spec", "2025", r"\[odf\] naming_spec = 2025: must be current or 2024"),
+    ],
+)
+def test_other_values_are_refused(monkeypatch, name, value, message):
+    monkeypatch.setenv(f"AIRFLOW__ODF__{name.upper()}", value)
+    with pytest.raises(InvalidInput, match=message):
+        settings.read()

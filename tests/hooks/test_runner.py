@@ -1,0 +1,52 @@
+import json
+
+import pytest
+
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.hooks.runner import open_runner
+from airflow_provider_odf.runner import LocalRunner, SparkSubmitRunner
+
+
+def connection(monkeypatch, **fields):
+    monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", json.dumps(fields))
+
+
+def test_without_a_connection_spark_runs_in_a_child_process(monkeypatch):
+    monkeypatch.setenv("AIRFLOW__ODF__LOCAL_MASTER", "local[2]")
+    monkeypatch.setenv("AIRFLOW__ODF__LOCAL_MEMORY", "700m")
+    with open_runner() as runner:
+        assert isinstance(runner, LocalRunner)
+        assert runner.started == 0
+        assert runner._settings["master"] == "local[2]"
+        assert runner._settings["conf"] == {"spark.driver.memory": "700m"}
+
+
+def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch):
+    connection(
+        monkeypatch,
+        conn_type="spark",
+        host="spark://10.0.0.1",
+        port=7077,
+        extra={"deploy-mode": "cluster", "namespace": "data", "queue": "night", "spark-binary": "spark3-submit"},
+    )
+    with open_runner("cluster") as runner:
+        assert isinstance(runner, SparkSubmitRunner)
+        assert runner._spark_submit == "spark3-submit"
+        assert runner._options == [
+            *("--master", "spark://10.0.0.1:7077"),
+            *("--deploy-mode", "cluster"),
+            *("--conf", "spark.kubernetes.namespace=data"),
+            *("--queue", "night"),
+        ]
+
+
+def test_a_connection_of_another_type_is_refused(monkeypatch):
+    connection(monkeypatch, conn_type="postgres", host="db")
+    with pytest.raises(InvalidInput, match="connection cluster is of type postgres"):
+        open_runner("cluster")
+
+
+def test_kubernetes_needs_its_provider(monkeypatch):
+    connection(monkeypatch, conn_type="spark", host="k8s://https://10.0.0.1", port=6443)
+    with pytest.raises(InvalidInput, match="apache-airflow-providers-cncf-kubernetes"):
+        open_runner("cluster")

@@ -1,0 +1,55 @@
+import importlib
+import json
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import airflow
+import jsonschema
+import pytest
+
+from airflow_provider_odf.get_provider_info import get_provider_info
+
+INFO = get_provider_info()
+
+
+def test_fits_airflows_schema():
+    schema = json.loads((Path(airflow.__file__).parent / "provider_info.schema.json").read_text())
+    jsonschema.validate(INFO, schema)
+
+
+@pytest.mark.parametrize("group", ["operators", "sensors", "triggers", "hooks"])
+def test_its_modules_exist(group):
+    for entry in INFO[group]:
+        for module in entry["python-modules"]:
+            importlib.import_module(module)
+
+
+def test_its_classes_exist():
+    names = [
+        *INFO["extra-links"],
+        *(c["hook-class-name"] for c in INFO["connection-types"]),
+        *(p["plugin-class"] for p in INFO["plugins"]),
+    ]
+    for name in names:
+        module, _, cls = name.rpartition(".")
+        assert isinstance(getattr(importlib.import_module(module), cls), type)
+
+
+def test_every_option_is_a_setting():
+    from airflow_provider_odf.dag.settings import Settings
+
+    assert list(INFO["config"]["odf"]["options"]) == list(Settings.__dataclass_fields__)
+
+
+def test_airflow_finds_provider_and_plugin():
+    groups = {"apache_airflow_provider": "provider_info", "airflow.plugins": "odf"}
+    for group, name in groups.items():
+        assert [e.load() for e in entry_points(group=group, name=name)] != []
+
+
+def test_needs_only_the_standard_library():
+    code = "import sys; import airflow_provider_odf.get_provider_info as m; m.get_provider_info(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {m for m in loaded if m.split(".")[0] in ("airflow", "pydantic", "pyspark", "yaml")} == set()
