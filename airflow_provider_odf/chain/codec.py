@@ -16,7 +16,7 @@ from typing import Any
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain.flatbuffer import Reader
 from airflow_provider_odf.chain.slots import SCALARS, TABLES, Kind, OneOf, Plain, Scalar, Table, Vector, slot_count
-from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.model import MetadataBlock
@@ -34,12 +34,14 @@ _MAX_DEPTH = 64
 def encode(block: MetadataBlock, version: int = 3) -> bytes:
     """The block in its frame: what lies in ``blocks/`` under its SHA3-256.
 
-    :raises ValueError: a value that has no binary form: a hash that is none, a number out of range.
+    :raises InvalidInput: another version, or a value that has no binary form, such as a number out of range.
     """
     if version not in VERSIONS:
-        raise ValueError(f"manifest version {version} cannot be written, only {VERSIONS}")
-    content = _Writer(_TIMESTAMP_ALIGNMENT[version]).write(block)
-    return _frame(version, content)
+        raise InvalidInput(f"manifest version {version} cannot be written, only 2 and 3")
+    try:
+        return _frame(version, _Writer(_TIMESTAMP_ALIGNMENT[version]).write(block))
+    except ValueError as e:
+        raise InvalidInput(f"the block cannot be encoded: {e}") from e
 
 
 def decode(data: bytes) -> MetadataBlock:

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.slots import TABLES, UNIONS
-from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.model import MetadataBlock, dump
@@ -287,13 +287,13 @@ def test_frame_is_checked(edit, message):
 
 @pytest.mark.parametrize("version", [0, 1, 4])
 def test_other_versions_are_not_written(version):
-    with pytest.raises(ValueError, match="cannot be written"):
+    with pytest.raises(InvalidInput, match="cannot be written"):
         codec.encode(block(kind="SetInfo"), version)
 
 
 def test_numbers_out_of_range_are_not_written():
     value = block(kind="SetInfo").model_copy(update={"sequence_number": 2**64})
-    with pytest.raises(ValueError, match="does not fit uint64"):
+    with pytest.raises(InvalidInput, match="does not fit uint64"):
         codec.encode(value)
 
 

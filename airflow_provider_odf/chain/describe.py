@@ -1,0 +1,67 @@
+"""Blocks for people and scripts, in the spelling of the specification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from airflow_provider_odf.chain import codec
+from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.manifest.model import dump
+
+
+def log_entries(dataset: Dataset, ref: str = HEAD) -> list[dict[str, Any]]:
+    """The blocks of a dataset, newest last: ``{"hash", "sequenceNumber", "systemTime", "event": {"kind", …}}``.
+
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    return [
+        {
+            "hash": block_hash,
+            "sequenceNumber": block.sequence_number,
+            "systemTime": str(block.system_time),
+            "event": dump(block.event),
+        }
+        for block_hash, block in reversed(list(dataset.walk(ref)))
+    ]
+
+
+def summary(event: Mapping[str, Any]) -> str:
+    """What is worth knowing of an event of ``log_entries`` in one line; may be empty."""
+    if event["kind"] in ("AddData", "ExecuteTransform"):
+        return _data_summary(event)
+    if event["kind"] in ("SetPollingSource", "AddPushSource"):
+        fetch = event.get("fetch", {})
+        source = event.get("sourceName") or fetch.get("url") or fetch.get("path") or fetch.get("kind", "")
+        return ", ".join(part for part in (source, event["read"]["kind"], event["merge"]["kind"]) if part)
+    if event["kind"] == "SetTransform":
+        return ", ".join(i.get("alias") or i["datasetRef"] for i in event["inputs"])
+    if event["kind"] == "SetDataSchema":
+        return ", ".join(field["name"] for field in event.get("schema", {}).get("fields", ()))
+    names = ("datasetKind", "description", "shortName", "sourceName", "offsetColumn", "operationTypeColumn",
+             "systemTimeColumn", "eventTimeColumn")  # fmt: skip
+    return ", ".join(str(event[name]) for name in names if event.get(name))
+
+
+def _data_summary(event: Mapping[str, Any]) -> str:
+    parts = []
+    if "newData" in event:
+        interval = event["newData"]["offsetInterval"]
+        count = interval["end"] - interval["start"] + 1
+        parts.append(f"{count} records (offsets {interval['start']}..{interval['end']})")
+    if "newWatermark" in event:
+        parts.append(f"watermark {event['newWatermark']}")
+    if "newSourceState" in event:
+        parts.append(f"source at {event['newSourceState']['value']}")
+    return ", ".join(parts)
+
+
+def block_yaml(data: bytes) -> str:
+    """A block file as the YAML manifest ``MetadataBlock``, with the version of its frame.
+
+    :raises ChainCorrupted: not a block.
+    """
+    from airflow_provider_odf.manifest.yaml_source import dump_yaml
+
+    version, block = codec.decode_frame(data)
+    return dump_yaml({"kind": "MetadataBlock", "version": version, "content": dump(block)})

@@ -1,0 +1,158 @@
+"""Arrow columns as values of JSON: times as RFC 3339, dates as ISO, decimals as text, binary as base64."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.instant import Instant
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OPERATIONS = ("+A", "-R", "-C", "+C")
+"""Texts of the operation codes 0 to 3."""
+
+_NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
+_EPOCH = date(1970, 1, 1)
+_DAY = 86_400_000
+
+
+def rows(table: pa.Table, operation_column: str | None = None) -> list[dict[str, Any]]:
+    """One dict for each row, columns in order; codes of ``operation_column`` become ``+A -R -C +C``."""
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        texts = [value for chunk in column.chunks for value in values(chunk)]
+        columns.append([_operation(code) for code in texts] if name == operation_column else texts)
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _operation(code: int | None) -> str | int | None:
+    return OPERATIONS[code] if code is not None and 0 <= code < len(OPERATIONS) else code
+
+
+def values(array: pa.Array) -> list[Any]:
+    """The values of a column, each as ``json.dumps`` takes it."""
+    for matches, convert in _conversions():
+        if matches(array.type):
+            return convert(array)
+    return list(array.to_pylist())
+
+
+@cache
+def _conversions() -> tuple[tuple[Callable[[Any], bool], Callable[[Any], list[Any]]], ...]:
+    import pyarrow.types as pt
+
+    lists = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list, pt.is_list_view, pt.is_large_list_view)
+    binaries = (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary, pt.is_binary_view)
+    return (
+        (pt.is_timestamp, _timestamps),
+        (pt.is_floating, lambda a: [x if x is None or math.isfinite(x) else _not_finite(x) for x in a.to_pylist()]),
+        (pt.is_decimal, lambda a: [x if x is None else _decimal(x) for x in a.to_pylist()]),
+        (pt.is_date, _dates),
+        (pt.is_time, _times),
+        (pt.is_duration, _durations),
+        *((matches, _binaries) for matches in binaries),
+        *((matches, _lists) for matches in lists),
+        (pt.is_struct, _structs),
+        (pt.is_map, _maps),
+        (pt.is_dictionary, lambda a: values(a.dictionary_decode())),
+    )
+
+
+def _integers(array: pa.Array) -> list[int | None]:
+    import pyarrow as pa
+
+    return list(array.cast(pa.int64()).to_pylist())
+
+
+def _timestamps(array: pa.Array) -> list[str | None]:
+    factor = _NANOSECONDS[array.type.unit]
+    zone = "Z" if array.type.tz is not None else ""
+    return [x if x is None else _time(x * factor, zone) for x in _integers(array)]
+
+
+def _time(epoch_ns: int, zone: str) -> str:
+    try:
+        return str(Instant(epoch_ns)).removesuffix("Z") + zone
+    except ValueError:
+        return f"{epoch_ns} ns since 1970"  # beyond the years that RFC 3339 can write
+
+
+def _dates(array: pa.Array) -> list[str | None]:
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    unit = 1 if pt.is_date32(array.type) else _DAY
+    raw = array.cast(pa.int32() if unit == 1 else pa.int64()).to_pylist()
+    return [x if x is None else _date(x // unit) for x in raw]
+
+
+def _date(days: int) -> str:
+    try:
+        return (_EPOCH + timedelta(days=days)).isoformat()
+    except OverflowError:
+        return f"{days} days since 1970"
+
+
+def _times(array: pa.Array) -> list[str | None]:
+    import pyarrow as pa
+
+    factor = _NANOSECONDS[array.type.unit]
+    raw = array.cast(pa.int32() if array.type.bit_width == 32 else pa.int64()).to_pylist()
+    return [x if x is None else str(Instant(x * factor)).removesuffix("Z").partition("T")[2] for x in raw]
+
+
+def _durations(array: pa.Array) -> list[str | None]:
+    """ISO 8601: ``PT1.5S``."""
+    factor = _NANOSECONDS[array.type.unit]
+    return [x if x is None else f"PT{_decimal(Decimal(x * factor).scaleb(-9).normalize())}S" for x in _integers(array)]
+
+
+def _decimal(number: Decimal) -> str:
+    return format(number, "f")
+
+
+def _not_finite(number: float) -> str:
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+
+
+def _binaries(array: pa.Array) -> list[str | None]:
+    return [x if x is None else base64.b64encode(x).decode("ascii") for x in array.to_pylist()]
+
+
+def _lists(array: pa.Array) -> list[list[Any] | None]:
+    import pyarrow.compute as pc
+
+    items: Iterator[Any] = iter(values(array.flatten()))
+    return [n if n is None else [next(items) for _ in range(n)] for n in pc.list_value_length(array).to_pylist()]
+
+
+def _structs(array: pa.Array) -> list[dict[str, Any] | None]:
+    names = [array.type.field(i).name for i in range(array.type.num_fields)]
+    children = [values(child) for child in array.flatten()]
+    members = zip(*children, strict=True) if children else iter([()] * len(array))
+    return [
+        dict(zip(names, row, strict=True)) if valid else None
+        for row, valid in zip(members, array.is_valid().to_pylist(), strict=True)
+    ]
+
+
+def _maps(array: pa.Array) -> list[list[list[Any]] | None]:
+    """Lists of pairs: keys need not be texts."""
+    import pyarrow as pa
+
+    result: list[list[list[Any]] | None] = []
+    for entry in array:
+        if not entry.is_valid:
+            result.append(None)
+            continue
+        pairs = pa.array(entry.values)
+        keys, items = (values(child) for child in pairs.flatten())
+        result.append([list(pair) for pair in zip(keys, items, strict=True)])
+    return result

@@ -1,0 +1,85 @@
+"""``verify``: whether a dataset is what its hashes say, from the head down to the values in its slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow_provider_odf import multiformats
+from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.errors import ChainCorrupted, StorageError, TypeUnsupported
+from airflow_provider_odf.manifest import model
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was found in order."""
+
+    blocks: int
+    slices: int
+    records: int
+
+
+def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | None = None) -> Verified:
+    """Check bytes, links and rules of every block, and size, physical hash, records and logical hash of every slice.
+
+    :param progress: called with a line of text before each slice.
+    :raises ChainCorrupted: the first thing that is wrong; the message names the file.
+    :raises DatasetNotFound: there is no such ref.
+    """
+    state = ChainState.of(dataset, ref)
+    for number, data_slice in enumerate(state.slices, 1):
+        if progress is not None:
+            progress(f"slice {number} of {len(state.slices)}: {data_slice.size} bytes")
+        _check_slice(dataset, data_slice, state)
+    for _, block in dataset.walk(state.head):
+        checkpoint = getattr(block.event, "new_checkpoint", None)
+        if checkpoint is not None:
+            _check_file(dataset, f"checkpoints/{checkpoint.physical_hash}", checkpoint)
+    return Verified(state.sequence_number + 1, len(state.slices), sum(_count(s) for s in state.slices))
+
+
+def _count(data_slice: model.DataSlice) -> int:
+    return data_slice.offset_interval.end - data_slice.offset_interval.start + 1
+
+
+def _check_file(dataset: Dataset, name: str, said: model.DataSlice | model.Checkpoint) -> Path:
+    """Check size and physical hash; where the file lies."""
+    path = dataset.storage.local_path(name)
+    try:
+        size = path.stat().st_size
+        if size != said.size:
+            raise ChainCorrupted(f"{path}: {size} bytes, the block says {said.size}")
+        actual = multiformats.hash_file(path)
+    except FileNotFoundError as e:
+        raise ChainCorrupted(f"{path}: the file is missing") from e
+    except OSError as e:
+        raise StorageError(f"{path}: {e.strerror or e}") from e
+    if actual != said.physical_hash:
+        raise ChainCorrupted(f"{path}: its bytes hash to {actual}")
+    return path
+
+
+def _check_slice(dataset: Dataset, data_slice: model.DataSlice, state: ChainState) -> None:
+    path = _check_file(dataset, f"data/{data_slice.physical_hash}", data_slice)
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from airflow_provider_odf.engine.logical_hash import logical_hash
+
+    try:
+        file = pq.ParquetFile(path)
+        if file.metadata.num_rows != _count(data_slice):
+            interval = data_slice.offset_interval
+            raise ChainCorrupted(
+                f"{path}: {file.metadata.num_rows} records, the block says offsets {interval.start} to {interval.end}"
+            )
+        actual = logical_hash(path)
+    except pa.ArrowException as e:
+        raise ChainCorrupted(f"{path}: not a readable Parquet file: {e}") from e
+    except TypeUnsupported as e:
+        raise ChainCorrupted(f"{path}: {e}") from e
+    if actual != data_slice.logical_hash:
+        raise ChainCorrupted(f"{path}: its rows hash to {actual}, the block says {data_slice.logical_hash}")
