@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from airflow_provider_odf.dialect import intervals
 from airflow_provider_odf.dialect.engine import Translation
-from airflow_provider_odf.dialect.expressions import number_of_unknown_type
+from airflow_provider_odf.dialect.expressions import aligned, number_of_unknown_type
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, call, converted
+from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, as_int, call, cast, converted
 from airflow_provider_odf.dialect.types import (
+    BIGINT,
+    DATE,
     DOUBLE,
     INTERVAL,
     MAX_PRECISION,
@@ -18,9 +21,10 @@ from airflow_provider_odf.dialect.types import (
     as_decimal,
     common,
     decimal,
+    timestamp,
 )
 
-_DECIMAL_OPERATORS = (exp.Add, exp.Sub, exp.Mul)
+_DECIMAL_OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
 
 
 def arithmetic(t: Translation, node: exp.Expr) -> Typed:
@@ -43,10 +47,7 @@ def _numbers(node: exp.Expr, left: Typed, right: Typed) -> Typed:
         return _decimals(node, left, right)
     if isinstance(node, exp.Div) and shared.is_integer:
         return Typed(exp.Paren(this=exp.IntDiv(this=left.sql, expression=right.sql)), shared)
-    # FLOAT with FLOAT, DOUBLE with anything, INT with BIGINT: Spark's own conversions are the same.
-    if shared == DOUBLE:
-        left, right = Typed(converted(left, shared), shared), Typed(converted(right, shared), shared)
-    return _plain(node, left, right, shared)
+    return _plain(node, Typed(aligned(left, shared), shared), Typed(aligned(right, shared), shared), shared)
 
 
 def _plain(node: exp.Expr, left: Typed, right: Typed, type_: Type) -> Typed:
@@ -58,8 +59,11 @@ def _decimals(node: exp.Expr, left: Typed, right: Typed) -> Typed:
         raise Refused(node, "engines round the division of decimals in different ways", "cast both to DOUBLE")
     a, b = as_decimal(left.type), as_decimal(right.type)
     scale = a.scale + b.scale if isinstance(node, exp.Mul) else max(a.scale, b.scale)
-    whole = max(a.precision - a.scale, b.precision - b.scale) + 1 + scale
-    precision = a.precision + b.precision + 1 if isinstance(node, exp.Mul) else whole
+    wholes = (a.precision - a.scale, b.precision - b.scale)
+    if isinstance(node, exp.Mul):
+        precision = a.precision + b.precision + 1
+    else:
+        precision = min(wholes) + scale if isinstance(node, exp.Mod) else max(wholes) + 1 + scale
     if precision > MAX_PRECISION:
         raise Refused(node, f"the result would need {precision} digits", "cast to smaller decimals first")
     return _plain(node, Typed(converted(left, a), a), Typed(converted(right, b), b), decimal(precision, scale))
@@ -84,6 +88,18 @@ def _with_time(node: exp.Expr, left: Typed, right: Typed) -> Typed:
         left, right = right, left
     if left.type.name == "TIMESTAMP" and right.type == INTERVAL:
         return _plain(node, left, right, left.type)
-    if not is_sum and left.type == right.type == Type("DATE"):
-        return Typed(call("datediff", left.sql, right.sql), Type("BIGINT"))
-    raise Refused(node, f"{left.type} and {right.type}: engines give different types", "cast dates to TIMESTAMP first")
+    if left.type == DATE and right.type == INTERVAL:
+        return _date_and_interval(node, left, right)
+    if left.type == DATE and right.type.is_integer:
+        return Typed(call("date_add" if is_sum else "date_sub", left.sql, as_int(right)), DATE)
+    if not is_sum and left.type == right.type == DATE:
+        return Typed(cast(call("datediff", left.sql, right.sql), BIGINT), BIGINT)
+    raise Refused(node, f"{left.type} and {right.type} are calculated with in different ways", "use to_unixtime")
+
+
+def _date_and_interval(node: exp.Expr, date: Typed, interval: Typed) -> Typed:
+    literal = node.expression if isinstance(node.expression, exp.Interval) else node.this
+    if intervals.parse(literal).seconds:
+        raise Refused(node, "engines take hours with a DATE in different ways", "cast the date to TIMESTAMP first")
+    moved = type(node)(this=cast(date.sql, timestamp()), expression=interval.sql)
+    return Typed(cast(moved, DATE), DATE)

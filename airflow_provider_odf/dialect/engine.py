@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn
 
 from sqlglot import Dialect, exp
 
@@ -27,12 +26,12 @@ class Call:
     name: str
     arguments: tuple[Typed, ...]
 
-    def refuse(self, message: str, advice: str = "") -> NoReturn:
-        raise Refused(self.node, f"{self.name}: {message}", advice)
+    def refusal(self, message: str, advice: str = "") -> Refused:
+        return Refused(self.node, f"{self.name}: {message}", advice)
 
     def argument(self, index: int) -> Typed:
         if index >= len(self.arguments):
-            self.refuse(f"needs at least {index + 1} arguments")
+            raise self.refusal(f"needs at least {index + 1} arguments")
         return self.arguments[index]
 
     def expect(self, fewest: int, most: int | None = None) -> None:
@@ -40,7 +39,7 @@ class Call:
         most = fewest if most is None else most
         if not fewest <= len(self.arguments) <= most:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
-            self.refuse(f"takes {wanted} arguments here, not {len(self.arguments)}")
+            raise self.refusal(f"takes {wanted} arguments here, not {len(self.arguments)}")
 
     def string(self, index: int) -> Typed:
         """The argument, which must be a string; one of unknown type is checked by Spark."""
@@ -48,14 +47,14 @@ class Call:
         if not value.type.is_known:
             return Typed(strictly(value, STRING, f"argument {index + 1} of {self.name}"), STRING)
         if value.type != STRING:
-            self.refuse(f"argument {index + 1} must be a string, not {value.type}", "cast it to VARCHAR")
+            raise self.refusal(f"argument {index + 1} must be a string, not {value.type}", "cast it to VARCHAR")
         return value
 
     def text(self, index: int) -> str:
         """The argument, which must be a string literal."""
         text = self.argument(index).text
         if text is None:
-            self.refuse(f"argument {index + 1} must be a string literal")
+            raise self.refusal(f"argument {index + 1} must be a string literal")
         return text
 
 

@@ -115,9 +115,7 @@ def comparable(node: exp.Expr, left: Typed, right: Typed) -> tuple[Typed, Typed]
         shared = common(left.type, right.type)
         if shared is None:
             raise Refused(node, f"{left.type} and {right.type} are compared in different ways", "cast one of them")
-        if shared == DOUBLE:
-            left, right = Typed(converted(left, shared), shared), Typed(converted(right, shared), shared)
-        return left, right
+        return Typed(aligned(left, shared), shared), Typed(aligned(right, shared), shared)
     return _checked(node, left, right), _checked(node, right, left)
 
 
@@ -245,13 +243,13 @@ def one_of(value: Typed, type_: Type) -> exp.Expr:
     """A value as a branch of an expression of a type."""
     if not value.type.is_known and type_.is_known:
         return strictly(value, type_, "a column")
-    return value.sql if value.type == NULL or type_.name != "DOUBLE" else converted(value, type_)
+    return aligned(value, type_)
 
 
-def current_timestamp(t: Translation, node: exp.Expr) -> Typed:
-    raise Refused(
-        node, f"{node.sql()} gives another result with every run", "use the column system_time of the dataset"
-    )
+def aligned(value: Typed, type_: Type) -> exp.Expr:
+    """A value beside others of a common type: written out where Spark would choose another common type."""
+    is_implicit = value.type == NULL or type_.is_integer or type_.name == "DECIMAL"
+    return value.sql if is_implicit else converted(value, type_)
 
 
 def negation(t: Translation, node: exp.Expr) -> Typed:

@@ -15,6 +15,7 @@ TIME_PATTERN = r"[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?"
 ZONE_PATTERN = r"(Z|[+-][0-9]{2}:[0-9]{2})?"
 _TIMESTAMP_PATTERN = rf"^{DATE_PATTERN}({TIME_PATTERN}{ZONE_PATTERN})?$"
 _DATE_ONLY = rf"^{DATE_PATTERN}$"
+_DATE_OF_TIME = rf"^{DATE_PATTERN}({TIME_PATTERN}Z?)?$"
 
 
 def date_literal(node: exp.Expr, text: str) -> Typed:
@@ -31,18 +32,13 @@ def timestamp_literal(node: exp.Expr, text: str) -> Typed:
     return Typed(cast(exp.Literal.string(text), timestamp()), timestamp("ns"))
 
 
-def parsed(value: exp.Expr, type_: Type, *, is_lenient: bool = False) -> exp.Expr:
-    """Text as a DATE or TIMESTAMP. Text that Spark alone would read (``2024``, ``T08:00``) stops the query, or is null
-    if ``is_lenient``."""
-    pattern = _DATE_ONLY if type_ == DATE else _TIMESTAMP_PATTERN
+def parsed(value: exp.Expr, type_: Type) -> exp.Expr:
+    """Text as a DATE or TIMESTAMP. Text that only Spark would read (``2024``, ``T08:00``) stops the query."""
+    pattern = _DATE_OF_TIME if type_ == DATE else _TIMESTAMP_PATTERN
     is_good = exp.RegexpLike(this=value.copy(), expression=exp.Literal.string(pattern))
-    message = call("concat", "cannot read as ", type_.name, ": ", value.copy())
-    failure = exp.Null() if is_lenient else cast(call("raise_error", message), type_)
-    read = (
-        exp.TryCast(this=value, to=exp.DataType.build(type_.ddl, dialect="spark")) if is_lenient else cast(value, type_)
-    )
     is_absent = exp.Is(this=value.copy(), expression=exp.Null())
-    return switch([(exp.Or(this=is_good, expression=is_absent), read)], failure)
+    failure = cast(call("raise_error", call("concat", f"cannot read as {type_.name}: ", value.copy())), type_)
+    return switch([(exp.Or(this=is_good, expression=is_absent), cast(value, type_))], failure)
 
 
 def as_text(value: exp.Expr, type_: Type) -> exp.Expr:

@@ -7,7 +7,7 @@ is only known when Spark has read the data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -136,9 +136,9 @@ def common(left: Type, right: Type) -> Type | None:
     if left.is_numeric and right.is_numeric:
         return _common_number(left, right)
     times = {left.name, right.name}
-    if times == {"TIMESTAMP"}:
-        is_same_unit = left.unit == right.unit
-        return replace(left, unit=left.unit if is_same_unit else "", is_zoned=left.is_zoned or right.is_zoned)
+    if "TIMESTAMP" in times and times <= {"TIMESTAMP", "DATE"}:
+        unit = left.unit if left.unit == right.unit else ""
+        return timestamp(unit, is_zoned=left.is_zoned or right.is_zoned)
     return None
 
 
@@ -147,8 +147,8 @@ def _common_number(left: Type, right: Type) -> Type | None:
         return max(left, right, key=lambda t: _INTEGERS.index(t.name))
     if "DOUBLE" in (left.name, right.name):
         return DOUBLE
-    if left.is_float or right.is_float:
-        return None
+    if "FLOAT" in (left.name, right.name):
+        return FLOAT if left.is_integer or right.is_integer else None
     a, b = as_decimal(left), as_decimal(right)
     scale = max(a.scale, b.scale)
     precision = max(a.precision - a.scale, b.precision - b.scale) + scale

@@ -14,10 +14,9 @@ from sqlglot.dialects.postgres import Postgres
 from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.tokens import TokenType
 
-from airflow_provider_odf.dialect import datafusion_functions as functions
 from airflow_provider_odf.dialect.arithmetic import arithmetic
 from airflow_provider_odf.dialect.calls import anonymous, windowed
-from airflow_provider_odf.dialect.datafusion_casts import cast, try_cast
+from airflow_provider_odf.dialect.datafusion import functions
 from airflow_provider_odf.dialect.engine import Engine
 from airflow_provider_odf.dialect.expressions import SHARED
 from airflow_provider_odf.dialect.types import BIGINT
@@ -52,9 +51,7 @@ ENGINE = Engine(
         exp.Mod: arithmetic,
         exp.Anonymous: anonymous,
         exp.Window: windowed,
-        exp.Cast: cast,
-        exp.TryCast: try_cast,
-        **functions.SYNTAX,
+        **functions.NODES,
     },
     scalars=functions.SCALARS,
     aggregates=functions.AGGREGATES,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.engine import Translation
+from airflow_provider_odf.dialect.engine import Call, Translation
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.time_text import as_text, date_literal, parsed, timestamp_literal
 from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, call, fail, has_type, switch
@@ -42,12 +43,11 @@ def try_cast(t: Translation, node: exp.Expr) -> Typed:
     value, type_ = t.expression(node.this), of_data_type(_target(node), timestamp("ns"))
     if value.type != STRING:
         raise Refused(node, f"TRY_CAST of {value.type} is not translated", "TRY_CAST takes strings here")
-    if type_ in (DATE, timestamp("ns")):
-        return Typed(parsed(value.sql, type_, is_lenient=True), type_)
     if not type_.is_integer:
         raise Refused(node, f"TRY_CAST to {type_} is not translated")
     is_good = exp.RegexpLike(this=value.sql.copy(), expression=exp.Literal.string("^[+-]?[0-9]+$"))
-    tried = exp.TryCast(this=value.sql, to=exp.DataType.build(type_.ddl, dialect="spark"))
+    # sqlglot's own node for TRY_CAST writes CAST where it takes the types to be safe.
+    tried = exp.TryCast(this=value.sql, to=exp.DataType.build(type_.ddl, dialect="spark"), requires_string=True)
     return Typed(switch([(is_good, tried)], exp.Null()), type_)
 
 
@@ -137,11 +137,16 @@ _RULES: dict[tuple[str, str], Callable[[Typed, Type], exp.Expr | None]] = {
     ("BOOLEAN", "STRING"): _plain,
     ("FLOAT", "DOUBLE"): _plain,
     ("DOUBLE", "FLOAT"): _plain,
+    ("DOUBLE", "INTEGER"): _plain,
+    ("STRING", "BOOLEAN"): _plain,
+    ("STRING", "DECIMAL"): _plain,
     ("STRING", "INTEGER"): _plain,
     ("STRING", "FLOAT"): _plain,
     ("STRING", "DOUBLE"): _plain,
     ("STRING", "DATE"): lambda value, type_: parsed(value.sql, type_),
     ("STRING", "TIMESTAMP"): lambda value, type_: parsed(value.sql, type_),
+    ("DECIMAL", "DECIMAL"): _plain,
+    ("DECIMAL", "INTEGER"): _plain,
     ("DECIMAL", "STRING"): _plain,
     ("DECIMAL", "DOUBLE"): _decimal_to_double,
     ("DATE", "STRING"): _plain,
@@ -152,3 +157,55 @@ _RULES: dict[tuple[str, str], Callable[[Typed, Type], exp.Expr | None]] = {
     ("TIMESTAMP", "STRING"): lambda value, type_: as_text(value.sql, value.type),
     ("TIMESTAMP", "INTEGER"): _ticks,
 }
+
+
+# --- arrow_cast ------------------------------------------------------------------------------------------------------
+
+_ARROW_TYPE = re.compile(r"(?P<name>[A-Za-z]+[0-9]*)(?:\((?P<arguments>.*)\))?")
+_ARROW: dict[str, Type] = {
+    "Boolean": BOOLEAN,
+    "Date32": DATE,
+    "Float32": Type("FLOAT"),
+    "Float64": DOUBLE,
+    "Int8": Type("TINYINT"),
+    "Int16": Type("SMALLINT"),
+    "Int32": Type("INT"),
+    "Int64": BIGINT,
+    "LargeUtf8": STRING,
+    "Utf8": STRING,
+    "Utf8View": STRING,
+}
+_UNITS = {"Second": "s", "Millisecond": "ms", "Microsecond": "us", "Nanosecond": "ns"}
+_FROM_TICKS = {"s": "timestamp_seconds", "ms": "timestamp_millis", "us": "timestamp_micros"}
+
+
+def arrow_cast(c: Call) -> Typed:
+    """arrow_cast(value, 'Timestamp(Millisecond, None)') and the like."""
+    c.expect(2)
+    value, type_ = c.argument(0), _arrow_type(c.text(1))
+    if type_ is None:
+        raise c.refusal(f"the type {c.text(1)} is not translated")
+    if type_.name != "TIMESTAMP":
+        return convert(c.node, value, type_)
+    if value.type.is_integer and type_.unit in _FROM_TICKS:
+        return Typed(call(_FROM_TICKS[type_.unit], value.sql), type_)
+    units = list(_UNITS.values())
+    if value.type.name == "TIMESTAMP" and value.type.unit and units.index(value.type.unit) <= units.index(type_.unit):
+        return Typed(value.sql, type_)
+    raise c.refusal(f"{value.type} to {c.text(1)} is not translated", "use to_timestamp and its kin")
+
+
+def _arrow_type(text: str) -> Type | None:
+    match = _ARROW_TYPE.fullmatch(text.strip())
+    if match is None:
+        return None
+    arguments = [part.strip() for part in (match["arguments"] or "").split(",")]
+    if match["name"] == "Decimal128" and len(arguments) == 2 and all(a.isdigit() for a in arguments):
+        return Type("DECIMAL", int(arguments[0]), int(arguments[1]))
+    if (
+        match["name"] == "Timestamp"
+        and len(arguments) == 2
+        and arguments[1] in ("None", 'Some("UTC")', 'Some("+00:00")')
+    ):
+        return timestamp(_UNITS[arguments[0]], is_zoned=arguments[1] != "None") if arguments[0] in _UNITS else None
+    return _ARROW.get(match["name"]) if not match["arguments"] else None

@@ -1,0 +1,120 @@
+"""Building blocks of function tables: how arguments are taken, and rules for functions that Spark has too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from airflow_provider_odf.dialect.engine import Call, FunctionRule
+from airflow_provider_odf.dialect.expressions import common_type, comparable, one_of
+from airflow_provider_odf.dialect.typed import Typed, as_int, call, converted
+from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, NULL, Type
+
+Parameter = Callable[[Call, int], exp.Expr]
+
+
+def string(c: Call, index: int) -> exp.Expr:
+    return c.string(index).sql
+
+
+def double(c: Call, index: int) -> exp.Expr:
+    """A number as DOUBLE. FLOAT is refused: engines go on with 32 bits, Spark does not; so are long decimals."""
+    value = c.argument(index)
+    if value.type.is_integer or value.type in (DOUBLE, NULL):
+        return converted(value, DOUBLE)
+    raise c.refusal(f"argument {index + 1} must be DOUBLE or a whole number, not {value.type}", "cast it to DOUBLE")
+
+
+def whole(c: Call, index: int) -> exp.Expr:
+    """A whole number as INT."""
+    value = c.argument(index)
+    if not value.type.is_integer:
+        raise c.refusal(f"argument {index + 1} must be a whole number, not {value.type}", "cast it to INT")
+    return as_int(value)
+
+
+def size(c: Call, index: int) -> exp.Expr:
+    """A literal whole number that is not negative."""
+    value = c.argument(index).integer
+    if value is None or value < 0:
+        raise c.refusal(f"argument {index + 1} must be a literal whole number, not negative")
+    return exp.Literal.number(value)
+
+
+def array(c: Call, index: int) -> exp.Expr:
+    value = c.argument(index)
+    if value.type.name != "ARRAY":
+        raise c.refusal(f"argument {index + 1} must be an array, not {value.type}")
+    return value.sql
+
+
+def boolean(c: Call, index: int) -> exp.Expr:
+    value = c.argument(index)
+    if value.type not in (BOOLEAN, NULL):
+        raise c.refusal(f"argument {index + 1} must be a BOOLEAN, not {value.type}")
+    return value.sql
+
+
+def plain(name: str, *parameters: Parameter, result: Type, optional: int = 0) -> FunctionRule:
+    """A function that Spark has under ``name`` with the same meaning; the last ``optional`` arguments may be missing."""
+
+    def rule(c: Call) -> Typed:
+        c.expect(len(parameters) - optional, len(parameters))
+        arguments = [take(c, i) for i, take in enumerate(parameters[: len(c.arguments)])]
+        return Typed(call(name, *arguments), result)
+
+    return rule
+
+
+def same_type(name: str, is_allowed: Callable[[Type], bool], kinds: str) -> FunctionRule:
+    """A function of one argument whose result has the argument's type."""
+
+    def rule(c: Call) -> Typed:
+        c.expect(1)
+        value = c.argument(0)
+        if not is_allowed(value.type):
+            raise c.refusal(f"takes {kinds} here, not {value.type}")
+        return Typed(call(name, value.sql), value.type)
+
+    return rule
+
+
+def over_common_type(name: str) -> FunctionRule:
+    """A function of any number of values of one type, such as coalesce and greatest."""
+
+    def rule(c: Call) -> Typed:
+        values = list(c.arguments)
+        if not values:
+            raise c.refusal("needs arguments")
+        type_ = common_type(c.node, values)
+        forms = [one_of(v, type_) for v in values]
+        return Typed(call(name, *forms) if len(forms) > 1 else forms[0], type_)
+
+    return rule
+
+
+def nullif(c: Call) -> Typed:
+    c.expect(2)
+    first = c.argument(0)
+    left, right = comparable(c.node, first, c.argument(1))
+    if left != first:
+        raise c.refusal(f"engines give different types for {first.type} and {c.argument(1).type}", "cast one of them")
+    return Typed(call("nullif", left.sql, right.sql), first.type)
+
+
+def nvl2(c: Call) -> Typed:
+    c.expect(3)
+    type_ = common_type(c.node, list(c.arguments[1:]))
+    return Typed(call("nvl2", c.argument(0).sql, one_of(c.argument(1), type_), one_of(c.argument(2), type_)), type_)
+
+
+CONDITIONS: dict[str, FunctionRule] = {
+    "coalesce": over_common_type("coalesce"),
+    "nvl": over_common_type("coalesce"),
+    "ifnull": over_common_type("coalesce"),
+    "nullif": nullif,
+    "nvl2": nvl2,
+    "greatest": over_common_type("greatest"),
+    "least": over_common_type("least"),
+}
