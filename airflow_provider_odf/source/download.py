@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
 
 _OK, _PARTIAL, _RANGE_REFUSED = 200, 206, 416
-_PIECE = 1 << 18
+_BUFFER = 1 << 20
 _SETTLING = 1.05
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 
@@ -105,9 +105,9 @@ class Download:
     def _receive(self, response: httpx.Response, mode: str) -> None:
         transfer = Transfer(self.label, self.tell, self._total)
         self._check_size(self._total or 0)
-        with self.path.open(mode) as file:
+        with self.path.open(mode, buffering=_BUFFER) as file:
             file.truncate(self._received)
-            for piece in response.iter_raw(_PIECE):
+            for piece in response.iter_raw():
                 file.write(piece)
                 self._received += len(piece)
                 self._note_gain()

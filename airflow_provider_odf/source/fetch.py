@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import FetchStepFilesGlob, FetchStepUrl
 from airflow_provider_odf.source import files_glob, local, states
 from airflow_provider_odf.source.context import Batch
-from airflow_provider_odf.source.template import password, public
+from airflow_provider_odf.source.template import public
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStep
@@ -45,12 +45,20 @@ def filled(step: FetchStepUrl, environment: Environment) -> tuple[str, Headers, 
     """URL and headers of a step with their templates filled, and the URL that messages may show: as written, without
     user and password.
 
-    :raises InvalidInput: a template cannot be filled.
+    :raises InvalidInput: a template cannot be filled, or what comes out is not a URL or not a header.
     """
     label = public(step.url)
     url = environment.fill(step.url, f"url {label}")
-    environment.hide(password(url))
+    try:
+        password = urlsplit(url).password
+    except ValueError as e:
+        raise InvalidInput(f"{label}: not a URL: {e}") from None
+    environment.hide(password)
+    environment.hide(password and unquote(password))
     headers = tuple((h.name, environment.fill(h.value, f"header {h.name} of {label}")) for h in step.headers or ())
+    for name, value in headers:
+        if not (value.isascii() and value.isprintable()):
+            raise InvalidInput(f"header {name} of {label}: has line breaks or other characters that no header may have")
     return url, headers, label
 
 

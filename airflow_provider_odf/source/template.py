@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from urllib.parse import quote, quote_plus, urlsplit
+from urllib.parse import quote, quote_plus
 
 from airflow_provider_odf.errors import InvalidInput
 
@@ -82,8 +82,3 @@ def public(url: str) -> str:
     scheme, separator, rest = url.partition("://")
     authority, slash, path = rest.partition("/")
     return scheme + separator + authority.rpartition("@")[2] + slash + path
-
-
-def password(url: str) -> str | None:
-    """The password in a URL."""
-    return urlsplit(url).password

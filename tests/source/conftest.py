@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         if is_chunked:
             self.send_header("Transfer-Encoding", "chunked")
-        elif body is not None:
+        elif body is not None and "Content-Length" not in (headers or {}):
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         sent = (body or b"")[:cut]
@@ -124,6 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _HttpServer(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 64
     state: Server
 
     def handle_error(self, *_: object) -> None:

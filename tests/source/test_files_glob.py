@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.source import local
+
+
+@pytest.fixture
+def folder(poller):
+    """Makes files whose content is their name."""
+
+    def make(*names, mtime=1714651200):
+        for name in names:
+            path = poller.base / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(name)
+            os.utime(path, (mtime, mtime))
+
+    return make
+
+
+def states(polled):
+    return [(file.state.kind, file.state.value) for file in polled.files]
+
+
+def test_every_new_file_in_the_order_of_base_names(poller, folder):
+    folder("in/b-2.csv", "in/a-3.csv", "in/B-1.csv", "in/é.csv", "in/skip.txt", "in/.hidden.csv")
+    (poller.base / "in" / "folder.csv").mkdir()
+    polled = poller.glob("in/*.csv")
+    assert [file.label for file in polled.files] == ["in/B-1.csv", "in/a-3.csv", "in/b-2.csv", "in/é.csv"]
+    assert poller.content(polled) == [b"in/B-1.csv", b"in/a-3.csv", b"in/b-2.csv", "in/é.csv".encode()]
+    assert states(polled) == [("odf/etag", n) for n in ("B-1.csv", "a-3.csv", "b-2.csv", "é.csv")]
+    assert {str(file.event_time) for file in polled.files} == {"2024-06-01T12:00:00Z"}
+
+
+def test_the_state_skips_what_sorts_before(poller, folder):
+    folder("a.csv", "b.csv", "c.csv")
+    assert poller.glob("*.csv", poller.state("odf/etag", "c.csv")) is None
+    assert poller.leftovers == []
+    assert states(poller.glob("*.csv", poller.state("odf/etag", "b.csv"))) == [("odf/etag", "c.csv")]
+
+
+def test_recursive_and_absolute_patterns(poller, folder):
+    folder("x/2.csv", "x/y/1.csv", "3.csv")
+    assert [f.label for f in poller.glob("**/*.csv").files] == ["x/y/1.csv", "x/2.csv", "3.csv"]
+    assert [f.label for f in poller.glob(f"{poller.base}/x/*.csv").files] == [f"{poller.base}/x/2.csv"]
+
+
+def test_no_match_is_an_error_only_at_first(poller):
+    with pytest.raises(SourceError, match=r"^in/\*\.csv: no file matches in .*/dags$"):
+        poller.glob("in/*.csv")
+    assert poller.glob("in/*.csv", poller.state("odf/etag", "a.csv")) is None
+
+
+def test_files_that_come_too_late_are_named(poller, folder):
+    folder("a.csv", "b.csv", "c.csv", "d.csv")
+    polled = poller.glob("*.csv", poller.state("odf/etag", "c.csv"), taken=lambda: {"a.csv", "c.csv"})
+    warning = "*.csv: came too late for the order of files and left out: b.csv (odf push takes them in)"
+    assert (polled.late, polled.warnings) == (("b.csv",), (warning,))
+    assert poller.messages == [f"warning: {warning}"]
+    assert poller.glob("*.csv", poller.state("odf/etag", "d.csv"), taken=lambda: {"a.csv", "c.csv", "d.csv"}) is None
+    assert poller.messages == [f"warning: {warning}"] * 2
+
+
+def test_by_event_time_orders_by_time_and_keeps_its_own_state(poller, folder):
+    folder("b-20240501.csv", "a-20240502.csv", "c-20240501.csv")
+    pattern = model.EventTimeSourceFromPath(pattern=r"(\d{8})", timestamp_format="yyyyMMdd")
+    polled = poller.glob("*.csv", order="ByEventTime", event_time=pattern)
+    assert states(polled) == [
+        ("odf/event-time", "2024-05-01T00:00:00Z b-20240501.csv"),
+        ("odf/event-time", "2024-05-01T00:00:00Z c-20240501.csv"),
+        ("odf/event-time", "2024-05-02T00:00:00Z a-20240502.csv"),
+    ]
+    rest = poller.glob("*.csv", polled.files[0].state, order="ByEventTime", event_time=pattern)
+    assert [file.label for file in rest.files] == ["c-20240501.csv", "a-20240502.csv"]
+    assert [str(file.event_time) for file in rest.files] == ["2024-05-01T00:00:00Z", "2024-05-02T00:00:00Z"]
+    assert poller.glob("*.csv", polled.files[-1].state, order="ByEventTime", event_time=pattern) is None
+
+
+def test_by_event_time_needs_event_times(poller, folder):
+    folder("a.csv")
+    with pytest.raises(InvalidInput, match=r"^\*\.csv: order ByEventTime needs eventTime FromPath or FromMetadata$"):
+        poller.glob("*.csv", order="ByEventTime")
+
+
+def test_event_time_from_metadata(poller, folder):
+    folder("a.csv", mtime=1714636800)
+    polled = poller.glob("*.csv", event_time=model.EventTimeSourceFromMetadata())
+    assert str(polled.files[0].event_time) == "2024-05-02T08:00:00Z"
+
+
+def test_a_file_still_being_written_and_all_after_it_wait(poller, folder, monkeypatch):
+    folder("a.csv", "b.csv", "c.csv")
+    copy = local.copy
+
+    def busy(source, target, label):
+        if source.name == "b.csv":
+            raise SourceUnavailable("b.csv: the file changes while it is read")
+        return copy(source, target, label)
+
+    monkeypatch.setattr(local, "copy", busy)
+    polled = poller.glob("*.csv")
+    assert [file.label for file in polled.files] == ["a.csv"]
+    assert polled.warnings == ("b.csv is still being written: it is taken at the next poll",)
+    with pytest.raises(SourceUnavailable):
+        poller.glob("*.csv", polled.files[0].state)
+
+
+def test_thousands_of_files(poller, folder):
+    folder(*(f"f{n:04}.csv" for n in range(2000)))
+    polled = poller.glob("f*.csv")
+    assert len(polled.files) == 2000
+    assert polled.files[-1].paths[0].read_text() == "f1999.csv"
