@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from pathlib import Path
 
 SHA3_256 = bytes.fromhex("1620")
@@ -19,6 +20,7 @@ ARROW0_SHA3_256 = bytes.fromhex("9680c00120")
 ED25519_PUB = bytes.fromhex("ed01")
 """Multicodec of an Ed25519 public key: dataset ids."""
 
+_BASE16 = re.compile(r"[0-9a-fA-F]*", re.ASCII)
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _DIGEST_SIZE = 32
 _CHUNK = 1 << 20
@@ -61,10 +63,19 @@ def decode_hash(text: str) -> bytes:
     :raises ValueError: not a SHA3-256 or arrow0-sha3-256 multihash.
     """
     data = decode(text)
-    for prefix in (SHA3_256, ARROW0_SHA3_256):
-        if data.startswith(prefix) and len(data) == len(prefix) + _DIGEST_SIZE:
-            return data
-    raise ValueError(f"{text!r} is not a SHA3-256 multihash (f1620… or f9680c00120… with 64 hexadecimal digits)")
+    if not _is_hash(data):
+        raise ValueError(f"{text!r} is not a SHA3-256 multihash (f1620… or f9680c00120… with 64 hexadecimal digits)")
+    return data
+
+
+def encode_hash(data: bytes) -> str:
+    """The text of a binary multihash.
+
+    :raises ValueError: not a SHA3-256 or arrow0-sha3-256 multihash.
+    """
+    if not _is_hash(data):
+        raise ValueError(f"the bytes {data.hex()} are not a SHA3-256 multihash")
+    return encode(data)
 
 
 def sha3_256(data: bytes) -> str:
@@ -81,8 +92,12 @@ def hash_file(path: Path | str) -> str:
     return multihash(SHA3_256, digest.digest())
 
 
+def _is_hash(data: bytes) -> bool:
+    return any(data.startswith(p) and len(data) == len(p) + _DIGEST_SIZE for p in (SHA3_256, ARROW0_SHA3_256))
+
+
 def _decode_base16(text: str) -> bytes:
-    if any(c not in "0123456789abcdefABCDEF" for c in text):
+    if not _BASE16.fullmatch(text):
         raise ValueError(f"{text!r} has characters that are not hexadecimal digits")
     return bytes.fromhex(text)
 

@@ -264,7 +264,7 @@ def _plain(kind: Kind, data: bytes) -> Any:
     if kind is Plain.BYTES:
         return data
     if kind is Plain.HASH:
-        return multiformats.encode(multiformats.decode_hash(multiformats.encode(data)))
+        return multiformats.encode_hash(data)
     if kind is Plain.DID:
         return str(DatasetId.from_binary(data))
     text = data.decode("utf-8")

@@ -39,7 +39,7 @@ class Reader:
         self._take(table, table_size)
         self._check(vtable, size)
         offsets = struct.unpack_from(f"<{size // 2 - 2}H", self._data, vtable + 4)
-        if any(offset and not 4 <= offset < table_size for offset in offsets):
+        if max(offsets, default=0) >= table_size:
             raise ValueError(f"the table at byte {table} has a field outside of it")
         return [offset and table + offset for offset in offsets]
 

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 _SOURCES = model.SetPollingSource | model.AddPushSource | model.DisablePollingSource | model.DisablePushSource
 
 
-def require(condition: bool, rule: str, message: str) -> None:
-    """:raises BlockRejected: the condition does not hold."""
+def require(condition: bool, rule: str, message: str, *parts: object) -> None:
+    """:raises BlockRejected: the condition does not hold; ``parts`` fill the braces of the message."""
     if not condition:
-        raise BlockRejected(rule, message)
+        raise BlockRejected(rule, message.format(*parts))
 
 
 def check_seed(block: model.MetadataBlock) -> model.Seed:
@@ -54,7 +54,7 @@ def check_seed(block: model.MetadataBlock) -> model.Seed:
         raise BlockRejected("seed", f"a chain starts with a Seed, not with {event.kind}")
     require(block.prev_block_hash is None, "seed", "a Seed has no prevBlockHash")
     require(
-        block.sequence_number == 0, "sequence", f"the first block has sequenceNumber {block.sequence_number}, not 0"
+        block.sequence_number == 0, "sequence", "the first block has sequenceNumber {}, not 0", block.sequence_number
     )
     return event
 
@@ -68,13 +68,21 @@ def check(state: ChainState, block: model.MetadataBlock) -> None:
     expected = state.sequence_number + 1
     require(not isinstance(event, model.Seed), "seed", "only the first block is a Seed")
     require(
-        block.prev_block_hash == state.head, "sequence", f"prevBlockHash is {block.prev_block_hash}, not {state.head}"
+        block.prev_block_hash == state.head,
+        "sequence",
+        "prevBlockHash is {}, not {}",
+        block.prev_block_hash,
+        state.head,
     )
-    require(block.sequence_number == expected, "sequence", f"sequenceNumber is {block.sequence_number}, not {expected}")
+    require(
+        block.sequence_number == expected, "sequence", "sequenceNumber is {}, not {}", block.sequence_number, expected
+    )
     require(
         block.system_time >= state.system_time,
         "system-time",
-        f"systemTime {block.system_time} is before that of the previous block, {state.system_time}",
+        "systemTime {} is before that of the previous block, {}",
+        block.system_time,
+        state.system_time,
     )
     _check_kind(state, event)
     if (specific := _CHECKS.get(event.kind)) is not None:
@@ -87,7 +95,7 @@ def _check_kind(state: ChainState, event: model.MetadataEvent) -> None:
         wanted = "Root"
     elif isinstance(event, model.SetTransform | model.ExecuteTransform):
         wanted = "Derivative"
-    require(wanted in (None, state.kind), "kind", f"{event.kind} does not belong in a {state.kind} dataset")
+    require(wanted in (None, state.kind), "kind", "{} does not belong in a {} dataset", event.kind, state.kind)
 
 
 # --- data -----------------------------------------------------------------------------------------------------------
@@ -96,21 +104,27 @@ def _check_kind(state: ChainState, event: model.MetadataEvent) -> None:
 def _check_data(state: ChainState, event: model.AddData | model.ExecuteTransform) -> None:
     if state.watermark is not None:
         newest = event.new_watermark
-        require(newest is not None, "watermark", f"newWatermark is missing; it was {state.watermark}")
+        require(newest is not None, "watermark", "newWatermark is missing; it was {}", state.watermark)
         require(
             newest is not None and newest >= state.watermark,
             "watermark",
-            f"newWatermark {newest} is before the last one, {state.watermark}",
+            "newWatermark {} is before the last one, {}",
+            newest,
+            state.watermark,
         )
     require(
         event.prev_offset == state.last_offset,
         "offsets",
-        f"prevOffset is {event.prev_offset}, but the last offset is {state.last_offset}",
+        "prevOffset is {}, but the last offset is {}",
+        event.prev_offset,
+        state.last_offset,
     )
     require(
         event.prev_checkpoint == state.last_checkpoint,
         "checkpoint",
-        f"prevCheckpoint is {event.prev_checkpoint}, but the last checkpoint is {state.last_checkpoint}",
+        "prevCheckpoint is {}, but the last checkpoint is {}",
+        event.prev_checkpoint,
+        state.last_checkpoint,
     )
     if event.new_data is not None:
         _check_slice(state, event.new_data)
@@ -119,8 +133,8 @@ def _check_data(state: ChainState, event: model.AddData | model.ExecuteTransform
 def _check_slice(state: ChainState, new_data: model.DataSlice) -> None:
     require(state.schema is not None, "schema-first", "data come before SetDataSchema")
     interval, expected = new_data.offset_interval, 0 if state.last_offset is None else state.last_offset + 1
-    require(interval.start == expected, "offsets", f"newData starts at offset {interval.start}, not {expected}")
-    require(interval.end >= interval.start, "offsets", f"newData ends at offset {interval.end}, before its start")
+    require(interval.start == expected, "offsets", "newData starts at offset {}, not {}", interval.start, expected)
+    require(interval.end >= interval.start, "offsets", "newData ends at offset {}, before its start", interval.end)
 
 
 def _check_add_data(state: ChainState, event: model.AddData) -> None:
@@ -152,7 +166,7 @@ def _check_execute_transform(state: ChainState, event: model.ExecuteTransform) -
         raise BlockRejected("query-inputs", "ExecuteTransform comes before SetTransform")
     declared = [i.dataset_ref for i in state.transform.inputs]
     given = [i.dataset_id for i in event.query_inputs]
-    require(given == declared, "query-inputs", f"inputs are {given}, but SetTransform has {declared}")
+    require(given == declared, "query-inputs", "inputs are {}, but SetTransform has {}", given, declared)
     for query_input in event.query_inputs:
         _check_query_input(state, query_input)
     _check_data(state, event)
@@ -164,15 +178,18 @@ def _check_query_input(state: ChainState, given: model.ExecuteTransformInput) ->
     name, rule = given.dataset_id, "query-inputs"
     last = state.query_inputs.get(name)
     block, offset = (last.block_hash, last.offset) if last else (None, None)
-    require(given.prev_block_hash == block, rule, f"{name}: prevBlockHash is {given.prev_block_hash}, not {block}")
-    require(given.prev_offset == offset, rule, f"{name}: prevOffset is {given.prev_offset}, not {offset}")
+    require(given.prev_block_hash == block, rule, "{}: prevBlockHash is {}, not {}", name, given.prev_block_hash, block)
+    require(given.prev_offset == offset, rule, "{}: prevOffset is {}, not {}", name, given.prev_offset, offset)
     new_block, new_offset = given.new_block_hash, given.new_offset
-    require(new_block is None or new_block != block, rule, f"{name}: newBlockHash is prevBlockHash")
-    require(new_offset is None or new_block is not None, rule, f"{name}: newOffset without newBlockHash")
+    require(new_block is None or new_block != block, rule, "{}: newBlockHash is prevBlockHash", name)
+    require(new_offset is None or new_block is not None, rule, "{}: newOffset without newBlockHash", name)
     require(
         new_offset is None or offset is None or new_offset > offset,
         rule,
-        f"{name}: newOffset {new_offset} is not after prevOffset {offset}",
+        "{}: newOffset {} is not after prevOffset {}",
+        name,
+        new_offset,
+        offset,
     )
 
 
@@ -181,7 +198,7 @@ def _check_query_input(state: ChainState, given: model.ExecuteTransformInput) ->
 
 def _check_polling_source(state: ChainState, event: model.SetPollingSource) -> None:
     names = ", ".join(state.push_sources)
-    require(not state.push_sources, "polling-source", f"the dataset has push sources ({names}); disable them first")
+    require(not state.push_sources, "polling-source", "the dataset has push sources ({}); disable them first", names)
     if isinstance(event.fetch, model.FetchStepEthereumLogs):
         known = event.fetch.chain_id is not None or event.fetch.node_url is not None
         require(known, "fetch", "EthereumLogs needs chainId or nodeUrl")
@@ -191,7 +208,7 @@ def _check_polling_source(state: ChainState, event: model.SetPollingSource) -> N
 def _check_push_source(state: ChainState, event: model.AddPushSource) -> None:
     require(state.polling_source is None, "push-source", "the dataset has a polling source; disable it first")
     same = state.push_sources.get(event.source_name) == event
-    require(not same, "no-op", f"push source {event.source_name} is declared the same already")
+    require(not same, "no-op", "push source {} is declared the same already", event.source_name)
     _check_source(event)
 
 
@@ -208,14 +225,14 @@ def _check_disable_polling(state: ChainState, event: model.DisablePollingSource)
 
 def _check_disable_push(state: ChainState, event: model.DisablePushSource) -> None:
     known = event.source_name in state.push_sources
-    require(known, "push-source", f"there is no push source {event.source_name!r} to disable")
+    require(known, "push-source", "there is no push source {!r} to disable", event.source_name)
 
 
 def _check_transform(transform: model.TransformSql) -> None:
     require(transform.query is None, "transform", "`query` is not resolved into `queries`")
     queries = transform.queries or ()
     require(bool(queries), "transform", "there are no queries")
-    require(queries[-1].alias is None, "transform", f"the last query has an alias, {queries[-1].alias!r}")
+    require(queries[-1].alias is None, "transform", "the last query has an alias, {!r}", queries[-1].alias)
     require(all(q.alias for q in queries[:-1]), "transform", "a query other than the last has no alias")
 
 
@@ -223,8 +240,8 @@ def _check_set_transform(state: ChainState, event: model.SetTransform) -> None:
     rule, refs = "transform-inputs", [i.dataset_ref for i in event.inputs]
     require(bool(refs), rule, "a transform has at least one input")
     for given in event.inputs:
-        require(given.dataset_ref.startswith("did:odf:"), rule, f"input {given.dataset_ref} is not resolved to an id")
-        require(given.alias is not None, rule, f"input {given.dataset_ref} has no alias")
+        require(given.dataset_ref.startswith("did:odf:"), rule, "input {} is not resolved to an id", given.dataset_ref)
+        require(given.alias is not None, rule, "input {} has no alias", given.dataset_ref)
     require(len(set(refs)) == len(refs), rule, "a dataset is an input twice")
     _check_transform(event.transform)
 
@@ -243,12 +260,12 @@ def _check_schema(state: ChainState, event: model.SetDataSchema) -> None:
     require(old != new, "no-op", "the schema is the one that the dataset has")
     types = {f.name: f.type for f in new.fields}
     for field in old.fields:
-        require(field.name in types, "schema-change", f"column {field.name} is gone")
+        require(field.name in types, "schema-change", "column {} is gone", field.name)
         same = types.pop(field.name) == field.type
-        require(same, "schema-change", f"column {field.name} has another type, or is now optional or no longer so")
+        require(same, "schema-change", "column {} has another type, or is now optional or no longer so", field.name)
     for name, added in types.items():
         optional = isinstance(added, model.DataTypeOption)
-        require(optional, "schema-change", f"the new column {name} is required; only optional ones can be added")
+        require(optional, "schema-change", "the new column {} is required; only optional ones can be added", name)
 
 
 _CHECKS: dict[str, Callable[[ChainState, Any], None]] = {
