@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,20 +26,54 @@ if TYPE_CHECKING:
     from airflow_provider_odf.protocol import Contract
     from airflow_provider_odf.runner import Runner
 
-
 _SHORTEST_SECRET = 5
 """Airflow masks nothing shorter, and warns when asked to."""
 
+log = logging.getLogger(__name__)
 
-class OdfOperator(BaseOperator):
+
+class DatasetMixin:
+    """Store, manifest and contract of a task's dataset, from the task's own fields."""
+
+    dataset: str | None
+    manifest: str | None
+    store: str | None
+    odf_conn_id: str
+
+    @cached_property
+    def odf(self) -> Store:
+        """The store."""
+        return OdfHook(self.odf_conn_id, store=self.store).get_conn()
+
+    def load_manifest(self) -> Manifest:
+        """The dataset's manifest.
+
+        :raises ManifestInvalid: the file is not valid, or uses steps that are switched off.
+        """
+        from airflow_provider_odf.dag.manifests import load_one
+
+        return load_one(str(self.manifest), self.dataset)
+
+    def load_contract(self) -> Contract | None:
+        """The data contract beside the manifest, if there is one.
+
+        :raises ManifestInvalid: it is not valid.
+        """
+        from airflow_provider_odf.contract.binding import bind
+
+        manifest = self.load_manifest()
+        return bind(manifest.file, str(manifest.snapshot.name))
+
+
+class OdfOperator(DatasetMixin, BaseOperator):
     """Base of the operators on one dataset.
 
     :param dataset: alias of the dataset: ``name`` or ``account/name``. (templated)
     :param manifest: path of the file with the dataset's manifest. (templated)
     :param store: path or URI of the store, in place of the connection's. (templated)
     :param odf_conn_id: connection of type ``odf`` that names the store.
-    :param spark_conn_id: connection of type ``spark``; without one, and without ``[odf] spark_conn_id``, Spark runs
-    in a child process of the task.
+    :param spark_conn_id: connection of type ``spark``; without one, and without ``[odf] spark_conn_id``, Spark runs in
+        a child process of the task.
     """
 
     template_fields: Sequence[str] = ("dataset", "manifest", "store")
@@ -66,18 +101,13 @@ class OdfOperator(BaseOperator):
         self._runner: Runner | None = None
 
     def execute(self, context: Context) -> Any:
-        """Do the task's work; errors of the package become Airflow's, so that only what may help is retried.
+        """Do the task's work.
 
         :raises AirflowFailException: the same would fail again.
         :raises AirflowException: trying again may help.
         """
-        try:
+        with airflow_errors():
             return self.run_step(context)
-        except OdfError as e:
-            if isinstance(e, InternalError) and e.backtrace:
-                self.log.error("The engine's own words:\n%s", e.backtrace)
-            kind = AirflowException if e.is_transient else AirflowFailException
-            raise kind(str(e)) from None
 
     def run_step(self, context: Context) -> Any:
         """The task's work.
@@ -91,38 +121,14 @@ class OdfOperator(BaseOperator):
         if self._runner is not None:
             self._runner.close()
 
-    @cached_property
-    def odf(self) -> Store:
-        """The store."""
-        return OdfHook(self.odf_conn_id, store=self.store).get_conn()
-
     @contextmanager
     def runner(self) -> Iterator[Runner]:
-        """Where Spark runs; it starts with the first request and is stopped at the end, or when the task is killed."""
+        """Where Spark runs; it starts with the first request, is stopped at the end, and when the task is killed."""
         from airflow_provider_odf.hooks.runner import open_runner
 
         with open_runner(self.spark_conn_id or settings.read().spark_conn_id) as runner:
             self._runner = runner
             yield runner
-
-    def load_manifest(self) -> Manifest:
-        """The dataset's manifest.
-
-        :raises ManifestInvalid: the file is not valid, or uses steps that are switched off.
-        """
-        from airflow_provider_odf.dag.manifests import load_one
-
-        return load_one(str(self.manifest), self.dataset)
-
-    def load_contract(self) -> Contract | None:
-        """The data contract beside the manifest, if there is one.
-
-        :raises ManifestInvalid: it is not valid.
-        """
-        from airflow_provider_odf.contract.binding import bind
-
-        manifest = self.load_manifest()
-        return bind(manifest.file, str(manifest.snapshot.name))
 
     def show(self, candidate: Candidate) -> None:
         """Make the task's extra links lead to a candidate, and to its report if there is one."""
@@ -133,6 +139,22 @@ class OdfOperator(BaseOperator):
 
     def progress(self, message: str) -> None:
         self.log.info(message)
+
+
+@contextmanager
+def airflow_errors() -> Iterator[None]:
+    """Errors of the package as Airflow's, so that only what may help is retried.
+
+    :raises AirflowFailException: the same would fail again.
+    :raises AirflowException: trying again may help.
+    """
+    try:
+        yield
+    except OdfError as e:
+        if isinstance(e, InternalError) and e.backtrace:
+            log.error("The engine's own words:\n%s", e.backtrace)
+        kind = AirflowException if e.is_transient else AirflowFailException
+        raise kind(str(e)) from None
 
 
 class MaskedEnvironment(Mapping[str, str]):

@@ -1,0 +1,83 @@
+"""``PollingSourceSensor``: waits until a source has something new."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseSensorOperator, conf
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.operators.base import DatasetMixin, airflow_errors
+from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class PollingSourceSensor(DatasetMixin, BaseSensorOperator):
+    """Waits until a poll of a dataset's source would find something. It asks the source and fetches nothing.
+
+    A dataset that does not exist yet, or whose manifest has another source than its chain, is due at once.
+
+    :param manifest: path of the file with the dataset's manifest. (templated)
+    :param dataset: which dataset of the file, where it has several. (templated)
+    :param store: path or URI of the store, in place of the connection's. (templated)
+    :param odf_conn_id: connection of type ``odf`` that names the store.
+    :param deferrable: wait in the triggerer, without holding a worker.
+    """
+
+    template_fields: Sequence[str] = ("dataset", "manifest", "store")
+    ui_color = "#d7ecf2"
+
+    def __init__(
+        self,
+        *,
+        manifest: str,
+        dataset: str | None = None,
+        store: str | None = None,
+        odf_conn_id: str = OdfHook.default_conn_name,
+        deferrable: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.manifest = manifest
+        self.dataset = dataset
+        self.store = store
+        self.odf_conn_id = odf_conn_id
+        default = conf.getboolean("operators", "default_deferrable", fallback=False)
+        self.deferrable = default if deferrable is None else deferrable
+
+    def execute(self, context: Context) -> Any:
+        if not self.deferrable:
+            return super().execute(context)
+        if self.poke(context):
+            return None
+        timeout = timedelta(seconds=self.timeout) if self.timeout else None
+        return self.defer(trigger=self._trigger(), method_name="execute_complete", timeout=timeout)
+
+    def poke(self, context: Context) -> bool:
+        """Whether a poll would find something."""
+        with airflow_errors():
+            return asyncio.run(self._trigger().has_changed())
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> None:
+        """Go on when the trigger has fired.
+
+        :raises AirflowFailException: the source is not what the manifest says.
+        """
+        if event["status"] != "changed":
+            raise AirflowFailException(event["message"])
+        self.log.info("%s: the source has something new", self.dataset or self.manifest)
+
+    def _trigger(self) -> PollingSourceTrigger:
+        from airflow_provider_odf.cycle.watch import position
+
+        with airflow_errors():
+            contract = self.load_contract()
+            digest = contract.digest if contract else None
+            found = position(self.odf, self.load_manifest(), contract_digest=digest)
+        return PollingSourceTrigger.of(found, float(self.poke_interval))
