@@ -5,6 +5,7 @@ nothing uses the column. Rows come in input order: ``monotonically_increasing_id
 their position.
 """
 
-from airflow_provider_odf.engine.read.read import Read, read
+from airflow_provider_odf.engine.read.read import read
+from airflow_provider_odf.engine.read.result import Read
 
 __all__ = ["Read", "read"]

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.protocol import ReadStep
+from airflow_provider_odf.engine.read.csv import read_csv
+from airflow_provider_odf.engine.read.json import read_json, read_ndjson
+from airflow_provider_odf.engine.read.parquet import read_parquet
+from airflow_provider_odf.engine.read.result import Read
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import Column, ReadStep
 
+Reader: TypeAlias = Callable[[SparkSession, ReadStep, str, str], Read]
 
-@dataclass(frozen=True)
-class Read:
-    """Rows in input order, and what the user should know about how they were read."""
-
-    frame: DataFrame
-    notices: tuple[str, ...] = ()
+READERS: dict[str, Reader] = {"Csv": read_csv, "Json": read_json, "NdJson": read_ndjson, "Parquet": read_parquet}
 
 
 def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) -> Read:
-    """The rows of files that are one input. ``label`` is what messages call it."""
-    reader = spark.read
-    if step.columns:
-        reader = reader.schema(", ".join(f"`{c.name}` {c.type}" for c in step.columns))
-    if step.kind == "Csv":
-        return Read(reader.option("header", step.header).option("escape", step.escape).csv(list(paths)).coalesce(1))
-    if step.kind == "Parquet":
-        return Read(reader.parquet(*paths).coalesce(1))
-    return Read(reader.option("multiLine", step.kind == "Json").json(list(paths)).coalesce(1))
+    """The rows of files that are one input, in the order of ``paths`` and of the files. ``label`` is what messages call
+    the input. Without a declared schema the first file says what the columns are.
+
+    :raises InvalidQuery: the step or the beginning of the data is not right; what is wrong further on comes out when
+        the rows are used.
+    """
+    reader = READERS.get(step.kind)
+    if reader is None:
+        raise InvalidQuery(f"read: {step.kind} is not supported yet: use one of {', '.join(READERS)}")
+    if not paths:
+        raise InvalidQuery(f"{label}: no files to read")
+    first, *rest = paths
+    parts = [reader(spark, step, first, label)]
+    known = replace(step, columns=step.columns or _columns(parts[0].frame))
+    parts += [reader(spark, known, path, label) for path in rest]
+    notices = dict.fromkeys(notice for part in parts for notice in part.notices)
+    return Read(reduce(DataFrame.unionAll, (part.frame for part in parts)), tuple(notices))
+
+
+def _columns(frame: DataFrame) -> tuple[Column, ...] | None:
+    return tuple(Column(f.name, f.dataType.simpleString(), f.nullable) for f in frame.schema) or None

@@ -1,0 +1,69 @@
+"""Which column of a CSV file is which column of the schema, judged by the header."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from airflow_provider_odf.errors import InvalidQuery
+
+
+@dataclass(frozen=True)
+class Matched:
+    """For each column of the schema the index of the file's column, and what the user should know about it."""
+
+    indexes: tuple[int, ...]
+    notices: tuple[str, ...] = ()
+
+
+def match(header: Sequence[str], columns: Sequence[str], label: str) -> Matched:
+    """By name if every column is found, ignoring case and everything but letters and digits; else by position if the
+    header has as many names and none of them stands in another's place.
+
+    :raises InvalidQuery: neither.
+    """
+    found = [_find(header, column) for column in columns]
+    named = tuple(i for i in found if i is not None)
+    if len(named) == len(columns) == len(set(named)):
+        extra = [name for i, name in enumerate(header) if i not in named]
+        notice = f"{label}: columns not in the schema are left out: {', '.join(extra)}"
+        return Matched(named, (notice,) if extra else ())
+    if len(header) == len(columns) and all(i is None or i == at for at, i in enumerate(found)):
+        pairs = ", ".join(f"{n!r} as {c}" for n, c in zip(header, columns, strict=True) if _key(n) != _key(c))
+        notice = f"{label}: the header's names are not those of the schema, columns are taken by position: {pairs}"
+        return Matched(tuple(range(len(columns))), (notice,))
+    raise InvalidQuery(
+        f"{label}: the header does not fit the schema: the file has {_list(header)}, the schema {_list(columns)}; "
+        "correct the names or their order in the schema"
+    )
+
+
+def names(header: Sequence[str], label: str) -> tuple[str, ...]:
+    """The column names that a header gives; ``column_3`` where the third has none.
+
+    :raises InvalidQuery: two of the same name.
+    """
+    given = tuple(name.strip() or f"column_{i}" for i, name in enumerate(header, 1))
+    seen: set[str] = set()
+    for name in given:
+        if name.lower() in seen:
+            raise InvalidQuery(f"{label}: the header names {name!r} twice: declare a schema to name the columns")
+        seen.add(name.lower())
+    return given
+
+
+def _find(header: Sequence[str], column: str) -> int | None:
+    """The one header name that fits best: exactly, ignoring case, or by letters and digits alone."""
+    for form in (str, str.lower, _key):
+        fitting = [i for i, name in enumerate(header) if form(name) == form(column)]
+        if len(fitting) == 1:
+            return fitting[0]
+    return None
+
+
+def _key(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum()) or name.strip().lower()
+
+
+def _list(names: Sequence[str]) -> str:
+    return f"{len(names)} columns ({', '.join(names)})"

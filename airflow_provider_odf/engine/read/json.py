@@ -1,0 +1,112 @@
+"""ReadStep::Json and ReadStep::NdJson of the specification.
+
+Keys match ignoring case; numbers as TIMESTAMP are milliseconds; ``"1"`` and ``1.0`` are good BIGINTs; STRING takes any
+value as its JSON text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql import types as st
+
+from airflow_provider_odf.engine.read import json_columns, json_values, raw, source, typed
+from airflow_provider_odf.engine.read.problem import Malformed
+from airflow_provider_odf.engine.read.result import Read
+from airflow_provider_odf.engine.read.source import Chunk
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import Column, ReadStep
+
+_BATCH_ROWS = 20_000
+
+
+def read_json(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
+    """The objects of the array at ``subPath`` in one file.
+
+    :raises InvalidQuery: an option or, without a schema, the data are not right.
+    """
+    records = JsonRecords(source.encoding(step.encoding), tuple(filter(None, (step.sub_path or "").split("."))))
+    return _read(spark, step, records, source.chunks(path, False), label)
+
+
+def read_ndjson(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
+    """The objects on the lines of one file.
+
+    :raises InvalidQuery: an option or, without a schema, the data are not right.
+    """
+    encoding = source.encoding(step.encoding)
+    return _read(spark, step, JsonLines(encoding), source.chunks(path, source.is_cut_at_newline_bytes(encoding)), label)
+
+
+@dataclass(frozen=True)
+class JsonRecords:
+    encoding: str
+    path: tuple[str, ...]
+    unit = "record"
+
+    def of(self, chunk: Chunk) -> Iterator[tuple[int, dict[str, Any]]]:
+        return json_values.in_array(source.decode(chunk.read(), self.encoding), self.path)
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    encoding: str
+    unit = "line"
+
+    def of(self, chunk: Chunk) -> Iterator[tuple[int, dict[str, Any]]]:
+        text = source.decode(chunk.read(), self.encoding, chunk.first_line)
+        return json_values.on_lines(text, chunk.first_line)
+
+
+def _read(
+    spark: SparkSession, step: ReadStep, records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str
+) -> Read:
+    columns = step.columns or _inferred(records, chunks, label)
+    schema = typed.declared(columns)
+    for name, kind in ((f.name, f.dataType) for f in schema if isinstance(f.dataType, st.MapType)):
+        if not isinstance(kind.keyType, st.StringType):
+            raise InvalidQuery(f"column {name}: keys of a MAP are STRING in JSON, not {kind.keyType.simpleString()}")
+    frame = raw.frame(spark, JsonParser(records, schema), chunks)
+    return Read(typed.frame(frame, columns, step, label, records.unit))
+
+
+def _inferred(records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str) -> tuple[Column, ...]:
+    try:
+        found = json_columns.infer(record for chunk in chunks for _, record in records.of(chunk))
+    except Malformed as e:
+        raise InvalidQuery(f"{label}: {e}") from None
+    spellings: dict[str, str] = {}
+    for name in found:
+        if other := spellings.get(name.lower()):
+            raise InvalidQuery(f"{label}: the keys {other} and {name} differ only by case: declare a schema with one")
+        spellings[name.lower()] = name
+    return tuple(Column(name, kind) for name, kind in found.items())
+
+
+@dataclass(frozen=True)
+class JsonParser:
+    records: JsonRecords | JsonLines
+    schema: st.StructType
+    columns: tuple[pa.Field, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        types = (json_columns.arrow_type(f.dataType) for f in self.schema)
+        object.__setattr__(self, "columns", tuple(pa.field(typed.raw_name(i), t) for i, t in enumerate(types)))
+
+    def parse(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
+        records = self.records.of(chunk)
+        while block := list(islice(records, _BATCH_ROWS)):
+            rows = [self._row(place, record) for place, record in block]
+            arrays = [pa.array([row[i] for row in rows], column.type) for i, column in enumerate(self.columns)]
+            yield raw.batch(self, arrays, pa.array([place for place, _ in block], pa.int64()))
+
+    def _row(self, place: int, record: dict[str, Any]) -> list[json_columns.Raw]:
+        try:
+            return [json_columns.raw_value(json_columns.find(record, f.name), f.dataType, f.name) for f in self.schema]
+        except Malformed as e:
+            raise Malformed(f"{self.records.unit} {place}, {e}") from None

@@ -1,0 +1,136 @@
+"""JSON objects as raw columns: the texts of what a schema declares, and a schema for objects that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import types as st
+
+from airflow_provider_odf.engine.read.json_values import Number, compact
+from airflow_provider_odf.engine.read.problem import Malformed, shown
+from airflow_provider_odf.engine.read.scalar import MILLIS
+
+Raw: TypeAlias = str | list[Any] | dict[str, Any] | None
+
+
+def arrow_type(kind: st.DataType) -> pa.DataType:
+    """The type of a raw value: a text, or lists, structs and maps of texts."""
+    if isinstance(kind, st.ArrayType):
+        return pa.list_(arrow_type(kind.elementType))
+    if isinstance(kind, st.MapType):
+        return pa.map_(pa.string(), arrow_type(kind.valueType))
+    if isinstance(kind, st.StructType):
+        return pa.struct([pa.field(f"r{i}", arrow_type(f.dataType)) for i, f in enumerate(kind)])
+    return pa.string()
+
+
+def find(record: dict[str, Any], name: str) -> Any:
+    """The value of a key, None without one. Keys match ignoring case, unless two differ only by case.
+
+    :raises Malformed: several keys match and none exactly.
+    """
+    if name in record:
+        return record[name]
+    matching = [key for key in record if key.lower() == name.lower()]
+    if len(matching) > 1:
+        raise Malformed(f"column {name}: the keys {' and '.join(matching)} differ only by case")
+    return record[matching[0]] if matching else None
+
+
+def raw_value(value: Any, kind: st.DataType, path: str) -> Raw:
+    """A JSON value as the raw value of a column.
+
+    :raises Malformed: no array where the schema has ARRAY, no object where it has STRUCT or MAP.
+    """
+    if value is None:
+        return None
+    if isinstance(kind, st.ArrayType):
+        _expect(value, list, kind, path)
+        return [raw_value(v, kind.elementType, f"{path}[]") for v in value]
+    if isinstance(kind, st.StructType):
+        _expect(value, dict, kind, path)
+        return {f"r{i}": raw_value(find(value, f.name), f.dataType, f"{path}.{f.name}") for i, f in enumerate(kind)}
+    if isinstance(kind, st.MapType):
+        _expect(value, dict, kind, path)
+        return [(key, raw_value(v, kind.valueType, f"{path}{{}}")) for key, v in value.items()]
+    return _text(value, kind)
+
+
+def _expect(value: Any, form: type, kind: st.DataType, path: str) -> None:
+    if not isinstance(value, form):
+        raise Malformed(f"column {path}: {shown(compact(value))} is not {kind.simpleString().upper()}")
+
+
+def _text(value: Any, kind: st.DataType) -> str:
+    if isinstance(kind, st.VariantType):
+        return compact(value)
+    if isinstance(value, Number):
+        if isinstance(kind, st.TimestampType | st.TimestampNTZType):
+            return MILLIS + _whole(value)
+        return _whole(value) if isinstance(kind, st.IntegralType) else str(value)
+    if isinstance(value, str):
+        # What marks a number cannot come from the data.
+        return f" {value}" if value.startswith(MILLIS) and isinstance(kind, st.TimestampType) else value
+    return compact(value)
+
+
+def _whole(number: str) -> str:
+    """``1.0`` and ``1e2`` as ``1`` and ``100``; other numbers as they are."""
+    if number.lstrip("-").isdigit():
+        return str(number)
+    try:
+        exact = Decimal(number)
+        return str(int(exact)) if exact.adjusted() < 40 and exact == exact.to_integral_value() else str(number)
+    except (InvalidOperation, ValueError, OverflowError):
+        return str(number)
+
+
+def infer(records: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Column names in order of appearance, and the DDL types that hold all their values."""
+    kinds: dict[str, Any] = {}
+    for record in records:
+        for key, value in record.items():
+            kinds[key] = _merge(kinds.get(key), _kind(value))
+    return {key: _ddl(kind) for key, kind in kinds.items()}
+
+
+def _kind(value: Any) -> Any:
+    """None for null, a type name, a dict of field kinds for an object, a list of one kind for an array."""
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return {key: _kind(v) for key, v in value.items()}
+    if isinstance(value, list):
+        inner = None
+        for v in value:
+            inner = _merge(inner, _kind(v))
+        return [inner]
+    if isinstance(value, Number):
+        digits = value.lstrip("-")
+        return "BIGINT" if digits.isdigit() and -(2**63) <= int(value) < 2**63 else "DOUBLE"
+    return "BOOLEAN" if isinstance(value, bool) else "STRING"
+
+
+def _merge(a: Any, b: Any) -> Any:
+    if a is None or b is None or a == b:
+        return b if a is None else a
+    if isinstance(a, dict) and isinstance(b, dict):
+        return {key: _merge(a.get(key), b.get(key)) for key in {**a, **b}}
+    if isinstance(a, list) and isinstance(b, list):
+        return [_merge(a[0], b[0])]
+    return "DOUBLE" if a in _NUMERIC and b in _NUMERIC else "STRING"
+
+
+_NUMERIC = ("BIGINT", "DOUBLE")
+
+
+def _ddl(kind: Any) -> str:
+    if isinstance(kind, dict) and kind:
+        fields = (f"`{key.replace('`', '``')}`: {_ddl(inner)}" for key, inner in kind.items())
+        return f"STRUCT<{', '.join(fields)}>"
+    if isinstance(kind, list):
+        return f"ARRAY<{_ddl(kind[0])}>"
+    return kind if isinstance(kind, str) else "STRING"

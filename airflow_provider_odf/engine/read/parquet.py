@@ -1,0 +1,82 @@
+"""ReadStep::Parquet of the specification.
+
+A declared schema coerces values, strictly. Times without a zone are UTC; those of nanoseconds, which Spark cannot read,
+are cut to microseconds; Spark itself reads unsigned integers as the next larger signed type.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from airflow_provider_odf.engine.read import source, typed
+from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
+from airflow_provider_odf.engine.read.result import Read
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import ReadStep
+
+_MICROS = 1000
+_ROW = "__row"
+
+
+def read_parquet(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
+    """The rows of one file or directory, in order.
+
+    :raises InvalidQuery: no Parquet, a declared column that is not in the file, or a type that cannot become another.
+    """
+    nanoseconds = _nanoseconds(path, label)
+    if nanoseconds:
+        # Of the session, and so of the request: each has its own.
+        spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+    frame = spark.read.parquet(path)
+    if source.is_file(path) and source.size(path) <= source.CHUNK_BYTES:
+        frame = frame.coalesce(1)
+    row = (sf.col("_metadata.row_index") + 1).alias(_ROW)
+    columns = [_universal(f, f.name in nanoseconds) for f in frame.schema]
+    return _coerced(frame.select(*columns, row), step, label) if step.columns else Read(frame.select(*columns))
+
+
+def _nanoseconds(path: str, label: str) -> frozenset[str]:
+    """The columns that are timestamps of nanoseconds."""
+    if not source.is_file(path):
+        return frozenset()
+    try:
+        with source.open_file(path) as file:
+            schema = pq.read_schema(file)
+    except pa.ArrowInvalid as e:
+        raise InvalidQuery(f"{label}: no Parquet file: {e}") from None
+    return frozenset(f.name for f in schema if pa.types.is_timestamp(f.type) and f.type.unit == "ns")
+
+
+def _universal(field: st.StructField, is_nanoseconds: bool) -> Expression:
+    column = _column(field.name)
+    if is_nanoseconds:
+        return sf.timestamp_micros(sf.floor(column / _MICROS).cast("bigint")).alias(field.name)
+    if isinstance(field.dataType, st.TimestampNTZType):
+        return column.cast("timestamp").alias(field.name)
+    return column
+
+
+def _coerced(frame: DataFrame, step: ReadStep, label: str) -> Read:
+    columns = step.columns or ()
+    names = [name for name in frame.columns if name != _ROW]
+    given = {name.lower(): name for name in names}
+    wanted = {column.name.lower() for column in columns}
+    if missing := [column.name for column in columns if column.name.lower() not in given]:
+        raise InvalidQuery(f"{label}: no column {', '.join(missing)} in the file, which has {', '.join(names)}")
+    extra = [name for name in names if name.lower() not in wanted]
+    raw = frame.select(
+        *(_column(given[column.name.lower()]).alias(typed.raw_name(i)) for i, column in enumerate(columns)),
+        _column(_ROW).alias(PLACE),
+        sf.lit(None).cast("string").alias(PROBLEM),
+    )
+    notice = f"{label}: columns not in the schema are left out: {', '.join(extra)}"
+    return Read(typed.frame(raw, columns, step, label, "row"), (notice,) if extra else ())
+
+
+def _column(name: str) -> Expression:
+    return sf.col(f"`{name.replace('`', '``')}`")

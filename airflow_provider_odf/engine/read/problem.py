@@ -1,0 +1,17 @@
+"""Why raw data cannot be read: texts that say where and what."""
+
+from __future__ import annotations
+
+_LONGEST = 200
+
+
+def shown(text: str) -> str:
+    """A piece of the data as messages quote it, cut when it is long."""
+    return repr(text if len(text) <= _LONGEST else text[:_LONGEST] + "…")
+
+
+class Malformed(Exception):
+    """The data are not of their format. ``line`` counts from 1, 0 where lines mean nothing."""
+
+    def __init__(self, reason: str, line: int = 0) -> None:
+        super().__init__(f"line {line}: {reason}" if line else reason)
