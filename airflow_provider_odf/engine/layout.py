@@ -1,0 +1,182 @@
+"""New data brought into the form of a dataset: checked names and types, event time, keys.
+
+The result has the event time first and then the data columns, spelled as the dataset spells them, times cut to
+milliseconds. Nothing is computed here: all of it is one projection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.engine import schema as schemas
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import DatasetVocabulary, MergeRequest, MergeStrategy
+
+OP = "odf:op"
+POSITION = "odf:position"
+"""Columns that only the engine sees: the operation (0 +A, 1 -R, 2 -C, 3 +C), and a row's place in its input."""
+
+STREAMS = ("ChangelogStream", "UpsertStream")
+"""Strategies whose input may say the operation itself."""
+
+_OPERATIONS = "'+A', 0, '-R', 1, '-C', 2, '+C', 3"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a merge knows of a dataset's columns. ``columns`` has the event time first; ``compared`` are those whose
+    difference is a change; ``schema`` is the slices'."""
+
+    schema: pa.Schema
+    columns: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+
+    @property
+    def event_time(self) -> str:
+        return self.columns[0]
+
+    @property
+    def data_columns(self) -> tuple[str, ...]:
+        return self.columns[1:]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """New rows in the form of the dataset; ``frame`` also has POSITION, and OP where the data say it."""
+
+    frame: DataFrame
+    layout: Layout
+
+
+def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Fitted:
+    """New rows in the form of the dataset: of its ``stored`` schema, or, before its first data, of their own.
+
+    :raises InvalidQuery: names, types, keys or the dataset's stored schema do not allow it.
+    """
+    vocab, fields = request.vocab, frame.schema.fields
+    _check_names([f.name for f in fields], vocab, request.merge)
+    event = _find(vocab.event_time_column, fields)
+    op = _find(vocab.operation_type_column, fields)
+    if op is None and request.merge.kind == "ChangelogStream":
+        raise InvalidQuery(
+            f"ChangelogStream takes the operation from a column {vocab.operation_type_column}; "
+            f"the data have {_listed(f.name for f in fields)}"
+        )
+    data = _spelled([f for f in fields if f not in (event, op)], stored)
+    schema = schemas.slice_schema(vocab, _event_type(event, stored), [f for _, f in data], _required(request))
+    if stored is not None:
+        schemas.check_stored(stored, schema)
+    columns = tuple(schema.names[3:])
+    layout = Layout(stored or schema, columns, *_keys(request.merge, data, columns))
+    return Fitted(_project(frame, layout, event, op, data), layout)
+
+
+def _check_names(names: Sequence[str], vocab: DatasetVocabulary, merge: MergeStrategy) -> None:
+    lower = [name.lower() for name in names]
+    if twice := sorted({name for name in names if lower.count(name.lower()) > 1}):
+        raise InvalidQuery(
+            f"columns {', '.join(twice)} have one name (case does not count): rename one of them in preprocess"
+        )
+    reserved = {"offsetColumn": vocab.offset_column, "systemTimeColumn": vocab.system_time_column}
+    if merge.kind not in STREAMS:
+        reserved["operationTypeColumn"] = vocab.operation_type_column
+    for field, column in reserved.items():
+        if column.lower() in lower:
+            raise InvalidQuery(
+                f"column {column} of the data has the name of a system column: rename it in preprocess "
+                f"(`{column} AS {column}_1`), or give the system column another name before the first data "
+                f"(SetVocab with {field})"
+            )
+
+
+def _find(name: str, fields: Iterable[T.StructField]) -> T.StructField | None:
+    return next((f for f in fields if f.name.lower() == name.lower()), None)
+
+
+def _event_type(event: T.StructField | None, stored: pa.Schema | None) -> pa.DataType:
+    if event is None:
+        return stored.field(3).type if stored is not None else schemas.MILLISECONDS
+    if not isinstance(event.dataType, T.DateType | T.TimestampType | T.TimestampNTZType):
+        raise InvalidQuery(
+            f"the event time column {event.name} is {event.dataType.simpleString().upper()}, it must be DATE or "
+            f"TIMESTAMP: cast it in preprocess, in Spark SQL `to_timestamp({event.name}) AS {event.name}` "
+            f"(for a year: `make_date({event.name}, 1, 1)`), or name another one in SetVocab"
+        )
+    return schemas.top_type(event.dataType, event.name)
+
+
+def _spelled(fields: Sequence[T.StructField], stored: pa.Schema | None) -> list[tuple[str, T.StructField]]:
+    """Each field of the data by its own name, and as the dataset spells it."""
+    spelling = {name.lower(): name for name in stored.names} if stored is not None else {}
+    return [(f.name, T.StructField(spelling.get(f.name.lower(), f.name), f.dataType)) for f in fields]
+
+
+def _required(request: MergeRequest) -> frozenset[str]:
+    """Columns declared NOT NULL that reach the dataset as they are read."""
+    if request.preprocess is not None or request.read.columns is None:
+        return frozenset()
+    return frozenset(c.name for c in request.read.columns if not c.is_nullable)
+
+
+def _keys(
+    merge: MergeStrategy, data: Sequence[tuple[str, T.StructField]], columns: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The key columns and the compared columns of a strategy, as the dataset spells them."""
+    if merge.kind == "Append":
+        return (), ()
+    keys = tuple(_column(name, columns, f"{merge.kind}.primaryKey") for name in merge.primary_key)
+    if not keys:
+        raise InvalidQuery(f"{merge.kind} needs a primaryKey")
+    types = {f.name: f.dataType for _, f in data}
+    if nested := [k for k in keys if isinstance(types.get(k), T.ArrayType | T.StructType)]:
+        raise InvalidQuery(f"{merge.kind}.primaryKey: {', '.join(nested)} is a list or a struct, which cannot be a key")
+    if merge.compare_columns is None:
+        return keys, tuple(c for c in columns if c not in keys)
+    return keys, tuple(_column(name, columns, f"{merge.kind}.compareColumns") for name in merge.compare_columns)
+
+
+def _column(name: str, columns: Sequence[str], where: str) -> str:
+    found = next((c for c in columns if c.lower() == name.lower()), None)
+    if found is None:
+        raise InvalidQuery(f"{where}: there is no column {name}; the data have {_listed(columns)}")
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "no columns"
+
+
+def _project(
+    frame: DataFrame,
+    layout: Layout,
+    event: T.StructField | None,
+    op: T.StructField | None,
+    data: Sequence[tuple[str, T.StructField]],
+) -> DataFrame:
+    kind = "DATE" if pa.types.is_date(layout.schema.field(3).type) else "TIMESTAMP"
+    time = _expression(event.name, event.dataType) if event else f"CAST(NULL AS {kind})"
+    sql = [f"{time} AS {quoted(layout.event_time)}"]
+    sql += [f"{_expression(name, f.dataType)} AS {quoted(f.name)}" for name, f in data]
+    if op is not None:
+        sql.append(f"{_operation(op)} AS {quoted(OP)}")
+    return frame.selectExpr(*sql, f"monotonically_increasing_id() AS {quoted(POSITION)}")
+
+
+def _expression(name: str, kind: T.DataType) -> str:
+    if isinstance(kind, T.TimestampType | T.TimestampNTZType):
+        return f"date_trunc('MILLISECOND', CAST({quoted(name)} AS TIMESTAMP))"
+    return quoted(name)
+
+
+def _operation(field: T.StructField) -> str:
+    column = quoted(field.name)
+    if isinstance(field.dataType, T.StringType):
+        return f"decode({column}, {_OPERATIONS}, -1)"
+    return f"coalesce(try_cast({column} AS INT), -1)"

@@ -1,0 +1,304 @@
+"""Data slices: one Parquet file with the records of a commit in offset order, under its physical hash.
+
+"Columns", "Physical hash" and "Logical hash" of the on-disk format. Both hashes are taken while the file is written;
+it appears under its name only when it is whole and on disk. Small results are collected and written here, large ones in
+the Spark task that has them, with the same code and in memory bounded by a row group.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import io
+import json
+import os
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pyarrow.types as pt
+from pyspark.sql import DataFrame
+
+from airflow_provider_odf import multiformats
+from airflow_provider_odf.engine import schema as schemas
+from airflow_provider_odf.engine.layout import OP
+from airflow_provider_odf.engine.logical_hash import LogicalHasher
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.strategies import APPEND, COPY, CORRECT_FROM, CORRECT_TO
+from airflow_provider_odf.errors import InternalError, InvalidQuery
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.protocol import NewSlice, OffsetInterval, from_json, to_json
+
+ROW_GROUP = 262_144
+ROW_GROUP_BYTES = 128 * 1024 * 1024
+
+
+class DuplicateKeys(Exception):
+    """Several new rows have one key."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where and how a slice is written. ``schema`` is the dataset's; ``event_time`` fills records that have none;
+    ``keys`` must not be null in new rows; ``label`` is what messages call the input."""
+
+    directory: str
+    schema: pa.Schema
+    system_time: Instant
+    event_time: Instant
+    next_offset: int
+    keys: tuple[str, ...]
+    label: str
+
+    def columns(self) -> list[str]:
+        return list(self.schema.names[3:])
+
+
+def write(table: pa.Table, order: Sequence[str], target: Target) -> NewSlice | None:
+    """Write records that are in memory: OP, the columns, and what they are sorted by. None where there are none.
+
+    :raises InvalidQuery: a null in a key or in a required column, an operation that is none, half a correction.
+    :raises DuplicateKeys: COPY marks a row.
+    """
+    table = _filled(table, target)
+    # Spark and Arrow both order strings by their bytes.
+    in_order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in order])
+    return _write(iter([table.take(in_order)]), target)
+
+
+def write_in_task(records: DataFrame, order: Sequence[str], target: Target) -> NewSlice | None:
+    """Write records where they are, in one task. Raises as ``write`` does.
+
+    :raises InternalError: the file could not be written.
+    """
+    filled = records.selectExpr(*_filled_columns(records, target))
+    one = filled.repartition(1).sortWithinPartitions(*(quoted(name) for name in order))
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_pydict({"answer": [_answer(batches, target)]})
+
+    for row in one.mapInArrow(task, "answer STRING").collect():
+        return _opened(json.loads(row["answer"]))
+    return None
+
+
+def remove(slice_: NewSlice) -> None:
+    """Take back a slice that nothing refers to yet."""
+    Path(slice_.path).unlink(missing_ok=True)
+
+
+def _filled(table: pa.Table, target: Target) -> pa.Table:
+    index = table.schema.get_field_index(target.schema.names[3])
+    kind = target.schema.field(3).type
+    time = target.event_time.floor_ms().to_datetime()
+    value = pa.scalar(time.date() if pt.is_date(kind) else time, kind)
+    return table.set_column(index, table.field(index).name, pc.fill_null(table.column(index).cast(kind), value))
+
+
+def _filled_columns(records: DataFrame, target: Target) -> list[str]:
+    time = quoted(target.schema.names[3])
+    value = f"timestamp_millis({target.event_time.epoch_ns // 1_000_000})"
+    if pt.is_date(target.schema.field(3).type):
+        value = f"CAST({value} AS DATE)"
+    return [f"coalesce({c}, {value}) AS {c}" if c == time else c for c in map(quoted, records.columns)]
+
+
+def _answer(batches: Iterable[pa.RecordBatch], target: Target) -> str:
+    """What came of writing, as JSON: exceptions do not reach the driver as themselves."""
+    try:
+        slice_ = _write((pa.Table.from_batches([batch]) for batch in batches), target)
+    except (InvalidQuery, DuplicateKeys) as e:
+        return json.dumps({type(e).__name__: str(e)})
+    except OSError as e:
+        return json.dumps({"OSError": f"cannot write a slice into {target.directory}: {e}"})
+    return json.dumps({"slice": to_json(slice_)})
+
+
+def _opened(answer: dict[str, Any]) -> NewSlice | None:
+    if "InvalidQuery" in answer:
+        raise InvalidQuery(answer["InvalidQuery"])
+    if "DuplicateKeys" in answer:
+        raise DuplicateKeys
+    if "OSError" in answer:
+        raise InternalError(answer["OSError"])
+    return from_json(NewSlice, answer["slice"]) if answer["slice"] else None
+
+
+def _write(tables: Iterator[pa.Table], target: Target) -> NewSlice | None:
+    writer: _SliceWriter | None = None
+    try:
+        for table in _row_groups(tables):
+            writer = writer or _SliceWriter(target)
+            writer.add(table)
+        return writer.finish() if writer else None
+    except OSError as e:
+        raise InternalError(f"cannot write a slice into {target.directory}: {e}") from e
+    finally:
+        if writer:
+            writer.discard()
+
+
+def _row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in contiguous tables of a row group each."""
+    kept: list[pa.Table] = []
+    for table in tables:
+        kept.append(table)
+        while sum(t.num_rows for t in kept) >= ROW_GROUP or sum(t.nbytes for t in kept) >= ROW_GROUP_BYTES:
+            whole = pa.concat_tables(kept)
+            yield whole.slice(0, ROW_GROUP).combine_chunks()
+            kept = [whole.slice(ROW_GROUP)]
+    if any(t.num_rows for t in kept):
+        yield pa.concat_tables(kept).combine_chunks()
+
+
+class _SliceWriter:
+    """Checks records, numbers them and writes them to a file without a name, which ``finish`` gives it."""
+
+    def __init__(self, target: Target) -> None:
+        self._target, self._written = target, schemas.plain(target.schema)
+        self._hasher = LogicalHasher(self._written)
+        Path(target.directory).mkdir(parents=True, exist_ok=True)
+        self._unfinished = Path(target.directory) / f".{uuid.uuid4().hex}.unfinished"
+        self._file = _HashedFile(self._unfinished)
+        self._parquet = pq.ParquetWriter(
+            self._file,
+            self._written,
+            compression="snappy",
+            use_dictionary=self._written.names[1:3],
+            store_schema=False,
+        )
+        self._rows, self._last_op = 0, APPEND
+        self._newest: dt.datetime | dt.date | None = None
+
+    def add(self, records: pa.Table) -> None:
+        """Records in the order of their offsets: OP, the columns, perhaps COPY."""
+        self._check(records)
+        start = self._target.next_offset + self._rows
+        system_time = pa.scalar(self._target.system_time.floor_ms().to_datetime(), schemas.MILLISECONDS)
+        columns = [
+            pa.array(range(start, start + records.num_rows), pa.int64()),
+            records[OP],
+            pa.repeat(system_time, records.num_rows),
+            *(records[name] for name in self._target.columns()),
+        ]
+        table = pa.table(columns, names=self._written.names).cast(self._written)
+        for batch in table.combine_chunks().to_batches():
+            self._hasher.update(batch)
+        self._parquet.write_table(table, row_group_size=ROW_GROUP)
+        self._rows += table.num_rows
+        newest = pc.max(table[3]).as_py()
+        self._newest = newest if self._newest is None else max(self._newest, newest)
+
+    def finish(self) -> NewSlice:
+        if self._last_op == CORRECT_FROM:
+            raise InvalidQuery(_half_correction(self._target.label))
+        self._parquet.close()
+        physical_hash = self._file.finish()
+        path = self._unfinished.with_name(physical_hash)
+        os.replace(self._unfinished, path)
+        _sync_directory(path.parent)
+        return NewSlice(
+            path=str(path),
+            physical_hash=physical_hash,
+            logical_hash=self._hasher.text(),
+            size=self._file.size,
+            offset_interval=OffsetInterval(self._target.next_offset, self._target.next_offset + self._rows - 1),
+            newest_event_time=_rfc3339(self._newest),
+        )
+
+    def discard(self) -> None:
+        """Leave nothing of a slice that was not finished."""
+        self._file.swallow()
+        self._parquet.close()
+        self._file.close()
+        self._unfinished.unlink(missing_ok=True)
+
+    def _check(self, records: pa.Table) -> None:
+        ops, label = records[OP].combine_chunks(), self._target.label
+        is_new = pc.is_in(ops, pa.array([APPEND, CORRECT_TO], ops.type))
+        for name in self._target.columns():
+            is_key = name in self._target.keys
+            if records[name].null_count and (is_key or not self._target.schema.field(name).nullable):
+                nulls = pc.and_(is_new, pc.is_null(records[name])) if is_key else pc.is_null(records[name])
+                _refuse_nulls(records, nulls, name, is_key, label)
+        if COPY in records.column_names and pc.max(records[COPY]).as_py() not in (None, 1):
+            raise DuplicateKeys
+        if not 0 <= (pc.min(ops).as_py() or 0) <= (pc.max(ops).as_py() or 0) <= CORRECT_TO:
+            raise InvalidQuery(f"{label}: an operation is none of 0 (+A), 1 (-R), 2 (-C), 3 (+C)")
+        self._check_pairs(ops, label)
+
+    def _check_pairs(self, ops: pa.Array, label: str) -> None:
+        before = pa.concat_arrays([pa.array([self._last_op], ops.type), ops[:-1]])
+        paired = pc.equal(pc.equal(before, CORRECT_FROM), pc.equal(ops, CORRECT_TO))
+        if not pc.all(paired).as_py():
+            raise InvalidQuery(_half_correction(label))
+        self._last_op = ops[-1].as_py()
+
+
+def _half_correction(label: str) -> str:
+    return f"{label}: a correction needs both its -C and its +C, of one key and in one input"
+
+
+def _refuse_nulls(records: pa.Table, nulls: pa.Array, name: str, is_key: bool, label: str) -> None:
+    found = records.filter(nulls)
+    if found.num_rows:
+        row = ", ".join(f"{k}={v}" for k, v in found.slice(0, 1).to_pylist()[0].items() if not k.startswith("odf:"))
+        what = f"the primary key column {name}" if is_key else f"column {name}, which is NOT NULL in the schema,"
+        advice = "; leave such rows out in preprocess, or choose a key that every row has" if is_key else ""
+        raise InvalidQuery(f"{label}: {what} is null in {found.num_rows} rows, such as ({row[:300]}){advice}")
+
+
+def _rfc3339(newest: dt.datetime | dt.date | None) -> str | None:
+    if newest is None:
+        return None
+    if not isinstance(newest, dt.datetime):
+        newest = dt.datetime.combine(newest, dt.time(), dt.timezone.utc)
+    return str(Instant.from_datetime(newest))
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class _HashedFile(io.RawIOBase):
+    """A new file that knows the hash and the size of what was written to it."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: IO[bytes] = path.open("xb")
+        self._hash = hashlib.sha3_256()
+        self._swallows = False
+        self.size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data)
+        if not self._swallows:
+            self._hash.update(view)
+            self._file.write(view)
+            self.size += view.nbytes
+        return view.nbytes
+
+    def swallow(self) -> None:
+        """From now on nothing is written: a Parquet writer cannot be closed without writing."""
+        self._swallows = True
+
+    def finish(self) -> str:
+        """Put all of it on disk; the multihash text."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return multiformats.multihash(multiformats.SHA3_256, self._hash.digest())
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

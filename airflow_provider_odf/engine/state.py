@@ -1,0 +1,223 @@
+"""The state of a dataset, a projection of its history: current rows (Snapshot, UpsertStream) or known keys (Ledger).
+
+A state is kept as a disposable cache, a directory of Parquet files and ``state.json``. What came after it is read from
+the slices: base and delta. A cache that is missing, incomplete or of other columns is not used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.engine.layout import Fitted, Layout
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.strategies import APPEND, CORRECT_TO
+from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, StateCache
+
+SMALL = 16 * 1024 * 1024
+"""Bytes of Parquet or text up to which one task without exchanges is the fastest form."""
+
+MAX_SLICES = 16
+"""Slices after a cache from which on the state is written anew."""
+
+MAX_CHANGED = 0.2
+"""Records after a cache, as a part of its rows, from which on a large state is written anew."""
+
+BROADCAST_ROWS = 1_000_000
+
+_ABOUT = "state.json"
+_STATEFUL = ("Ledger", "Snapshot", "UpsertStream")
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache that was found whole: its Parquet files, its rows, and the last offset it stands for."""
+
+    files: tuple[str, ...]
+    rows: int
+    size: int
+    last_offset: int
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a dataset's state is made of: a cache, and the slices after it (all slices without one)."""
+
+    kind: str
+    vocab: DatasetVocabulary
+    layout: Layout
+    types: T.StructType
+    """Spark types of the layout's columns."""
+    cache: Cache | None
+    slices: tuple[HistorySlice, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return self.cache is None and not self.slices
+
+    @property
+    def records(self) -> int:
+        """Records after the cache."""
+        return sum(s.offset_interval.count for s in self.slices)
+
+    @property
+    def size(self) -> int:
+        return (self.cache.size if self.cache else 0) + sum(file_size(s.path) for s in self.slices)
+
+    @property
+    def last_offset(self) -> int:
+        return self.slices[-1].offset_interval.end if self.slices else self.cache.last_offset if self.cache else -1
+
+    @property
+    def has_state(self) -> bool:
+        """Whether the strategy needs to know what was there before."""
+        return self.kind in _STATEFUL
+
+    def state_types(self) -> T.StructType:
+        """Spark types of the state's columns."""
+        return _fields(self, self.layout.keys if self.kind == "Ledger" else self.layout.columns)
+
+    def followed_by(self, new: HistorySlice) -> Past:
+        return replace(self, slices=(*self.slices, new))
+
+    def is_worth_caching(self) -> bool:
+        """Whether reading it again costs enough to write the state after it."""
+        if not self.has_state or not self.slices:
+            return False
+        if len(self.slices) >= MAX_SLICES:
+            return True
+        rows = self.cache.rows if self.cache else 0
+        return self.kind != "Ledger" and self.size > SMALL and self.records > MAX_CHANGED * rows
+
+
+def past(request: MergeRequest, first: Fitted) -> Past:
+    """A dataset's past: the cache, where it is usable and stands on the history's slices, and what came after it."""
+    types = T.StructType([first.frame.schema[name] for name in first.layout.columns])
+    without = Past(request.merge.kind, request.vocab, first.layout, types, None, request.history)
+    cache = _open(request.prev_state, without) if request.prev_state and without.has_state else None
+    if cache is None or all(s.offset_interval.end != cache.last_offset for s in request.history):
+        return without
+    return replace(
+        without, cache=cache, slices=tuple(s for s in request.history if s.offset_interval.start > cache.last_offset)
+    )
+
+
+def state(spark: SparkSession, of: Past, *, small: bool) -> DataFrame | None:
+    """Ledger: the known keys. Snapshot, UpsertStream: the current rows. None where nothing came before."""
+    if of.is_empty:
+        return None
+    return _known_keys(spark, of, small) if of.kind == "Ledger" else _current_rows(spark, of, small)
+
+
+def _known_keys(spark: SparkSession, of: Past, small: bool) -> DataFrame:
+    files = [*(of.cache.files if of.cache else ()), *(s.path for s in of.slices)]
+    return _read(spark, files, of.state_types(), small)
+
+
+def _current_rows(spark: SparkSession, of: Past, small: bool) -> DataFrame:
+    """Per key the record of the greatest offset, without those that it retracts."""
+    columns = [quoted(c) for c in of.layout.columns]
+    base = _read(spark, of.cache.files, of.types, small) if of.cache else None
+    if not of.slices and base is not None:
+        return base.selectExpr(*columns)
+    offset, op = quoted(of.vocab.offset_column), quoted(of.vocab.operation_type_column)
+    keys = ", ".join(quoted(k) for k in of.layout.keys)
+    system = [
+        T.StructField(of.vocab.offset_column, T.LongType()),
+        T.StructField(of.vocab.operation_type_column, T.IntegerType()),
+    ]
+    records = _read(spark, [s.path for s in of.slices], T.StructType([*system, *of.types.fields]), small)
+    last = records.selectExpr("*", f"row_number() OVER (PARTITION BY {keys} ORDER BY {offset} DESC) AS `odf:age`")
+    last = last.where("`odf:age` = 1")
+    current = last.where(f"{op} IN ({APPEND}, {CORRECT_TO})").selectExpr(*columns)
+    if base is None:
+        return current
+    changed = last.selectExpr(*(quoted(k) for k in of.layout.keys))
+    if of.records <= BROADCAST_ROWS and not small:
+        changed = changed.hint("broadcast")
+    return base.join(changed, list(of.layout.keys), "left_anti").selectExpr(*columns).unionByName(current)
+
+
+def _fields(of: Past, names: Sequence[str]) -> T.StructType:
+    return T.StructType([of.types[name] for name in names])
+
+
+def _read(spark: SparkSession, files: Sequence[str], schema: T.StructType, small: bool) -> DataFrame:
+    frame = spark.read.schema(schema).parquet(*files)
+    return frame.coalesce(1) if small else frame
+
+
+def file_size(path: str) -> int:
+    """Bytes of a file; one that is not local counts as large."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return SMALL + 1
+
+
+# --- the cache ------------------------------------------------------------------------------------------------------
+
+
+def save(spark: SparkSession, of: Past, directory: str, *, small: bool) -> StateCache | None:
+    """Write the state after a dataset's past. None where the disk does not let it: a cache is not worth a failure."""
+    target = Path(directory)
+    try:
+        shutil.rmtree(target, ignore_errors=True)
+        if not _link(of, target):
+            frame = state(spark, of, small=small)
+            if frame is None:
+                return None
+            frame.write.parquet(str(target))
+        files = sorted(target.glob("*.parquet"))
+        about = {
+            **_about(of),
+            "lastOffset": of.last_offset,
+            "rows": sum(pq.read_metadata(f).num_rows for f in files),
+            "files": {f.name: f.stat().st_size for f in files},
+        }
+        (target / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
+    except OSError:
+        shutil.rmtree(target, ignore_errors=True)
+        return None
+    return StateCache(str(target), of.last_offset)
+
+
+def _link(of: Past, target: Path) -> bool:
+    """The first slice of a dataset is its state: all +A, and one row for each key, since a merge wrote it just now."""
+    if of.kind == "Ledger" or of.cache is not None or len(of.slices) != 1 or of.slices[0].offset_interval.start:
+        return False
+    target.mkdir(parents=True)
+    try:
+        os.link(of.slices[0].path, target / "part-0.parquet")
+    except OSError:
+        target.rmdir()
+        return False
+    return True
+
+
+def _open(cache: StateCache, past: Past) -> Cache | None:
+    """The cache, if it is whole and of these columns."""
+    directory = Path(cache.path)
+    try:
+        about = json.loads((directory / _ABOUT).read_text(encoding="utf-8"))
+        files = [directory / name for name in about["files"]]
+        sizes = {f.name: f.stat().st_size for f in files}
+        rows = sum(pq.read_metadata(f).num_rows for f in files)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    expected = _about(past) | {"lastOffset": cache.last_offset, "rows": rows, "files": sizes}
+    if about != expected:
+        return None
+    return Cache(tuple(map(str, files)), rows, sum(sizes.values()), cache.last_offset)
+
+
+def _about(past: Past) -> dict[str, object]:
+    return {"version": 1, "kind": past.kind, "keys": list(past.layout.keys), "columns": past.types.simpleString()}
