@@ -28,7 +28,7 @@ _DECIMAL_OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
 
 
 def arithmetic(t: Translation, node: exp.Expr) -> Typed:
-    """Whole numbers stay whole (their division truncates), numbers and a DOUBLE are DOUBLE; overflow stops the query."""
+    """Whole numbers stay whole (division truncates), numbers with a DOUBLE are DOUBLE; overflow stops the query."""
     left, right = t.expression(node.this), t.expression(node.expression)
     if left.type.name in ("DATE", "TIMESTAMP", "INTERVAL") or right.type.name in ("DATE", "TIMESTAMP", "INTERVAL"):
         return _with_time(node, left, right)

@@ -86,7 +86,7 @@ class Translation:
 
     engine: Engine
     scope: Scope
-    subquery: Callable[[exp.Query, Scope], tuple[exp.Query, Columns]]
+    subquery: Callable[[exp.Expr, Scope], tuple[exp.Query, Columns]]
 
     def expression(self, node: exp.Expr) -> Typed:
         """The Spark form of ``node`` and its type.

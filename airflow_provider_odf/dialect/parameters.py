@@ -9,7 +9,7 @@ from sqlglot import exp
 from airflow_provider_odf.dialect.engine import Call, FunctionRule
 from airflow_provider_odf.dialect.expressions import common_type, comparable, one_of
 from airflow_provider_odf.dialect.typed import Typed, as_int, call, converted
-from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, NULL, Type
+from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, NULL, Type, common
 
 Parameter = Callable[[Call, int], exp.Expr]
 
@@ -57,7 +57,7 @@ def boolean(c: Call, index: int) -> exp.Expr:
 
 
 def plain(name: str, *parameters: Parameter, result: Type, optional: int = 0) -> FunctionRule:
-    """A function that Spark has under ``name`` with the same meaning; the last ``optional`` arguments may be missing."""
+    """A function that Spark has under ``name`` with the same meaning; the last ``optional`` arguments may miss."""
 
     def rule(c: Call) -> Typed:
         c.expect(len(parameters) - optional, len(parameters))
@@ -96,11 +96,9 @@ def over_common_type(name: str) -> FunctionRule:
 
 def nullif(c: Call) -> Typed:
     c.expect(2)
-    first = c.argument(0)
-    left, right = comparable(c.node, first, c.argument(1))
-    if left != first:
-        raise c.refusal(f"engines give different types for {first.type} and {c.argument(1).type}", "cast one of them")
-    return Typed(call("nullif", left.sql, right.sql), first.type)
+    left, right = comparable(c.node, c.argument(0), c.argument(1))
+    type_ = common(left.type, right.type) or left.type
+    return Typed(call("nullif", converted(left, type_), right.sql), type_)
 
 
 def nvl2(c: Call) -> Typed:

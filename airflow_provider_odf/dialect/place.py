@@ -6,7 +6,7 @@ from sqlglot import exp
 
 
 class Refused(Exception):
-    """A query cannot be translated exactly; becomes ``errors.InvalidInput`` once the query's text and number are known."""
+    """No exact translation; becomes ``errors.InvalidInput`` once the query's text and number are known."""
 
     def __init__(self, node: exp.Expr | None, message: str, advice: str = "") -> None:
         super().__init__(message)
@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 def position(sql: str, node: exp.Expr | None) -> tuple[int, int]:
-    """Line and column at which the text of ``node`` begins; the nearest part or whole that has a place stands in for it."""
+    """Line and column at which ``node`` begins; the nearest part or whole that has a place stands in for it."""
     while node is not None:
         starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
         if starts:

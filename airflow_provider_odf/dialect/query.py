@@ -13,7 +13,7 @@ from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.scope import Columns, Scope
 from airflow_provider_odf.dialect.typed import Typed
-from airflow_provider_odf.dialect.types import NULL, UNKNOWN, Type
+from airflow_provider_odf.dialect.types import INTERVAL, NULL, UNKNOWN, Type
 
 _SELECT = {
     "with_",
@@ -49,18 +49,19 @@ class Queries:
         """The query for Spark and its columns. With ``is_named`` every column must have a name that the engines share.
 
         :raises Refused: if it cannot be translated exactly."""
+        query: exp.Query
         if isinstance(node, exp.Subquery):
             return self._parenthesised(node, parent, is_named)
         queries, with_ = self._with(node, parent)
         if isinstance(node, exp.Select):
-            select, columns = queries._select(node, parent, is_named)
+            query, columns = queries._select(node, parent, is_named)
         elif isinstance(node, exp.SetOperation):
-            select, columns = queries._set_operation(node, parent, is_named)
+            query, columns = queries._set_operation(node, parent, is_named)
         else:
             raise Refused(node, "only queries (SELECT, WITH, UNION and the like) are translated")
         if with_:
-            select.set("with_", with_)
-        return select, columns
+            query.set("with_", with_)
+        return query, columns
 
     def _parenthesised(self, node: exp.Subquery, parent: Scope | None, is_named: bool) -> tuple[exp.Query, Columns]:
         _refuse_others(node, {"this"})
@@ -109,8 +110,8 @@ class Queries:
         _add_order(_with_outputs(translation, columns), node, select)
         return select, columns
 
-    def _nested(self, node: exp.Query, scope: Scope) -> tuple[exp.Query, Columns]:
-        return self.query(node, scope, is_named=not isinstance(node.parent, exp.Exists))
+    def _nested(self, node: exp.Expr, scope: Scope) -> tuple[exp.Query, Columns]:
+        return self.query(node, scope, is_named=False)
 
     def _from(self, node: exp.Select, select: exp.Select, parent: Scope | None) -> Scope:
         if node.args.get("from_") is None:
@@ -184,6 +185,8 @@ def _projection(t: Translation, node: exp.Select, select: exp.Select, is_named: 
 
 def _item(t: Translation, item: exp.Expr, is_named: bool) -> tuple[Typed, str]:
     value = t.expression(item.unalias())
+    if value.type == INTERVAL:
+        raise Refused(item, "an interval cannot be a column", "add it to a time")
     if isinstance(item, (exp.Alias, exp.Column)) or not is_named:
         return value, item.alias_or_name
     raise Refused(item, "this column has no name", "name it: … AS name; engines would choose different names")

@@ -45,8 +45,13 @@ def matches_nothing(pattern: str) -> bool:
     return re.search(re.sub(r"\\[bB]|\^|\$", "", pattern), "") is not None
 
 
+def count_groups(pattern: str) -> int:
+    """How many groups a pattern that ``java_pattern`` took has."""
+    return re.compile(pattern).groups
+
+
 def java_replacement(replacement: str, shift: int = 0) -> str:
-    """The replacement with its references to groups raised by ``shift``.
+    """The replacement with the numbers of groups raised by ``shift``; group 0 is the whole match.
 
     :raises ValueError: it has a reference by name, or one that Rust would read as a name."""
     parts, position = [], 0
@@ -56,8 +61,6 @@ def java_replacement(replacement: str, shift: int = 0) -> str:
             raise ValueError(f"{replacement[position:][:10]!r} in the replacement has no exact form")
         number = match[1] or match[2] or match[3]
         # A digit after a reference would be read as a part of it.
-        parts.append(
-            f"${int(number) + (shift if number != '0' else 0)}" if number else re.sub("([0-9])", r"\\\1", match[4])
-        )
+        parts.append(f"${int(number) + shift}" if number else re.sub("([0-9])", r"\\\1", match[4]))
         position = match.end()
     return "".join(parts)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import sqlglot
-from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError, UnsupportedError
+from sqlglot.errors import ErrorLevel, ParseError, TokenError, UnsupportedError
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.dialect import datafusion
@@ -43,7 +43,7 @@ def to_spark(transform: TransformSql, tables: Tables, *, label: str = "preproces
 
 
 def input_columns(step: protocol.ReadStep) -> tuple[protocol.Column, ...] | None:
-    """What is known of a read step's columns before it runs: those declared; of a CSV without types, that all are strings."""
+    """What is known of the columns before they are read: those declared; all of a CSV without types are strings."""
     if step.columns is None and step.kind == "Csv" and not step.infer_schema:
         return (protocol.Column(EVERY_COLUMN, "STRING"),)
     return step.columns
@@ -109,7 +109,12 @@ def _translate(engine: Engine, query: str, tables: Mapping[str, Columns]) -> tup
     return text.replace("${", "\\u0024{"), columns
 
 
-def _syntax(error: SqlglotError) -> str:
-    details = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
-    place = f"{details.get('line', 1)}:{details.get('col', 1)}"
-    return f"{place}: {details.get('description', error)} at {details.get('highlight', '')!r}"
+def _syntax(error: ParseError) -> str:
+    """sqlglot's place is that of the last character of the offending word."""
+    details = error.errors[0] if error.errors else {}
+    word = str(details.get("highlight") or "")
+    column = int(details.get("col") or 1) - max(len(word) - 1, 0)
+    message = str(details.get("description") or error)
+    if message.startswith("Required keyword"):
+        message = "something is missing"
+    return f"{details.get('line') or 1}:{max(column, 1)}: {message}" + (f" at '{word}'" if word else "")

@@ -86,7 +86,7 @@ def array(element: Type) -> Type:
 
 
 def column_type(ddl: str) -> Type:
-    """The type of a declared column; what ODF readers call TIMESTAMP has milliseconds and UTC. UNKNOWN if not understood."""
+    """The type of a declared column, UNKNOWN if not understood; readers' TIMESTAMP has milliseconds and is UTC."""
     try:
         return of_data_type(exp.DataType.build(ddl, dialect="spark"), timestamp("ms", is_zoned=True))
     except (ParseError, ValueError):
@@ -101,7 +101,7 @@ _BY_SQLGLOT_NAME = {
 
 
 def of_data_type(data_type: exp.DataType, timestamp_type: Type) -> Type:
-    """The type that a parsed type name means where a bare TIMESTAMP is ``timestamp_type``. UNKNOWN if not understood."""
+    """The type of a parsed type name, UNKNOWN if not understood; ``timestamp_type`` is what a bare TIMESTAMP means."""
     kind = data_type.this.value if isinstance(data_type.this, exp.DType) else str(data_type.this)
     parameters = [p.this for p in data_type.expressions if isinstance(p, exp.DataTypeParam)]
     if kind in ("TIMESTAMP", "TIMESTAMPTZ"):

@@ -1,4 +1,4 @@
-"""``engine: datafusion``: DataFusion's SQL, as the reference implementation runs it (names keep their case, times are UTC).
+"""``engine: datafusion``: DataFusion's SQL as the reference implementation runs it (names keep case, times are UTC).
 
 sqlglot has no such dialect; PostgreSQL's is the nearest: quoting, the place of nulls, ``~`` and ``::`` are the same.
 Functions are taken as they are written (none has PostgreSQL's meaning) and translated by our own tables.
@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import NormalizationStrategy
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.parsers.postgres import PostgresParser
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from airflow_provider_odf.dialect.arithmetic import arithmetic
 from airflow_provider_odf.dialect.calls import anonymous, windowed

@@ -46,8 +46,7 @@ def try_cast(t: Translation, node: exp.Expr) -> Typed:
     if not type_.is_integer:
         raise Refused(node, f"TRY_CAST to {type_} is not translated")
     is_good = exp.RegexpLike(this=value.sql.copy(), expression=exp.Literal.string("^[+-]?[0-9]+$"))
-    # sqlglot's own node for TRY_CAST writes CAST where it takes the types to be safe.
-    tried = exp.TryCast(this=value.sql, to=exp.DataType.build(type_.ddl, dialect="spark"), requires_string=True)
+    tried = exp.TryCast(this=value.sql, to=exp.DataType.build(type_.ddl, dialect="spark"), safe=True)
     return Typed(switch([(is_good, tried)], exp.Null()), type_)
 
 

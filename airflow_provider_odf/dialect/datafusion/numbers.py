@@ -61,10 +61,10 @@ def round_(c: Call) -> Typed:
     if value.type.name == "DECIMAL":
         return _rounded_decimal(value, min(digits, value.type.scale))
     if not digits:
-        return Typed(_nearest(double(c, 0)), DOUBLE)
+        return Typed(nearest(double(c, 0)), DOUBLE)
     factor = _literal(f"{10**digits}D")
     scaled = exp.Paren(this=exp.Mul(this=double(c, 0), expression=factor))
-    return Typed(exp.Paren(this=exp.Div(this=_nearest(scaled), expression=factor.copy())), DOUBLE)
+    return Typed(exp.Paren(this=exp.Div(this=nearest(scaled), expression=factor.copy())), DOUBLE)
 
 
 def _rounded_decimal(value: Typed, scale: int) -> Typed:
@@ -72,10 +72,12 @@ def _rounded_decimal(value: Typed, scale: int) -> Typed:
     return Typed(cast(value.sql, type_), type_)
 
 
-def _nearest(value: exp.Expr) -> exp.Expr:
+def nearest(value: exp.Expr) -> exp.Expr:
     """Half away from zero, with -0.0 for (-0.5, 0]."""
-    near_zero = (exp.And(this=_is_between(value, "-0.5D", "0D"), expression=exp.true()), _signed_zero(value))
-    return switch([near_zero, (_with_fraction(value), call("round", value.copy()))], value.copy())
+    near_zero = _is_between(value, "-0.5D", "0D")
+    return switch(
+        [(near_zero, _signed_zero(value)), (_with_fraction(value), call("round", value.copy()))], value.copy()
+    )
 
 
 def signum(c: Call) -> Typed:
@@ -91,12 +93,12 @@ def sqrt(c: Call) -> Typed:
 
 
 def power(c: Call) -> Typed:
-    """Two literals are calculated here; of other numbers the last bit may depend on the machine."""
+    """A power of two literals is calculated here, by the same C library that DataFusion uses."""
     c.expect(2)
     base, exponent = (_value(c.argument(i)) for i in (0, 1))
-    if base is not None and exponent is not None:
-        return Typed(_literal(f"{math.pow(base, exponent)!r}D"), DOUBLE)
-    return Typed(call("power", double(c, 0), double(c, 1)), DOUBLE)
+    if base is None or exponent is None:
+        raise c.refusal("the last bit may differ unless both arguments are literals")
+    return Typed(_literal(f"{math.pow(base, exponent)!r}D"), DOUBLE)
 
 
 def _value(argument: Typed) -> float | None:

@@ -10,7 +10,7 @@ from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Tr
 from airflow_provider_odf.dialect.parameters import plain, size, string, whole
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.typed import Typed, as_int, call, number, switch
-from airflow_provider_odf.dialect.types import BIGINT, BINARY, BOOLEAN, INT, NULL, STRING
+from airflow_provider_odf.dialect.types import BIGINT, BINARY, BOOLEAN, INT, NULL, STRING, array
 
 
 def as_string(c: Call, index: int) -> exp.Expr:
@@ -115,7 +115,7 @@ def _pattern(c: Call, index: int, flags: str = "") -> str:
     try:
         return regex.java_pattern(c.text(index), flags)
     except ValueError as error:
-        raise c.refusal(str(error))
+        raise c.refusal(str(error)) from None
 
 
 def regexp_like(c: Call) -> Typed:
@@ -138,19 +138,26 @@ def regexp_replace(c: Call) -> Typed:
     c.expect(3, 4)
     flags = c.text(3) if len(c.arguments) == 4 else ""
     pattern = _pattern(c, 1, flags.replace("g", ""))
-    if "g" in flags and regex.matches_nothing(c.text(1)):
+    if "g" not in flags:
+        return _first_replaced(c, pattern)
+    if regex.matches_nothing(c.text(1)):
         raise c.refusal("the pattern can match nothing; engines replace that at different places")
+    return Typed(call("regexp_replace", c.string(0).sql, pattern, _replacement(c, 0)), STRING)
+
+
+def _first_replaced(c: Call, pattern: str) -> Typed:
+    """One match of the whole text, in three parts: before, the first match as group 2, after."""
+    groups = regex.count_groups(c.text(1))
+    whole_text = f"\\A((?s:.*?))({pattern})((?s:.*))\\z"
+    replacement = f"$1{_replacement(c, 2)}${groups + 3}"
+    return Typed(call("regexp_replace", c.string(0).sql, whole_text, replacement), STRING)
+
+
+def _replacement(c: Call, shift: int) -> str:
     try:
-        if "g" in flags:
-            return Typed(call("regexp_replace", c.string(0).sql, pattern, regex.java_replacement(c.text(2))), STRING)
-        replacement = regex.java_replacement(c.text(2).replace("\\0", "").replace("${0}", ""), shift=1)
+        return regex.java_replacement(c.text(2), shift)
     except ValueError as error:
-        raise c.refusal(str(error))
-    if "0" in {m for m in c.text(2) if m == "0"} and ("\\0" in c.text(2) or "$0" in c.text(2) or "${0}" in c.text(2)):
-        raise c.refusal("the whole match (group 0) is translated with the flag g only")
-    groups = c.text(1).replace("\\(", "").replace("(?:", "").count("(")
-    whole_text = f"\\A((?s:.*?))(?:{pattern})((?s:.*))\\z"
-    return Typed(call("regexp_replace", c.string(0).sql, whole_text, f"$1{replacement}${groups + 2}"), STRING)
+        raise c.refusal(str(error)) from None
 
 
 def trim_node(t: Translation, node: exp.Expr) -> Typed:
@@ -185,8 +192,7 @@ def position_node(t: Translation, node: exp.Expr) -> Typed:
 
 
 def _text(t: Translation, node: exp.Expr) -> Typed:
-    stand_in = exp.Anonymous(this="text function")
-    return Call(t, node, str(stand_in.this), (t.expression(node),)).string(0)
+    return Call(t, node, "a function of text", (t.expression(node),)).string(0)
 
 
 def joined(t: Translation, node: exp.Expr) -> Typed:
@@ -218,8 +224,6 @@ def string_to_array(c: Call) -> Typed:
         raise c.refusal("needs a literal separator")
     text = c.string(0).sql
     parts = call("split", text, f"\\Q{separator}\\E", -1)
-    from airflow_provider_odf.dialect.types import array
-
     empty = exp.Cast(this=call("array"), to=exp.DataType.build("ARRAY<STRING>", dialect="spark"))
     return Typed(switch([(exp.EQ(this=text.copy(), expression=exp.Literal.string("")), empty)], parts), array(STRING))
 

@@ -26,26 +26,31 @@ def _is_time(value: Typed) -> bool:
 # --- from numbers and text -------------------------------------------------------------------------------------------
 
 
-def to_timestamp(unit: str, from_integer: Callable[[exp.Expr], exp.Expr], cut: str = "") -> FunctionRule:
-    """to_timestamp and its kin: whole numbers count in a unit from 1970, text is ISO 8601 or of the formats given."""
+def to_timestamp(unit: str, ticks: str, per_second: int | None = None) -> FunctionRule:
+    """to_timestamp and its kin: whole numbers count in a unit from 1970, text is ISO 8601 or of the formats given.
+
+    ``ticks`` is Spark's function of such a number. Text is cut towards 1970 to ``per_second`` parts of a second."""
 
     def rule(c: Call) -> Typed:
         value, type_ = c.argument(0), timestamp(unit)
-        if len(c.arguments) > 1:
-            form = _by_formats(c)
-        elif value.type.is_integer:
-            return Typed(from_integer(cast(value.sql, BIGINT)), type_)
-        elif not value.type.is_known and cut == "second":
-            return Typed(from_integer(convert(c.node, value, BIGINT).sql), type_)
-        elif value.type == STRING or not value.type.is_known:
-            form = convert(c.node, value, timestamp("ns")).sql
-        elif _is_time(value) and not cut:
+        if len(c.arguments) == 1 and value.type.is_integer:
+            return Typed(call(ticks, cast(value.sql, BIGINT)), type_)
+        if len(c.arguments) == 1 and not value.type.is_known and per_second:
+            return Typed(call(ticks, convert(c.node, value, BIGINT).sql), type_)
+        if _is_time(value) and per_second is None:
             return Typed(value.sql, type_)
-        else:
+        if value.type.is_known and value.type != STRING:
             raise c.refusal(f"is translated for whole numbers and strings here, not {value.type}")
-        return Typed(call("date_trunc", cut, form) if cut else form, type_)
+        form = _by_formats(c) if len(c.arguments) > 1 else convert(c.node, value, timestamp("ns")).sql
+        return Typed(call(ticks, _since_1970(form, per_second)) if per_second else form, type_)
 
     return rule
+
+
+def _since_1970(value: exp.Expr, per_second: int = 1) -> exp.Expr:
+    """Whole parts of a second since 1970, cut towards 1970."""
+    step = exp.Literal.number(1_000_000 // per_second)
+    return exp.Paren(this=exp.IntDiv(this=call("unix_micros", cast(value, timestamp())), expression=step))
 
 
 def _by_formats(c: Call) -> exp.Expr:
@@ -61,13 +66,15 @@ def _java(c: Call, index: int, translate: Callable[[str], str]) -> str:
     try:
         return translate(c.text(index))
     except ValueError as error:
-        raise c.refusal(str(error))
+        raise c.refusal(str(error)) from None
 
 
-def _from_nanoseconds(value: exp.Expr) -> exp.Expr:
-    rest = call("pmod", value.copy(), number(1000))
-    whole_part = exp.Paren(this=exp.Sub(this=value, expression=rest))
-    return call("timestamp_micros", exp.Paren(this=exp.IntDiv(this=whole_part, expression=number(1000))))
+def from_nanoseconds(c: Call) -> Typed:
+    c.expect(1)
+    if not c.argument(0).type.is_integer:
+        raise c.refusal(f"is translated for whole numbers here, not {c.argument(0).type}")
+    micros = exp.Paren(this=exp.IntDiv(this=c.argument(0).sql, expression=number(1000)))
+    return Typed(call("timestamp_micros", micros), timestamp("ns"))
 
 
 def to_date(c: Call) -> Typed:
@@ -100,8 +107,7 @@ def to_unixtime(c: Call) -> Typed:
         return Typed(call("unix_seconds", cast(value.sql, timestamp())), BIGINT)
     if not _is_time(value):
         raise c.refusal(f"takes a TIMESTAMP or a DATE here, not {value.type}", "use to_timestamp first")
-    seconds = exp.IntDiv(this=call("unix_micros", cast(value.sql, timestamp())), expression=number(_SECOND))
-    return Typed(exp.Paren(this=seconds), BIGINT)
+    return Typed(_since_1970(value.sql), BIGINT)
 
 
 def to_char(c: Call) -> Typed:
@@ -236,11 +242,11 @@ SCALARS: dict[str, FunctionRule] = {
     "to_char": to_char,
     "to_date": to_date,
     "to_local_time": to_local_time,
-    "to_timestamp": to_timestamp("ns", lambda value: call("timestamp_seconds", value)),
-    "to_timestamp_micros": to_timestamp("us", lambda value: call("timestamp_micros", value), "microsecond"),
-    "to_timestamp_millis": to_timestamp("ms", lambda value: call("timestamp_millis", value), "millisecond"),
-    "to_timestamp_nanos": to_timestamp("ns", _from_nanoseconds),
-    "to_timestamp_seconds": to_timestamp("s", lambda value: call("timestamp_seconds", value), "second"),
+    "to_timestamp": to_timestamp("ns", "timestamp_seconds"),
+    "to_timestamp_micros": to_timestamp("us", "timestamp_micros", _SECOND),
+    "to_timestamp_millis": to_timestamp("ms", "timestamp_millis", 1000),
+    "to_timestamp_nanos": from_nanoseconds,
+    "to_timestamp_seconds": to_timestamp("s", "timestamp_seconds", 1),
     "to_unixtime": to_unixtime,
     "today": _now("current_date", DATE),
 }
