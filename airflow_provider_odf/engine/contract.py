@@ -247,7 +247,7 @@ def _read(spark: SparkSession, schema: T.StructType | None, slices: Sequence[His
 def _spark_schema(message: str | None) -> T.StructType | None:
     """The Spark schema of an Arrow IPC message; None where Spark has no type for a column, and the files must be
     asked."""
-    if message is None:
+    if not message:
         return None
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema

@@ -1,0 +1,170 @@
+"""What the tasks of a dataset report to OpenLineage: datasets with facets, as Airflow's ``OperatorLineage`` takes them.
+
+Which task reports what: poll reads the source; merge reads the source and writes the dataset, whose version is the
+candidate's block hash; contract_test reads that version and says what came of the contract; publish writes the dataset,
+whose version is its head. A rejected run therefore publishes no version. Everything here is a pure function of its
+arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from airflow_provider_odf.lineage import quality
+from airflow_provider_odf.lineage.naming import Edition, Forms, Identifier, Named
+from airflow_provider_odf.protocol import Column, ContractReport
+
+if TYPE_CHECKING:
+    from openlineage.client.event_v2 import InputDataset, OutputDataset
+    from openlineage.client.facet_v2 import DatasetFacet, JobFacet, RunFacet
+
+
+class TaskLineage(NamedTuple):
+    """What one task reports, in the order of the arguments of ``OperatorLineage``."""
+
+    inputs: tuple[InputDataset, ...] = ()
+    outputs: tuple[OutputDataset, ...] = ()
+    run_facets: Mapping[str, RunFacet] = {}
+    job_facets: Mapping[str, JobFacet] = {}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An ODF dataset as lineage sees it. ``forms`` are the names of its directory; ``store`` is the URI that its
+    alias belongs to; ``columns`` are all of a slice, system columns first."""
+
+    forms: Forms
+    store: str
+    alias: str
+    id: str | None = None
+    columns: tuple[Column, ...] = ()
+    description: str | None = None
+    edition: Edition = "current"
+
+    @property
+    def named(self) -> Named:
+        return self.forms.named(self.edition)
+
+    @property
+    def links(self) -> tuple[tuple[Identifier, str], ...]:
+        """The other names of the dataset and what they are: its other locations, its alias in the store, its id."""
+        links = [(identifier, "LOCATION") for identifier in self.named.symlinks]
+        links.append((Identifier(f"odf+{self.store.rstrip('/')}", self.alias), "ALIAS"))
+        if self.id:
+            links.append((Identifier("did:odf", self.id.removeprefix("did:odf:")), "ID"))
+        return tuple(links)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a task wrote: records, bytes, and the files that hold them."""
+
+    records: int
+    size: int | None = None
+    files: int | None = None
+
+
+def poll(source: Named) -> TaskLineage:
+    """Of a task that asks a source for something new."""
+    return TaskLineage(inputs=(source_dataset(source),))
+
+
+def merge(source: Named | None, subject: Subject, candidate: str, written: Written) -> TaskLineage:
+    """Of a task that makes a candidate from what a source brought (None: files that no source is known of)."""
+    inputs = (source_dataset(source),) if source else ()
+    return TaskLineage(inputs, (odf_output(subject, candidate, written),))
+
+
+def contract_test(subject: Subject, candidate: str, report: ContractReport) -> TaskLineage:
+    """Of a task that judges a candidate by its contract."""
+    from openlineage.client.event_v2 import InputDataset
+
+    name = subject.named.primary
+    tested = InputDataset(
+        name.namespace,
+        name.name,
+        facets=_facets(subject, candidate),
+        inputFacets={
+            "dataQualityAssertions": quality.assertions(report),
+            "dataQualityMetrics": quality.metrics(report),
+        },
+    )
+    return TaskLineage(inputs=(tested,), run_facets={"test": quality.test_run(report)})
+
+
+def publish(subject: Subject, head: str, written: Written, *, is_first: bool) -> TaskLineage:
+    """Of a task that makes a candidate the dataset; ``is_first`` says that there was none before."""
+    from openlineage.client.facet_v2 import lifecycle_state_change_dataset as lifecycle
+
+    change = lifecycle.LifecycleStateChange.CREATE if is_first else lifecycle.LifecycleStateChange.ALTER
+    output = odf_output(subject, head, written)
+    facets = {
+        **(output.facets or {}),
+        "lifecycleStateChange": lifecycle.LifecycleStateChangeDatasetFacet(lifecycleStateChange=change),
+    }
+    return TaskLineage(outputs=(_with_facets(output, facets),))
+
+
+def source_dataset(source: Named) -> InputDataset:
+    """The input that a source is."""
+    from openlineage.client.event_v2 import InputDataset
+
+    links = _symlinks([(identifier, "LOCATION") for identifier in source.symlinks])
+    return InputDataset(source.primary.namespace, source.primary.name, facets=links)
+
+
+def odf_output(subject: Subject, version: str, written: Written) -> OutputDataset:
+    """An ODF dataset as the output of a task; ``version`` is a block hash."""
+    from openlineage.client.event_v2 import OutputDataset
+    from openlineage.client.facet_v2 import output_statistics_output_dataset as statistics
+
+    name = subject.named.primary
+    counts = statistics.OutputStatisticsOutputDatasetFacet(written.records, written.size, written.files)
+    return OutputDataset(
+        namespace=name.namespace,
+        name=name.name,
+        facets=_facets(subject, version),
+        outputFacets={"outputStatistics": counts},
+    )
+
+
+def _with_facets(output: OutputDataset, facets: dict[str, DatasetFacet]) -> OutputDataset:
+    import attr
+
+    return attr.evolve(output, facets=facets)
+
+
+def _facets(subject: Subject, version: str) -> dict[str, DatasetFacet]:
+    from openlineage.client.facet_v2 import dataset_type_dataset, dataset_version_dataset, documentation_dataset
+
+    facets: dict[str, DatasetFacet] = {
+        "version": dataset_version_dataset.DatasetVersionDatasetFacet(datasetVersion=version),
+        "datasetType": dataset_type_dataset.DatasetTypeDatasetFacet(datasetType="TABLE", subType="ODF"),
+        **_symlinks(subject.links),
+    }
+    if subject.columns:
+        facets["schema"] = _schema(subject.columns)
+    if subject.description:
+        facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(description=subject.description)
+    return facets
+
+
+def _schema(columns: Sequence[Column]) -> DatasetFacet:
+    from openlineage.client.facet_v2 import schema_dataset
+
+    fields = [
+        schema_dataset.SchemaDatasetFacetFields(name=column.name, type=column.type, ordinal_position=position)
+        for position, column in enumerate(columns, 1)
+    ]
+    return schema_dataset.SchemaDatasetFacet(fields=fields)
+
+
+def _symlinks(links: Sequence[tuple[Identifier, str]]) -> dict[str, Any]:
+    from openlineage.client.facet_v2 import symlinks_dataset
+
+    if not links:
+        return {}
+    identifiers = [symlinks_dataset.Identifier(i.namespace, i.name, kind) for i, kind in links]
+    return {"symlinks": symlinks_dataset.SymlinksDatasetFacet(identifiers=identifiers)}

@@ -1,0 +1,86 @@
+"""A contract's report as OpenLineage facets.
+
+Assertions about the dataset hold the clauses that have a truth: pass, fail, and error as not passed. The facet of the
+test run holds all clauses, those that were not tested as ``skip``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.protocol import CheckResult, ContractReport
+
+if TYPE_CHECKING:
+    from openlineage.client.facet_v2 import data_quality_assertions_dataset as assertions_dataset
+    from openlineage.client.facet_v2 import data_quality_metrics_input_dataset as metrics_dataset
+    from openlineage.client.facet_v2 import test_run as test_run_facet
+
+_STATUS = {"pass": "pass", "fail": "fail", "error": "fail"}
+_NAMES = {"required": "not_null", "field_present": "column_exists", "field_type": "column_type"}
+"""What other producers call these kinds of test."""
+
+
+def assertions(report: ContractReport) -> assertions_dataset.DataQualityAssertionsDatasetFacet:
+    """The clauses that were tested, with what was expected and found."""
+    from openlineage.client.facet_v2 import data_quality_assertions_dataset as facet
+
+    return facet.DataQualityAssertionsDatasetFacet(
+        assertions=[
+            facet.Assertion(
+                assertion=_kind(result),
+                success=result.outcome == "pass",
+                column=result.column,
+                severity=_severity(result),
+                name=result.key,
+                description=result.description,
+                expected=result.expected or None,
+                actual=result.actual or None,
+            )
+            for result in report.results
+            if result.outcome in _STATUS
+        ]
+    )
+
+
+def metrics(report: ContractReport) -> metrics_dataset.DataQualityMetricsInputDatasetFacet:
+    """The rows tested, and the nulls in columns of which the contract says something about nulls."""
+    from openlineage.client.facet_v2 import data_quality_metrics_input_dataset as facet
+
+    nulls = {
+        r.column: facet.ColumnMetrics(nullCount=r.failed_rows)
+        for r in report.results
+        if r.column and r.failed_rows is not None and _kind(r) == "not_null"
+    }
+    return facet.DataQualityMetricsInputDatasetFacet(columnMetrics=nulls, rowCount=report.tested_rows)
+
+
+def test_run(report: ContractReport) -> test_run_facet.TestRunFacet:
+    """Every clause; ``params`` has the outcome in the words of contracts."""
+    from openlineage.client.facet_v2 import test_run as facet
+
+    return facet.TestRunFacet(
+        tests=[
+            facet.TestExecution(
+                name=result.key,
+                status=_STATUS.get(result.outcome, "skip"),
+                severity=_severity(result),
+                type=_kind(result),
+                description=result.description,
+                expected=result.expected or None,
+                actual=result.actual or None,
+                params={"outcome": result.outcome, "contract": report.contract, "contractDigest": report.digest},
+            )
+            for result in report.results
+        ]
+    )
+
+
+def _kind(result: CheckResult) -> str:
+    """The kind of clause, which its key ends with."""
+    kind = re.sub(r"__\d+$", "", result.key).rpartition("__")[2]
+    return _NAMES.get(kind, kind)
+
+
+def _severity(result: CheckResult) -> str:
+    return "error" if result.severity == "error" else "warn"

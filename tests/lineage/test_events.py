@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from openlineage.client import event_v2
+from openlineage.client.serde import Serde
+
+from airflow_provider_odf.lineage import events, naming
+from airflow_provider_odf.lineage.events import Subject, TaskLineage, Written
+from airflow_provider_odf.lineage.naming import Identifier
+from airflow_provider_odf.lineage.uri import from_uri
+from airflow_provider_odf.protocol import CheckResult, Column, ContractReport
+
+SOURCE = from_uri("https://example.com/cities.csv?year=2024").named()
+SUBJECT = Subject(
+    forms=naming.local_file("/store/acme/cities"),
+    store="file:///store/",
+    alias="acme/cities",
+    id="did:odf:fed0126262ba1",
+    columns=(Column("offset", "BIGINT", False), Column("name", "STRING")),
+    description="All cities",
+)
+REPORT = ContractReport(
+    "urn:cities",
+    "abc",
+    "cities",
+    (
+        CheckResult("cities__name__required", "fail", "no null", "name", "warning", "not null", "2 rows", 2),
+        CheckResult("cities__id__primary_key", "pass", "key", "id", expected="unique and not null", failed_rows=0),
+        CheckResult("cities__x__pattern", "error", "x matches (", "x", actual="Unclosed group"),
+        CheckResult("cities__email__format", "unsupported", "email is not tested", "email"),
+    ),
+    1200,
+)
+
+
+def event(lineage: TaskLineage) -> dict[str, Any]:
+    run = event_v2.Run("01941f29-7c00-7087-8906-40e512c257bd", facets=dict(lineage.run_facets))
+    job = event_v2.Job("airflow", "cities.merge", facets=dict(lineage.job_facets))
+    built = event_v2.RunEvent(
+        eventTime="2024-05-02T08:00:00Z",
+        eventType=event_v2.RunState.COMPLETE,
+        producer="https://example.com/producer",
+        run=run,
+        job=job,
+        inputs=list(lineage.inputs),
+        outputs=list(lineage.outputs),
+    )
+    return json.loads(Serde.to_json(built))
+
+
+def plain(facets: dict[str, Any]) -> dict[str, Any]:
+    """Facets without what every facet has."""
+    return {
+        name: {k: v for k, v in facet.items() if k not in ("_producer", "_schemaURL", "_deleted")}
+        for name, facet in facets.items()
+    }
+
+
+DATASET_FACETS = {
+    "version": {"datasetVersion": "f1620aa"},
+    "datasetType": {"datasetType": "TABLE", "subType": "ODF"},
+    "symlinks": {
+        "identifiers": [
+            {"namespace": "file://127.0.0.1:0", "name": "/store/acme/cities", "type": "LOCATION"},
+            {"namespace": "odf+file:///store", "name": "acme/cities", "type": "ALIAS"},
+            {"namespace": "did:odf", "name": "fed0126262ba1", "type": "ID"},
+        ]
+    },
+    "schema": {
+        "fields": [
+            {"name": "offset", "type": "BIGINT", "ordinal_position": 1, "fields": []},
+            {"name": "name", "type": "STRING", "ordinal_position": 2, "fields": []},
+        ]
+    },
+    "documentation": {"description": "All cities"},
+}
+
+
+@pytest.mark.parametrize(
+    "lineage",
+    [
+        events.poll(SOURCE),
+        events.merge(SOURCE, SUBJECT, "f1620aa", Written(3, 1024, 1)),
+        events.merge(None, Subject(naming.s3("b", "k"), "s3://b", "k", edition="2024"), "f1620aa", Written(0)),
+        events.contract_test(SUBJECT, "f1620aa", REPORT),
+        events.publish(SUBJECT, "f1620aa", Written(3, 1024, 1), is_first=True),
+    ],
+)
+def test_events_are_valid(lineage: TaskLineage, schema_errors):
+    assert schema_errors(event(lineage)) == []
+
+
+def test_validation_sees_what_is_wrong(schema_errors):
+    wrong = event(events.publish(SUBJECT, "f1620aa", Written(3), is_first=False))
+    wrong["run"]["runId"] = "no uuid"
+    wrong["outputs"][0]["facets"]["lifecycleStateChange"]["lifecycleStateChange"] = "APPEND"
+    del wrong["outputs"][0]["facets"]["version"]["datasetVersion"]
+    assert sorted(e.partition(":")[0] for e in schema_errors(wrong)) == ["$", "$.lifecycleStateChange", "$.run.runId"]
+
+
+def test_poll_reads_the_source():
+    built = event(events.poll(SOURCE))
+    assert built["inputs"] == [
+        {"namespace": "https://example.com", "name": "/cities.csv?year=2024", "facets": {}, "inputFacets": {}}
+    ]
+    assert built["outputs"] == []
+
+
+def test_merge_writes_the_candidate():
+    built = event(events.merge(from_uri("/data/cities.csv").named(), SUBJECT, "f1620aa", Written(3, 1024, 1)))
+    assert plain(built["inputs"][0]["facets"]) == {
+        "symlinks": {
+            "identifiers": [{"namespace": "file://127.0.0.1:0", "name": "/data/cities.csv", "type": "LOCATION"}]
+        }
+    }
+    (output,) = built["outputs"]
+    assert (output["namespace"], output["name"]) == ("file", "/store/acme/cities")
+    assert plain(output["facets"]) == DATASET_FACETS
+    assert plain(output["outputFacets"]) == {"outputStatistics": {"rowCount": 3, "size": 1024, "fileCount": 1}}
+
+
+def test_contract_test_reads_the_candidate():
+    built = event(events.contract_test(SUBJECT, "f1620aa", REPORT))
+    assert built["outputs"] == []
+    (tested,) = built["inputs"]
+    assert plain(tested["facets"]) == DATASET_FACETS
+    facets = plain(tested["inputFacets"])
+    assert facets["dataQualityMetrics"] == {
+        "rowCount": 1200,
+        "columnMetrics": {"name": {"nullCount": 2, "quantiles": {}}},
+    }
+    assert facets["dataQualityAssertions"]["assertions"] == [
+        {
+            "assertion": "not_null",
+            "success": False,
+            "column": "name",
+            "severity": "warn",
+            "name": "cities__name__required",
+            "description": "no null",
+            "expected": "not null",
+            "actual": "2 rows",
+            "params": {},
+        },
+        {
+            "assertion": "primary_key",
+            "success": True,
+            "column": "id",
+            "severity": "error",
+            "name": "cities__id__primary_key",
+            "description": "key",
+            "expected": "unique and not null",
+            "params": {},
+        },
+        {
+            "assertion": "pattern",
+            "success": False,
+            "column": "x",
+            "severity": "error",
+            "name": "cities__x__pattern",
+            "description": "x matches (",
+            "actual": "Unclosed group",
+            "params": {},
+        },
+    ]
+    tests = built["run"]["facets"]["test"]["tests"]
+    assert [(t["name"], t["status"], t["params"]["outcome"]) for t in tests] == [
+        ("cities__name__required", "fail", "fail"),
+        ("cities__id__primary_key", "pass", "pass"),
+        ("cities__x__pattern", "fail", "error"),
+        ("cities__email__format", "skip", "unsupported"),
+    ]
+
+
+@pytest.mark.parametrize(("is_first", "change"), [(True, "CREATE"), (False, "ALTER")])
+def test_publish_writes_the_head(is_first: bool, change: str):
+    built = event(events.publish(SUBJECT, "f1620aa", Written(3), is_first=is_first))
+    assert built["inputs"] == []
+    (output,) = built["outputs"]
+    assert plain(output["facets"]) == {**DATASET_FACETS, "lifecycleStateChange": {"lifecycleStateChange": change}}
+
+
+def test_edition_of_2024_names_the_dataset():
+    subject = Subject(naming.s3("b", "odf/cities"), "s3://b/odf", "cities", edition="2024")
+    assert subject.named.primary == Identifier("s3://b", "/odf/cities")
+    assert subject.links == (
+        (Identifier("s3://b", "odf/cities"), "LOCATION"),
+        (Identifier("odf+s3://b/odf", "cities"), "ALIAS"),
+    )

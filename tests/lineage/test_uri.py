@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_odf.lineage.naming import Identifier
+from airflow_provider_odf.lineage.uri import from_glob, from_uri
+
+
+def primary(uri: str, **options: object) -> tuple[str, str]:
+    name = from_uri(uri, **options).named().primary
+    return name.namespace, name.name
+
+
+@pytest.mark.parametrize(
+    ("uri", "namespace", "name"),
+    [
+        ("/p", "file", "/p"),
+        ("/p/", "file", "/p"),
+        ("/a b/c#d?e%20f", "file", "/a b/c#d?e%20f"),
+        ("file:/p", "file", "/p"),
+        ("file:///p/x.csv", "file", "/p/x.csv"),
+        ("FILE:///p/a%20b", "file", "/p/a b"),
+        ("file:///p/a#b?c", "file", "/p/a#b?c"),
+        ("file://localhost/p", "file", "/p"),
+        ("file://host/p", "file://host", "/p"),
+        ("/", "file", "/"),
+        ("/a/../b//c", "file", "/b/c"),
+        ("s3://bucket/key/x/", "s3://bucket", "key/x"),
+        ("s3a://Bucket/k%20x", "s3://Bucket", "k x"),
+        ("s3n://bucket", "s3://bucket", "/"),
+        ("gs://bucket/k", "gs://bucket", "k"),
+        ("gcs://bucket/k", "gs://bucket", "k"),
+        ("abfss://c@acct.dfs.core.windows.net/p/x", "abfss://c@acct.dfs.core.windows.net", "p/x"),
+        ("abfs://c@acct.dfs.core.windows.net/p", "abfss://c@acct.dfs.core.windows.net", "p"),
+        ("wasb://c@acct.blob.core.windows.net/p", "wasbs://c@acct.blob.core.windows.net", "p"),
+        ("hdfs://nn:8020/w/t/", "hdfs://nn:8020", "/w/t"),
+        ("hdfs://nn/", "hdfs://nn", "/"),
+        ("dbfs:/p", "dbfs", "/p"),
+        ("dbfs://ws/p", "dbfs://ws", "/p"),
+        ("kafka://h:9092,i:9092/topic", "kafka://h:9092", "topic"),
+        ("https://Example.com/Data/x.csv", "https://example.com", "/Data/x.csv"),
+        ("https://example.com:443/x", "https://example.com", "/x"),
+        ("http://example.com:8080/x/", "http://example.com:8080", "/x/"),
+        ("http://example.com", "http://example.com", "/"),
+        ("http://[::1]:8080/x", "http://[::1]:8080", "/x"),
+        ("https://user:pw@example.com/x", "https://example.com", "/x"),
+        ("https://example.com/x?b=2&a=1#part", "https://example.com", "/x?a=1&b=2"),
+        ("https://example.com/x?api_key=1&a=1&X-Amz-Signature=f&TOKEN=t", "https://example.com", "/x?a=1"),
+        ("ftp://u@example.com/x", "ftp://example.com", "/x"),
+    ],
+)
+def test_uris(uri: str, namespace: str, name: str):
+    assert primary(uri) == (namespace, name)
+
+
+def test_relative_paths_are_made_absolute(tmp_path: Path):
+    assert primary("data/../x.csv", base=str(tmp_path)) == ("file", f"{tmp_path}/x.csv")
+    assert primary("file:x.csv", base=str(tmp_path)) == ("file", f"{tmp_path}/x.csv")
+
+
+@pytest.mark.parametrize(
+    ("uri", "template", "name"),
+    [
+        (
+            "https://h/d/2024/x?key=abc&year=2024&b=1",
+            "https://h/d/${{ env.YEAR }}/x?key=${{ env.KEY }}&year=${{ env.YEAR || '2024' }}&b=1",
+            "/d/2024/x?b=1",
+        ),
+        ("https://h/x?a=1", "${{ env.URL }}", "/x"),
+        ("https://h/x?a=1&b=2", "https://h/x?${{ env.Q }}&b=2", "/x?b=2"),
+        ("https://h/x?a=1&b=2", "https://h/x?a=1&b=2", "/x?a=1&b=2"),
+        ("https://h/x?q=p-abc&b=2", "https://h/x?q=p-${{ env.KEY }}&b=2#f", "/x?b=2"),
+        ("https://h/x?q=a?b&c=1", "https://h/x?q=${{ env.A }}&c=1", "/x?c=1"),
+    ],
+)
+def test_what_a_template_filled_in_goes(uri: str, template: str, name: str):
+    assert primary(uri, template=template)[1] == name
+
+
+def test_known_secrets_go():
+    assert primary("https://h/s3cret/x?q=s3cret&b=1", secrets=["s3cret", ""]) == ("https://h", "/***/x?b=1")
+    assert primary("https://h/x?q=a%2Fb", secrets=["a/b"]) == ("https://h", "/x")
+
+
+def test_file_authority_of_2024():
+    named = from_uri("/p", file_authority="10.0.0.7:22").named("2024")
+    assert named.primary == Identifier("file://10.0.0.7:22", "/p")
+    assert named.symlinks == (Identifier("file", "/p"),)
+
+
+def test_globs_are_named_by_their_directory(tmp_path: Path):
+    def name(pattern: str) -> str:
+        return from_glob(pattern, base=str(tmp_path)).named().primary.name
+
+    assert name("/data/x-*.csv") == "/data"
+    assert name("/data/*/x.csv") == "/data"
+    assert name("/*.csv") == "/"
+    assert name("in/*.csv") == f"{tmp_path}/in"
+    assert name("*.csv") == str(tmp_path)
+    assert name("/data/x.csv") == "/data"
+
+
+@pytest.mark.parametrize(
+    ("uri", "message"),
+    [("gopher://x/y", "no naming rule for gopher: URIs"), ("abfss://acct/p", "names no container")],
+)
+def test_no_rule(uri: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        from_uri(uri)
