@@ -7,18 +7,17 @@ examples.
 
 from __future__ import annotations
 
-import base64
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract_rules import Found, Verdict, find, judge, quoted
+from airflow_provider_odf.engine.contract_rules import Found, Verdict, find, judge
 from airflow_provider_odf.engine.contract_scan import Condition, Count, Failure, Key, Scan, Values
+from airflow_provider_odf.engine.schema import decode, quoted
+from airflow_provider_odf.engine.state import SMALL, file_size
 from airflow_provider_odf.protocol import (
     Check,
     CheckResult,
@@ -30,9 +29,6 @@ from airflow_provider_odf.protocol import (
     HistorySlice,
     MergeStrategy,
 )
-
-SMALL_HISTORY = 32 * 1024 * 1024
-"""Bytes of Parquet up to which one task does all, without exchanges."""
 
 PROJECTED = frozenset({"Snapshot", "UpsertStream", "ChangelogStream"})
 """Merge strategies whose history is read as the changes of a state."""
@@ -66,14 +62,12 @@ def test(
     history: Sequence[HistorySlice],
     new_from: int,
     schema: str | None,
-    state: DataFrame | None = None,  # noqa: PT028
 ) -> ContractReport:
     """One result for each check of the contract, in its order.
 
-    ``schema`` is the dataset's as an Arrow IPC schema message in base64; without it the files are asked. ``state``
-    are the current rows with their system columns, where the caller has them.
+    ``schema`` is the dataset's as an Arrow IPC schema message in base64; without it the files are asked.
     """
-    data = _Data.of(spark, vocab, merge, history, new_from, schema, state)
+    data = _Data.of(spark, vocab, merge, history, new_from, schema)
     judged = [(check, _judge(check, data)) for check in contract.checks]
     conditions = {check.key: c.condition for check, c in judged if isinstance(c, _Measured)}
     tested, counts = data.counts(conditions)
@@ -115,19 +109,18 @@ class _Data:
         history: Sequence[HistorySlice],
         new_from: int,
         schema: str | None,
-        state: DataFrame | None,
     ) -> _Data:
         declared = _spark_schema(schema)
         if not history:
             return cls(declared or T.StructType(), vocab, frozenset())
         every = _read(spark, declared, history)
-        is_small = _size(history) <= SMALL_HISTORY
+        is_small = sum(file_size(s.path) for s in history) <= SMALL
         if is_small:
             every = every.coalesce(1)
         offset = quoted(vocab.offset_column)
         unique_by: frozenset[str] = frozenset()
         if merge.kind in PROJECTED:
-            rows = _state(every, vocab, merge) if state is None else state
+            rows = _state(every, vocab, merge)
             scan = Scan(rows, rows, "true", offset, is_small)
             unique_by = frozenset(c.lower() for c in merge.primary_key)
         else:
@@ -249,21 +242,12 @@ def _spark_schema(message: str | None) -> T.StructType | None:
     asked."""
     if not message:
         return None
-    import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
 
     try:
-        return from_arrow_schema(pa.ipc.read_schema(pa.py_buffer(base64.b64decode(message))))
+        return from_arrow_schema(decode(message))
     except PySparkException:
         return None
-
-
-def _size(slices: Sequence[HistorySlice]) -> float:
-    """Bytes of the slices; infinite where they are not local files."""
-    try:
-        return sum(os.path.getsize(unquote(urlsplit(s.path).path) if ":" in s.path else s.path) for s in slices)
-    except OSError:
-        return float("inf")
 
 
 def _shortened(text: str) -> str:

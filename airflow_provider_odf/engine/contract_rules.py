@@ -13,6 +13,7 @@ from decimal import Decimal
 
 from pyspark.sql import types as T  # noqa: N812
 
+from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.protocol import Check
 
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -70,11 +71,6 @@ class Rule:
 
     broken: str
     expected: str
-
-
-def quoted(name: str) -> str:
-    """A column's name as SQL."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def find(schema: T.StructType, path: str) -> Found | None:
