@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -25,7 +25,7 @@ KINDS = ("DatasetSnapshot", "MetadataBlock", "MetadataEvent")
 """Resources of the specification that are written as manifests; datasets are declared by the first."""
 
 _CONTENT = ("content",)
-_HINT = re.compile(r"^\s*[\"']?kind\b", re.MULTILINE)
+_HINT = re.compile(r"^[\s{]*[\"']?kind\b", re.MULTILINE)
 _OURS = re.compile(r"dataset_?-?snapshot|metadata_?-?(?:block|event)", re.IGNORECASE)
 
 
@@ -207,13 +207,12 @@ def _envelope_problems(document: Document, versions: Sequence[int]) -> list[Prob
     return problems
 
 
-def _place(document: Document, path: Sequence[str | int]) -> Place:
-    return document.place((*_CONTENT, *locate(document.value["content"], path)))
+def _place(document: Document, path: Sequence[str | int], offset: int = 0) -> Place:
+    return document.place((*_CONTENT, *locate(document.value["content"], path)), offset=offset)
 
 
 def _problem(document: Document, finding: Finding) -> Problem:
-    place = _place(document, finding.path)
-    return Problem(replace(place, column=place.column + finding.offset), finding.message, finding.fix)
+    return Problem(_place(document, finding.path, finding.offset), finding.message, finding.fix)
 
 
 def _normalized(snapshot: DatasetSnapshot) -> DatasetSnapshot:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
@@ -30,7 +32,8 @@ _OTHER_NAMES = {"ddlSchema": "schema", "rawArrowSchema": "schema"}
 
 def problems_of(error: ValidationError, document: Document, root: Path, model: type[BaseModel]) -> list[Problem]:
     """Every error of validating the part of the document under ``root`` as ``model``, in the order of the file."""
-    return sorted(_problem(details, document, root, model) for details in error.errors(include_url=False))
+    validated = _Validated(document, root, model)
+    return sorted(map(validated.problem, error.errors(include_url=False)))
 
 
 def locate(value: Any, path: Sequence[str | int]) -> Path:
@@ -67,33 +70,51 @@ def _shorthand(step: str) -> str | None:
     return "query" if step == "queries" else None
 
 
-def _problem(details: Any, document: Document, root: Path, model: type[BaseModel]) -> Problem:
-    whole = document.value
-    content = _descend(whole, root)
-    loc = tuple(step for step in details["loc"] if step != "[key]")
-    if details["type"] == "odf":
-        context = details["ctx"]
-        path = locate(content, (*loc, *context["at"]))
-        return Problem(document.place((*root, *path)), context["message"], context["fix"])
-    if details["type"] == "missing":
-        return _missing(loc, content, document, root)
-    if details["type"] == "extra_forbidden":
-        return _unknown_key(loc, content, document, root, model)
-    place = document.place((*root, *locate(content, loc)))
-    return Problem(place, *_wrong_value(details, _name(loc, content)))
+@dataclass(frozen=True)
+class _Validated:
+    """What was validated: the part of a document under ``root``."""
 
+    document: Document
+    root: Path
+    model: type[BaseModel]
 
-def _missing(loc: Path, content: Any, document: Document, root: Path) -> Problem:
-    parent = locate(content, loc[:-1])
-    place = document.place((*root, *parent))
-    return Problem(place, f"{_owner(parent, content)} needs `{loc[-1]}`")
+    @cached_property
+    def content(self) -> Any:
+        return _descend(self.document.value, self.root)
 
+    def place(self, path: Path, of_key: bool = False) -> Place:
+        return self.document.place((*self.root, *path), of_key)
 
-def _unknown_key(loc: Path, content: Any, document: Document, root: Path, model: type[BaseModel]) -> Problem:
-    parent = locate(content, loc[:-1])
-    place: Place = document.place((*root, *parent, str(loc[-1])), of_key=True)
-    keys = _keys(model, loc[:-1])
-    return Problem(place, f"unknown key `{loc[-1]}` in {_owner(parent, content)}", suggestion(loc[-1], keys))
+    def problem(self, details: Any) -> Problem:
+        loc = tuple(step for step in details["loc"] if step != "[key]")
+        if details["type"] == "odf":
+            context = details["ctx"]
+            path = locate(self.content, (*loc, *context["at"]))
+            return Problem(self.place(path), context["message"], context["fix"])
+        parent = locate(self.content, loc[:-1])
+        if details["type"] == "missing":
+            return Problem(self.place(parent), f"{self._owner(parent)} needs `{loc[-1]}`")
+        if details["type"] == "extra_forbidden":
+            message = f"unknown key `{loc[-1]}` in {self._owner(parent)}"
+            place = self.place((*parent, str(loc[-1])), of_key=True)
+            return Problem(place, message, suggestion(loc[-1], _keys(self.model, loc[:-1])))
+        path = locate(self.content, loc)
+        return Problem(self.place(path), *_wrong_value(details, self._name(path)))
+
+    def _name(self, path: Path) -> str:
+        """What the value at a path is called: ``primaryKey`` or ``item 2 of primaryKey``."""
+        keys = [step for step in path if isinstance(step, str)]
+        name = f"`{keys[-1]}`" if keys else "the manifest's `content`" if self.root else "the file"
+        return f"item {path[-1] + 1} of {name}" if path and isinstance(path[-1], int) else name
+
+    def _owner(self, path: Path) -> str:
+        """What a mapping is called: its kind, else the key that it stands under."""
+        value = _descend(self.content, path)
+        if isinstance(value, Mapping) and isinstance(value.get("kind"), str) and path:
+            return str(value["kind"])
+        if isinstance(value, str) and path:
+            return value  # a union's bare kind
+        return self._name(path)
 
 
 def _wrong_value(details: Any, name: str) -> tuple[str, str]:
@@ -121,24 +142,6 @@ def _shown(value: Any) -> str:
         str: lambda: f"the text {value[:40]!r}" + ("…" if len(value) > 40 else ""),
     }
     return shown.get(type(value), lambda: f"the number {value}")()
-
-
-def _name(loc: Path, content: Any) -> str:
-    """What the value at a path is called: ``primaryKey`` or ``item 2 of primaryKey``."""
-    path = locate(content, loc)
-    keys = [step for step in path if isinstance(step, str)]
-    name = f"`{keys[-1]}`" if keys else "the manifest's `content`"
-    return f"item {path[-1] + 1} of {name}" if path and isinstance(path[-1], int) else name
-
-
-def _owner(path: Path, content: Any) -> str:
-    """What a mapping is called: its kind, else the key that it stands under."""
-    value = _descend(content, path)
-    if isinstance(value, Mapping) and isinstance(value.get("kind"), str) and path:
-        return str(value["kind"])
-    if isinstance(value, str) and path:
-        return value  # a union's bare kind
-    return _name(path, content)
 
 
 def _keys(model: type[BaseModel], loc: Path) -> list[str]:

@@ -98,8 +98,8 @@ class Document:
         """Whether the root is a mapping with this key."""
         return isinstance(self._root, yaml.MappingNode) and any(k.value == key for k, _ in self._root.value)
 
-    def place(self, path: Sequence[str | int] = (), of_key: bool = False) -> Place:
-        """Where the value (or the key) at the end of a path stands.
+    def place(self, path: Sequence[str | int] = (), of_key: bool = False, offset: int = 0) -> Place:
+        """Where the value (or the key) at the end of a path stands; ``offset`` is a character in a text of one line.
 
         A mapping or list stands where its key stands; a path that leads nowhere gives the last thing on it."""
         node, key = self._root, None
@@ -109,7 +109,10 @@ class Document:
                 return self._mark(key or node)
             key, node = found
         is_at_key = key is not None and (of_key or not isinstance(node, yaml.ScalarNode))
-        return self._mark(key if is_at_key and key is not None else node)
+        if is_at_key and key is not None:
+            return self._mark(key)
+        is_quoted = isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
+        return self._mark(node, offset + is_quoted if offset else 0)
 
     def pairs(self, node: yaml.MappingNode) -> list[tuple[yaml.Node, yaml.Node]]:
         """Keys and values of a mapping; merged ones (``<<``) after its own."""
@@ -134,9 +137,9 @@ class Document:
             return None, node.value[step]
         return None
 
-    def _mark(self, node: yaml.Node) -> Place:
+    def _mark(self, node: yaml.Node, offset: int = 0) -> Place:
         mark = node.start_mark
-        return Place(self.file, mark.line + 1, mark.column + 1)
+        return Place(self.file, mark.line + 1, mark.column + 1 + offset)
 
 
 class _Builder:
@@ -221,9 +224,7 @@ def _int(text: str) -> int:
 
 
 def _float(text: str) -> float:
-    return float(
-        text.replace(".inf", "inf").replace(".nan", "nan").lower() if text.lower()[-3:] in ("inf", "nan") else text
-    )
+    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
 
 
 _SCALARS: dict[str, Callable[[str], Any]] = {

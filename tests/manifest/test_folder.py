@@ -1,0 +1,146 @@
+# ruff: noqa: E501  (tables of cases, one a line)
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_odf.errors import ManifestInvalid
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.folder import FolderSettings, discover, is_manifest_name, settings_for
+
+
+def tree(folder: Path, *paths: str) -> None:
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).touch()
+
+
+def found(folder: Path) -> list[str]:
+    return [path.relative_to(folder).as_posix() for path in discover(folder)]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_manifest"),
+    [
+        ("a.yaml", True),
+        ("a.yml", True),
+        ("a.json", False),
+        ("odf.yaml", False),
+        ("a.datacontract.yaml", False),
+        ("datacontract.yaml", False),
+        ("a-datacontract.yml", False),
+        ("mydatacontract.yaml", True),
+    ],
+)
+def test_names_of_manifests(name: str, is_manifest: bool) -> None:
+    assert is_manifest_name(name) is is_manifest
+
+
+def test_a_folder_is_walked_in_order(tmp_path: Path) -> None:
+    tree(
+        tmp_path, "b.yaml", "a/z.yml", "a/x.datacontract.yaml", "odf.yaml", ".git/c.yaml", "__pycache__/c.yaml", "c.py"
+    )
+    assert found(tmp_path) == ["a/z.yml", "b.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("ignore", "kept"),
+    [
+        ("", ["a/old/x.yaml", "a/x.yaml", "old/x.yaml", "x.yaml"]),
+        ("old\n", ["a/x.yaml", "x.yaml"]),
+        ("/old/\n# a comment\n", ["a/old/x.yaml", "a/x.yaml", "x.yaml"]),
+        ("x.yaml # everywhere\n", []),
+        ("*.yaml\n!x.yaml\n", ["a/old/x.yaml", "a/x.yaml", "old/x.yaml", "x.yaml"]),
+        ("a/*.yaml\n", ["a/old/x.yaml", "old/x.yaml", "x.yaml"]),
+        ("**/old/x.yaml\n", ["a/x.yaml", "x.yaml"]),
+    ],
+)
+def test_airflowignore(tmp_path: Path, ignore: str, kept: list[str]) -> None:
+    tree(tmp_path, *["a/old/x.yaml", "a/x.yaml", "old/x.yaml", "x.yaml"])
+    (tmp_path / ".airflowignore").write_text(ignore)
+    assert found(tmp_path) == kept
+
+
+def test_airflowignore_of_a_deeper_folder(tmp_path: Path) -> None:
+    tree(tmp_path, "a/x.yaml", "a/y.yaml", "x.yaml")
+    (tmp_path / "a" / ".airflowignore").write_text("x.yaml")
+    assert found(tmp_path) == ["a/y.yaml", "x.yaml"]
+    (tmp_path / ".airflowignore").write_text("x.yaml")
+    (tmp_path / "a" / ".airflowignore").write_text("!x.yaml")
+    assert found(tmp_path) == ["a/x.yaml", "a/y.yaml"]
+
+
+def test_links_are_followed_once(tmp_path: Path) -> None:
+    tree(tmp_path, "a/x.yaml")
+    os.symlink(tmp_path, tmp_path / "a" / "loop")
+    os.symlink(tmp_path / "nowhere.yaml", tmp_path / "broken.yaml")
+    assert found(tmp_path) == ["a/x.yaml"]
+
+
+def test_settings_come_from_the_nearest_folder_that_has_them(tmp_path: Path) -> None:
+    tree(tmp_path, "a/b/m.yaml")
+    (tmp_path / "odf.yaml").write_text(
+        "defaults: {schedule: '@daily', pool: small, tags: [t], start_date: '2024-05-02T08:00:00Z'}\n"
+        "datasets: {acme/X: {retries: 5, store: /far}}\n"
+    )
+    (tmp_path / "a" / "odf.yaml").write_text(
+        "defaults: {pool: large, store: /near}\ndatasets: {ACME/x: {schedule: null}}\n"
+    )
+    file = tmp_path / "a" / "b" / "m.yaml"
+    assert settings_for(file, "acme/x") == FolderSettings(
+        schedule=None,
+        pool="large",
+        store="/near",
+        tags=("t",),
+        retries=5,
+        start_date=Instant.parse("2024-05-02T08:00:00Z"),
+    )
+    assert settings_for(file, "other").schedule == "@daily"
+    assert settings_for(tmp_path / "m.yaml", "acme/x").store == "/far"
+
+
+def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path / "m.yaml", "a")
+    assert settings == FolderSettings(schedule="@hourly")
+    assert settings.model_fields_set == set()
+    (tmp_path / "odf.yaml").write_text("# nothing yet\n")
+    assert settings_for(tmp_path / "m.yaml", "a") == FolderSettings()
+
+
+def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "odf.yaml").write_text("defaults: {retries: 1}")
+    assert settings_for(tmp_path / "m.yaml", "a").retries == 1
+    (tmp_path / "odf.yaml").write_text("defaults: {retries: 10}")
+    assert settings_for(tmp_path / "m.yaml", "a").retries == 10
+
+
+@pytest.mark.parametrize("schedule", ["@daily", "*/15 * * * *", "0 6 * * MON-FRI", "0 0 6 * * 1"])
+def test_schedules(tmp_path: Path, schedule: str) -> None:
+    (tmp_path / "odf.yaml").write_text(f"defaults: {{schedule: '{schedule}'}}")
+    assert settings_for(tmp_path / "m.yaml", "a").schedule == schedule
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("defaults: {retires: 1}", "odf.yaml:1:12: unknown key `retires` in `defaults` (did you mean `retries`?)"),
+        ("datasets: {a: {retries: -1}}", "odf.yaml:1:25: `retries` must be greater than or equal to 0, not the number -1"),
+        ("datasets: {a: {tags: x}}", "odf.yaml:1:22: `tags` must be a list, not the text 'x' (write [x])"),
+        ("default: {}", "odf.yaml:1:1: unknown key `default` in the file (did you mean `defaults`?)"),
+        ("defaults: {start_date: 2024-05-02}", "odf.yaml:1:24: '2024-05-02' is not an RFC 3339 time such as 2024-05-02T08:00:00Z"),
+        ("a: [", "odf.yaml:2:1: not YAML: did not find expected node content"),
+        ("{}\n---\n{}", "odf.yaml:3:1: a second YAML document: settings are one"),
+        (
+            "defaults: {schedule: sometimes}",
+            "odf.yaml:1:22: 'sometimes' is not a schedule (a cron expression such as \"*/15 * * * *\", or @once, "
+            "@continuous, @hourly, @daily, @weekly, @monthly, @quarterly, @yearly)",
+        ),
+    ],
+)  # fmt: skip
+def test_invalid_settings(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "odf.yaml").write_text(text)
+    with pytest.raises(ManifestInvalid) as caught:
+        settings_for(tmp_path / "m.yaml", "a")
+    assert str(caught.value).replace(f"{tmp_path}/", "") == message

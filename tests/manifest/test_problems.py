@@ -1,0 +1,89 @@
+# ruff: noqa: E501  (tables of cases, one a line)
+"""Messages and places of what does not fit the models; rules across fields are tested beside their modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+EVENT = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: a
+  kind: Root
+  metadata:
+    - kind: AddPushSource
+      sourceName: default
+      read: NdJson
+      merge: Append
+    - {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        ("{kind: SetInfo, descripton: x}", "m.yaml:11:23: unknown key `descripton` in SetInfo (did you mean `description`?)"),
+        ("{kind: SetInfo, zzz: x}", "m.yaml:11:23: unknown key `zzz` in SetInfo (known: kind, description, keywords)"),
+        ("{kind: SetInfo, description: 5}", 'm.yaml:11:36: `description` must be a text, not the number 5 (write "5" in quotes)'),
+        ("{kind: SetInfo, description: true}", 'm.yaml:11:36: `description` must be a text, not true (write "true" in quotes)'),
+        ("{kind: SetInfo, description: [a]}", "m.yaml:11:23: `description` must be a text, not a list"),
+        ("{kind: SetInfo, keywords: a}", "m.yaml:11:33: `keywords` must be a list, not the text 'a' (write [a])"),
+        ("{kind: SetInfo, keywords: [a, 2]}", 'm.yaml:11:37: item 2 of `keywords` must be a text, not the number 2 (write "2" in quotes)'),
+        ("{kind: SetLicense, name: n, websiteUrl: 'https://x'}", "m.yaml:11:7: SetLicense needs `shortName`"),
+        ("{kind: SetLicence}", "m.yaml:11:14: 'SetLicence' is not a metadata event (did you mean `SetLicense`?)"),
+        ("{kind: 5}", "m.yaml:11:14: 5 is not a metadata event (known: AddData, ExecuteTransform, Seed, SetPollingSource, SetTransform, SetVocab, SetAttachments, SetInfo, SetLicense, SetDataSchema, AddPushSource, DisablePushSource, DisablePollingSource)"),
+        ("setinof", "m.yaml:11:7: 'setinof' is not a metadata event (did you mean `SetInfo`?)"),
+        ("7", "m.yaml:11:7: item 2 of `metadata` must be a mapping, not the number 7"),
+        ("{kind: SetAttachments, attachments: {}}", "m.yaml:11:30: a source of attachments needs `kind` (one of Embedded)"),
+        ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, header: yes}, merge: Append}", "m.yaml:11:70: `header` must be true or false, not the text 'yes'"),
+        ("{kind: AddPushSource, sourceName: b, read: Csv, merge: Ledger}", "m.yaml:11:62: Ledger needs `primaryKey`"),
+        ("{kind: AddPushSource, sourceName: b, read: Csv, merge: {kind: ledger, primaryKey: [a], key: b}}", "m.yaml:11:94: unknown key `key` in ledger (known: kind, primaryKey)"),
+        ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT, 5]}, merge: Append}", 'm.yaml:11:78: item 2 of `schema` must be a text, not the number 5 (write "5" in quotes)'),
+        ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT], ddlSchema: []}, merge: Append}", "m.yaml:11:79: `schema` and `ddlSchema` are both given (keep one)"),
+        ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: {fields: [{name: a, type: itn32}]}}, merge: Append}", "m.yaml:11:96: 'itn32' is not a data type (did you mean `Int32`?)"),
+        ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: {fields: [{name: a, type: {kind: Decimal, precision: 100, scale: 1}}]}}, merge: Append}", "m.yaml:11:123: `precision` must be less than or equal to 76, not the number 100"),
+        ("{kind: SetDataSchema, schema: '?'}", "m.yaml:11:37: not base64: Only base64 data is allowed"),
+    ],
+)  # fmt: skip
+def test_events(outcome: Callable[..., Any], event: str, expected: str) -> None:
+    got = outcome(EVENT.format("").replace("    - \n", f"    - {event}\n"))
+    assert got.problems == [expected]
+    assert got.names == []
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("{name: a_b, kind: Root, metadata: []}", "m.yaml:3:17: 'a_b' is not a dataset name: letters, digits and single '-' or '.' between them; 'a-b' would do"),
+        ("{name: a, kind: Rot, metadata: []}", "m.yaml:3:26: 'Rot' is not a kind of dataset (did you mean `Root`?)"),
+        ("{name: a, kind: Root}", "m.yaml:3:1: the manifest's `content` needs `metadata`"),
+        ("{name: a, kind: Root, metadata: [], Root: 1}", "m.yaml:3:46: unknown key `Root` in the manifest's `content` (known: name, kind, metadata)"),
+        ("[]", "m.yaml:3:1: the manifest's `content` must be a mapping, not a list"),
+        ("", "m.yaml:3:9: the manifest's `content` must be a mapping, not nothing"),
+    ],
+)  # fmt: skip
+def test_content(outcome: Callable[..., Any], content: str, expected: str) -> None:
+    assert outcome(f"kind: DatasetSnapshot\nversion: 1\ncontent: {content}\n").problems == [expected]
+
+
+def test_a_member_called_as_a_key_of_it(outcome: Callable[..., Any]) -> None:
+    text = """\
+        kind: DatasetSnapshot
+        version: 1
+        content:
+          name: a
+          kind: Root
+          metadata:
+            - kind: SetPollingSource
+              fetch:
+                kind: Url
+                url: https://example.org/
+                headers: [{name: x}]
+              read: Csv
+              merge: Append
+        """
+    assert outcome(text).problems == ["m.yaml:11:19: item 1 of `headers` needs `value`"]
