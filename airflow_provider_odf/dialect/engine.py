@@ -62,12 +62,16 @@ NodeRule = Callable[["Translation", exp.Expr], Typed]
 FunctionRule = Callable[[Call], Typed]
 
 
+def _itself(statement: exp.Expr) -> exp.Expr:
+    return statement
+
+
 @dataclass(frozen=True)
 class Engine:
     """A source engine: how its SQL is parsed, and what each of its nodes and functions is in Spark.
 
     ``integer`` is the type of an integer literal. ``reasons`` say why a function is refused, where there is more to say
-    than that it is not known."""
+    than that it is not known. ``is_streaming``: only queries without state. ``query``: the query in a statement."""
 
     name: str
     dialect: type[Dialect]
@@ -78,6 +82,7 @@ class Engine:
     integer: Type
     reasons: Mapping[str, str]
     is_streaming: bool = False
+    query: Callable[[exp.Expr], exp.Expr] = _itself
 
 
 @dataclass(frozen=True)

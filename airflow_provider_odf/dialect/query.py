@@ -12,6 +12,7 @@ from airflow_provider_odf.dialect.engine import Engine, Translation
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.scope import Columns, Scope
+from airflow_provider_odf.dialect.state import refuse_state
 from airflow_provider_odf.dialect.typed import Typed
 from airflow_provider_odf.dialect.types import INTERVAL, NULL, UNKNOWN, Type
 
@@ -83,6 +84,8 @@ class Queries:
         return queries, exp.With(expressions=translated)
 
     def _set_operation(self, node: exp.SetOperation, parent: Scope | None, is_named: bool) -> tuple[exp.Query, Columns]:
+        if self.engine.is_streaming:
+            refuse_state(node)
         _refuse_others(node, _SET_OPERATION)
         left, columns = self.query(node.this, parent, is_named=is_named)
         right, others = self.query(node.expression, parent, is_named=False)
@@ -93,6 +96,8 @@ class Queries:
         return operation, merged
 
     def _select(self, node: exp.Select, parent: Scope | None, is_named: bool) -> tuple[exp.Select, Columns]:
+        if self.engine.is_streaming:
+            refuse_state(node)
         _refuse_others(node, _SELECT)
         select = exp.Select()
         scope = self._from(node, select, parent)

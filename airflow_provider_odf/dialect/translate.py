@@ -13,7 +13,7 @@ import sqlglot
 from sqlglot.errors import ErrorLevel, ParseError, TokenError, UnsupportedError
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.dialect import datafusion
+from airflow_provider_odf.dialect import datafusion, flink, risingwave
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.query import Queries
 from airflow_provider_odf.dialect.scope import EVERY_COLUMN, Columns
@@ -23,9 +23,14 @@ if TYPE_CHECKING:
     from airflow_provider_odf.dialect.engine import Engine
     from airflow_provider_odf.manifest.model import TransformSql
 
-ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (datafusion.ENGINE,)}
+ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (datafusion.ENGINE, flink.ENGINE, risingwave.ENGINE)}
 
 Tables = Mapping[str, "tuple[protocol.Column, ...] | None"]
+
+_TEMPORAL = (
+    "temporalTables are not translated: the versions of a table are state that is kept between runs "
+    "(leave them out, and join on engine: spark)"
+)
 
 
 def to_spark(transform: TransformSql, tables: Tables, *, label: str = "preprocess") -> protocol.Transform:
@@ -36,10 +41,11 @@ def to_spark(transform: TransformSql, tables: Tables, *, label: str = "preproces
 
     :raises InvalidInput: if a query cannot be translated exactly, naming its number, line and column."""
     steps = _steps(transform, tables, label)
+    if transform.temporal_tables:
+        raise InvalidInput(f"{label}: {_TEMPORAL}")
     if transform.engine != "spark":
         steps = _translated(_engine(transform.engine, label), steps, tables, label)
-    temporal = tuple(protocol.TemporalTable(t.name, tuple(t.primary_key)) for t in transform.temporal_tables or ())
-    return protocol.Transform(transform.engine, steps, version=transform.version, temporal_tables=temporal)
+    return protocol.Transform(transform.engine, steps, version=transform.version)
 
 
 def input_columns(step: protocol.ReadStep) -> tuple[protocol.Column, ...] | None:
@@ -101,7 +107,7 @@ def _translate(engine: Engine, query: str, tables: Mapping[str, Columns]) -> tup
     statements = sqlglot.parse(query, dialect=engine.dialect)
     if len(statements) != 1 or statements[0] is None:
         raise Refused(None, f"one query is expected, not {len(statements)}", "split it into queries with aliases")
-    tree, columns = Queries.over(engine, tables).query(statements[0])
+    tree, columns = Queries.over(engine, tables).query(engine.query(statements[0]))
     text = tree.sql(
         "spark", identify=True, normalize_functions=False, unsupported_level=ErrorLevel.RAISE, comments=False
     )

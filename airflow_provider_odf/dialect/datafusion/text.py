@@ -9,6 +9,7 @@ from airflow_provider_odf.dialect.datafusion.casts import convert
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation
 from airflow_provider_odf.dialect.parameters import plain, size, string, whole
 from airflow_provider_odf.dialect.place import Refused
+from airflow_provider_odf.dialect.text_functions import substring, substring_node, text_of, trim_node
 from airflow_provider_odf.dialect.typed import Typed, as_int, call, number, switch
 from airflow_provider_odf.dialect.types import BIGINT, BINARY, BOOLEAN, INT, NULL, STRING, array
 
@@ -48,28 +49,7 @@ def _from_end(c: Call, length: int) -> exp.Expr:
 def substr(c: Call) -> Typed:
     c.expect(2, 3)
     length = c.argument(2) if len(c.arguments) == 3 else None
-    return _substring(c.string(0), c.argument(1), length, c.node)
-
-
-def _substring(text: Typed, start: Typed, length: Typed | None, node: exp.Expr) -> Typed:
-    """Positions before the first count as part of the length, which Spark's substring sees otherwise."""
-    if not start.type.is_integer or not (length is None or length.type.is_integer):
-        raise Refused(node, "substring takes whole numbers of known type")
-    first, begin = start.integer, as_int(start)
-    size_ = length.integer if length else None
-    if first is not None and first >= 1:
-        rest = (
-            []
-            if length is None
-            else [number(max(size_, 0)) if size_ is not None else call("greatest", as_int(length), 0)]
-        )
-        return Typed(call("substring", text.sql, begin, *rest), STRING)
-    inside = call("greatest", begin, 1)
-    if length is None:
-        return Typed(call("substring", text.sql, inside), STRING)
-    end = exp.Add(this=begin.copy(), expression=as_int(length))
-    count = call("greatest", exp.Sub(this=end, expression=inside.copy()), 0)
-    return Typed(call("substring", text.sql, inside, count), STRING)
+    return substring(c.string(0), c.argument(1), length, c.node)
 
 
 def to_hex(c: Call) -> Typed:
@@ -160,16 +140,6 @@ def _replacement(c: Call, shift: int) -> str:
         raise c.refusal(str(error)) from None
 
 
-def trim_node(t: Translation, node: exp.Expr) -> Typed:
-    """TRIM([BOTH | LEADING | TRAILING] [characters FROM] text)."""
-    text = _text(t, node.this)
-    characters = _text(t, node.expression).sql if node.args.get("expression") else exp.Literal.string(" ")
-    position = str(node.args.get("position") or "BOTH").upper()
-    if node.args.get("collation"):
-        raise Refused(node, "TRIM is translated without COLLATE")
-    return Typed(exp.Trim(this=text.sql, expression=characters, position=position), STRING)
-
-
 def trimmed(position: str) -> FunctionRule:
     """btrim, ltrim, rtrim with an optional second argument: the characters to cut off."""
 
@@ -181,18 +151,8 @@ def trimmed(position: str) -> FunctionRule:
     return rule
 
 
-def substring_node(t: Translation, node: exp.Expr) -> Typed:
-    start = t.expression(node.args["start"]) if node.args.get("start") else Typed(number(1), INT)
-    length = t.expression(node.args["length"]) if node.args.get("length") else None
-    return _substring(_text(t, node.this), start, length, node)
-
-
 def position_node(t: Translation, node: exp.Expr) -> Typed:
-    return Typed(call("instr", _text(t, node.this).sql, _text(t, node.args["substr"]).sql), INT)
-
-
-def _text(t: Translation, node: exp.Expr) -> Typed:
-    return Call(t, node, "a function of text", (t.expression(node),)).string(0)
+    return Typed(call("instr", text_of(t, node.this).sql, text_of(t, node.args["substr"]).sql), INT)
 
 
 def joined(t: Translation, node: exp.Expr) -> Typed:
@@ -214,7 +174,7 @@ def matched(t: Translation, node: exp.Expr) -> Typed:
         java = regex.java_pattern(pattern.text, flags)
     except ValueError as error:
         raise Refused(node, str(error)) from None
-    return Typed(call("regexp_like", _text(t, node.this).sql, java), BOOLEAN)
+    return Typed(call("regexp_like", text_of(t, node.this).sql, java), BOOLEAN)
 
 
 def string_to_array(c: Call) -> Typed:

@@ -1,0 +1,41 @@
+"""``engine: flink``: Flink SQL (names in backticks), queries without state only."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot import Dialect, Parser, Tokenizer
+from sqlglot.dialects.dialect import NormalizationStrategy
+
+from airflow_provider_odf.dialect import streaming
+from airflow_provider_odf.dialect.engine import Engine
+from airflow_provider_odf.dialect.types import BIGINT
+
+_SYNTAX = ("CAST", "EXTRACT", "SUBSTRING", "TRIM")
+
+
+class Flink(Dialect):
+    """The grammar; meanings are in ``ENGINE``."""
+
+    NORMALIZATION_STRATEGY = NormalizationStrategy.CASE_SENSITIVE
+    NULL_ORDERING = "nulls_are_small"
+
+    class Tokenizer(Tokenizer):
+        IDENTIFIERS: ClassVar = ["`"]
+
+    class Parser(Parser):
+        FUNCTIONS: ClassVar = {}
+        FUNCTION_PARSERS: ClassVar = {name: Parser.FUNCTION_PARSERS[name] for name in _SYNTAX}
+
+
+ENGINE = Engine(
+    name="flink",
+    dialect=Flink,
+    nodes=streaming.NODES,
+    scalars=streaming.SCALARS,
+    aggregates=streaming.AGGREGATES,
+    windows={},
+    integer=BIGINT,
+    reasons={},
+    is_streaming=True,
+)
