@@ -1,0 +1,149 @@
+"""Every file in dags/ is run here, as Airflow runs it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_odf.chain.tail import tail_rows
+from airflow_provider_odf.chain.verify import verify
+from airflow_provider_odf.cycle.rejected import rejections
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.spark,
+    # Airflow's own.
+    pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning"),
+]
+
+EXAMPLES = Path(__file__).parents[2] / "dags"
+POLLED = ["bike-stations", "coffee-prices", "river-levels", "support-tickets"]
+TASKS = ("poll", "merge", "publish")
+TESTED = ("poll", "merge", "contract_test", "publish")
+
+
+def run(dags, dag_id):
+    """States of the tasks of one run."""
+    dag_run = dags.dags[dag_id].test()
+    return {ti.task_id: str(ti.state) for ti in dag_run.get_task_instances()}
+
+
+def rows(store, name, *columns):
+    return [tuple(row[c] for c in columns) for row in tail_rows(store.dataset(name), 100)]
+
+
+def test_nothing_in_the_folder_is_left_out(dags):
+    loaders = {"odf.py", "odf_errors.py"}
+    assert {f.name for f in EXAMPLES.glob("*.py")} == {*loaders, "merge_parquet.py", "read_on_spark.py"}
+    assert sorted(dags.dags) == sorted([*POLLED, "merge_parquet", "read_on_spark"])
+    manifests = {f.name.partition(".")[0] for f in EXAMPLES.glob("*.yaml")}
+    assert manifests == {*POLLED, "odf"}
+
+
+def test_bike_stations_keep_what_changed_between_two_lists(dags, store):
+    assert run(dags, "bike-stations") == dict.fromkeys(TESTED, "success")
+    assert rows(store, "bike-stations", "offset", "op", "station_id", "docks") == [
+        (0, "+A", 1, 24),
+        (1, "+A", 2, 18),
+        (2, "+A", 3, 12),
+        (3, "+A", 4, 40),
+        (4, "-C", 1, 24),
+        (5, "+C", 1, 30),
+        (6, "-R", 3, 12),
+        (7, "+A", 5, 36),
+    ]
+    verify(store.dataset("bike-stations"))
+
+
+def test_nothing_new_skips_the_run_and_starts_no_jvm(dags, store, one_jvm):
+    assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
+    started, head = one_jvm.started, store.dataset("river-levels").head()
+    assert run(dags, "river-levels") == dict.fromkeys(TASKS, "skipped")
+    assert (one_jvm.started, store.dataset("river-levels").head()) == (started, head)
+
+
+def test_river_levels_take_each_reading_once(dags, store, one_jvm):
+    run(dags, "river-levels")
+    assert rows(store, "river-levels", "offset", "op", "event_time", "station", "level_m", "is_rising") == [
+        (0, "+A", "2026-05-01T00:00:00Z", "Alder Bridge", 2.12, True),
+        (1, "+A", "2026-05-01T00:00:00Z", "Low Weir", 0.87, False),
+        (2, "+A", "2026-05-01T06:00:00Z", "Alder Bridge", 2.19, True),
+        (3, "+A", "2026-05-01T06:00:00Z", "Low Weir", 0.85, False),
+        (4, "+A", "2026-05-01T06:00:00Z", "Ox Ford", 1.4, False),
+        (5, "+A", "2026-05-01T12:00:00Z", "Alder Bridge", 2.23, True),
+        (6, "+A", "2026-05-01T12:00:00Z", "Low Weir", 0.84, False),
+        (7, "+A", "2026-05-01T12:00:00Z", "Ox Ford", 1.38, False),
+        (8, "+A", "2026-05-02T00:00:00Z", "Alder Bridge", 2.31, True),
+        (9, "+A", "2026-05-02T00:00:00Z", "Low Weir", 0.9, True),
+        (10, "+A", "2026-05-02T00:00:00Z", "Ox Ford", None, False),
+    ]
+
+
+def test_support_tickets_are_all_kept(dags, store, one_jvm):
+    assert run(dags, "support-tickets") == dict.fromkeys(TASKS, "success")
+    assert rows(store, "support-tickets", "offset", "event_time", "ticket", "topic", "minutes") == [
+        (0, "2026-04-27T09:12:00Z", 9001, "login", 12.5),
+        (1, "2026-04-28T14:40:00Z", 9002, "invoice", 55.0),
+        (2, "2026-04-30T08:05:30Z", 9003, "login", 7.25),
+    ]
+
+
+def test_coffee_prices_that_break_the_contract_stay_unpublished(dags, store, one_jvm):
+    assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "success")
+    dataset = store.dataset("coffee-prices")
+    head = dataset.head()
+    folder = Path(dags.dag_folder) / "data"
+    shutil.copy(folder / "arriving" / "coffee-prices" / "2026-05-02.csv", folder / "coffee-prices")
+
+    assert run(dags, "coffee-prices") == {
+        "poll": "success",
+        "merge": "success",
+        "contract_test": "failed",
+        "publish": "upstream_failed",
+    }
+    assert dataset.head() == head
+    (rejection,) = rejections(dataset)
+    broken = [(r.column, r.failed_rows) for r in rejection.report.results if r.outcome == "fail"]
+    assert broken == [("sku", 1), ("origin", 1), ("price", 1)]
+
+    started = one_jvm.started
+    assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "skipped")
+    assert one_jvm.started == started
+
+
+def test_merge_parquet_takes_what_a_task_wrote(dags, store, one_jvm):
+    assert run(dags, "merge_parquet") == dict.fromkeys(("export", "merge", "publish"), "success")
+    assert rows(store, "shop-orders", "offset", "op", "event_time", "order_id", "status", "total") == [
+        (0, "+A", "2026-05-01T09:30:00Z", 501, "paid", "19.90"),
+        (1, "+A", "2026-05-01T09:30:00Z", 502, "shipped", "240.00"),
+        (2, "+A", "2026-05-01T09:30:00Z", 503, "new", "7.50"),
+    ]
+    assert run(dags, "merge_parquet") == {"export": "success", "merge": "skipped", "publish": "skipped"}
+
+
+def test_read_on_spark_hands_typed_parquet_on(dags, store, one_jvm):
+    assert run(dags, "read_on_spark") == dict.fromkeys(TASKS, "success")
+    assert rows(store, "water-temperatures", "offset", "event_time", "lake", "celsius") == [
+        (0, "2026-05-01T00:00:00Z", "Heron Lake", 11.4),
+        (1, "2026-05-01T00:00:00Z", "Long Pond", 12.9),
+        (2, "2026-05-02T00:00:00Z", "Heron Lake", 11.9),
+        (3, "2026-05-03T00:00:00Z", "Heron Lake", 12.1),
+        (4, "2026-05-03T00:00:00Z", "Long Pond", 13.4),
+    ]
+
+
+def test_an_asset_event_says_what_was_published(dags, store, one_jvm):
+    from airflow.models.asset import AssetEvent, AssetModel
+    from airflow.utils.session import create_session
+    from sqlalchemy import select
+
+    run(dags, "support-tickets")
+    with create_session() as session:
+        query = select(AssetEvent.extra).join(AssetModel, AssetModel.id == AssetEvent.asset_id)
+        (extra,) = session.scalars(query.where(AssetModel.uri == f"{store.uri}/support-tickets")).all()
+    assert extra == {
+        "blockHash": store.dataset("support-tickets").head(),
+        "offsets": {"start": 0, "end": 2},
+        "records": 3,
+        "watermark": "2026-04-30T08:05:30Z",
+    }
