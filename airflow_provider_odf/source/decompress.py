@@ -48,9 +48,9 @@ def gunzip(source: Path, target: Path, label: str, options: Options, tell: Calla
 
 
 def unzip(
-    source: Path, directory: Path, sub_path: str | None, label: str, options: Options, tell: Callable[[str], None]
+    source: Path, target: Path, sub_path: str | None, label: str, options: Options, tell: Callable[[str], None]
 ) -> tuple[Path, ...]:
-    """The unpacked files that a ``subPath`` selects, under names of our own.
+    """The unpacked files that a ``subPath`` selects, under numbered names that begin with ``target``.
 
     :raises SourceError: it is not a zip, is damaged or encrypted, has unsafe names, unpacks to more than is allowed, or
         has no file that is meant.
@@ -60,7 +60,7 @@ def unzip(
             entries = _select(archive, sub_path, label)
             unpacking = _Unpacking(label, source.stat().st_size, options, tell)
             return tuple(
-                _extract(archive, entry, directory / f"{source.name}-{index:05}", unpacking)
+                _extract(archive, entry, target.with_name(f"{target.name}-{index:05}"), unpacking)
                 for index, entry in enumerate(entries)
             )
     except (zipfile.BadZipFile, zlib.error, EOFError) as e:

@@ -65,11 +65,11 @@ def key(step: FetchStep, prepare: Sequence[PrepStep], state: SourceState | None,
 
 def directory(work: Path) -> Path:
     """A new directory for the files of one poll. Directories of polls that died a week ago are removed."""
-    new = work / f"{_POLL}{uuid.uuid4().hex[:16]}"
-    new.mkdir(parents=True)
     for old in work.glob(f"{_POLL}*"):
         if _age(old) > _ABANDONED:
             shutil.rmtree(old, ignore_errors=True)
+    new = work / f"{_POLL}{uuid.uuid4().hex[:16]}"
+    new.mkdir(parents=True)
     return new
 
 

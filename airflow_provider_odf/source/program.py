@@ -1,0 +1,107 @@
+"""Programs that a source's steps run: without a shell, killed with all that they started, watched for time and size."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from airflow_provider_odf.errors import InvalidInput, SourceError
+from airflow_provider_odf.source.progress import megabytes
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.source.options import Options
+
+_LOOK = 0.5
+_PIECE = 1 << 16
+
+
+class Program:
+    """A command to run once. ``label`` begins its messages."""
+
+    def __init__(self, command: tuple[str, ...], label: str, folder: Path, options: Options) -> None:
+        self.command, self.label, self.folder, self.options = command, label, folder, options
+        self.name = Path(command[0]).name if command else "(empty)"
+        self._errors = b""
+
+    def run(self, source: Path | None, target: Path, timeout: float, environment: dict[str, str] | None = None) -> int:
+        """The exit code, negative for a signal, once standard output is in ``target``; ``source`` is standard input.
+
+        :raises InvalidInput: there is no such program.
+        :raises SourceError: it does not end in time, or writes more than is allowed.
+        """
+        with open(source or os.devnull, "rb") as stdin, target.open("wb") as stdout:
+            process = self._start(stdin, stdout, environment)
+            reader = threading.Thread(target=self._read_errors, args=(process.stderr,), daemon=True)
+            reader.start()
+            try:
+                code = self._wait(process, target, timeout)
+                reader.join(_LOOK)
+                return code
+            finally:
+                _end(process)
+                reader.join()
+
+    def ending(self, code: int) -> str:
+        """How the program ended, with the end of what it wrote to standard error."""
+        how = f"failed with exit code {code}" if code > 0 else f"was killed by {signal.Signals(-code).name}"
+        said = self._errors.decode("utf-8", "replace").strip()
+        return f"{self.name} {how}" + (f": {said}" if said else "")
+
+    def _start(
+        self, stdin: IO[bytes], stdout: IO[bytes], environment: dict[str, str] | None
+    ) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                self.command,
+                cwd=self.folder,
+                env=environment,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (FileNotFoundError, IndexError):
+            raise InvalidInput(
+                f"{self.label}: command not found: {self.name} (install it where polls run, or give its full path)"
+            ) from None
+        except (OSError, ValueError) as e:
+            raise InvalidInput(f"{self.label}: command {self.name} cannot be run: {e}") from None
+
+    def _wait(self, process: subprocess.Popen[bytes], target: Path, timeout: float) -> int:
+        deadline = time.monotonic() + timeout
+        while True:
+            remaining = deadline - time.monotonic()
+            try:
+                code = process.wait(max(0.0, min(_LOOK, remaining)))
+            except subprocess.TimeoutExpired:
+                if remaining <= 0:
+                    raise SourceError(f"{self.label}: {self.name} did not end within {timeout:g} s: killed") from None
+                self._check_size(target)
+            else:
+                self._check_size(target)
+                return code
+
+    def _check_size(self, target: Path) -> None:
+        limit = self.options.largest_file
+        if target.stat().st_size > limit:
+            raise SourceError(f"{self.label}: {self.name} wrote more than {megabytes(limit)}: killed")
+
+    def _read_errors(self, stderr: IO[bytes] | None) -> None:
+        """Keep the end; a program must neither wait for us nor fill the disk."""
+        with stderr or open(os.devnull, "rb") as stream:
+            while piece := os.read(stream.fileno(), _PIECE):
+                self._errors = (self._errors + piece)[-self.options.stderr_tail :]
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    finally:
+        process.wait()

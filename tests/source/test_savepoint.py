@@ -1,0 +1,167 @@
+"""What was fetched is not fetched again before it is merged, and never hides what is newer."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import time
+
+import pytest
+
+from airflow_provider_odf.errors import SourceError, StorageError
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.source import savepoint
+
+
+def statuses_and_bodies(server):
+    return [(path, headers.get("if-none-match")) for path, headers in server.requests]
+
+
+def test_a_retry_asks_but_does_not_fetch_again(server, poller):
+    url = server.serve("/a", b"abc", etag='"v1"')
+    first = poller.url(url)
+    again = poller.url(url)
+    assert statuses_and_bodies(server) == [("/a", None), ("/a", '"v1"')]
+    assert poller.messages == [f"{url}: was fetched before and is still current, not fetched again"]
+    assert poller.content(again) == [b"abc"]
+    assert again.files[0].state == first.files[0].state
+    assert again.files[0].event_time == first.files[0].event_time
+    assert again.directory != first.directory
+
+
+def test_newer_data_replace_what_was_kept(server, poller):
+    url = server.serve("/a", b"abc", etag='"v1"')
+    poller.url(url)
+    server.resources["/a"].content, server.resources["/a"].etag = b"abcd", '"v2"'
+    assert poller.content(poller.url(url)) == [b"abcd"]
+    assert poller.content(poller.url(url)) == [b"abcd"]
+    assert statuses_and_bodies(server) == [("/a", None), ("/a", '"v1"'), ("/a", '"v2"')]
+
+
+def test_a_source_that_went_back_is_up_to_date(server, poller):
+    url, old = server.serve("/a", b"new", etag='"v1"'), poller.state("odf/etag", '"v0"')
+    poller.url(url, state=old)
+    server.resources["/a"].content, server.resources["/a"].etag = b"old", '"v0"'
+    assert poller.url(url, state=old) is None
+
+
+def test_what_was_kept_stands_in_for_a_source_that_is_down(server, poller):
+    url = server.serve("/a", b"abc", etag='"v1"')
+    poller.url(url)
+    server.resources["/a"].statuses = [503] * 9
+    polled = poller.url(url)
+    assert poller.content(polled) == [b"abc"]
+    assert polled.warnings[0].startswith(f"{url}: HTTP 503 Service Unavailable; going on with what was fetched 0 s ago")
+
+
+def test_a_source_that_is_gone_is_not_stood_in_for(server, poller):
+    url = server.serve("/a", b"abc", etag='"v1"')
+    poller.url(url)
+    del server.resources["/a"]
+    with pytest.raises(SourceError, match="not found"):
+        poller.url(url)
+
+
+def test_without_validators_it_counts_for_a_limited_time(server, poller):
+    url = server.serve("/a", b"abc")
+    poller.url(url)
+    server.resources["/a"].content = b"abcd"
+    assert poller.content(poller.url(url)) == [b"abc"]
+    assert len(server.requests) == 1
+    assert poller.content(poller.url(url, options=dataclasses.replace(poller.options, savepoint_age=0))) == [b"abcd"]
+
+
+def test_discarding_removes_all_and_the_next_poll_fetches(server, poller):
+    url = server.serve("/a", b"abc")
+    savepoint.discard(poller.url(url).directory)
+    assert poller.leftovers == []
+    poller.url(url)
+    assert len(server.requests) == 2
+
+
+def test_discarding_takes_nothing_from_a_poll_that_runs_elsewhere(server, poller):
+    url = server.serve("/a", b"abc")
+    first, second = poller.url(url), poller.url(url)
+    savepoint.discard(first.directory)
+    assert poller.content(second) == [b"abc"]
+    savepoint.discard(second.directory)
+    assert poller.leftovers == []
+
+
+def test_another_state_template_or_prepare_step_is_another_poll(server, poller):
+    poller.environment["KEY"] = "1"
+    url = server.serve("/a", b"abc\n") + "?${{ env.KEY }}"
+    poller.url(url)
+    poller.url(url, state=poller.state("odf/content-hash", "f00"))
+    poller.environment["KEY"] = "2"
+    poller.url(url)
+    poller.url(url, model.PrepStepPipe(command=("cat",)))
+    assert len(server.requests) == 4
+
+
+def test_prepared_files_are_kept_as_they_are(server, poller):
+    url = server.serve("/a", b"abc\ndef\n", etag='"v1"')
+    step = model.PrepStepPipe(command=("head", "-n1"))
+    poller.url(url, step)
+    assert poller.content(poller.url(url, step)) == [b"abc\n"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "index", "missing"])
+def test_a_damaged_savepoint_is_as_none(server, poller, damage):
+    url = server.serve("/a", b"abc")
+    poller.url(url)
+    (kept,) = poller.work.glob("savepoint-*")
+    for path in kept.iterdir():
+        if damage == "index" and path.suffix == ".json":
+            path.write_text("{")
+        if damage != "index" and path.suffix != ".json":
+            path.unlink()
+            if damage == "cut":
+                path.write_bytes(b"a")
+    assert poller.content(poller.url(url)) == [b"abc"]
+    assert len(server.requests) == 2
+
+
+def test_a_savepoint_that_vanishes_meanwhile(server, poller, monkeypatch):
+    url = server.serve("/a", b"abc")
+    poller.url(url)
+    load = savepoint.load
+
+    def load_and_lose(work, key):
+        saved = load(work, key)
+        shutil.rmtree(saved.polled.directory)
+        return saved
+
+    monkeypatch.setattr(savepoint, "load", load_and_lose)
+    assert poller.content(poller.url(url)) == [b"abc"]
+
+
+def test_files_of_this_machine_are_not_kept(poller):
+    (poller.base / "a.csv").write_text("abc")
+    poller.url("a.csv")
+    assert list(poller.work.glob("savepoint-*")) == []
+
+
+def test_directories_of_polls_that_died_long_ago_are_removed(server, poller, monkeypatch):
+    url = server.serve("/a", b"abc", etag='"v1"')
+    old = poller.url(url).directory
+    assert old.exists()
+    poller.url(url)
+    assert old.exists()
+    monkeypatch.setattr(savepoint, "_ABANDONED", 0)
+    time.sleep(0.01)
+    poller.url(url)
+    assert not old.exists()
+
+
+def test_failures_leave_nothing_behind(server, poller):
+    url = server.serve("/a", b"abc")
+    with pytest.raises(SourceError):
+        poller.url(url, model.PrepStepPipe(command=("false",)))
+    assert poller.leftovers == []
+
+
+def test_a_work_area_that_cannot_be_written(server, poller):
+    poller.work.write_text("a file where a folder should be")
+    with pytest.raises(StorageError, match=r"^work area .*/work: .*\(free space there, or set another work area\)$"):
+        poller.url(server.serve("/a", b"abc"))
