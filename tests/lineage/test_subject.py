@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from airflow_provider_odf.chain import schema
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.storage import LocalStorage
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.lineage import subject
+from airflow_provider_odf.lineage.naming import Identifier
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.protocol import Column
+
+TIME = Instant.parse("2024-05-02T08:00:00Z")
+
+
+def state(**fields: object) -> ChainState:
+    return ChainState("f1620aa", 0, TIME, "did:odf:fed0126262ba1", "Root", **fields)
+
+
+def test_dataset(tmp_path: Path):
+    dataset = Dataset(DatasetAlias("acme", "cities"), LocalStorage(tmp_path / "acme" / "cities"))
+    columns = pa.schema([pa.field("offset", pa.int64(), nullable=False), pa.field("name", pa.string())])
+    described = subject.of_dataset(
+        Store(tmp_path),
+        dataset,
+        state(schema=schema.set_data_schema(columns), info=model.SetInfo(description="All cities")),
+    )
+    assert described.named.primary == Identifier("file", f"{tmp_path}/acme/cities")
+    assert described.links == (
+        (Identifier("file://127.0.0.1:0", f"{tmp_path}/acme/cities"), "LOCATION"),
+        (Identifier(f"odf+file://{tmp_path}", "acme/cities"), "ALIAS"),
+        (Identifier("did:odf", "fed0126262ba1"), "ID"),
+    )
+    assert described.columns == (Column("offset", "BIGINT", False), Column("name", "STRING", True))
+    assert described.description == "All cities"
+
+
+def test_dataset_without_data(tmp_path: Path):
+    dataset = Dataset(DatasetAlias(None, "cities"), LocalStorage(tmp_path / "cities"))
+    described = subject.of_dataset(Store(tmp_path), dataset, state(), edition="2024", file_authority="10.0.0.7:22")
+    assert described.named.primary == Identifier("file://10.0.0.7:22", f"{tmp_path}/cities")
+    assert (described.columns, described.description) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("fetch", "filled", "identifier"),
+    [
+        (model.FetchStepUrl(url="https://h/x?b=1&a=1"), None, Identifier("https://h", "/x?a=1&b=1")),
+        (
+            model.FetchStepUrl(url="https://h/x?k=${{ env.KEY }}&a=1"),
+            "https://h/x?k=secret&a=1",
+            Identifier("https://h", "/x?a=1"),
+        ),
+        (model.FetchStepUrl(url="https://h/x?k=${{ env.KEY }}&a=1"), None, Identifier("https://h", "/x?a=1")),
+        (model.FetchStepUrl(url="${{ env.URL }}"), "https://h/x?a=1", Identifier("https://h", "/x")),
+        (model.FetchStepUrl(url="${{ env.URL }}"), None, None),
+        (model.FetchStepUrl(url="data/x.csv"), None, Identifier("file", "/dags/data/x.csv")),
+        (model.FetchStepUrl(url="gopher://h/x"), None, None),
+        (model.FetchStepFilesGlob(path="data/*.csv"), None, Identifier("file", "/dags/data")),
+        (model.FetchStepContainer(image="ghcr.io/acme/x:1"), None, Identifier("oci", "ghcr.io/acme/x:1")),
+        (
+            model.FetchStepMqtt(host="h", port=1883, topics=(model.MqttTopicSubscription(path="a/#"),)),
+            None,
+            Identifier("mqtt://h:1883", "a/#"),
+        ),
+        (model.FetchStepEthereumLogs(chain_id=1), None, None),
+    ],
+)
+def test_source(fetch: model.FetchStep, filled: str | None, identifier: Identifier | None):
+    named = subject.of_source(fetch, base="/dags", filled=filled)
+    assert (named.primary if named else None) == identifier
