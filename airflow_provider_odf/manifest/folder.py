@@ -107,8 +107,8 @@ def _ignores(folder: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
     if file.is_file():
         from pathspec import GitIgnoreSpec
 
-        lines = (re.sub(r"\s*#.*", "", line) for line in file.read_text(encoding="utf-8").splitlines())
-        yield folder, GitIgnoreSpec.from_lines(lines)
+        lines = (re.sub(r"\s*#.*", "", line) for line in file.read_text(errors="replace").splitlines())
+        yield folder, GitIgnoreSpec.from_lines(line for line in lines if line.strip("!/\\ "))
 
 
 def _is_ignored(path: Path, suffix: str, ignores: Sequence[tuple[Path, GitIgnoreSpec]]) -> bool:

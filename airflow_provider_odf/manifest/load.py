@@ -25,7 +25,7 @@ KINDS = ("DatasetSnapshot", "MetadataBlock", "MetadataEvent")
 """Resources of the specification that are written as manifests; datasets are declared by the first."""
 
 _CONTENT = ("content",)
-_HINT = re.compile(r"^[\s{]*[\"']?kind\b", re.MULTILINE)
+_HINT = re.compile(r"^[ \t{]*[\"']?kind\b", re.MULTILINE)
 _OURS = re.compile(r"dataset_?-?snapshot|metadata_?-?(?:block|event)", re.IGNORECASE)
 
 
@@ -98,12 +98,20 @@ class _Loader:
 
     def take(self, path: Path) -> None:
         if path.is_dir():
-            for file in folders.discover(path):
-                self._file(file, is_named=False)
+            self._folder(path)
         elif folders.is_manifest_name(path.name) or not path.exists():
             self._file(path, is_named=True)
         else:
             self.warnings.append(Problem(Place(str(path)), "not a manifest by its name: left alone"))
+
+    def _folder(self, path: Path) -> None:
+        try:
+            files = folders.discover(path)
+        except OSError as e:
+            self.problems.append(Problem(Place(str(e.filename or path)), f"cannot be read: {e.strerror}"))
+            return
+        for file in files:
+            self._file(file, is_named=False)
 
     def _file(self, path: Path, is_named: bool) -> None:
         real = path.resolve()

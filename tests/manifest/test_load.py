@@ -6,15 +6,19 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load, load_block
+from airflow_provider_odf.manifest.yaml_source import dump_yaml, parse
 
 ROOT = """\
 kind: DatasetSnapshot
@@ -282,6 +286,44 @@ def test_an_invalid_block_manifest(text: str, message: str) -> None:
     with pytest.raises(ManifestInvalid) as caught:
         load_block(text, "b.yaml")
     assert str(caught.value) == message
+
+
+STEPS = st.recursive(
+    st.sampled_from([None, True, 0, -1, 2.5, "", "Csv", "append", "x y", "2024", "${{", "Root", "acme/x"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["kind", "name", "Url"]), inner),
+    max_leaves=3,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.randoms(use_true_random=False), STEPS, st.booleans())
+def test_whatever_a_manifest_holds_loading_never_raises(tmp_path: Path, random: Random, put: Any, is_key: bool) -> None:
+    value = parse(root("a").replace("merge: Append", "merge: {kind: Ledger, primaryKey: [id]}"), "m")[0].value
+    places = list(_containers(value["content"]))
+    container = random.choice(places)
+    key = random.choice(list(container) if isinstance(container, dict) else range(len(container)))
+    if is_key and isinstance(container, dict):
+        container[str(put)] = container.pop(key)
+    else:
+        container[key] = put
+    (tmp_path / "m.yaml").write_text(dump_yaml(value))
+    loaded = load([tmp_path / "m.yaml"])
+    assert len(loaded.manifests) == (0 if loaded.problems else 1)
+    assert all(p.place.line > 0 and p.message for p in (*loaded.problems, *loaded.warnings))
+
+
+def _containers(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict | list) and value:
+        yield value
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _containers(inner)
+
+
+def test_a_text_of_many_empty_lines_takes_no_time(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text("\n" * 200_000 + "a: 1")
+    begin = time.perf_counter()
+    assert load([tmp_path]).problems == ()
+    assert time.perf_counter() - begin < 2
 
 
 def test_a_thousand_manifests_load_in_seconds(tmp_path: Path) -> None:
