@@ -42,7 +42,6 @@ def decode(data: bytes) -> pa.Schema:
         (root,) = struct.unpack_from("<I", data)
         header = _MESSAGE.size + root - _HEADER_AT
         message = _MESSAGE.pack(16, 10, 12, 8, 10, 4, 12, header, _VERSION_5, _HEADER_SCHEMA) + data
-        message += bytes(-len(message) % 8)
         return pa.ipc.read_schema(pa.py_buffer(struct.pack("<iI", -1, len(message)) + message))
     except (struct.error, pa.ArrowException, OSError) as e:
         raise ChainCorrupted(f"the Arrow schema of a SetDataSchema cannot be read: {e}") from e

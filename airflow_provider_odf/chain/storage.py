@@ -16,6 +16,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -83,11 +84,11 @@ class Storage(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class LocalStorage:
     """A dataset in a directory, also one that several machines share."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    root: Path
 
     @property
     def uri(self) -> str:

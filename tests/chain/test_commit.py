@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_odf.chain import codec
+from airflow_provider_odf.chain.commit import Draft, normalized
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.errors import BlockRejected, CommitConflict, StorageError
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias
+
+DID = "did:odf:fed016b65f9b5b23c00006b65f9b5b23c0000b056960700000000561226bab29c83f7"
+TIME = Instant.parse("2024-05-02T08:00:00.123456789Z")
+SEED = model.Seed(dataset_id=DID, dataset_kind="Root")
+
+
+@pytest.fixture
+def dataset(store):
+    return store.create(DatasetAlias.parse("numbers"))
+
+
+def test_blocks_are_files_that_nobody_sees_until_the_ref_moves(store, dataset):
+    draft = Draft(dataset)
+    seed = draft.append(SEED, TIME)
+    info = draft.append(model.SetInfo(description="x"), TIME)
+    assert {p.name for p in (dataset.path / "blocks").iterdir()} == {seed, info}
+    assert store.get("numbers") is None
+    dataset.storage.compare_and_set_ref("head", None, draft.state.head)
+    assert ChainState.of(store.dataset("numbers")) == draft.state
+    assert dataset.block(info).prev_block_hash == seed
+    assert dataset.block(info).system_time == TIME
+
+
+def test_blocks_are_those_that_another_writer_makes(dataset):
+    draft = Draft(dataset)
+    did = "did:odf:fed018a6159847b1a8da335da967f5598dcb4515e29d7e66af2b486b0788f2230f980"
+    seed = draft.append(model.Seed(dataset_id=did, dataset_kind="Root"), Instant.parse("2024-05-01T00:00:00Z"))
+    assert seed == "f16205f132235a7ab3e12b28492f28504c2f4d241cfeaa6baf47e86f24b3fb9292ed9"
+    polling = model.SetPollingSource(
+        fetch=model.FetchStepUrl(url="file:///tmp/kamu-golden-ws/cities/source"),
+        read=model.ReadStepCsv(ddl_schema=("country STRING", "city STRING", "population BIGINT"), header=True),
+        merge=model.MergeStrategySnapshot(primary_key=("country", "city")),
+    )
+    assert draft.append(polling, Instant.parse("2024-05-01T00:00:00Z")) == (
+        "f1620d447685b5e61f4b8c4d9517807a775a5550903fc94098b4f3dbc0bc268dc9a90"
+    )
+
+
+def test_candidate_is_published_by_moving_head(dataset):
+    draft = Draft(dataset)
+    base = draft.append(SEED, TIME)
+    dataset.storage.compare_and_set_ref("head", None, base)
+    candidate = Draft(dataset, ChainState.of(dataset))
+    new = candidate.append(model.SetInfo(description="x"), TIME)
+    dataset.storage.compare_and_set_ref("candidate-1", None, new)
+    assert dataset.head() == base
+    dataset.storage.compare_and_set_ref("head", base, new)
+    assert dataset.head() == new
+    with pytest.raises(CommitConflict):
+        dataset.storage.compare_and_set_ref("head", base, new)
+
+
+def test_a_rejected_block_is_not_written(dataset):
+    draft = Draft(dataset)
+    with pytest.raises(BlockRejected, match="starts with a Seed"):
+        draft.append(model.SetInfo(), TIME)
+    with pytest.raises(BlockRejected, match="no Seed yet"):
+        _ = draft.state
+    assert not (dataset.path / "blocks").exists()
+
+
+def test_a_block_that_cannot_be_written_changes_nothing(dataset):
+    draft = Draft(dataset)
+    (dataset.path / "blocks").write_text("in the way")
+    with pytest.raises(StorageError):
+        draft.append(SEED, TIME)
+    (dataset.path / "blocks").unlink()
+    draft.append(SEED, TIME)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_manifest_version(dataset, version):
+    block_hash = Draft(dataset, manifest_version=version).append(SEED, TIME)
+    assert codec.decode_frame(dataset.storage.read(f"blocks/{block_hash}"))[0] == version
+
+
+def test_transforms_are_stored_normalized():
+    polling = model.SetPollingSource(
+        fetch=model.FetchStepUrl(url="u"),
+        read=model.ReadStepCsv(),
+        preprocess=model.TransformSql(engine="spark", query="SELECT 1"),
+        merge=model.MergeStrategyAppend(),
+    )
+    stored = normalized(polling)
+    assert stored.preprocess == model.TransformSql(engine="spark", queries=(model.SqlQueryStep(query="SELECT 1"),))
+    assert normalized(stored) == stored
+    assert normalized(SEED) is SEED

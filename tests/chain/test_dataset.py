@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_odf.chain.dataset import is_hash
+from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound
+
+HEAD = "f16206ad99eed43c278a2331d0373331599726c65169f3a830a553ff56a6b948dbed0"
+EVENTS = ["Seed", "SetPollingSource", "SetDataSchema", "AddData", "AddData", "AddData"]
+
+
+def test_walk_goes_from_the_newest_block_to_the_seed(foreign):
+    cities = foreign("cities")
+    blocks = list(cities.walk())
+    assert [block.event.kind for _, block in blocks] == EVENTS[::-1]
+    assert [block.sequence_number for _, block in blocks] == [5, 4, 3, 2, 1, 0]
+    assert cities.head() == blocks[0][0]
+    assert blocks[0][1] == cities.block(blocks[0][0])
+
+
+def test_walk_from_a_hash(foreign):
+    cities = foreign("cities")
+    third = list(cities.walk())[2][0]
+    assert [block.event.kind for _, block in cities.walk(third)] == EVENTS[3::-1]
+
+
+def test_refs_beyond_head(foreign):
+    cities = foreign("cities")
+    assert cities.head("candidate-1") is None
+    with pytest.raises(DatasetNotFound, match="cities has no ref 'candidate-1'"):
+        list(cities.walk("candidate-1"))
+    cities.storage.compare_and_set_ref("candidate-1", None, cities.head())
+    assert len(list(cities.walk("candidate-1"))) == 6
+
+
+def test_missing_block(foreign):
+    cities = foreign("cities")
+    seed = list(cities.walk())[-1][0]
+    (cities.path / "blocks" / seed).unlink()
+    with pytest.raises(ChainCorrupted, match=f"blocks/{seed}: the block is missing"):
+        list(cities.walk())
+
+
+def test_changed_block(foreign):
+    cities = foreign("cities")
+    path = cities.path / "blocks" / cities.head()
+    path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(ChainCorrupted, match=f"{path.name}: its bytes hash to f1620"):
+        cities.block(cities.head())
+
+
+@pytest.mark.parametrize("content", ["", "f1620", "../../etc/passwd", "f9680c00120" + "00" * 32])
+def test_refs_must_hold_a_hash(foreign, content):
+    cities = foreign("cities")
+    (cities.path / "refs/head").write_text(content)
+    with pytest.raises(ChainCorrupted, match=r"refs/head: .* is not a block hash"):
+        cities.head()
+
+
+def test_is_hash():
+    assert is_hash(HEAD)
+    for text in ("", "head", HEAD[:-1], HEAD.upper(), "F" + HEAD[1:], "f9680c00120" + "00" * 32):
+        assert not is_hash(text)

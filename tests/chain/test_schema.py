@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import base64
+
+import pyarrow as pa
+import pytest
+
+from airflow_provider_odf.chain import schema
+from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.model import dump
+
+PLAIN = pa.schema(
+    [
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("op", pa.int32(), nullable=False),
+        pa.field("system_time", pa.timestamp("ms", "UTC"), nullable=False),
+        pa.field("event_time", pa.timestamp("ms", "UTC")),
+        pa.field("i8", pa.int8()),
+        pa.field("u64", pa.uint64()),
+        pa.field("f32", pa.float32()),
+        pa.field("flag", pa.bool_()),
+        pa.field("day", pa.date32()),
+        pa.field("price", pa.decimal128(9, 2)),
+        pa.field("huge", pa.decimal256(50, 2)),
+        pa.field("text", pa.string()),
+        pa.field("blob", pa.binary()),
+        pa.field("key", pa.binary(16)),
+        pa.field("noon", pa.time64("us")),
+        pa.field("second", pa.time32("s")),
+        pa.field("span", pa.duration("ns")),
+        pa.field("words", pa.list_(pa.field("item", pa.string()))),
+        pa.field("pair", pa.list_(pa.field("item", pa.int32(), nullable=False), 2)),
+        pa.field("nested", pa.struct([pa.field("x", pa.int16(), nullable=False), pa.field("y", pa.string())])),
+        pa.field("map", pa.map_(pa.string(), pa.field("value", pa.int64()))),
+    ]
+)
+
+
+def test_types_as_the_specification_spells_them():
+    fields = dump(schema.from_arrow(PLAIN))["fields"]
+    types = {f["name"]: f["type"] for f in fields}
+    assert types["offset"] == {"kind": "Int64"}
+    assert types["system_time"] == {"kind": "Timestamp", "unit": "Millisecond", "timezone": "UTC"}
+    assert types["price"] == {"kind": "Option", "inner": {"kind": "Decimal", "precision": 9, "scale": 2}}
+    assert types["key"]["inner"] == {"kind": "Binary", "fixedLength": 16}
+    assert types["noon"]["inner"] == {"kind": "Time", "unit": "Microsecond"}
+    assert types["span"]["inner"] == {"kind": "Duration", "unit": "Nanosecond"}
+    assert types["words"]["inner"] == {"kind": "List", "itemType": {"kind": "Option", "inner": {"kind": "String"}}}
+    assert types["pair"]["inner"] == {"kind": "List", "itemType": {"kind": "Int32"}, "fixedLength": 2}
+    assert types["nested"]["inner"]["fields"] == [
+        {"name": "x", "type": {"kind": "Int16"}},
+        {"name": "y", "type": {"kind": "Option", "inner": {"kind": "String"}}},
+    ]
+    assert types["map"]["inner"]["keyType"] == {"kind": "String"}
+
+
+def test_plain_schemas_come_back():
+    assert schema.to_arrow(schema.from_arrow(PLAIN)) == PLAIN
+
+
+def test_encodings_are_dropped():
+    encoded = pa.schema(
+        [
+            pa.field("a", pa.large_string()),
+            pa.field("b", pa.string_view()),
+            pa.field("c", pa.large_binary()),
+            pa.field("d", pa.date64()),
+            pa.field("e", pa.large_list(pa.field("element", pa.int64()))),
+        ],
+        metadata={"writer": "x"},
+    )
+    assert schema.to_arrow(schema.from_arrow(encoded)) == pa.schema(
+        [
+            pa.field("a", pa.string()),
+            pa.field("b", pa.string()),
+            pa.field("c", pa.binary()),
+            pa.field("d", pa.date32()),
+            pa.field("e", pa.list_(pa.field("item", pa.int64()))),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arrow", "message"),
+    [
+        (pa.dictionary(pa.int32(), pa.string()), "column a: the Arrow type dictionary"),
+        (pa.month_day_nano_interval(), "column a"),
+        (pa.struct([("b", pa.list_(pa.timestamp("us")))]), r"column a\.b\[\]: a timestamp without time zone"),
+        (pa.sparse_union([pa.field("x", pa.int8())]), "column a"),
+    ],
+)
+def test_types_without_a_form_are_named(arrow, message):
+    with pytest.raises(TypeUnsupported, match=message):
+        schema.set_data_schema(pa.schema([pa.field("a", arrow)]))
+
+
+def test_defaults_of_time_types():
+    odf = model.DataSchema(
+        fields=(
+            model.DataField(name="a", type=model.DataTypeTimestamp()),
+            model.DataField(name="b", type=model.DataTypeTime()),
+        )
+    )
+    assert schema.to_arrow(odf) == pa.schema(
+        [pa.field("a", pa.timestamp("ms", "UTC"), nullable=False), pa.field("b", pa.time32("ms"), nullable=False)]
+    )
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_event_and_engine_form(version):
+    event = schema.set_data_schema(base64.b64encode(PLAIN.serialize()).decode(), manifest_version=version)
+    assert (event.raw_arrow_schema is not None, event.schema_ is not None) == (version == 2, version == 3)
+    assert schema.arrow_schema(event) == PLAIN
+    assert schema.data_schema(event) == schema.from_arrow(PLAIN)
+    assert pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema.ipc_base64(event)))) == PLAIN
+
+
+def test_schema_of_another_writer_is_made_the_same(foreign):
+    types = foreign("types")
+    (event,) = (b.event for _, b in types.walk() if b.event.kind == "SetDataSchema")
+    assert schema.set_data_schema(schema.arrow_schema(event)) == event
+
+
+def test_a_damaged_arrow_schema_is_corrupted():
+    with pytest.raises(ChainCorrupted, match="cannot be read"):
+        schema.arrow_schema(model.SetDataSchema(raw_arrow_schema=b"\x10\x00\x00\x00abc"))
