@@ -108,7 +108,17 @@ def _ignores(folder: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
         from pathspec import GitIgnoreSpec
 
         lines = (re.sub(r"\s*#.*", "", line) for line in file.read_text(errors="replace").splitlines())
-        yield folder, GitIgnoreSpec.from_lines(line for line in lines if line.strip("!/\\ "))
+        yield folder, GitIgnoreSpec.from_lines(filter(_is_pattern, lines))
+
+
+def _is_pattern(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
 
 
 def _is_ignored(path: Path, suffix: str, ignores: Sequence[tuple[Path, GitIgnoreSpec]]) -> bool:

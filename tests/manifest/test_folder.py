@@ -52,7 +52,7 @@ def test_a_folder_is_walked_in_order(tmp_path: Path) -> None:
         ("old\n", ["a/x.yaml", "x.yaml"]),
         ("/old/\n# a comment\n", ["a/old/x.yaml", "a/x.yaml", "x.yaml"]),
         ("x.yaml # everywhere\n", []),
-        ("!\n/\n[\n\\\nold\n", ["a/x.yaml", "x.yaml"]),
+        ("!\n/\n[\n\\\na\\\nold\n", ["a/x.yaml", "x.yaml"]),
         ("*.yaml\n!x.yaml\n", ["a/old/x.yaml", "a/x.yaml", "old/x.yaml", "x.yaml"]),
         ("a/*.yaml\n", ["a/old/x.yaml", "old/x.yaml", "x.yaml"]),
         ("**/old/x.yaml\n", ["a/x.yaml", "x.yaml"]),
