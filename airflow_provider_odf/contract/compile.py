@@ -35,7 +35,7 @@ _LIMITS = {
 
 _UNTESTED_FIELD_CLAUSES = ("format", "precision", "scale", "references", "items", "keys", "values")
 _ANNOTATED_SERVICE_LEVELS = frozenset({"availability", "frequency", "support", "backup"})
-"""Service levels about the service, not about the data: nothing in the data can show them."""
+"""Service levels about the service, which nothing in the data can show. Retention is one where it names no time."""
 
 
 def compile_model(file: ContractFile, model: str) -> Contract:
@@ -191,7 +191,7 @@ def _contract_checks(contract: DataContract, model: str) -> Iterator[Check]:
     for name, level in (contract.servicelevels or {}).items():
         said = str(level.get("description") or "").strip() or f"service level {name}"
         fields = [str(value) for key, value in level.items() if key.endswith("Field")]
-        if name in _ANNOTATED_SERVICE_LEVELS:
+        if name in _ANNOTATED_SERVICE_LEVELS or (name == "retention" and not fields):
             yield Check(f"servicelevels__{name}", "informational", said)
         elif fields and not any(f.startswith(f"{model}.") or "." not in f for f in fields):
             yield Check(f"servicelevels__{name}", "informational", f"{said}: about {', '.join(fields)}")

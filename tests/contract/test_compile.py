@@ -187,7 +187,7 @@ def test_nothing_is_left_out_in_silence():
             "service level latency: about customers.a, customers.b",
             "error",
         ),
-        ("servicelevels__retention", "unsupported", "service level retention is not tested", "error"),
+        ("servicelevels__retention", "informational", "service level retention", "error"),
         ("servicelevels__ownThing", "unsupported", "service level ownThing is not tested: something", "error"),
         ("quality", "unsupported", "top-level quality of type SodaCL is not tested", "error"),
     ]
