@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
-from tenacity import RetryCallState, Retrying, retry_if_exception_type
 
 from airflow_provider_odf.errors import SourceError, SourceUnavailable
 from airflow_provider_odf.source import http, states
 from airflow_provider_odf.source.progress import Transfer, megabytes
+from airflow_provider_odf.source.retry import TryAgain, retrying
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import SourceState
@@ -27,14 +27,6 @@ _OK, _PARTIAL, _RANGE_REFUSED = 200, 206, 416
 _BUFFER = 1 << 20
 _SETTLING = 1.05
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
-
-
-class _TryAgain(SourceUnavailable):
-    """This try failed, the next may not; ``after`` is when the server wants it, in seconds."""
-
-    def __init__(self, message: str, after: float | None = None) -> None:
-        super().__init__(message)
-        self.after = after
 
 
 class Download:
@@ -62,10 +54,7 @@ class Download:
         :raises SourceError: the server refuses, or sends more than is allowed.
         :raises SourceUnavailable: no answer, or none that is whole, in several tries.
         """
-        retrying = Retrying(
-            retry=retry_if_exception_type(_TryAgain), wait=self._wait, stop=self._is_hopeless, reraise=True
-        )
-        return retrying(self._try, seen)
+        return retrying(self.options, lambda: self._barren >= self.options.attempts)(self._try, seen)
 
     def _try(self, seen: SourceState | None) -> bool:
         self._barren += 1
@@ -73,7 +62,7 @@ class Download:
             with self.session.get(self._resume() or http.conditional(seen)) as response:
                 is_new = self._take(response, seen)
         except httpx.TransportError as e:
-            raise _TryAgain(self._broken(e)) from None
+            raise TryAgain(self._broken(e), None if self._barren else self.options.first_wait) from None
         return is_new
 
     def _take(self, response: httpx.Response, seen: SourceState | None) -> bool:
@@ -84,7 +73,7 @@ class Download:
             return True
         if response.status_code in (_PARTIAL, _RANGE_REFUSED):
             self._received = 0
-            raise _TryAgain(f"{self.label}: the server did not continue a cut download")
+            raise TryAgain(f"{self.label}: the server did not continue a cut download")
         if response.status_code != _OK:
             raise self._refused(response)
         return self._begin(response, seen)
@@ -98,7 +87,7 @@ class Download:
         if not (validators.etag or validators.is_settled or self._waited or states.value_of(seen, states.CONTENT_HASH)):
             # Changed within this very second: what changes in the rest of it would have the same date.
             self._waited = True
-            raise _TryAgain(f"{self.label}: the source changes all the time", after=_SETTLING)
+            raise TryAgain(f"{self.label}: the source changes all the time", after=_SETTLING)
         self._receive(response, "wb")
         return True
 
@@ -116,7 +105,7 @@ class Download:
             file.flush()
             os.fsync(file.fileno())
         if self._total is not None and self._received != self._total:
-            raise _TryAgain(self._broken(None))
+            raise TryAgain(self._broken(None))
 
     def _note_gain(self) -> None:
         if self._received > self._best:
@@ -148,22 +137,13 @@ class Download:
         after = http.retry_after(response.headers)
         if after is not None and after > self.options.longest_wait:
             return SourceUnavailable(f"{error}; the server asks to come back in {after:.0f} s")
-        return _TryAgain(str(error), after)
+        return TryAgain(str(error), after)
 
     def _broken(self, error: httpx.TransportError | None) -> str:
         if not self._received:
             return f"{self.label}: {http.reason(error) if error else 'the server sent nothing'}"
         of = f" of {self._total}" if self._total is not None else ""
         return f"{self.label}: the connection broke off after {self._received}{of} bytes"
-
-    def _is_hopeless(self, retry: RetryCallState) -> bool:
-        return self._barren >= self.options.attempts
-
-    def _wait(self, retry: RetryCallState) -> float:
-        error = retry.outcome.exception() if retry.outcome else None
-        if isinstance(error, _TryAgain) and error.after is not None:
-            return error.after
-        return float(min(self.options.first_wait * 2 ** max(0, self._barren - 1), self.options.longest_wait))
 
 
 def _length(value: str | None) -> int | None:

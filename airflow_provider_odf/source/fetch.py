@@ -67,7 +67,12 @@ def _url(step: FetchStepUrl, context: Context) -> Fetch:
     path = local.path_of(url, context.base)
     if path is not None:
         return Fetch(lambda context: local.fetch(step, path, label, context))
-    if urlsplit(url).scheme not in ("http", "https"):
+    scheme = urlsplit(url).scheme
+    if scheme in ("ftp", "ftps"):
+        from airflow_provider_odf.source import ftp
+
+        return Fetch(lambda context: ftp.fetch(step, url, label, context), filled=url, is_kept=True)
+    if scheme not in ("http", "https"):
         raise InvalidInput(f"{label}: unknown scheme: known are http, https, ftp, ftps and file")
     from airflow_provider_odf.source import http, web  # a poll of files needs no HTTP library
 

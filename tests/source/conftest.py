@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -192,3 +193,77 @@ def poller(tmp_path: Path) -> Poller:
     base = tmp_path / "dags"
     base.mkdir()
     return Poller(base, tmp_path / "work")
+
+
+class _FtpHandler(socketserver.StreamRequestHandler):
+    """As much of RFC 959 as one download needs. Files are in ``server.files``; ``server.cuts`` break transfers off."""
+
+    server: _FtpServer
+
+    def handle(self) -> None:
+        self.say("220 ready")
+        while line := self.rfile.readline().decode().strip():
+            verb, _, argument = line.partition(" ")
+            self.server.commands.append(line)
+            answer = getattr(self, f"do_{verb.lower()}", None)
+            self.say(answer(argument) if answer else "502 what?")
+
+    def say(self, line: str) -> None:
+        self.wfile.write(f"{line}\r\n".encode())
+
+    def do_user(self, name: str) -> str:
+        return "331 password?"
+
+    def do_pass(self, password: str) -> str:
+        return "230 in" if password in ("secret", "anonymous@") else f"530 {password} is wrong"
+
+    def do_type(self, kind: str) -> str:
+        return "200 ok"
+
+    def do_size(self, name: str) -> str:
+        return f"213 {len(self.server.files[name])}" if name in self.server.files else "550 no such file"
+
+    def do_epsv(self, _: str) -> str:
+        self.data = socket.create_server(("127.0.0.1", 0))
+        return f"229 (|||{self.data.getsockname()[1]}|)"
+
+    def do_pasv(self, _: str) -> str:
+        self.data = socket.create_server(("127.0.0.1", 0))
+        port = self.data.getsockname()[1]
+        return f"227 (127,0,0,1,{port >> 8},{port & 255})"
+
+    def do_retr(self, name: str) -> str:
+        with self.data:
+            if name not in self.server.files:
+                return "550 no such file"
+            self.say("150 coming")
+            with self.data.accept()[0] as connection:
+                connection.sendall(self.server.files[name][: self.server.cuts.pop(0) if self.server.cuts else None])
+        return "226 done"
+
+    def do_quit(self, _: str) -> str:
+        return "221 bye"
+
+
+class _FtpServer(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _FtpHandler)
+        self.files: dict[str, bytes] = {}
+        self.cuts: list[int] = []
+        self.commands: list[str] = []
+        self.place = f"127.0.0.1:{self.server_address[1]}"
+
+    def handle_error(self, *_: object) -> None:
+        """Clients hang up; that is part of the tests."""
+
+
+@pytest.fixture
+def ftp_server() -> Iterator[_FtpServer]:
+    with _FtpServer() as running:
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
