@@ -86,6 +86,7 @@ def test_a_manifest_and_its_places(tmp_path: Path) -> None:
         ("metadata", 0, "fetch", "url"): (8, 31),
         ("metadata", 0, "read", "ddl_schema", 0): (9, 34),
         ("metadata", 0, "preprocess", "queries", 0, "query"): (10, 53),
+        ("metadata", 0, "preprocess", "queries", 0): (10, 53),
         ("metadata", 0, "merge"): (11, 14),
         ("content", "metadata", 0, "merge"): (11, 14),
     }
