@@ -46,7 +46,7 @@ def log(name: NameArgument, store: StoreOption = None, how: FormatOption = Forma
             "hash": entry["hash"][:13],
             "systemTime": entry["systemTime"],
             "event": entry["event"]["kind"],
-            "": summary(entry["event"]),
+            "": summary(entry["event"]).partition("\n")[0],
         }
         for entry in entries
     ]
@@ -91,7 +91,7 @@ def verify(name: NameArgument, store: StoreOption = None, how: FormatOption = Fo
 def hash_files(
     files: Annotated[list[Path], typer.Argument(help="Parquet files.", metavar="FILE...", exists=True, dir_okay=False)],
 ) -> None:
-    """Print ``PHYSICAL LOGICAL FILE`` for each Parquet file, hashes as multibase text."""
+    """Print PHYSICAL LOGICAL FILE for each Parquet file, hashes as multibase text."""
     from airflow_provider_odf import multiformats
     from airflow_provider_odf.engine.logical_hash import logical_hash
 
@@ -103,7 +103,7 @@ def hash_files(
 def block_show(
     file: Annotated[Path, typer.Argument(help="A block file.", metavar="FILE", exists=True, dir_okay=False)],
 ) -> None:
-    """Print a metadata block as the ``MetadataBlock`` YAML of the reference."""
+    """Print a metadata block as the MetadataBlock YAML of the reference."""
     from airflow_provider_odf.chain.describe import block_yaml
 
     sys.stdout.write(block_yaml(file.read_bytes()))
@@ -117,7 +117,7 @@ def block_encode(
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Where to write the block.")] = None,
 ) -> None:
-    """Encode a ``MetadataBlock`` YAML, taken as it is, and print the block's hash."""
+    """Encode a MetadataBlock YAML, taken as it is, and print the block's hash."""
     from airflow_provider_odf import multiformats
     from airflow_provider_odf.chain import codec
     from airflow_provider_odf.manifest.load import load_block

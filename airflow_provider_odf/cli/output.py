@@ -62,11 +62,19 @@ def print_table(names: Sequence[str], cells: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*(Text(name) for name in names), box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in names:
+        table.add_column(Text(name), no_wrap=not sys.stdout.isatty())
     for row in cells:
         table.add_row(*map(Text, row))
+    if sys.stdout.isatty():
+        Console().print(table)
+        return
     # Off a terminal nothing is folded or cut: the reader is a pipe or a log.
-    Console(width=None if sys.stdout.isatty() else 10_000, soft_wrap=not sys.stdout.isatty()).print(table)
+    console = Console(width=10_000)
+    with console.capture() as captured:
+        console.print(table)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def _cell(value: object) -> str:

@@ -71,11 +71,13 @@ def run(
     system_time: Annotated[
         str | None, typer.Option(help="System time of new blocks, RFC 3339.", show_default="now", metavar="RFC3339")
     ] = None,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tell what is being done.")] = False,
 ) -> None:
     """One cycle of each dataset: poll, merge, test the contract, publish.
 
     At most one JVM is started for all of them, and none if nothing is new.
     """
+    from airflow_provider_odf.cycle.messages import silent
     from airflow_provider_odf.cycle.run import Cycle
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.runner.local import LocalRunner
@@ -90,7 +92,7 @@ def run(
     roots = [(m, _contract(m)) for m in loaded.manifests if m.snapshot.kind == "Root"]
     failed = False
     with LocalRunner() as runner:
-        cycle = Cycle(target, runner, time, os.environ, progress=lambda message: print(message, file=sys.stderr))
+        cycle = Cycle(target, runner, time, os.environ, progress=_tell if verbose or sys.stderr.isatty() else silent)
         for outcome in cycle.run(roots):
             for notice in outcome.notices:
                 print(f"{outcome.dataset}: note: {notice}", file=sys.stderr)
@@ -113,7 +115,7 @@ def rejected_list(name: NameArgument, store: StoreOption = None, how: FormatOpti
     rows = [
         {
             "ref": r.ref,
-            "hash": r.block_hash,
+            "hash": r.block_hash if how is Format.json else r.block_hash[:13],
             "systemTime": str(r.system_time),
             "records": r.records,
             "contract": r.report.contract,
@@ -147,6 +149,10 @@ def rejected_show(
         return
     print(f"{rejection.ref}: {rejection.records} records rejected by contract {rejection.report.contract}")
     print_rows(results, how, ["outcome", "severity", "column", "description", "expected", "actual", "failedRows"])
+
+
+def _tell(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
 
 
 def _load(paths: Sequence[str], store: Store | None) -> Loaded:

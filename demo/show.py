@@ -1,0 +1,138 @@
+"""Runs the DAGs and tells what they did."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import DAG
+from rich.console import Console
+
+from airflow_provider_odf import build_dags
+
+NEXT_BATCH = ("coffee-prices/2026-05-02.csv",)
+"""Files that arrive between the two rounds of the first time."""
+
+
+class Demo:
+    """One session of the demo."""
+
+    def __init__(self, home: Path, dags: Path, events: Path) -> None:
+        self.home, self.dags, self.events = home, dags, events
+        self.console = Console(width=None if sys.stdout.isatty() else 150, highlight=False, soft_wrap=True)
+        self.engines = 0
+        sys.addaudithook(self._count_engines)
+
+    def first(self) -> bool:
+        """Two rounds; whether they did what the examples are made for."""
+        self.say("First round: every dataset is new")
+        states = self.round()
+        self.say("Second round: a price list arrives that breaks its contract")
+        for name in NEXT_BATCH:
+            shutil.copy(self.dags / "data" / "arriving" / name, self.dags / "data" / name)
+        states |= {f"{dag} again": state for dag, state in self.round("coffee-prices").items()}
+        self.show_datasets()
+        self.say("What the contract rejected stays unpublished")
+        self.odf("rejected", "list", "coffee-prices")
+        self.odf("rejected", "show", "coffee-prices")
+        self.show_lineage()
+        self.console.print(
+            "\nRun [bold]make demo[/] again: it polls, finds nothing new and starts no JVM.\n"
+            "Or look at the same datasets yourself: "
+            f"[bold]uv run odf tail river-levels --store {self.home.name}/store[/]\n"
+            f"What the tasks logged is in {self.home.name}/tasks.log.\n"
+        )
+        rejected = states.pop("coffee-prices again")
+        return rejected == "failed" and set(states.values()) == {"success"}
+
+    def again(self) -> bool:
+        """One round; whether nothing was new."""
+        self.say("Polling every dataset again")
+        states = self.round()
+        is_quiet = self.engines == 0 and set(states.values()) == {"success"}
+        if is_quiet:
+            self.console.print("\nNothing new at any source: no JVM was started, no block was written.")
+        self.console.print("Remove .demo/ to start over.")
+        return is_quiet
+
+    def round(self, *only: str) -> dict[str, str]:
+        """Run the DAGs one after another; their final states."""
+        states = {}
+        for dag in self._dags(*only):
+            engines = self.engines
+            with _quiet(self.home / "tasks.log"):
+                run = dag.test()
+            states[dag.dag_id] = str(run.state)
+            tasks = ", ".join(f"{ti.task_id} {ti.state}" for ti in _in_order(dag, run))
+            jvms = self.engines - engines
+            self.console.print(f"  DAG [bold]{dag.dag_id}[/]: {states[dag.dag_id]} ({tasks}; JVMs started: {jvms})")
+        return states
+
+    def show_datasets(self) -> None:
+        for dag in self._dags():
+            self.say(f"Dataset {dag.dag_id}: its history, its chain, verified")
+            self.odf("tail", dag.dag_id, "-n", "20")
+            self.odf("log", dag.dag_id)
+            self.odf("verify", dag.dag_id)
+
+    def show_lineage(self) -> None:
+        """Names of datasets in the OpenLineage events, by the task that named them."""
+        self.say("Lineage, as OpenLineage got it")
+        names = Counter(_names(self.events))
+        for (job, direction, namespace, name), count in sorted(names.items()):
+            self.console.print(f"  {job:32} {direction:6} namespace={namespace} name={name} ({count} events)")
+
+    def odf(self, *arguments: str) -> None:
+        self.console.print(f"[dim]$ odf {' '.join(arguments)}[/]")
+        sys.stdout.flush()
+        subprocess.run([Path(sys.executable).with_name("odf"), *arguments], check=True)
+
+    def say(self, title: str) -> None:
+        self.console.print(f"\n[bold cyan]== {title}[/]")
+
+    def _dags(self, *only: str) -> list[DAG]:
+        dags = build_dags(self.dags)
+        return [dag for dag_id, dag in sorted(dags.items()) if not only or dag_id in only]
+
+    def _count_engines(self, event: str, arguments: tuple[Any, ...]) -> None:
+        # An engine is a child process that starts one JVM.
+        if event == "subprocess.Popen" and any("spark_apps" in str(word) for word in arguments[1] or ()):
+            self.engines += 1
+
+
+@contextmanager
+def _quiet(log: Path) -> Iterator[None]:
+    """What Airflow prints of its tasks goes to a file."""
+    sys.stdout.flush()
+    kept = [os.dup(1), os.dup(2)]
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            for number, descriptor in enumerate(kept, 1):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+
+
+def _in_order(dag: DAG, run: Any) -> list[Any]:
+    order = [task.task_id for task in dag.topological_sort()]
+    return sorted(run.get_task_instances(), key=lambda ti: order.index(ti.task_id))
+
+
+def _names(events: Path) -> Iterator[tuple[str, str, str, str]]:
+    for line in events.read_text().splitlines():
+        event = json.loads(line)
+        for direction in ("inputs", "outputs"):
+            for dataset in event.get(direction) or ():
+                yield event["job"]["name"], direction[:-1], dataset["namespace"], dataset["name"]
