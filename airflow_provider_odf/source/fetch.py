@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.manifest.model import FetchStepFilesGlob, FetchStepUrl
-from airflow_provider_odf.source import files_glob, local, states
+from airflow_provider_odf.manifest.model import FetchStepContainer, FetchStepFilesGlob, FetchStepUrl
+from airflow_provider_odf.source import container, files_glob, local, states
 from airflow_provider_odf.source.context import Batch
 from airflow_provider_odf.source.template import public
 
@@ -38,6 +38,9 @@ def fetch_of(step: FetchStep, context: Context, taken: Callable[[], Collection[s
         return Fetch(lambda context: files_glob.fetch(step, context, taken))
     if isinstance(step, FetchStepUrl):
         return _url(step, context)
+    if isinstance(step, FetchStepContainer):
+        image = container.Image.of(step, context.environment)
+        return Fetch(lambda context: container.fetch(image, context), filled=repr(image), is_kept=True)
     raise InvalidInput(f"fetch step {step.kind} is not supported: take Url, FilesGlob or Container")
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -21,10 +23,17 @@ _PIECE = 1 << 16
 
 
 class Program:
-    """A command to run once. ``label`` begins its messages."""
+    """A command to run once. ``label`` begins its messages; ``stop`` ends what killing the command does not."""
 
-    def __init__(self, command: tuple[str, ...], label: str, folder: Path, options: Options) -> None:
-        self.command, self.label, self.folder, self.options = command, label, folder, options
+    def __init__(
+        self,
+        command: tuple[str, ...],
+        label: str,
+        folder: Path,
+        options: Options,
+        stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.command, self.label, self.folder, self.options, self.stop = command, label, folder, options, stop
         self.name = Path(command[0]).name if command else "(empty)"
         self._errors = b""
 
@@ -36,6 +45,7 @@ class Program:
         """
         with open(source or os.devnull, "rb") as stdin, target.open("wb") as stdout:
             process = self._start(stdin, stdout, environment)
+            _running[process.pid] = lambda: self._end(process)
             reader = threading.Thread(target=self._read_errors, args=(process.stderr,), daemon=True)
             reader.start()
             try:
@@ -43,7 +53,8 @@ class Program:
                 reader.join(_LOOK)
                 return code
             finally:
-                _end(process)
+                self._end(process)
+                del _running[process.pid]
                 reader.join()
 
     def ending(self, code: int) -> str:
@@ -97,11 +108,18 @@ class Program:
             while piece := os.read(stream.fileno(), _PIECE):
                 self._errors = (self._errors + piece)[-self.options.stderr_tail :]
 
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
-    finally:
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        if process.poll() is None:
+            self.stop()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+_running: dict[int, Callable[[], None]] = {}
+
+
+def kill_all() -> None:
+    """End the programs that polls of this process are running: for who is told to stop."""
+    for end in list(_running.values()):
+        end()

@@ -1,0 +1,193 @@
+"""FetchStep::Container: a container image that writes the data to its standard output.
+
+The container learns how far the source was read from ``ODF_ETAG`` or ``ODF_LAST_MODIFIED`` and says how far it has read
+in files under ``/opt/odf/out``: ``new-etag`` or ``new-last-modified``, and ``new-has-more-data`` if it wants to be run
+again. Each run that brings data is an input of its own. One that says nothing of its state is compared by content.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import uuid
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.errors import InvalidInput, SourceError
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.source import states
+from airflow_provider_odf.source.context import Batch, Fetched
+from airflow_provider_odf.source.program import Program
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.manifest.model import FetchStepContainer, SourceState
+    from airflow_provider_odf.source.context import Context
+    from airflow_provider_odf.source.options import Options
+    from airflow_provider_odf.source.template import Environment
+
+OUT = "/opt/odf/out"
+_NEW_ETAG, _NEW_LAST_MODIFIED, _HAS_MORE = "new-etag", "new-last-modified", "new-has-more-data"
+_BATCH_SIZE = "10000"
+_LARGEST_STATE = 1 << 16
+_RUNTIMES = ("podman", "docker")
+
+
+@dataclass(frozen=True)
+class Image:
+    """What a step says, its templates filled. ``label`` is the image as the manifest has it."""
+
+    name: str
+    command: tuple[str, ...]
+    arguments: tuple[str, ...]
+    variables: dict[str, str]
+    label: str
+
+    @classmethod
+    def of(cls, step: FetchStepContainer, environment: Environment) -> Image:
+        """:raises InvalidInput: a template cannot be filled, or a variable without a value is not set."""
+        variables = {"ODF_BATCH_SIZE": _BATCH_SIZE}
+        for variable in step.env or ():
+            where = f"env {variable.name} of {step.image}"
+            value = variable.value
+            filled = environment.get(variable.name, where) if value is None else environment.fill(value, where)
+            variables[variable.name] = filled
+        return cls(
+            name=environment.fill(step.image, f"image {step.image}"),
+            command=tuple(step.command or ()),
+            arguments=tuple(environment.fill(a, f"args of {step.image}") for a in step.args or ()),
+            variables=variables,
+            label=step.image,
+        )
+
+
+def fetch(image: Image, context: Context) -> Batch:
+    """What successive runs of the container bring.
+
+    :raises InvalidInput: no container runtime is installed, or containers are forbidden here.
+    :raises SourceError: the container fails, does not end, or brings data without moving its state.
+    """
+    if "Container" in context.options.forbidden_steps:
+        raise InvalidInput(f"{image.label}: fetch step Container is forbidden here (forbid_steps)")
+    fetched: list[Fetched] = []
+    for index in range(context.options.container_batches):
+        try:
+            file, has_more = _run(image, context, index)
+        except SourceError as e:
+            if not fetched:
+                raise
+            return Batch(tuple(fetched), (f"{e}; taken is what it brought before",))
+        if file is None:
+            return Batch(tuple(fetched))
+        fetched.append(file)
+        if not has_more:
+            return Batch(tuple(fetched))
+        context = replace(context, state=file.state)
+    return Batch(tuple(fetched), has_more=True)
+
+
+def _run(image: Image, context: Context, index: int) -> tuple[Fetched | None, bool]:
+    """The input that one run brings, None where it brings nothing new, and whether there is more."""
+    out, target = context.directory / "out", context.directory / f"batch-{index:05}"
+    out.mkdir()
+    out.chmod(0o777)  # whoever the container's user is
+    try:
+        _execute(image, out, target, context)
+        state = _state(out, image.label)
+        has_more = (out / _HAS_MORE).exists()
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
+    file = _judged(state, target, image.label, context)
+    if file is None:
+        target.unlink()
+    return file, has_more
+
+
+def _execute(image: Image, out: Path, target: Path, context: Context) -> None:
+    options, name = context.options, f"odf-{uuid.uuid4().hex[:16]}"
+    variables = {
+        "ODF_ETAG": states.value_of(context.state, states.ETAG) or "",
+        "ODF_LAST_MODIFIED": states.value_of(context.state, states.LAST_MODIFIED) or "",
+        "ODF_NEW_ETAG_PATH": f"{OUT}/{_NEW_ETAG}",
+        "ODF_NEW_LAST_MODIFIED_PATH": f"{OUT}/{_NEW_LAST_MODIFIED}",
+        "ODF_NEW_HAS_MORE_DATA_PATH": f"{OUT}/{_HAS_MORE}",
+        **image.variables,
+    }
+    runtime = _runtime(options, image.label)
+    command = (*runtime, "run", "--rm", "--name", name, *_flags(out, variables, options), *_what(image))
+    program = Program(command, image.label, context.base, options, stop=lambda: _kill(runtime, name))
+    code = program.run(None, target, options.container_timeout, {**variables, **os.environ})
+    if code:
+        raise SourceError(f"{image.label}: {program.ending(code)}")
+
+
+def _flags(out: Path, variables: dict[str, str], options: Options) -> list[str]:
+    """Flags of ``run``. Values of variables stay out of the command line, which everyone on a machine can read."""
+    flags = ["--network", options.container_network, "--volume", f"{out.absolute()}:{OUT}"]
+    if options.container_memory:
+        flags += ["--memory", options.container_memory]
+    if options.container_cpus:
+        flags += ["--cpus", options.container_cpus]
+    for name, value in variables.items():
+        is_shadowed = os.environ.get(name, value) != value
+        flags += ["--env", f"{name}={value}" if is_shadowed else name]
+    return [*flags, *options.container_arguments]
+
+
+def _what(image: Image) -> list[str]:
+    """Image, entry point and arguments: ``command`` replaces the one, ``args`` the other, no shell sees them."""
+    if not image.command:
+        return [image.name, *image.arguments]
+    entry_point, *rest = image.command
+    return ["--entrypoint", entry_point, image.name, *rest, *image.arguments]
+
+
+def _runtime(options: Options, label: str) -> tuple[str, ...]:
+    if options.container_command:
+        return options.container_command
+    found = next((name for name in _RUNTIMES if shutil.which(name)), None)
+    if found is None:
+        raise InvalidInput(f"{label}: no container runtime: install podman or docker where polls run")
+    return (found,)
+
+
+def _kill(runtime: tuple[str, ...], name: str) -> None:
+    """End a container whose runtime no longer waits for it."""
+    subprocess.run([*runtime, "kill", name], capture_output=True, timeout=30, check=False)
+
+
+def _state(out: Path, label: str) -> SourceState | None:
+    """How far the container says it has read."""
+    if etag := _text(out / _NEW_ETAG):
+        return states.etag(etag)
+    if modified := _text(out / _NEW_LAST_MODIFIED):
+        try:
+            return states.last_modified(Instant.parse(modified.strip()))
+        except ValueError as e:
+            raise SourceError(f"{label}: the container wrote {_NEW_LAST_MODIFIED}: {e}") from None
+    return None
+
+
+def _text(path: Path) -> str:
+    """A small file's text; a link is not followed, for it leads out of the container."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    with os.fdopen(file, "rb") as stream:
+        return stream.read(_LARGEST_STATE).decode("utf-8", "replace")
+
+
+def _judged(state: SourceState | None, target: Path, label: str, context: Context) -> Fetched | None:
+    is_empty = target.stat().st_size == 0
+    if states.is_same(state, context.state):
+        if is_empty:
+            return None
+        raise SourceError(
+            f"{label}: the container wrote data and left its state as it was: they would come again with each poll"
+        )
+    if state is None and is_empty:
+        return None
+    state = state or states.content_hash(target)
+    return None if states.is_same(state, context.state) else Fetched(target, context.system_time, state, label)

@@ -1,0 +1,244 @@
+"""The container protocol, with a real image where podman runs, and with the real command lines elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+import tarfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_odf.errors import InvalidInput, SourceError
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.source import program
+
+IMAGE = "odf-test-busybox"
+# On a machine whose own cgroups cannot be used, podman gets a mount namespace with fresh ones.
+PODMAN = (
+    "unshare",
+    "-m",
+    "sh",
+    "-c",
+    'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup; exec podman --storage-driver=vfs "$@"',
+    "podman",
+)
+FLAGS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024", "--cgroups=disabled", "--pull=never")
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory) -> str:
+    """An image with busybox alone."""
+    busybox = shutil.which("busybox")
+    if not shutil.which("podman") or not busybox:
+        pytest.skip("podman or busybox-static is not installed")
+    folder = tmp_path_factory.mktemp("image")
+    with tarfile.open(folder / "image.tar", "w") as tar:
+        tar.add(busybox, "bin/busybox")
+        for name in ("sh", "cat", "echo", "sleep", "env", "printf", "touch", "seq", "ln", "nc", "yes"):
+            link = tarfile.TarInfo(f"bin/{name}")
+            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+            tar.addfile(link)
+    done = subprocess.run([*PODMAN, "import", folder / "image.tar", IMAGE], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"podman does not run here: {done.stderr.strip()}")
+    trial = subprocess.run([*PODMAN, "run", "--rm", "--network=none", *FLAGS, IMAGE, "/bin/echo"], capture_output=True)
+    if trial.returncode:
+        pytest.skip(f"podman runs no containers here: {trial.stderr.decode().strip()}")
+    return IMAGE
+
+
+@pytest.fixture
+def run(image, poller):
+    """Polls a container that runs a shell script."""
+
+    def poll(script, state=None, env=None, args=None, **options):
+        options = {"container_memory": "", "container_cpus": "", **options}
+        step = model.FetchStepContainer(image=image, command=("/bin/sh", "-c", script), args=args, env=env)
+        poller.options = dataclasses.replace(
+            poller.options, container_command=PODMAN, container_arguments=FLAGS, **options
+        )
+        return poller(step, state=state)
+
+    return poll
+
+
+def test_output_and_state(run, poller):
+    script = (
+        'echo "etag=[$ODF_ETAG] modified=[$ODF_LAST_MODIFIED] batch=$ODF_BATCH_SIZE"; printf e2 > $ODF_NEW_ETAG_PATH'
+    )
+    polled = run(script, state=poller.state("odf/etag", "e1"))
+    assert poller.content(polled) == [b"etag=[e1] modified=[] batch=10000\n"]
+    assert [file.state for file in polled.files] == [poller.state("odf/etag", "e2")]
+    assert str(polled.files[0].event_time) == "2024-06-01T12:00:00Z"
+    assert polled.files[0].label == IMAGE
+
+
+def test_last_modified_as_state(run, poller):
+    script = 'echo "$ODF_LAST_MODIFIED"; echo 2024-05-03T10:00:00+02:00 > $ODF_NEW_LAST_MODIFIED_PATH'
+    polled = run(script, state=poller.state("odf/last-modified", "2024-05-02T08:00:00Z"))
+    assert poller.content(polled) == [b"2024-05-02T08:00:00Z\n"]
+    assert polled.files[0].state == poller.state("odf/last-modified", "2024-05-03T08:00:00Z")
+
+
+def test_more_data_are_fetched_batch_by_batch(run, poller):
+    script = """
+        n=$((${ODF_ETAG:-0} + 1)); echo "row $n"; printf $n > $ODF_NEW_ETAG_PATH
+        [ $n = 3 ] || touch $ODF_NEW_HAS_MORE_DATA_PATH
+    """
+    polled = run(script)
+    assert poller.content(polled) == [b"row 1\n", b"row 2\n", b"row 3\n"]
+    assert [file.state.value for file in polled.files] == ["1", "2", "3"]
+    assert not polled.has_more
+    polled = run(script, container_batches=2, env=(model.EnvVar(name="X", value="1"),))
+    assert len(polled.files) == 2
+    assert polled.has_more
+
+
+def test_nothing_new(run, poller):
+    assert run("printf e1 > $ODF_NEW_ETAG_PATH", state=poller.state("odf/etag", "e1")) is None
+    assert run("true") is None
+    assert poller.leftovers == []
+
+
+def test_an_empty_batch_may_move_the_state(run, poller):
+    polled = run("printf e2 > $ODF_NEW_ETAG_PATH", state=poller.state("odf/etag", "e1"))
+    assert (poller.content(polled), polled.files[0].state.value) == ([b""], "e2")
+
+
+def test_without_a_state_the_content_is_compared(run, poller):
+    polled = run("echo same")
+    assert polled.files[0].state.kind == "odf/content-hash"
+    assert run("echo same", state=polled.files[0].state) is None
+
+
+def test_environment_and_arguments(run, poller):
+    poller.environment.update(KEY="s3cret", GIVEN="from outside")
+    env = (
+        model.EnvVar(name="A", value="key ${{ env.KEY }}"),
+        model.EnvVar(name="GIVEN"),
+        model.EnvVar(name="ODF_BATCH_SIZE", value="5"),
+        model.EnvVar(name="PATH", value="/bin"),
+    )
+    polled = run('echo "$A|$GIVEN|$ODF_BATCH_SIZE|$PATH|$0"', env=env, args=("${{ env.KEY }} $HOME",))
+    assert poller.content(polled) == [b"key s3cret|from outside|5|/bin|s3cret $HOME\n"]
+    with pytest.raises(InvalidInput, match=rf"^env NOPE of {IMAGE}: value not found: env\.NOPE "):
+        run("true", env=(model.EnvVar(name="NOPE"),))
+
+
+def test_failures(run, poller):
+    poller.environment["KEY"] = "s3cret"
+    env = (model.EnvVar(name="KEY"),)
+
+    def failure(script, **options):
+        with pytest.raises(SourceError) as e:
+            run(script, **options)
+        assert poller.leftovers == []
+        return str(e.value)
+
+    assert failure("echo half; echo no key $KEY >&2; exit 3", env=env).endswith("failed with exit code 3: no key ***")
+    same = poller.state("odf/etag", "e1")
+    assert failure("echo rows; printf e1 > $ODF_NEW_ETAG_PATH", state=same) == (
+        f"{IMAGE}: the container wrote data and left its state as it was: they would come again with each poll"
+    )
+    assert failure("echo yesterday > $ODF_NEW_LAST_MODIFIED_PATH").startswith(
+        f"{IMAGE}: the container wrote new-last-modified: 'yesterday\\n' is not"[: len(IMAGE) + 45]
+    )
+    assert "wrote more than 1 MB: killed" in failure("yes", largest_file=1_000_000)
+
+
+def test_a_failing_batch_keeps_those_before(run, poller):
+    script = 'echo row; printf 1 > $ODF_NEW_ETAG_PATH; touch $ODF_NEW_HAS_MORE_DATA_PATH; [ -z "$ODF_ETAG" ] || exit 3'
+    polled = run(script)
+    assert poller.content(polled) == [b"row\n"]
+    assert polled.warnings[0].endswith("failed with exit code 3; taken is what it brought before")
+
+
+def test_no_network_unless_asked(run):
+    polled = run("cat /proc/net/dev")
+    interfaces = [line.split(":")[0].strip() for line in polled.files[0].paths[0].read_text().splitlines()[2:]]
+    assert interfaces == ["lo"]
+
+
+def test_links_out_of_the_container_are_not_followed(run):
+    polled = run("echo data; ln -s /etc/hostname $ODF_NEW_ETAG_PATH")
+    assert polled.files[0].state.kind == "odf/content-hash"
+
+
+def containers() -> list[str]:
+    shown = subprocess.run([*PODMAN, "ps", "-q"], capture_output=True, text=True, check=True)
+    return shown.stdout.split()
+
+
+def test_a_container_that_never_ends_is_killed(run):
+    with pytest.raises(SourceError, match=r"did not end within 2 s: killed$"):
+        run("sleep 600", container_timeout=2)
+    assert containers() == []
+
+
+def test_a_container_ends_with_its_task(run):
+    failures = []
+
+    def poll():
+        with pytest.raises(SourceError) as e:
+            run("sleep 600")
+        failures.append(str(e.value))
+
+    thread = threading.Thread(target=poll)
+    thread.start()
+    while not containers():
+        time.sleep(0.05)
+    program.kill_all()
+    thread.join(10)
+    assert containers() == []
+    assert len(failures) == 1
+
+
+@pytest.fixture
+def recorder(tmp_path, poller) -> Path:
+    """A stand-in for a container runtime that writes its command line down."""
+    script = tmp_path / "runtime"
+    script.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/argv\nenv > {tmp_path}/env\necho data\n')
+    script.chmod(0o755)
+    poller.options = dataclasses.replace(poller.options, container_command=(str(script),))
+    return tmp_path
+
+
+def test_command_line(recorder, poller):
+    poller.environment["KEY"] = "s3cret"
+    step = model.FetchStepContainer(
+        image="registry/img:1",
+        command=("/run.sh", "-x"),
+        args=("a b",),
+        env=(model.EnvVar(name="KEY"), model.EnvVar(name="PATH", value="/bin")),
+    )
+    poller(step)
+    argv = (recorder / "argv").read_text().splitlines()
+    assert argv[:3] == ["run", "--rm", "--name"]
+    assert [*argv[4:6], *argv[8:12]] == ["--network", "none", "--memory", "2g", "--cpus", "1"]
+    assert argv[7].endswith("/out:/opt/odf/out")
+    assert argv[-5:] == ["--entrypoint", "/run.sh", "registry/img:1", "-x", "a b"]
+    assert "PATH=/bin" in argv
+    assert "KEY" in argv
+    assert not any("s3cret" in word for word in argv)
+    assert "KEY=s3cret" in (recorder / "env").read_text().splitlines()
+
+
+def test_image_with_its_own_entry_point(recorder, poller):
+    poller(model.FetchStepContainer(image="img", args=("a",)))
+    assert (recorder / "argv").read_text().splitlines()[-2:] == ["img", "a"]
+
+
+def test_containers_may_be_forbidden(poller):
+    poller.options = dataclasses.replace(poller.options, forbidden_steps=frozenset(("Container",)))
+    with pytest.raises(InvalidInput, match=r"^img: fetch step Container is forbidden here \(forbid_steps\)$"):
+        poller(model.FetchStepContainer(image="img"))
+
+
+def test_no_runtime(poller, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(InvalidInput, match=r"^img: no container runtime: install podman or docker where polls run$"):
+        poller(model.FetchStepContainer(image="img"))
