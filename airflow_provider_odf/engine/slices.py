@@ -112,10 +112,8 @@ def _answer(batches: Iterable[pa.RecordBatch], target: Target) -> str:
     """What came of writing, as JSON: exceptions do not reach the driver as themselves."""
     try:
         slice_ = _write((pa.Table.from_batches([batch]) for batch in batches), target)
-    except (InvalidQuery, DuplicateKeys) as e:
+    except (InvalidQuery, InternalError, DuplicateKeys) as e:
         return json.dumps({type(e).__name__: str(e)})
-    except OSError as e:
-        return json.dumps({"OSError": f"cannot write a slice into {target.directory}: {e}"})
     return json.dumps({"slice": to_json(slice_)})
 
 
@@ -124,8 +122,8 @@ def _opened(answer: dict[str, Any]) -> NewSlice | None:
         raise InvalidQuery(answer["InvalidQuery"])
     if "DuplicateKeys" in answer:
         raise DuplicateKeys
-    if "OSError" in answer:
-        raise InternalError(answer["OSError"])
+    if "InternalError" in answer:
+        raise InternalError(answer["InternalError"])
     return from_json(NewSlice, answer["slice"]) if answer["slice"] else None
 
 

@@ -1,0 +1,131 @@
+"""Slices written from tables: row groups, sorting, and nothing left behind by what fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_provider_odf.engine import slices
+from airflow_provider_odf.engine.layout import OP, POSITION
+from airflow_provider_odf.engine.logical_hash import logical_hash
+from airflow_provider_odf.engine.schema import MILLISECONDS
+from airflow_provider_odf.errors import InternalError, InvalidQuery
+from airflow_provider_odf.instant import Instant
+
+SCHEMA = pa.schema(
+    [
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("op", pa.int32(), nullable=False),
+        pa.field("system_time", MILLISECONDS, nullable=False),
+        pa.field("event_time", MILLISECONDS, nullable=False),
+        pa.field("k", pa.int64()),
+        pa.field("t", pa.string()),
+    ]
+)
+
+
+def _target(directory: Path, schema: pa.Schema = SCHEMA) -> slices.Target:
+    day, source = Instant.parse("2024-05-01T00:00:00Z"), Instant.parse("2024-04-01T00:00:00.000999Z")
+    return slices.Target(str(directory), schema, day, source, 100, ("k",), "input.csv")
+
+
+def _records(rows: int, **others: pa.Array) -> pa.Table:
+    columns = {
+        OP: pa.array([0] * rows, pa.int32()),
+        "event_time": pa.nulls(rows, pa.timestamp("us", "UTC")),
+        "k": pa.array(range(rows - 1, -1, -1), pa.int64()),
+        "t": pa.array([f"text {i}" for i in range(rows)]),
+        POSITION: pa.array(range(rows), pa.int64()),
+    }
+    return pa.table(columns | others)
+
+
+def test_rows_are_sorted_numbered_and_filled(tmp_path: Path) -> None:
+    new = slices.write(_records(3), ("k", OP), _target(tmp_path))
+    rows = pq.read_table(new.path).to_pylist()
+    assert [(r["offset"], r["k"], r["t"]) for r in rows] == [(100, 0, "text 2"), (101, 1, "text 1"), (102, 2, "text 0")]
+    assert {r["event_time"].isoformat() for r in rows} == {"2024-04-01T00:00:00+00:00"}
+    assert new.newest_event_time == "2024-04-01T00:00:00Z"
+
+
+def test_row_groups_are_of_one_size_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "ROW_GROUP", 100)
+    new = slices.write(_records(250), ("k", OP), _target(tmp_path))
+    parquet = pq.ParquetFile(new.path)
+    assert [parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups)] == [100, 100, 50]
+    table = parquet.read()
+    assert table["offset"].to_pylist() == list(range(100, 350))
+    assert table["k"].to_pylist() == list(range(250))
+    assert (new.offset_interval.start, new.offset_interval.end) == (100, 349)
+    assert new.logical_hash == logical_hash(new.path)
+
+
+def test_wide_rows_end_a_row_group_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "ROW_GROUP_BYTES", 1000)
+    batches = (_records(5).slice(i, 1) for i in range(5))
+    wide = (b.set_column(3, "t", pa.array(["x" * 600])).drop_columns([POSITION]) for b in batches)
+    filled = (b.set_column(1, "event_time", pa.array([0], MILLISECONDS)) for b in wide)
+    new = slices._write(filled, _target(tmp_path))
+    parquet = pq.ParquetFile(new.path)
+    assert [parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups)] == [2, 2, 1]
+    assert new.offset_interval.count == 5
+
+
+def test_no_records_no_file(tmp_path: Path) -> None:
+    assert slices.write(_records(0), ("k", OP), _target(tmp_path)) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_strings_are_sorted_by_their_bytes(tmp_path: Path) -> None:
+    texts = ["\U0001f600", "漢", "é", "z", "Z", "", "\uffff"]
+    new = slices.write(_records(7, t=pa.array(texts)), ("t", OP), _target(tmp_path))
+    assert pq.read_table(new.path)["t"].to_pylist() == ["", "Z", "z", "é", "漢", "\uffff", "\U0001f600"]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        (
+            "k",
+            pa.array([1, None, 3]),
+            r"input\.csv: the primary key column k is null in 1 rows, such as \(.*t=text 1\)",
+        ),
+        (OP, pa.array([0, 2, 0], pa.int32()), "a correction needs both its -C and its"),
+        (OP, pa.array([0, 3, 0], pa.int32()), "a correction needs both its -C and its"),
+        (OP, pa.array([0, 0, 2], pa.int32()), "a correction needs both its -C and its"),
+        (OP, pa.array([0, 4, 0], pa.int32()), "an operation is none of 0"),
+        (OP, pa.array([-1, 0, 0], pa.int32()), "an operation is none of 0"),
+    ],
+)
+def test_what_is_refused_leaves_no_file(tmp_path: Path, column: str, values: pa.Array, message: str) -> None:
+    records = _records(3).set_column(_records(3).schema.get_field_index(column), column, values)
+    with pytest.raises(InvalidQuery, match=message):
+        slices.write(records, (POSITION,), _target(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_required_column_must_have_values(tmp_path: Path) -> None:
+    required = SCHEMA.set(5, pa.field("t", pa.string(), nullable=False))
+    with pytest.raises(InvalidQuery, match="column t, which is NOT NULL in the schema, is null in 1 rows"):
+        slices.write(_records(2, t=pa.array(["a", None])), (POSITION,), _target(tmp_path, required))
+
+
+def test_a_full_disk_is_an_error_that_may_pass() -> None:
+    with pytest.raises(InternalError, match=r"cannot write a slice into /dev/full"):
+        slices.write(_records(1), (POSITION,), _target(Path("/dev/full")))
+
+
+def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(slices._HashedFile):
+        def write(self, data: object) -> int:
+            if self.size > 100 and not self._swallows:
+                raise OSError(28, "No space left on device")
+            return super().write(data)
+
+    monkeypatch.setattr(slices, "_HashedFile", Full)
+    with pytest.raises(InternalError, match="No space left on device"):
+        slices.write(_records(1000), (POSITION,), _target(tmp_path))
+    assert list(tmp_path.iterdir()) == []
