@@ -131,7 +131,7 @@ class Download:
         return bool(self._received) and is_same and fits
 
     def _refused(self, response: httpx.Response) -> SourceError:
-        error = http.refusal(response, self.label)
+        error = http.refusal(response, self.label, http.first_line(response))
         if not error.is_transient:
             return error
         after = http.retry_after(response.headers)

@@ -183,12 +183,12 @@ def conditional(state: SourceState | None) -> dict[str, str]:
     return {}
 
 
-def refusal(response: httpx.Response, label: str) -> SourceError:
-    """The error for a status that brings no data, with the first line of what the server says of it."""
+def refusal(response: httpx.Response, label: str, said: str = "") -> SourceError:
+    """The error for a status that brings no data, with what the server ``said`` of it."""
     status = f"{response.status_code} {response.reason_phrase}".strip()
     if response.status_code in (NOT_FOUND, GONE):
         return SourceError(f"{label}: not found (HTTP {status})")
-    message = f"{label}: HTTP {status}" + (f": {said}" if (said := _first_line(response)) else "")
+    message = f"{label}: HTTP {status}" + (f": {said}" if said else "")
     is_transient = response.status_code == TOO_MANY_REQUESTS or response.is_server_error
     return SourceUnavailable(message) if is_transient else SourceError(message)
 
@@ -221,8 +221,8 @@ def ssl_context(scheme: str) -> ssl.SSLContext:
     return httpx.create_ssl_context() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _first_line(response: httpx.Response) -> str:
-    """The beginning of a body, as far as it is text."""
+def first_line(response: httpx.Response) -> str:
+    """The beginning of a body that was not read yet."""
     try:
         piece = next(response.iter_bytes(4 * _EXCERPT), b"")
     except httpx.HTTPError:
