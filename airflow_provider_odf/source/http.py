@@ -27,6 +27,7 @@ MOST_REDIRECTS = 10
 NOT_MODIFIED, NOT_FOUND, GONE, TOO_MANY_REQUESTS = 304, 404, 410, 429
 _USER_AGENT = "airflow-provider-odf/0.1"
 _EXCERPT = 200
+_TIMEOUT = 30.0
 
 _is_polling: contextvars.ContextVar[bool] = contextvars.ContextVar("odf_is_polling", default=False)
 # httpx logs every URL in full, and a URL may hold a key.
@@ -152,26 +153,33 @@ class Session:
         return self._clients[scheme]
 
 
-async def ask(client: httpx.AsyncClient, target: Target, extra: Mapping[str, str]) -> httpx.Response:
-    """The answer to one request, redirects followed, its body left unread and the connection given back.
+async def ask(target: Target, extra: Mapping[str, str], client: httpx.AsyncClient | None) -> httpx.Response:
+    """The answer to one request, redirects followed, its body left unread; by a client of its own if none is given.
 
     :raises SourceError: the server redirects in circles.
     :raises SourceUnavailable: the server could not be reached.
     """
     token = _is_polling.set(True)
     try:
-        request, hops = target.request(extra), 0
-        while True:
-            response = await client.send(request, stream=True, follow_redirects=False)
-            await response.aclose()
-            if not response.has_redirect_location:
-                return response
-            hops += 1
-            request = target.redirected(response, hops)
+        if client is not None:
+            return await _ask(client, target, target.request(extra))
+        async with httpx.AsyncClient(verify=ssl_context("https"), timeout=_TIMEOUT) as own:
+            return await _ask(own, target, target.request(extra))
     except httpx.TransportError as e:
         raise SourceUnavailable(f"{target.label}: {reason(e)}") from None
     finally:
         _is_polling.reset(token)
+
+
+async def _ask(client: httpx.AsyncClient, target: Target, request: httpx.Request) -> httpx.Response:
+    hops = 0
+    while True:
+        response = await client.send(request, stream=True, follow_redirects=False)
+        await response.aclose()
+        if not response.has_redirect_location:
+            return response
+        hops += 1
+        request = target.redirected(response, hops)
 
 
 def conditional(state: SourceState | None) -> dict[str, str]:

@@ -33,9 +33,11 @@ async def has_changed(
     base: Path,
     state: SourceState | None,
     environment: Mapping[str, str],
-    client: httpx.AsyncClient,
+    client: httpx.AsyncClient | None = None,
 ) -> bool:
     """Whether a poll would find something beyond ``state``. A source that is not there yet has nothing new.
+
+    Who asks often keeps a ``client``, and with it its connections.
 
     Over HTTP one conditional request is sent and no body is read; files are looked at, not opened. Sources of other
     kinds always count as changed.
@@ -59,7 +61,11 @@ async def has_changed(
 
 
 async def _url_has_changed(
-    step: FetchStepUrl, base: Path, state: SourceState | None, environment: Environment, client: httpx.AsyncClient
+    step: FetchStepUrl,
+    base: Path,
+    state: SourceState | None,
+    environment: Environment,
+    client: httpx.AsyncClient | None,
 ) -> bool:
     url, headers, label = filled(step, environment)
     path = local.path_of(url, base)
@@ -69,7 +75,7 @@ async def _url_has_changed(
         return True
     from airflow_provider_odf.source import http  # files need no HTTP library
 
-    response = await http.ask(client, http.Target(url, headers, label), http.conditional(state))
+    response = await http.ask(http.Target(url, headers, label), http.conditional(state), client)
     if response.status_code in (http.NOT_MODIFIED, http.NOT_FOUND, http.GONE):
         return False
     if response.status_code != _OK:

@@ -113,6 +113,11 @@ def test_forever_and_containers(poller, asked):
     assert asked(model.FetchStepContainer(image="img"), state)
 
 
+def test_without_a_client(server, poller):
+    step, state = url(server.serve("/a", b"abc", etag='"v1"')), poller.state("odf/etag", '"v1"')
+    assert not asyncio.run(has_changed(step, base=poller.base, state=state, environment={}))
+
+
 def test_hundreds_of_sources_in_one_loop(server, poller):
     steps = [url(server.serve(f"/{n}", b"x", etag='"v1"')) for n in range(300)]
     state = poller.state("odf/etag", '"v1"')
