@@ -56,7 +56,7 @@ def scalar(raw: Expression, kind: st.DataType, formats: Formats, path: str) -> E
     if isinstance(kind, st.StringType):
         return raw
     if isinstance(kind, st.BooleanType):
-        return sf.when(raw.rlike(r"(?i)^\s*(true|false)\s*$"), raw.try_cast(kind))
+        return sf.when(sf.lower(sf.trim(raw)).isin("true", "false"), raw.try_cast(kind))
     if isinstance(kind, st.IntegralType | st.DecimalType):
         return raw.try_cast(kind)
     if isinstance(kind, st.FractionalType):

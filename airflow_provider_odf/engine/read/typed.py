@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import TypeAlias
 
 from pyspark.sql import Column as Expression
@@ -75,18 +77,17 @@ def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: str,
         # Nothing is pushed through an expression that is not deterministic: each value is converted once.
         sf.monotonically_increasing_id().alias("__once"),
     )
-    wrong = [
-        problem
-        for i, (value, f) in enumerate(zip(values, schema, strict=True))
-        for problem in (value.problem(sf.col(_typed_name(i))), _missing(sf.col(_typed_name(i)), f))
-    ]
-    place = sf.format_string(f"%s: {unit} %s, column %s", sf.lit(label), sf.col(PLACE), sf.coalesce(*wrong, sf.lit("")))
-    message = sf.coalesce(
-        sf.concat(sf.lit(f"{label}: "), sf.col(PROBLEM)),
-        sf.when(sf.coalesce(*wrong, sf.lit(None).cast("string")).isNotNull(), place),
-    )
-    checked = typed.filter(sf.when(message.isNull(), sf.lit(True)).otherwise(sf.raise_error(message).isNotNull()))
-    return checked.select(*(_result(sf.col(_typed_name(i)), f).alias(f.name) for i, f in enumerate(schema)))
+    results = [sf.col(_typed_name(i)) for i, _ in enumerate(schema)]
+    wrong = [value.problem(result) for value, result in zip(values, results, strict=True)]
+    wrong += [_missing(result, f) for result, f in zip(results, schema, strict=True) if not f.nullable]
+    is_wrong = [value.is_wrong(result) for value, result in zip(values, results, strict=True)]
+    is_wrong += [result.isNull() for result, f in zip(results, schema, strict=True) if not f.nullable]
+    place = sf.format_string(f"{unit} %s, column %s", sf.col(PLACE), sf.coalesce(*wrong, sf.lit("")))
+    error = sf.raise_error(sf.concat(sf.lit(f"{label}: "), sf.coalesce(sf.col(PROBLEM), place)))
+    # Messages are only made where something is wrong.
+    is_right = sf.col(PROBLEM).isNull() & ~reduce(or_, is_wrong, sf.lit(False))
+    checked = typed.filter(sf.when(is_right, sf.lit(True)).otherwise(error.isNotNull()))
+    return checked.select(*(_result(result, f).alias(f.name) for result, f in zip(results, schema, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,12 @@ class Value:
             fields = sf.struct(*(self._field(i).typed().alias(f.name) for i, f in enumerate(self.type)))
             return sf.when(self.raw.isNotNull(), fields)
         return scalar(self.raw, self.type, self.formats, self.path)
+
+    def is_wrong(self, typed: Expression) -> Expression:
+        """Whether the value, given what it became, is not of its type."""
+        if isinstance(self.type, NESTED):
+            return self.problem(typed).isNotNull()
+        return self.raw.isNotNull() & typed.isNull()
 
     def problem(self, typed: Expression) -> Problem:
         """What is wrong with the value, given what it became."""
@@ -153,8 +160,6 @@ def _first(values: Expression, problem: Callable[[Expression], Problem]) -> Prob
 
 
 def _missing(typed: Expression, field: st.StructField) -> Problem:
-    if field.nullable:
-        return sf.lit(None).cast("string")
     return sf.when(typed.isNull(), sf.lit(f"{field.name}: no value, and the schema says NOT NULL"))
 
 
