@@ -1,8 +1,8 @@
 """A compiled data contract, run on a dataset's history up to a candidate.
 
 Which rows are tested follows the merge strategy: of Snapshot, UpsertStream and ChangelogStream the current state; of
-Append and Ledger the new rows, but keys over the whole history. Only where a clause fails, a further job fetches
-examples.
+Append and Ledger the new rows, but keys over the whole history. Only where a clause fails, further jobs look
+for the rows that break it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract_rules import Found, Verdict, find, judge
-from airflow_provider_odf.engine.contract_scan import Condition, Count, Failure, Key, Scan, Values
+from airflow_provider_odf.engine.contract_scan import Condition, Failure, Key, Scan, Values, Witness
 from airflow_provider_odf.engine.schema import decode, quoted
 from airflow_provider_odf.engine.state import SMALL, file_size
 from airflow_provider_odf.protocol import (
@@ -68,13 +68,12 @@ def test(
     ``schema`` is the dataset's as an Arrow IPC schema message in base64; without it the files are asked.
     """
     data = _Data.of(spark, vocab, merge, history, new_from, schema)
-    judged = [(check, _judge(check, data)) for check in contract.checks]
-    conditions = {check.key: c.condition for check, c in judged if isinstance(c, _Measured)}
-    tested, counts = data.counts(conditions)
-    examples = data.examples({c.key: m for c, m in judged if isinstance(m, _Measured)}, counts)
+    judged = {check.key: _judge(check, data) for check in contract.checks}
+    measured = {key: j for key, j in judged.items() if isinstance(j, _Measured)}
+    tested, found = data.measure(measured)
     results = tuple(
-        _measured(check, j, counts[check.key], examples) if isinstance(j, _Measured) else _decided(check, j)
-        for check, j in judged
+        _measured(check, j, found[check.key]) if isinstance(j := judged[check.key], _Measured) else _decided(check, j)
+        for check in contract.checks
     )
     return ContractReport(contract.id, contract.digest, contract.model, results, tested)
 
@@ -90,6 +89,14 @@ class _Measured:
 
 
 @dataclass(frozen=True)
+class _Bad:
+    """How many rows break a clause, and which are the first and the last."""
+
+    rows: int = 0
+    witnesses: tuple[Witness, ...] = ()
+
+
+@dataclass(frozen=True)
 class _Data:
     """The rows of a history that a contract is tested on. ``scan`` is None where there are no rows."""
 
@@ -97,7 +104,6 @@ class _Data:
     vocab: DatasetVocabulary
     unique_by: frozenset[str]
     """Lower-case columns that no two rows have in common: the merge key of a state."""
-    history: DataFrame | None = None
     scan: Scan | None = None
 
     @classmethod
@@ -128,35 +134,26 @@ class _Data:
             new = [s for s in history if s.offset_interval.end >= new_from]
             rows = _read(spark, declared, new).where(tested) if new else every.where("false")
             scan = Scan(every, rows, tested, offset, is_small)
-        return cls(every.schema, vocab, unique_by, every, scan)
+        return cls(every.schema, vocab, unique_by, scan)
 
-    def counts(self, conditions: Mapping[str, Condition]) -> tuple[int, dict[str, Count | Failure]]:
+    def measure(self, measured: Mapping[str, _Measured]) -> tuple[int, dict[str, _Bad | Failure]]:
+        """The rows tested, and what came of each clause. Witnesses are looked for only where a clause fails."""
         if self.scan is None:
-            return 0, dict.fromkeys(conditions, Count())
-        tested, counts = self.scan.counts(tuple(conditions.values()))
-        return tested, dict(zip(conditions, counts, strict=True))
-
-    def examples(
-        self, measured: Mapping[str, _Measured], counts: Mapping[str, Count | Failure]
-    ) -> dict[tuple[str, int], str]:
-        """Texts of bad rows by check and offset, from one job for all of them."""
-        offsets: set[int] = set()
-        columns: dict[str, str] = {}
-        for key, count in counts.items():
-            example = measured[key].example
-            if isinstance(count, Count) and count.rows and example is not None:
-                offsets.update(count.offsets)
-                columns[key] = example
-        if self.history is None or not columns:
-            return {}
-        offset = quoted(self.vocab.offset_column)
-        rows = self.history.where(f"{offset} IN ({', '.join(map(str, sorted(offsets)))})")
-        collected = rows.selectExpr(offset, *columns.values()).collect()
-        return {
-            (key, row[0]): "null" if row[at] is None else _shortened(row[at])
-            for row in collected
-            for at, key in enumerate(columns, 1)
+            return 0, dict.fromkeys(measured, _Bad())
+        tested, counts = self.scan.counts([m.condition for m in measured.values()])
+        found = {
+            key: count if isinstance(count, Failure) else _Bad(count)
+            for key, count in zip(measured, counts, strict=True)
         }
+        broken = [key for key, bad in found.items() if isinstance(bad, _Bad) and bad.rows]
+        if broken:
+            witnesses = self.scan.witnesses([(measured[key].condition, measured[key].example) for key in broken])
+            found |= {
+                key: replace(bad, witnesses=w)
+                for key, w in zip(broken, witnesses, strict=True)
+                if isinstance(bad := found[key], _Bad)
+            }
+        return tested, found
 
 
 def _judge(check: Check, data: _Data) -> _Measured | Verdict:
@@ -207,21 +204,22 @@ def _decided(check: Check, verdict: Verdict) -> CheckResult:
     )
 
 
-def _measured(
-    check: Check, measured: _Measured, count: Count | Failure, examples: Mapping[tuple[str, int], str]
-) -> CheckResult:
+def _measured(check: Check, measured: _Measured, bad: _Bad | Failure) -> CheckResult:
     result = _decided(check, Verdict("pass", measured.expected))
-    if isinstance(count, Failure):
-        return replace(result, outcome="error", actual=count.message)
-    if not count.rows:
+    if isinstance(bad, Failure):
+        return replace(result, outcome="error", actual=bad.message)
+    if not bad.rows:
         return replace(result, failed_rows=0)
-    shown = ", ".join(
-        f"{examples[check.key, offset]} at offset {offset}" if (check.key, offset) in examples else f"offset {offset}"
-        for offset in count.offsets
-    )
-    rows = "1 row" if count.rows == 1 else f"{count.rows} rows"
-    actual = f"{rows} {measured.what}".rstrip() + f": {shown}"
-    return replace(result, outcome="fail", failed_rows=count.rows, actual=actual)
+    rows = f"{'1 row' if bad.rows == 1 else f'{bad.rows} rows'} {measured.what}".rstrip()
+    shown = ", ".join(_shown(witness, is_text=measured.example is not None) for witness in bad.witnesses)
+    return replace(result, outcome="fail", failed_rows=bad.rows, actual=f"{rows}: {shown}")
+
+
+def _shown(witness: Witness, *, is_text: bool) -> str:
+    if not is_text:
+        return f"offset {witness.offset}"
+    text = "null" if witness.text is None else witness.text
+    return f"{text if len(text) <= _SHOWN else f'{text[:_SHOWN]}…'} at offset {witness.offset}"
 
 
 def _state(history: DataFrame, vocab: DatasetVocabulary, merge: MergeStrategy) -> DataFrame:
@@ -248,7 +246,3 @@ def _spark_schema(message: str | None) -> T.StructType | None:
         return from_arrow_schema(decode(message))
     except PySparkException:
         return None
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
