@@ -48,7 +48,7 @@ def _data_summary(event: Mapping[str, Any]) -> str:
     if "newData" in event:
         interval = event["newData"]["offsetInterval"]
         count = interval["end"] - interval["start"] + 1
-        parts.append(f"{count} records (offsets {interval['start']}..{interval['end']})")
+        parts.append(f"{count} record{'s' if count > 1 else ''} (offsets {interval['start']}..{interval['end']})")
     if "newWatermark" in event:
         parts.append(f"watermark {event['newWatermark']}")
     if "newSourceState" in event:

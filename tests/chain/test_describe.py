@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_odf import multiformats
+from airflow_provider_odf.chain import codec, describe
+from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.manifest.load import load_block
+
+
+def test_log_of_another_writer(foreign):
+    entries = describe.log_entries(foreign("cities"))
+    assert [e["event"]["kind"] for e in entries] == [
+        "Seed", "SetPollingSource", "SetDataSchema", "AddData", "AddData", "AddData",
+    ]  # fmt: skip
+    assert entries[0] == {
+        "hash": "f16205f132235a7ab3e12b28492f28504c2f4d241cfeaa6baf47e86f24b3fb9292ed9",
+        "sequenceNumber": 0,
+        "systemTime": "2024-05-01T00:00:00Z",
+        "event": {
+            "kind": "Seed",
+            "datasetId": "did:odf:fed018a6159847b1a8da335da967f5598dcb4515e29d7e66af2b486b0788f2230f980",
+            "datasetKind": "Root",
+        },
+    }
+    assert next(iter(entries[1]["event"])) == "kind"
+    assert entries[-1]["event"]["newWatermark"] == "2024-05-04T07:00:00Z"
+
+
+def test_summaries(foreign):
+    assert [describe.summary(e["event"]) for e in describe.log_entries(foreign("sensors"))] == [
+        "Root",
+        "Readings of three sensors",
+        "CC-BY-4.0",
+        "",
+        "/tmp/kamu-golden-ws/sensors/*.ndjson, NdJson, Ledger",
+        "seq, change, recorded, measured",
+        "seq, change, recorded, measured, sensor, celsius, fahrenheit",
+        "2 records (offsets 0..1), watermark 2024-05-01T10:00:00Z, source at a.ndjson",
+        "1 record (offsets 2..2), watermark 2024-05-01T11:00:00.250Z, source at b.ndjson",
+        "1 record (offsets 3..3), watermark 2024-05-01T11:00:00.250Z, source at c.ndjson",
+    ]
+    inputs = [{"datasetRef": "did:odf:x", "alias": "a"}, {"datasetRef": "did:odf:y"}]
+    assert describe.summary({"kind": "SetTransform", "inputs": inputs}) == "a, did:odf:y"
+
+
+@pytest.mark.parametrize("name", ["cities", "sensors", "types", "players"])
+def test_blocks_survive_the_way_through_yaml(foreign, name):
+    for path in (foreign(name).path / "blocks").iterdir():
+        data = path.read_bytes()
+        block, version = load_block(describe.block_yaml(data), "block.yaml")
+        assert multiformats.sha3_256(codec.encode(block, version)) == path.name
+
+
+def test_block_yaml(foreign):
+    players = foreign("players")
+    seed = list(players.walk())[-1][0]
+    did = players.block(seed).event.dataset_id
+    assert describe.block_yaml(players.storage.read(f"blocks/{seed}")) == (
+        "kind: MetadataBlock\n"
+        "version: 3\n"
+        "content:\n"
+        "  systemTime: '2024-05-01T00:00:00Z'\n"
+        "  sequenceNumber: 0\n"
+        "  event:\n"
+        "    kind: Seed\n"
+        f"    datasetId: {did}\n"
+        "    datasetKind: Root\n"
+    )
+
+
+def test_what_is_no_block():
+    with pytest.raises(ChainCorrupted, match="not a readable metadata block"):
+        describe.block_yaml(b"kind: MetadataBlock")

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from airflow_provider_odf.chain import schema, tail
+from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.manifest import model
+
+LEDGER = model.MergeStrategyLedger(primary_key=("id",))
+SNAPSHOT = model.MergeStrategySnapshot(primary_key=("id",))
+
+
+def short(rows):
+    """Rows as texts: ``0 +A 1 x``."""
+    return [" ".join(str(row[name]) for name in ("offset", "op", "id", "value") if name in row) for row in rows]
+
+
+def test_history_of_another_writer(foreign):
+    sensors = foreign("sensors")
+    assert tail.columns(sensors) == ["seq", "change", "recorded", "measured", "sensor", "celsius", "fahrenheit"]
+    assert tail.tail_rows(sensors, 2) == [
+        {
+            "seq": 2,
+            "change": "+A",
+            "recorded": "2024-05-03T08:00:00Z",
+            "measured": "2024-05-01T11:00:00.250Z",
+            "sensor": "s1",
+            "celsius": 21.0,
+            "fahrenheit": 69.80000000000001,
+        },
+        {
+            "seq": 3,
+            "change": "+A",
+            "recorded": "2024-05-04T08:00:00Z",
+            "measured": "2024-05-01T09:00:00Z",
+            "sensor": "s9",
+            "celsius": -1.5,
+            "fahrenheit": 29.3,
+        },
+    ]
+
+
+def test_every_type(foreign):
+    row = tail.tail_rows(foreign("types"), 1)[0]
+    assert row == {
+        "offset": 1,
+        "op": "+A",
+        "system_time": "2024-05-02T08:00:00Z",
+        "event_time": "2024-01-01T12:00:00Z",
+        "i8": 1,
+        "i16": -5,
+        "i32": None,
+        "f32": 0.10000000149011612,
+        "f64": -0.0,
+        "flag": True,
+        "day": "2024-02-29",
+        "price": "12.50",
+        "big": "-99999999999999999999.000001",
+        "blob": "AP8=",
+        "words": ["a", None, "ß"],
+        "naive": "2024-01-01T00:00:00.123Z",
+        "text": "Zürich 漢字 😀",
+    }
+
+
+def test_state_of_another_writer(foreign):
+    cities = foreign("cities")
+    assert tail.state_columns(cities) == ["system_time", "event_time", "country", "city", "population"]
+    assert [(r["city"], r["population"]) for r in tail.state_rows(cities)] == [
+        ("Seattle", 3433000),
+        ("Vancouver", 2606000),
+        ("Lyon", 522000),
+    ]
+    assert [(r["id"], r["balance"]) for r in tail.state_rows(foreign("accounts"))] == [(1, 11)]
+    assert [(r["name"], r["score"]) for r in tail.state_rows(foreign("players"))] == [
+        ("ann", 1),
+        ("bob", 3),
+        ("cid", 6),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [
+        (1, ["4 +A 5 e"]),
+        (2, ["3 +A 4 d", "4 +A 5 e"]),
+        (3, ["2 +A 3 c", "3 +A 4 d", "4 +A 5 e"]),
+        (100, ["0 +A 1 a", "1 +A 2 b", "2 +A 3 c", "3 +A 4 d", "4 +A 5 e"]),
+    ],
+)
+def test_tail_is_in_offset_order_across_slices(grow, n, expected):
+    growing = grow()
+    growing.add(("+A", 1, "a"), ("+A", 2, "b"), ("+A", 3, "c"), row_group_size=1)
+    growing.add(("+A", 4, "d"), ("+A", 5, "e"))
+    assert short(tail.tail_rows(growing.dataset, n)) == expected
+
+
+def test_only_the_slices_asked_for_are_read(grow):
+    growing = grow()
+    oldest = growing.add(("+A", 1, "a"))
+    growing.add(("+A", 2, "b"))
+    oldest.unlink()
+    assert short(tail.tail_rows(growing.dataset, 1)) == ["1 +A 2 b"]
+    with pytest.raises(ChainCorrupted, match=f"{oldest.name}: the slice is missing"):
+        tail.tail_rows(growing.dataset, 2)
+
+
+def test_damaged_slice(grow):
+    growing = grow()
+    growing.add(("+A", 1, "a")).write_text("no parquet")
+    with pytest.raises(ChainCorrupted, match="not a Parquet file"):
+        tail.state_rows(growing.dataset)
+
+
+def test_before_the_first_data(grow):
+    growing = grow()
+    assert tail.tail_rows(growing.dataset, 5) == []
+    assert tail.state_rows(growing.dataset) == []
+    assert tail.columns(growing.dataset) == ["offset", "op", "system_time", "event_time", "id", "value"]
+
+
+def test_state_by_key(grow):
+    growing = grow(merge=SNAPSHOT)
+    growing.add(("+A", 1, "a"), ("+A", 2, "b"), ("+A", None, "n"))
+    growing.add(("-C", 1, "a"), ("+C", 1, "A"), ("-R", 2, "b"))
+    assert short(tail.state_rows(growing.dataset)) == ["None n", "1 A"]
+    growing.add(("+A", 2, "again"), ("-R", None, "n"))
+    assert short(tail.state_rows(growing.dataset)) == ["1 A", "2 again"]
+
+
+def test_state_of_a_ledger_has_each_key_once(grow):
+    growing = grow(merge=LEDGER)
+    growing.add(("+A", 1, "a"), ("+A", 2, None))
+    growing.add(("+A", 3, "c"))
+    assert short(tail.state_rows(growing.dataset)) == ["1 a", "2 None", "3 c"]
+
+
+def test_state_without_a_key_undoes_row_by_row(grow):
+    growing = grow()
+    growing.add(("+A", 1, "a"), ("+A", 1, "a"), ("+A", 2, None), ("+A", 3, "c"))
+    assert short(tail.state_rows(growing.dataset)) == ["1 a", "1 a", "2 None", "3 c"]
+    growing.add(("-R", 1, "a"), ("-C", 2, None), ("+C", 2, "b"), ("-R", 9, "never there"))
+    assert short(tail.state_rows(growing.dataset)) == ["1 a", "3 c", "2 b"]
+
+
+def test_state_without_a_key_of_nested_columns(grow):
+    growing = grow(columns=[pa.field("id", pa.list_(pa.int64())), pa.field("value", pa.struct([("x", pa.int8())]))])
+    growing.add(("+A", [1, None], {"x": 1}), ("+A", [2], None))
+    growing.add(("-R", [1, None], {"x": 1}))
+    assert tail.state_rows(growing.dataset)[0]["id"] == [2]
+
+
+def test_columns_that_came_later_are_null_before(grow):
+    growing = grow()
+    growing.add(("+A", 1, "a"))
+    growing.schema = growing.schema.append(pa.field("more", pa.date32()))
+    growing.append(schema.set_data_schema(growing.schema))
+    growing.add(("+A", 2, "b", None))
+    rows = tail.tail_rows(growing.dataset, 10)
+    assert [list(row) for row in rows] == [["offset", "op", "system_time", "event_time", "id", "value", "more"]] * 2
+    assert tail.state_rows(growing.dataset)[0]["more"] is None
+
+
+def test_slices_in_other_encodings_are_read_together(foreign, grow):
+    """Views as another writer has them, next to plain texts."""
+    growing = grow(columns=[pa.field("id", pa.int64()), pa.field("value", pa.string_view())])
+    growing.add(("+A", 1, "a"))
+    growing.schema = growing.schema.set(5, pa.field("value", pa.large_string()))
+    growing.add(("+A", 2, "b"))
+    assert short(tail.state_rows(growing.dataset)) == ["1 a", "2 b"]

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_provider_odf import multiformats
+from airflow_provider_odf.chain.verify import Verified, verify
+from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound
+from airflow_provider_odf.manifest import model
+
+EXPECTED = {
+    "accounts": Verified(5, 2, 5),
+    "cities": Verified(6, 3, 9),
+    "players": Verified(6, 3, 7),
+    "sensors": Verified(10, 3, 4),
+    "stations": Verified(5, 2, 4),
+    "types": Verified(4, 1, 2),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_datasets_of_another_writer(foreign, name):
+    assert verify(foreign(name)) == EXPECTED[name]
+
+
+def test_progress_and_refs(foreign):
+    cities, lines = foreign("cities"), []
+    older = list(cities.walk())[1][0]
+    cities.storage.compare_and_set_ref("older", None, older)
+    assert verify(cities, "older", lines.append) == Verified(5, 2, 7)
+    assert [line.split(":")[0] for line in lines] == ["slice 1 of 2", "slice 2 of 2"]
+    with pytest.raises(DatasetNotFound):
+        verify(cities, "none")
+
+
+def test_every_byte_of_every_block_counts(foreign):
+    accounts = foreign("accounts")
+    for path in (accounts.path / "blocks").iterdir():
+        data = path.read_bytes()
+        for at in range(0, len(data), 7):
+            path.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
+            with pytest.raises(ChainCorrupted, match=path.name):
+                verify(accounts)
+        path.write_bytes(data)
+    assert verify(accounts) == EXPECTED["accounts"]
+
+
+def test_every_byte_of_every_slice_counts(foreign):
+    accounts = foreign("accounts")
+    for path in (accounts.path / "data").iterdir():
+        data = path.read_bytes()
+        for at in range(0, len(data), 31):
+            path.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
+            with pytest.raises(ChainCorrupted, match=rf"{path.name}: its bytes hash to"):
+                verify(accounts)
+        path.write_bytes(data)
+    assert verify(accounts) == EXPECTED["accounts"]
+
+
+def test_missing_longer_and_shorter_slices(foreign):
+    accounts = foreign("accounts")
+    path = next((accounts.path / "data").iterdir())
+    data = path.read_bytes()
+    for changed in (data[:-1], data + b"\0"):
+        path.write_bytes(changed)
+        with pytest.raises(ChainCorrupted, match=f"{path.name}: {len(changed)} bytes, the block says {len(data)}"):
+            verify(accounts)
+    path.unlink()
+    with pytest.raises(ChainCorrupted, match=f"{path.name}: the file is missing"):
+        verify(accounts)
+
+
+def replaced(growing, write, **said) -> str:
+    """Add a slice whose file ``write`` makes; its physical hash and size are right, the rest is what the block says."""
+    path = growing.dataset.storage.local_path("x.parquet")
+    write(path)
+    physical = multiformats.hash_file(path)
+    size = path.stat().st_size
+    growing.dataset.storage.adopt(f"data/{physical}", path)
+    good = growing.draft.state.slices[-1]
+    interval = model.OffsetInterval(start=good.offset_interval.end + 1, end=good.offset_interval.end + 1)
+    new_data = good.model_copy(update={"physical_hash": physical, "size": size, "offset_interval": interval, **said})
+    growing.append(
+        model.AddData(
+            prev_offset=growing.draft.state.last_offset, new_data=new_data, new_watermark=growing.draft.state.watermark
+        )
+    )
+    return physical
+
+
+def test_blocks_that_lie_about_their_slices(grow):
+    growing = grow()
+    path = growing.add(("+A", 1, "x"))
+    assert verify(growing.dataset) == Verified(4, 1, 1)
+    rows = pq.read_table(path)
+
+    other = replaced(growing, lambda p: pq.write_table(rows.set_column(5, "value", pa.array(["y"])), p))
+    with pytest.raises(ChainCorrupted, match=f"{other}: its rows hash to f9680c00120"):
+        verify(growing.dataset)
+
+
+def test_a_slice_with_another_number_of_records(grow):
+    growing = grow()
+    rows = pq.read_table(growing.add(("+A", 1, "x")))
+    double = replaced(growing, lambda p: pq.write_table(pa.concat_tables([rows, rows]), p))
+    with pytest.raises(ChainCorrupted, match=f"{double}: 2 records, the block says offsets 1 to 1"):
+        verify(growing.dataset)
+
+
+def test_a_slice_that_is_no_parquet(grow):
+    growing = grow()
+    growing.add(("+A", 1, "x"))
+    text = replaced(growing, lambda p: p.write_text("no parquet"))
+    with pytest.raises(ChainCorrupted, match=f"{text}: not a readable Parquet file"):
+        verify(growing.dataset)
+
+
+def test_a_slice_of_a_type_without_logical_hash(grow):
+    growing = grow()
+    rows = pq.read_table(growing.add(("+A", 1, "x")))
+    mapped = rows.append_column("m", pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())))
+    name = replaced(growing, lambda p: pq.write_table(mapped, p))
+    with pytest.raises(ChainCorrupted, match=f"{name}: .*m"):
+        verify(growing.dataset)
+
+
+def test_checkpoints(grow):
+    growing = grow()
+    growing.dataset.storage.put("checkpoints/x", b"state")
+    physical = multiformats.sha3_256(b"state")
+    growing.dataset.storage.adopt(f"checkpoints/{physical}", growing.dataset.path / "checkpoints/x")
+    growing.append(model.AddData(new_checkpoint=model.Checkpoint(physical_hash=physical, size=5)))
+    assert verify(growing.dataset) == Verified(4, 0, 0)
+    (growing.dataset.path / "checkpoints" / physical).write_bytes(b"STATE")
+    with pytest.raises(ChainCorrupted, match=f"checkpoints/{physical}: its bytes hash to"):
+        verify(growing.dataset)
