@@ -9,7 +9,7 @@ from sqlglot import exp
 from airflow_provider_odf.dialect.engine import Call, FunctionRule
 from airflow_provider_odf.dialect.expressions import common_type, comparable, one_of
 from airflow_provider_odf.dialect.typed import Typed, as_int, call, converted
-from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, NULL, Type, common
+from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, NULL, Type
 
 Parameter = Callable[[Call, int], exp.Expr]
 
@@ -96,9 +96,11 @@ def over_common_type(name: str) -> FunctionRule:
 
 def nullif(c: Call) -> Typed:
     c.expect(2)
-    left, right = comparable(c.node, c.argument(0), c.argument(1))
-    type_ = common(left.type, right.type) or left.type
-    return Typed(call("nullif", converted(left, type_), right.sql), type_)
+    first = c.argument(0)
+    left, right = comparable(c.node, first, c.argument(1))
+    # The result has the type in which the two are compared, also where Spark would not widen the first.
+    shared = converted(first, left.type) if left.sql is first.sql else left.sql
+    return Typed(call("nullif", shared, right.sql), left.type)
 
 
 def nvl2(c: Call) -> Typed:

@@ -59,7 +59,7 @@ class Queries:
         elif isinstance(node, exp.SetOperation):
             query, columns = queries._set_operation(node, parent, is_named)
         else:
-            raise Refused(node, "only queries (SELECT, WITH, UNION and the like) are translated")
+            raise Refused(node.parent and node, "only queries (SELECT, WITH, UNION and the like) are translated")
         if with_:
             query.set("with_", with_)
         return query, columns
@@ -138,7 +138,10 @@ class Queries:
             return exp.Subquery(this=query, alias=_table_alias(name)), name, columns
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise Refused(node, "FROM is translated with tables and queries only")
-        _refuse_others(node, {"this", "alias"}, advice="a name with dots must be quoted as a whole")
+        if node.args.get("db"):
+            name = ".".join(part.name for part in node.parts)
+            raise Refused(node, f"table {name} does not exist", "a name with dots is quoted as a whole")
+        _refuse_others(node, {"this", "alias"})
         spelling, columns = self._table(node)
         name = _plain_alias(node.args["alias"]) if node.args.get("alias") else spelling
         alias = _table_alias(name) if node.args.get("alias") else None
@@ -277,13 +280,12 @@ def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
     return Columns(tuple(merged))
 
 
-def _refuse_others(node: exp.Expr, allowed: set[str], advice: str = "") -> None:
+def _refuse_others(node: exp.Expr, allowed: set[str]) -> None:
     """:raises Refused: if the node has a part that is not one of those allowed."""
     for key, value in node.args.items():
         if key not in allowed and value not in (None, False, [], ""):
-            raise Refused(
-                _first_node(value) or node, f"{key.strip('_').replace('_', ' ').upper()} is not translated here", advice
-            )
+            name = key.strip("_").replace("_", " ").upper()
+            raise Refused(_first_node(value) or node, f"{name} is not translated here")
 
 
 def _first_node(value: Any) -> exp.Expr | None:

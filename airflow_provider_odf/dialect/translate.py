@@ -97,7 +97,7 @@ def _translated(
         except ParseError as error:
             raise InvalidInput(f"{label} query {number}, {_syntax(error)}") from None
         except (TokenError, UnsupportedError) as error:
-            raise InvalidInput(f"{label} query {number}: {error}") from None
+            raise InvalidInput(f"{label} query {number}: {error.__cause__ or error}") from None
         translated.append(protocol.SqlQueryStep(query, step.alias))
         known[step.alias or ""] = columns
     return tuple(translated)

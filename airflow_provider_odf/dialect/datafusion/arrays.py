@@ -183,7 +183,6 @@ _BY_NAME: dict[str, FunctionRule] = {
     "join": to_string,
     "length": length,
     "max": of_array("array_max", _of_element, _SIMPLE),
-    "min": of_array("array_min", _of_element, _SIMPLE),
     "position": position,
     "prepend": added("array_prepend", 1),
     "push_back": added("array_append", 0),
@@ -196,6 +195,7 @@ _BY_NAME: dict[str, FunctionRule] = {
 
 SCALARS: dict[str, FunctionRule] = {
     **{f"{prefix}_{name}": rule for name, rule in _BY_NAME.items() for prefix in ("array", "list")},
+    "array_min": of_array("array_min", _of_element, _SIMPLE),
     "cardinality": length,
     "get_field": get_field,
     "make_array": make_array,

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from airflow_provider_odf.dialect.translate import ENGINES, input_columns, to_spark
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest.model import SqlQueryStep, TemporalTable, TransformSql
+from airflow_provider_odf.protocol import Column, ReadStep
+from airflow_provider_odf.protocol import SqlQueryStep as SparkStep
+
+_INPUT = {"input": (Column("id", "BIGINT"), Column("at", "STRING"))}
+
+
+def _steps(*steps: tuple[str | None, str], engine: str = "datafusion") -> TransformSql:
+    return TransformSql(engine=engine, queries=tuple(SqlQueryStep(alias=alias, query=query) for alias, query in steps))
+
+
+def _refusal(transform: TransformSql, tables: dict[str, tuple[Column, ...] | None] | None = None) -> str:
+    with pytest.raises(InvalidInput) as refused:
+        to_spark(transform, _INPUT if tables is None else tables)
+    return str(refused.value)
+
+
+def test_spark_is_passed_on_as_it_is() -> None:
+    transform = to_spark(TransformSql(engine="spark", version="4.0", query="select `a b` from input -- x"), _INPUT)
+    assert transform.engine == "spark"
+    assert transform.version == "4.0"
+    assert transform.query is None
+    assert transform.queries == (SparkStep("select `a b` from input -- x", None),)
+
+
+def test_steps_see_earlier_steps_with_their_types() -> None:
+    transform = to_spark(
+        _steps(
+            ("halves", "select id / 2 as half, to_timestamp_seconds(id) as at from input"),
+            (None, 'select half / 2 as quarter, cast(at as bigint) as seconds from "halves"'),
+        ),
+        _INPUT,
+    )
+    assert transform.queries == (
+        SparkStep(
+            "SELECT (`id` DIV 2L) AS `half`, timestamp_seconds(CAST(`id` AS BIGINT)) AS `at` FROM `input`",
+            "halves",
+        ),
+        SparkStep("SELECT (`half` DIV 2L) AS `quarter`, unix_seconds(`at`) AS `seconds` FROM `halves`", None),
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ((("a", "select 1"),), "preprocess query 1: an alias: the last query must have none, since that is the output"),
+        (
+            ((None, "select 1"), (None, "select 1")),
+            "preprocess query 1: no alias: every query but the last one needs one, since that is the output",
+        ),
+        (
+            (("a", "select 1"), ("A", "select 1"), (None, "select 1")),
+            "preprocess query 2: alias A is taken already (choose another; case does not count)",
+        ),
+        (
+            (("Input", "select 1"), (None, "select 1")),
+            "preprocess query 1: alias Input is taken already (choose another; case does not count)",
+        ),
+    ],
+)
+@pytest.mark.parametrize("engine", ["spark", "datafusion"])
+def test_aliases_that_would_hide_something(
+    engine: str, steps: tuple[tuple[str | None, str], ...], message: str
+) -> None:
+    assert _refusal(_steps(*steps, engine=engine)) == message
+
+
+def test_neither_query_nor_queries() -> None:
+    assert _refusal(TransformSql(engine="spark")) == "preprocess: give either query or queries"
+
+
+def test_engine_that_is_not_known() -> None:
+    assert _refusal(TransformSql(engine="duckdb", query="select 1")) == (
+        "preprocess: engine duckdb is not known (one of spark, datafusion, flink, risingwave)"
+    )
+
+
+@pytest.mark.parametrize("engine", ["spark", *ENGINES])
+def test_temporal_tables_are_refused(engine: str) -> None:
+    temporal = (TemporalTable(name="rates", primary_key=("currency",)),)
+    message = _refusal(TransformSql(engine=engine, query="select 1 as a", temporal_tables=temporal))
+    assert message.startswith("preprocess: temporalTables are not translated: the versions of a table are state")
+
+
+def test_unknown_function_is_told_with_its_place() -> None:
+    queries = _steps(("a", "select id from input"), (None, "select\n  id,\n  id + foo_bar(id) as x\nfrom a"))
+    assert _refusal(queries) == (
+        "preprocess query 2, 3:8: function foo_bar is not known to the datafusion translation "
+        "(write it with what is listed in the documentation of dialects, or use engine: spark with Spark's SQL)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("select id,\n  ids from input", "1, 2:3: column ids does not exist (columns: id, at)"),
+        ("select id from inputs", "1, 1:16: table inputs does not exist (tables here: input)"),
+        ("select id from input where", "1, 1:22: something is missing at 'where'"),
+        (
+            "select id as a, at as A from input",
+            "1, 1:8: two columns are called A (name one differently; case does not count)",
+        ),
+        (
+            "select upper(at) from input",
+            "1, 1:8: this column has no name (name it: … AS name; engines would choose different names)",
+        ),
+        ("select id from input; select 1", "1, 1:1: one query is expected, not 2 (split it into queries with aliases)"),
+        ("select * exclude (id) from input", "1, 1:19: EXCEPT is not translated here"),
+        ("select unnest(id) as x from input", "1, 1:8: function unnest is not known to the datafusion translation"),
+        ("select id from a.b", "1, 1:16: table a.b does not exist (a name with dots is quoted as a whole)"),
+        ("delete from input", "1, 1:1: only queries (SELECT, WITH, UNION and the like) are translated"),
+        ("select at + 1 as x from input", "1, 1:8: STRING and BIGINT cannot be calculated with (cast them to numbers)"),
+        (
+            "select id = at as x from input",
+            "1, 1:8: BIGINT and STRING are compared in different ways (cast one of them)",
+        ),
+        (
+            "select stddev(id) as x from input",
+            "1, 1:8: function stddev has no exact form on Spark: its last bit depends",
+        ),
+        ("select 'x", "1: Missing ' from 1:7"),
+    ],
+)
+def test_refusals_name_place_reason_and_way_out(query: str, message: str) -> None:
+    assert _refusal(TransformSql(engine="datafusion", query=query)).startswith(f"preprocess query {message}")
+
+
+def test_label_is_told() -> None:
+    with pytest.raises(InvalidInput, match=r"^transform query 1, 1:15: table t does not exist"):
+        to_spark(TransformSql(engine="datafusion", query="select 1 from t"), _INPUT, label="transform")
+
+
+def test_names_are_found_ignoring_case_and_dots_are_kept(translate: Callable[..., str]) -> None:
+    columns = (Column("PID", "STRING"),)
+    assert translate('select pid, upper(Pid) as "a.b" from Input', columns=columns) == (
+        "SELECT `pid`, upper(`Pid`) AS `a.b` FROM `input`"
+    )
+    transform = to_spark(TransformSql(engine="datafusion", query='select x.id from "a.b-c" as x'), {"a.b-c": None})
+    assert transform.queries[0].query == "SELECT `x`.`id` FROM `a.b-c` AS `x`"
+
+
+def test_spark_must_not_substitute_in_texts(translate: Callable[..., str]) -> None:
+    assert translate("select '${env:HOME}' as x from input") == r"SELECT '\u0024{env:HOME}' AS `x` FROM `input`"
+
+
+def test_columns_of_a_csv_without_schema_are_strings(translate: Callable[..., str]) -> None:
+    columns = input_columns(ReadStep("Csv"))
+    assert columns == (Column("*", "STRING"),)
+    assert translate("select upper(a) as a from input", columns=columns) == "SELECT upper(`a`) AS `a` FROM `input`"
+
+
+@pytest.mark.parametrize(
+    "step", [ReadStep("Csv", infer_schema=True), ReadStep("NdJson"), ReadStep("Csv", columns=(Column("a", "INT"),))]
+)
+def test_other_columns_are_what_is_declared(step: ReadStep) -> None:
+    assert input_columns(step) == step.columns
+
+
+def test_an_unknown_type_is_checked_by_spark_where_one_is_expected(translate: Callable[..., str]) -> None:
+    assert translate("select lower(a) as a from input", columns=None) == (
+        "SELECT lower(CASE WHEN typeof(`a`) IN ('string') THEN CAST(`a` AS STRING) ELSE CAST(raise_error("
+        "'argument 1 of lower is taken for STRING here but the data have another type: declare read.schema, "
+        "or use engine: spark') AS STRING) END) AS `a` FROM `input`"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a / 2", "a + 1", "a = b", "coalesce(a, b)", "date_trunc('day', a)", "a[1]", "sum(a)", "extract(year from a)"],
+)
+def test_an_unknown_type_is_refused_where_it_decides(expression: Callable[..., str], text: str) -> None:
+    with pytest.raises(InvalidInput):
+        expression(text, columns=None)
