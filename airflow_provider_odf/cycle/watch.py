@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Position:
-    """A source and how far it was read: ``state`` None means not at all, and a poll is due without asking."""
+    """A source and how far it was read; ``state`` None means not at all."""
 
     fetch: model.FetchStep
     base: Path

@@ -1,7 +1,7 @@
 """The loop of the engine's process: requests from standard input, responses to what was standard output.
 
 One line each: a number that the asker chose, a space, the JSON of the protocol. The process ends, and the JVM with it,
-when its input ends, when its parent is gone, or when the JVM is.
+at an empty line, when its input ends, when its parent is gone, or when the JVM is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
     threading.Thread(target=_watch, args=(jvm, os.getppid()), daemon=True).start()
     desk = Desk(spark, responses)
     with ThreadPoolExecutor(threads, thread_name_prefix="request") as pool:
-        for line in sys.stdin.buffer:
+        for line in iter(sys.stdin.buffer.readline, b""):
+            if not line.strip():
+                break
             number, _, text = line.decode().partition(" ")
             pool.submit(desk.handle, number, protocol.loads_request(text))
         # Nobody waits for what still runs.

@@ -16,6 +16,7 @@ from airflow.sdk.log import mask_secret
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import InternalError, OdfError
 from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.operators.lineage import LineageMixin
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -65,7 +66,7 @@ class DatasetMixin:
         return bind(manifest.file, str(manifest.snapshot.name))
 
 
-class OdfOperator(DatasetMixin, BaseOperator):
+class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
     """Base of the operators on one dataset.
 
     :param dataset: alias of the dataset: ``name`` or ``account/name``. (templated)

@@ -10,10 +10,14 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
+from airflow_provider_odf.operators.lineage import subject_of
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
+
+    from airflow_provider_odf.lineage.events import TaskLineage
+    from airflow_provider_odf.protocol import ContractReport
 
 
 class ContractTestOperator(OdfOperator):
@@ -36,6 +40,7 @@ class ContractTestOperator(OdfOperator):
         super().__init__(manifest=manifest, **kwargs)
         self.candidate = candidate
         self.source_name = source_name
+        self._report: ContractReport | None = None
 
     def run_step(self, context: Context) -> dict[str, Any] | None:
         from airflow_provider_odf.cycle.publish import contract_test, judge
@@ -51,6 +56,7 @@ class ContractTestOperator(OdfOperator):
             report = contract_test(
                 self.odf, candidate, contract, runner, source_name=self.source_name, progress=self.progress
             )
+        self._report = report
         self.show(candidate)
         for result in report.results:
             if result.outcome != "pass":
@@ -60,3 +66,10 @@ class ContractTestOperator(OdfOperator):
         self.log.info("%s: contract %s %s: %s", candidate.dataset, report.contract, report.result, counts)
         judge(self.odf, candidate, report)
         return {"contract": report.contract, "result": report.result, **outcomes}
+
+    def task_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        if self.shown is None or self._report is None:
+            return None
+        return events.contract_test(subject_of(self.odf, self.shown), self.shown.candidate, self._report)

@@ -12,10 +12,13 @@ from airflow_provider_odf.cycle.messages import Polled, UpToDate
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
+from airflow_provider_odf.operators.lineage import files_of, source_of, subject_of, written_by
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
+
+    from airflow_provider_odf.lineage.events import TaskLineage
 
 
 class MergeOperator(OdfOperator):
@@ -67,6 +70,22 @@ class MergeOperator(OdfOperator):
         result: dict[str, Any] = protocol.to_json(candidate)
         return result
 
+    def task_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        if self.shown is None:
+            return None
+        source = files_of(self._uris) if self._uris else source_of(self.load_manifest()) if self.manifest else None
+        subject = subject_of(self.odf, self.shown)
+        return events.merge(source, subject, self.shown.candidate, written_by(self.shown))
+
+    @property
+    def _uris(self) -> list[str]:
+        """The files that were handed over; none for the XCom of a poll."""
+        if isinstance(self.data, dict):
+            return []
+        return [self.data] if isinstance(self.data, str) else list(self.data)
+
     def _input(self) -> Polled | UpToDate:
         if isinstance(self.data, dict):
             return protocol.from_json(Polled, self.data)
@@ -79,5 +98,4 @@ class MergeOperator(OdfOperator):
         dataset = self.dataset or (str(self.load_manifest().snapshot.name) if self.manifest else None)
         if dataset is None:
             raise InvalidInput("MergeOperator needs dataset= or manifest= to merge files")
-        data = [self.data] if isinstance(self.data, str) else list(self.data)
-        return push(self.odf, dataset, data, source_name=self.source_name, system_time=Instant.now())
+        return push(self.odf, dataset, self._uris, source_name=self.source_name, system_time=Instant.now())

@@ -10,11 +10,13 @@ from airflow.sdk.exceptions import AirflowSkipException
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.operators.base import MaskedEnvironment, OdfOperator
+from airflow_provider_odf.operators.lineage import source_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_odf.cycle.messages import Polled
+    from airflow_provider_odf.lineage.events import TaskLineage
 
 
 class PollingSourceOperator(OdfOperator):
@@ -61,6 +63,12 @@ class PollingSourceOperator(OdfOperator):
         self.log.info("%s: new input: %s", polled.dataset, ", ".join(file.label for file in polled.files))
         result: dict[str, Any] = protocol.to_json(polled)
         return result
+
+    def task_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        source = source_of(self.load_manifest())
+        return events.poll(source) if source else None
 
     def _read(self, polled: Polled) -> Polled:
         from airflow_provider_odf.cycle.read import read

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.operators.base import OdfOperator
+from airflow_provider_odf.operators.lineage import subject_of, written_by
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
+
+    from airflow_provider_odf.lineage.events import TaskLineage
 
 
 class PublishOperator(OdfOperator):
@@ -46,3 +49,13 @@ class PublishOperator(OdfOperator):
         for asset in self.outlets:
             context["outlet_events"][asset].extra.update(event)
         return event
+
+    def task_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.chain.state import ChainState
+        from airflow_provider_odf.lineage import events
+
+        if self.shown is None:
+            return None
+        before = ChainState.of(self.odf.dataset(self.shown.dataset), self.shown.base)
+        subject = subject_of(self.odf, self.shown)
+        return events.publish(subject, self.shown.candidate, written_by(self.shown), is_first=not before.has_data)

@@ -119,6 +119,8 @@ class _Child:
         """Ends the process; what it has not answered fails."""
         self.has_ended = True
         with contextlib.suppress(OSError):
+            # Closing alone may not reach it: processes forked meanwhile, as by Airflow, hold the pipe open.
+            _pipe(self._process.stdin).write(b"\n")
             _pipe(self._process.stdin).close()
         self._responses.join()
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class PollingSourceSensor(DatasetMixin, BaseSensorOperator):
     """Waits until a poll of a dataset's source would find something. It asks the source and fetches nothing.
 
-    A dataset that does not exist yet, or whose manifest has another source than its chain, is due at once.
+    For a dataset that does not exist yet, or whose manifest has another source than its chain, anything is something.
 
     :param manifest: path of the file with the dataset's manifest. (templated)
     :param dataset: which dataset of the file, where it has several. (templated)

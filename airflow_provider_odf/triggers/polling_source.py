@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class PollingSourceTrigger(BaseTrigger):
     """Asks a source again and again, in the triggerer, without fetching from it.
 
-    The event is ``{"status": "changed"}`` or ``{"status": "error", "message"}``. A source that cannot be reached is asked
-    again.
+    The event is ``{"status": "changed"}`` or ``{"status": "error", "message"}``. A source that cannot be reached is
+    asked again.
 
     :param fetch: the fetch step, in the manifest's spelling.
     :param base: folder that paths are relative to.
@@ -31,7 +31,7 @@ class PollingSourceTrigger(BaseTrigger):
     """
 
     def __init__(self, *, fetch: dict[str, Any], base: str, state: dict[str, Any] | None, poke_interval: float) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.fetch = fetch
         self.base = base
         self.state = state
@@ -52,9 +52,9 @@ class PollingSourceTrigger(BaseTrigger):
         try:
             while not await self.has_changed():
                 await asyncio.sleep(self.poke_interval)
-            yield TriggerEvent({"status": "changed"})
+            yield _event(status="changed")
         except OdfError as e:
-            yield TriggerEvent({"status": "error", "message": str(e)})
+            yield _event(status="error", message=str(e))
 
     async def has_changed(self) -> bool:
         """Whether the source has something new. A source that cannot be reached has not.
@@ -72,3 +72,7 @@ class PollingSourceTrigger(BaseTrigger):
                 raise
             self.log.warning("%s; asking again in %s s", e, self.poke_interval)
             return False
+
+
+def _event(**payload: str) -> TriggerEvent:
+    return TriggerEvent(payload)  # type: ignore[no-untyped-call]

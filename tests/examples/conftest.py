@@ -1,7 +1,9 @@
 """Real Airflow for the example DAGs: a database, the dags folder of this process's Airflow home, one JVM for all."""
 
+import json
 import os
 import shutil
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,6 +13,12 @@ from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
 from airflow_provider_odf.runner import LocalRunner
 
 EXAMPLES = Path(__file__).parents[2] / "dags"
+EVENTS = Path(os.environ["AIRFLOW_HOME"]) / "lineage.jsonl"
+
+os.environ["AIRFLOW__OPENLINEAGE__NAMESPACE"] = "odf-tests"
+os.environ["AIRFLOW__OPENLINEAGE__TRANSPORT"] = json.dumps(
+    {"type": "file", "log_file_path": str(EVENTS), "append": True}
+)
 
 
 @pytest.fixture(scope="session")
@@ -60,3 +68,21 @@ def dags(database, store):
     sync_bag_to_db(bag, "dags-folder", None)
     yield bag
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def lineage():
+    """Reads the events of tasks that were written since, by job and type, once there are as many as wanted."""
+    EVENTS.touch()
+    start = EVENTS.stat().st_size
+
+    def read(count):
+        for _ in range(100):
+            events = [json.loads(line) for line in EVENTS.read_text()[start:].splitlines()]
+            tasks = {(e["job"]["name"], e["eventType"]): e for e in events if "." in e["job"]["name"]}
+            if len(tasks) >= count:
+                break
+            time.sleep(0.1)  # Airflow writes them in another process
+        return tasks
+
+    return read

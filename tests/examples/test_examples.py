@@ -147,3 +147,38 @@ def test_an_asset_event_says_what_was_published(dags, store, one_jvm):
         "records": 3,
         "watermark": "2026-04-30T08:05:30Z",
     }
+
+
+def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(dags, store, one_jvm, lineage):
+    run(dags, "coffee-prices")
+    folder = Path(dags.dag_folder) / "data"
+    events = lineage(8)
+    name = ("file", f"{store.root}/coffee-prices")
+    source = ("file", f"{folder}/coffee-prices")
+    head = store.dataset("coffee-prices").head()
+    assert {key: names(event) for key, event in events.items() if key[1] == "COMPLETE"} == {
+        ("coffee-prices.poll", "COMPLETE"): ([source], []),
+        ("coffee-prices.merge", "COMPLETE"): ([source], [name]),
+        ("coffee-prices.contract_test", "COMPLETE"): ([name], []),
+        ("coffee-prices.publish", "COMPLETE"): ([], [name]),
+    }
+    (published,) = events["coffee-prices.publish", "COMPLETE"]["outputs"]
+    assert published["facets"]["version"]["datasetVersion"] == head
+    assert published["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "CREATE"
+    assert published["outputFacets"]["outputStatistics"]["rowCount"] == 4
+    assert [f["name"] for f in published["facets"]["schema"]["fields"]] == [
+        *("offset", "op", "system_time", "event_time"),
+        *("sku", "title", "origin", "price"),
+    ]
+
+    shutil.copy(folder / "arriving" / "coffee-prices" / "2026-05-02.csv", folder / "coffee-prices")
+    run(dags, "coffee-prices")
+    events = lineage(9)
+    (tested,) = events["coffee-prices.contract_test", "FAIL"]["inputs"]
+    assert tested["facets"]["version"]["datasetVersion"] != head
+    failed = [a for a in tested["inputFacets"]["dataQualityAssertions"]["assertions"] if not a["success"]]
+    assert [a["column"] for a in failed] == ["sku", "origin", "price"]
+
+
+def names(event):
+    return tuple([(d["namespace"], d["name"]) for d in event[side]] for side in ("inputs", "outputs"))

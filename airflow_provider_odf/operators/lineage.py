@@ -1,0 +1,81 @@
+"""What operators tell Airflow's OpenLineage provider. OpenLineage is only imported when it asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.dag import settings
+
+if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors import OperatorLineage
+
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.cycle.messages import Candidate
+    from airflow_provider_odf.lineage.events import Subject, TaskLineage, Written
+    from airflow_provider_odf.lineage.naming import Named
+    from airflow_provider_odf.manifest.load import Manifest
+
+
+class LineageMixin:
+    """Calls `task_lineage` when a task starts, succeeds and fails."""
+
+    def task_lineage(self) -> TaskLineage | None:
+        """What the task reports of what it has done so far; None: nothing."""
+        return None
+
+    def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any] | None:
+        return self._operator_lineage()
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any] | None:
+        return self._operator_lineage()
+
+    def get_openlineage_facets_on_failure(self, task_instance: Any) -> OperatorLineage[Any, Any] | None:
+        return self._operator_lineage()
+
+    def _operator_lineage(self) -> OperatorLineage[Any, Any] | None:
+        from airflow.providers.openlineage.extractors import OperatorLineage
+
+        found = self.task_lineage()
+        if found is None:
+            return None
+        return OperatorLineage(
+            inputs=list(found.inputs),
+            outputs=list(found.outputs),
+            run_facets=dict(found.run_facets),
+            job_facets=dict(found.job_facets),
+        )
+
+
+def source_of(manifest: Manifest) -> Named | None:
+    """The manifest's polling source; None where it has none that lineage has a name for."""
+    from airflow_provider_odf.lineage.subject import of_source
+    from airflow_provider_odf.manifest.model import SetPollingSource
+
+    polling = manifest.snapshot.last(SetPollingSource)
+    if polling is None:
+        return None
+    return of_source(polling.fetch, base=str(manifest.file.parent), edition=settings.read().naming_spec)
+
+
+def files_of(uris: list[str]) -> Named | None:
+    """The first of some files or folders that were handed over."""
+    from airflow_provider_odf.lineage.uri import from_uri
+
+    return from_uri(uris[0]).named(settings.read().naming_spec) if uris else None
+
+
+def subject_of(store: Store, candidate: Candidate) -> Subject:
+    """The dataset as of a candidate."""
+    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.lineage.subject import of_dataset
+
+    dataset = store.dataset(candidate.dataset)
+    state = ChainState.of(dataset, candidate.candidate)
+    return of_dataset(store, dataset, state, edition=settings.read().naming_spec)
+
+
+def written_by(candidate: Candidate) -> Written:
+    """What a candidate holds beyond its base."""
+    from airflow_provider_odf.lineage.events import Written
+
+    return Written(records=candidate.records, size=candidate.size)
