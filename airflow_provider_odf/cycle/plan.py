@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest import ddl, model
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
@@ -27,7 +27,7 @@ def plan(state: ChainState | None, manifest: Manifest) -> tuple[model.MetadataEv
         return tuple(events)
     if state.kind != manifest.snapshot.kind:
         raise InvalidInput(
-            f"{manifest.place('content', 'kind')}: dataset {manifest.snapshot.name} exists as {state.kind}, "
+            f"{manifest.place('kind')}: dataset {manifest.snapshot.name} exists as {state.kind}, "
             f"not {manifest.snapshot.kind}: a dataset never changes its kind; choose another name"
         )
     return (*_changed(state, manifest), *_disabled(state, events))
@@ -38,8 +38,8 @@ def _changed(state: ChainState, manifest: Manifest) -> Iterator[model.MetadataEv
         current = _current(state, event)
         if current == event:
             continue
-        if state.has_data and current is not None:
-            _refuse_under_data(state, current, event, str(manifest.place("content", "metadata", index)))
+        if state.has_data:
+            _refuse_under_data(state, current, event, str(manifest.place("metadata", index)))
         yield event
 
 
@@ -66,21 +66,23 @@ def _current(state: ChainState, event: model.MetadataEvent) -> model.MetadataEve
             return None
 
 
-def _refuse_under_data(state: ChainState, current: model.MetadataEvent, event: model.MetadataEvent, place: str) -> None:
-    if isinstance(event, model.SetVocab):
+def _refuse_under_data(
+    state: ChainState, current: model.MetadataEvent | None, event: model.MetadataEvent, place: str
+) -> None:
+    if isinstance(event, model.SetVocab) and ddl.vocabulary(event) != state.vocab:
         raise InvalidInput(
             f"{place}: the dataset has data under the column names {', '.join(state.vocab.columns)}; "
             "names of system columns cannot change: put SetVocab back, or start a dataset of another name"
         )
-    keys = [primary_key(e) for e in (current, event)]
-    if keys[0] != keys[1]:
+    before, after = primary_key(current), primary_key(event)
+    if current is not None and before != after:
         raise InvalidInput(
-            f"{place}: the dataset has data merged under the key ({', '.join(keys[0])}), not ({', '.join(keys[1])}): "
+            f"{place}: the dataset has data merged under the key ({', '.join(before)}), not ({', '.join(after)}): "
             "put the key back, or start a dataset of another name"
         )
 
 
-def primary_key(event: model.MetadataEvent) -> tuple[str, ...]:
+def primary_key(event: model.MetadataEvent | None) -> tuple[str, ...]:
     """The key columns of a source's merge strategy; none for Append and for events that are no source."""
     return tuple(getattr(getattr(event, "merge", None), "primary_key", ()))
 
