@@ -53,7 +53,7 @@ def _conversions() -> tuple[tuple[Callable[[Any], bool], Callable[[Any], list[An
     return (
         (pt.is_timestamp, _timestamps),
         (pt.is_floating, lambda a: [x if x is None or math.isfinite(x) else _not_finite(x) for x in a.to_pylist()]),
-        (pt.is_decimal, lambda a: [x if x is None else _decimal(x) for x in a.to_pylist()]),
+        (pt.is_decimal, lambda a: _texts(a.to_pylist(), _decimal)),
         (pt.is_date, _dates),
         (pt.is_time, _times),
         (pt.is_duration, _durations),
@@ -65,6 +65,13 @@ def _conversions() -> tuple[tuple[Callable[[Any], bool], Callable[[Any], list[An
     )
 
 
+def _texts(raw: list[Any], text: Callable[[Any], str]) -> list[str | None]:
+    """Each value as text; made once for each distinct value, since times and dates repeat."""
+    known: dict[Any, str | None] = {x: text(x) for x in set(raw) - {None}}
+    known[None] = None
+    return [known[x] for x in raw]
+
+
 def _integers(array: pa.Array) -> list[int | None]:
     import pyarrow as pa
 
@@ -74,7 +81,7 @@ def _integers(array: pa.Array) -> list[int | None]:
 def _timestamps(array: pa.Array) -> list[str | None]:
     factor = _NANOSECONDS[array.type.unit]
     zone = "Z" if array.type.tz is not None else ""
-    return [x if x is None else _time(x * factor, zone) for x in _integers(array)]
+    return _texts(_integers(array), lambda x: _time(x * factor, zone))
 
 
 def _time(epoch_ns: int, zone: str) -> str:
@@ -90,7 +97,7 @@ def _dates(array: pa.Array) -> list[str | None]:
 
     unit = 1 if pt.is_date32(array.type) else _DAY
     raw = array.cast(pa.int32() if unit == 1 else pa.int64()).to_pylist()
-    return [x if x is None else _date(x // unit) for x in raw]
+    return _texts(raw, lambda x: _date(x // unit))
 
 
 def _date(days: int) -> str:
@@ -105,13 +112,13 @@ def _times(array: pa.Array) -> list[str | None]:
 
     factor = _NANOSECONDS[array.type.unit]
     raw = array.cast(pa.int32() if array.type.bit_width == 32 else pa.int64()).to_pylist()
-    return [x if x is None else str(Instant(x * factor)).removesuffix("Z").partition("T")[2] for x in raw]
+    return _texts(raw, lambda x: str(Instant(x * factor)).removesuffix("Z").partition("T")[2])
 
 
 def _durations(array: pa.Array) -> list[str | None]:
     """ISO 8601: ``PT1.5S``."""
     factor = _NANOSECONDS[array.type.unit]
-    return [x if x is None else f"PT{_decimal(Decimal(x * factor).scaleb(-9).normalize())}S" for x in _integers(array)]
+    return _texts(_integers(array), lambda x: f"PT{_decimal(Decimal(x * factor).scaleb(-9).normalize())}S")
 
 
 def _decimal(number: Decimal) -> str:

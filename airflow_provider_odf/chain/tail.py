@@ -11,15 +11,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain import json_rows
+from airflow_provider_odf.chain import json_rows, slices
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.errors import ChainCorrupted, StorageError
+from airflow_provider_odf.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from airflow_provider_odf.manifest.model import DataSlice
 
 _RETRACT, _CORRECT_FROM = 1, 2
 
@@ -35,11 +33,12 @@ def tail_rows(dataset: Dataset, n: int) -> list[dict[str, Any]]:
     :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
     """
     state = ChainState.of(dataset)
+    schema = state.arrow_schema()
     rows: list[dict[str, Any]] = []
     for data_slice in reversed(state.slices):
         if len(rows) >= n:
             break
-        table = _newest(dataset, data_slice, n - len(rows), state)
+        table = slices.read(dataset, data_slice, schema, n - len(rows))
         rows[:0] = json_rows.rows(table, state.vocab.operation_type_column)
     return rows
 
@@ -73,10 +72,23 @@ def _state_columns(state: ChainState) -> list[str]:
     return [name for name in _columns(state) if name not in hidden]
 
 
+def _history(dataset: Dataset, state: ChainState) -> pa.Table:
+    import pyarrow as pa
+
+    schema = state.arrow_schema()
+    return pa.concat_tables([slices.read(dataset, data_slice, schema) for data_slice in state.slices])
+
+
 def _newest_of_each(table: pa.Table, key: Sequence[str], state: ChainState) -> list[int]:
-    """Indices of the newest row of each key, without retractions."""
+    """Indices of the newest row of each key, without retractions. Key columns are found as Spark does, in any case."""
+    spelled = {name.lower(): name for name in table.column_names} | {name: name for name in table.column_names}
+    names = [spelled.get(name) or spelled.get(name.lower()) for name in key]
+    if None in names:
+        raise InvalidInput(
+            f"the key ({', '.join(key)}) names columns that are not in ({', '.join(table.column_names)})"
+        )
     operations = table[state.vocab.operation_type_column].to_pylist()
-    newest = {values: row for row, values in enumerate(_tuples(table.select(list(key))))}
+    newest = {values: row for row, values in enumerate(_tuples(table.select(names)))}
     return sorted(row for row in newest.values() if operations[row] not in (_RETRACT, _CORRECT_FROM))
 
 
@@ -105,52 +117,3 @@ def _tuples(table: pa.Table) -> list[tuple[Any, ...]]:
 
 def _hashable(value: Any) -> Any:
     return repr(value) if isinstance(value, list | dict) else value
-
-
-def _newest(dataset: Dataset, data_slice: DataSlice, n: int, state: ChainState) -> pa.Table:
-    """The last rows of a slice, at most ``n``, from as few row groups as hold them."""
-    file = _open(dataset, data_slice)
-    groups, rows = file.num_row_groups, 0
-    while groups and rows < n:
-        groups -= 1
-        rows += file.metadata.row_group(groups).num_rows
-    table = file.read_row_groups(list(range(groups, file.num_row_groups)))
-    return _conform(table.slice(max(0, table.num_rows - n)), state, data_slice)
-
-
-def _history(dataset: Dataset, state: ChainState) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.concat_tables([_conform(_open(dataset, s).read(), state, s) for s in state.slices])
-
-
-def _conform(table: pa.Table, state: ChainState, data_slice: DataSlice) -> pa.Table:
-    """The table in the dataset's columns: in their order and plain encodings, null where a column came later."""
-    import pyarrow as pa
-
-    try:
-        return pa.table(
-            {
-                field.name: table[field.name].cast(field.type)
-                if field.name in table.column_names
-                else pa.nulls(table.num_rows, field.type)
-                for field in state.arrow_schema() or table.schema
-            }
-        )
-    except pa.ArrowException as e:
-        raise ChainCorrupted(f"data/{data_slice.physical_hash}: not in the dataset's schema: {e}") from e
-
-
-def _open(dataset: Dataset, data_slice: DataSlice) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = dataset.storage.local_path(f"data/{data_slice.physical_hash}")
-    try:
-        return pq.ParquetFile(path)
-    except FileNotFoundError as e:
-        raise ChainCorrupted(f"{path}: the slice is missing") from e
-    except pa.ArrowException as e:
-        raise ChainCorrupted(f"{path}: not a Parquet file: {e}") from e
-    except OSError as e:
-        raise StorageError(f"{path}: {e.strerror or e}") from e

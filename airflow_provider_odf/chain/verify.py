@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airflow_provider_odf import multiformats
+from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import ChainCorrupted, StorageError, TypeUnsupported
@@ -33,7 +34,7 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | 
     for number, data_slice in enumerate(state.slices, 1):
         if progress is not None:
             progress(f"slice {number} of {len(state.slices)}: {data_slice.size} bytes")
-        _check_slice(dataset, data_slice, state)
+        _check_slice(dataset, data_slice)
     for _, block in dataset.walk(state.head):
         checkpoint = getattr(block.event, "new_checkpoint", None)
         if checkpoint is not None:
@@ -62,23 +63,21 @@ def _check_file(dataset: Dataset, name: str, said: model.DataSlice | model.Check
     return path
 
 
-def _check_slice(dataset: Dataset, data_slice: model.DataSlice, state: ChainState) -> None:
+def _check_slice(dataset: Dataset, data_slice: model.DataSlice) -> None:
     path = _check_file(dataset, f"data/{data_slice.physical_hash}", data_slice)
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     from airflow_provider_odf.engine.logical_hash import logical_hash
 
     try:
-        file = pq.ParquetFile(path)
-        if file.metadata.num_rows != _count(data_slice):
-            interval = data_slice.offset_interval
-            raise ChainCorrupted(
-                f"{path}: {file.metadata.num_rows} records, the block says offsets {interval.start} to {interval.end}"
-            )
-        actual = logical_hash(path)
-    except pa.ArrowException as e:
-        raise ChainCorrupted(f"{path}: not a readable Parquet file: {e}") from e
+        with slices.read_errors(path):
+            records = pq.read_metadata(path).num_rows
+            if records != _count(data_slice):
+                interval = data_slice.offset_interval
+                raise ChainCorrupted(
+                    f"{path}: {records} records, the block says offsets {interval.start} to {interval.end}"
+                )
+            actual = logical_hash(path)
     except TypeUnsupported as e:
         raise ChainCorrupted(f"{path}: {e}") from e
     if actual != data_slice.logical_hash:

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_provider_odf.chain import schema, tail
-from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.errors import ChainCorrupted, InvalidInput, StorageError
 from airflow_provider_odf.manifest import model
 
 LEDGER = model.MergeStrategyLedger(primary_key=("id",))
@@ -109,7 +109,39 @@ def test_only_the_slices_asked_for_are_read(grow):
 def test_damaged_slice(grow):
     growing = grow()
     growing.add(("+A", 1, "a")).write_text("no parquet")
-    with pytest.raises(ChainCorrupted, match="not a Parquet file"):
+    with pytest.raises(ChainCorrupted, match="not a readable slice"):
+        tail.state_rows(growing.dataset)
+
+
+def test_damaged_page(grow):
+    growing = grow()
+    path = growing.add(*(("+A", n, f"text {n}") for n in range(1000)))
+    data = bytearray(path.read_bytes())
+    data[200:1200] = bytes(1000)
+    path.write_bytes(data)
+    with pytest.raises(ChainCorrupted, match=f"{path.name}: not a readable slice"):
+        tail.tail_rows(growing.dataset, 1)
+
+
+def test_unreadable_slice(grow):
+    growing = grow()
+    path = growing.add(("+A", 1, "a"))
+    path.unlink()
+    path.mkdir()
+    with pytest.raises((StorageError, ChainCorrupted), match=path.name):
+        tail.tail_rows(growing.dataset, 1)
+
+
+def test_key_in_another_case(grow):
+    growing = grow(merge=model.MergeStrategyLedger(primary_key=("ID",)))
+    growing.add(("+A", 1, "a"), ("+A", 2, "b"))
+    assert short(tail.state_rows(growing.dataset)) == ["1 a", "2 b"]
+
+
+def test_key_that_is_not_there(grow):
+    growing = grow(merge=model.MergeStrategyLedger(primary_key=("nothing",)))
+    growing.add(("+A", 1, "a"))
+    with pytest.raises(InvalidInput, match=r"the key \(nothing\) names columns"):
         tail.state_rows(growing.dataset)
 
 

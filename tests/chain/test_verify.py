@@ -112,7 +112,7 @@ def test_a_slice_that_is_no_parquet(grow):
     growing = grow()
     growing.add(("+A", 1, "x"))
     text = replaced(growing, lambda p: p.write_text("no parquet"))
-    with pytest.raises(ChainCorrupted, match=f"{text}: not a readable Parquet file"):
+    with pytest.raises(ChainCorrupted, match=f"{text}: not a readable slice"):
         verify(growing.dataset)
 
 
