@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from pyspark.sql import SparkSession
@@ -18,7 +18,9 @@ from airflow_provider_odf.protocol import (
     RawQueryRequest,
     Request,
     Response,
+    SqlQueryStep,
     Success,
+    Transform,
     TransformRequest,
 )
 
@@ -33,7 +35,7 @@ def answer(spark: SparkSession, request: Request, progress: Progress) -> Respons
     except errors.OdfError as e:
         return InternalError(str(e), traceback.format_exc()) if e.is_transient else InvalidQuery(str(e))
     except Exception as e:
-        refused = refusal.refusal(e)
+        refused = refusal.refusal(e, _queries(request))
         return InvalidQuery(str(refused)) if refused else InternalError(_short(e), traceback.format_exc())
 
 
@@ -56,6 +58,12 @@ def _execute(spark: SparkSession, request: Request, progress: Progress) -> Succe
             "derivative datasets are not supported yet: this engine does not answer TransformRequest"
         )
     raise errors.InvalidQuery(f"this engine does not answer {type(request).__name__}")
+
+
+def _queries(request: Request) -> Sequence[SqlQueryStep]:
+    """The queries that a request runs on rows, where an error may come out only when the rows are used."""
+    transform = getattr(request, "preprocess", None) or getattr(request, "transform", None)
+    return transform.queries if isinstance(transform, Transform) else ()
 
 
 def _short(error: Exception) -> str:

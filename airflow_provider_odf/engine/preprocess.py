@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine.refusal import query_name, refusal
+from airflow_provider_odf.engine.refusal import refusal
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Transform
 
@@ -26,10 +26,10 @@ def preprocess(spark: SparkSession, frame: DataFrame, transform: Transform) -> D
         try:
             frame = spark.sql(step.query)
         except PySparkException as e:
-            refused = refusal(e)
+            refused = refusal(e, [step], number)
             if refused is None:
                 raise
-            raise InvalidQuery(f"preprocess, {query_name(transform.queries, number)}: {refused}") from e
+            raise InvalidQuery(f"preprocess, {refused}") from e
         if step.alias:
             frame.createOrReplaceTempView(f"`{step.alias}`")
     return frame

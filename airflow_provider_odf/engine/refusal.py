@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
+from pyspark.errors import ParseException, PySparkException, QueryContextType
 from pyspark.errors.exceptions.captured import CapturedException, convert_exception
 
 from airflow_provider_odf.errors import InvalidQuery
@@ -22,18 +22,18 @@ inconsistent use, raised by the query itself."""
 RAISED = "USER_RAISED_EXCEPTION"
 
 
-def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = ()) -> InvalidQuery | None:
+def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = (), first: int = 1) -> InvalidQuery | None:
     """The error as the user should read it, or None when it is not one of the data or the query.
 
-    ``queries`` are those that ran: the one at fault is named, with its line.
+    ``queries`` are those that ran: the one at fault is named, with its line. They are numbered from
+    ``first`` on.
     """
     if isinstance(error, Py4JJavaError):
         error = convert_exception(error.java_exception)
     found = next((e for e in _chain(error) if (e.getSqlState() or "")[:2] in USER_CLASSES), None)
     if found is None:
         return None
-    place = _place(found, queries)
-    return InvalidQuery(f"{place}: {message(found)}" if place else message(found))
+    return InvalidQuery(": ".join(filter(None, [_place(found, queries, first), message(found)])))
 
 
 def message(error: PySparkException) -> str:
@@ -52,17 +52,20 @@ def _chain(error: BaseException) -> Iterator[PySparkException]:
         cause = cause._cause if isinstance(cause, CapturedException) else cause.__cause__
 
 
-def _place(error: PySparkException, queries: Sequence[SqlQueryStep]) -> str:
+def _place(error: PySparkException, queries: Sequence[SqlQueryStep], first: int) -> str:
     """``query 2 (alias), line 3`` as far as it is known."""
-    fragment = next((c.fragment() for c in error.getQueryContext() or () if c.contextType().name == "SQL"), "")
-    number = next((n for n, q in enumerate(queries, 1) if fragment and fragment in q.query), None)
-    if number is None:
-        return ""
-    line = queries[number - 1].query[: queries[number - 1].query.index(fragment)].count("\n") + 1
-    return query_name(queries, number) + f", line {line}"
+    for number, step in enumerate(queries, first):
+        if line := _line(error, step.query):
+            name = f"query {number} ({step.alias})" if step.alias else f"query {number}"
+            return f"{name}, line {line}"
+    return ""
 
 
-def query_name(queries: Sequence[SqlQueryStep], number: int) -> str:
-    """What messages call a query: its number from 1, and its alias where it has one."""
-    alias = queries[number - 1].alias
-    return f"query {number} ({alias})" if alias else f"query {number}"
+def _line(error: PySparkException, query: str) -> int:
+    """The line of a query where an error of it lies, from 1; 0 when the error is of another query."""
+    if isinstance(error, ParseException):
+        place = re.search(r"\(line (\d+), pos \d+\)", str(error))
+        return int(place[1]) if place else 1
+    sql = [c for c in error.getQueryContext() or () if c.contextType() == QueryContextType.SQL]
+    fragment = sql[0].fragment() if sql else ""
+    return query[: query.index(fragment)].count("\n") + 1 if fragment and fragment in query else 0

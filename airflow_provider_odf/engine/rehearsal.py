@@ -1,28 +1,66 @@
-"""A small job of the kinds that merges are made of, so that the class-data archive has the classes they need."""
+"""Small merges of the common kinds, so that the class-data archive has the classes that they need."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pyspark.sql import SparkSession, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import SparkSession
 
-SCHEMA = "id BIGINT, name STRING, day DATE, at TIMESTAMP, price DECIMAL(12,2), ratio DOUBLE, ok BOOLEAN"
+from airflow_provider_odf.engine.answer import answer
+from airflow_provider_odf.protocol import (
+    Column,
+    DatasetVocabulary,
+    HistorySlice,
+    MergeInput,
+    MergeRequest,
+    MergeStrategy,
+    MergeSuccess,
+    ReadStep,
+    Response,
+    SqlQueryStep,
+    Transform,
+)
+
+_COLUMNS = (
+    Column("id", "BIGINT"),
+    Column("name", "STRING"),
+    Column("day", "DATE"),
+    Column("at", "TIMESTAMP"),
+    Column("price", "DECIMAL(12,2)"),
+    Column("ratio", "DOUBLE"),
+    Column("is_on", "BOOLEAN"),
+)
+_CSV = "id,name,day,at,price,ratio,is_on\n1,{},2024-01-01,2024-01-01T00:00:00Z,1.50,0.5,true\n"
+_JSON = '{{"id": 1, "name": "{}", "day": "2024-01-01", "at": 0, "price": 1.5, "ratio": 1, "is_on": true}}\n'
 
 
 def run(spark: SparkSession, directory: Path) -> None:
-    """Reads CSV and JSON lines, joins, deduplicates, sorts, writes and reads Parquet, in ``directory``."""
-    csv, json, parquet = directory / "rows.csv", directory / "rows.json", str(directory / "rows.parquet")
-    csv.write_text("id,name,day,at,price,ratio,ok\n1,a,2024-01-01,2024-01-01T00:00:00Z,1.50,0.5,true\n")
-    json.write_text('{"id": 1, "name": "b", "day": "2024-01-01", "at": "2024-01-01T00:00:00Z", "price": 1.5}\n')
-    new = spark.read.option("header", True).csv(str(csv), schema=SCHEMA).coalesce(1)
-    old = spark.read.json(str(json), schema=SCHEMA).coalesce(1)
-    latest = Window.partitionBy("id").orderBy(sf.col("at").desc())
-    ranked = old.unionByName(new).withColumn("rank", sf.row_number().over(latest)).filter("rank = 1").drop("rank")
-    ranked.orderBy("id").write.parquet(parquet)
-    state = spark.read.parquet(parquet)
-    changed = new.alias("n").join(state.alias("s"), "id", "full_outer").filter("NOT n.name <=> s.name")
-    changed.select("id", "n.name", "s.price").orderBy("id").toArrow()
-    new.groupBy("id").agg(sf.count("*").alias("rows"), sf.max("at")).filter("rows > 1").collect()
-    new.createOrReplaceTempView("input")
-    spark.sql("SELECT id, upper(name) AS name, CAST(price AS STRING) FROM input WHERE ok").toArrow()
+    """Polls a CSV and a JSON source twice each, in ``directory``."""
+    for kind, text, strategy in (("Csv", _CSV, "Snapshot"), ("NdJson", _JSON, "Ledger")):
+        place = directory / kind
+        place.mkdir()
+        first = _merge(spark, place, ReadStep(kind, _COLUMNS, header=True), strategy, text.format("a"), None)
+        _merge(spark, place, ReadStep(kind, _COLUMNS, header=True), strategy, text.format("b"), first)
+
+
+def _merge(
+    spark: SparkSession, place: Path, step: ReadStep, strategy: str, text: str, last: Response | None
+) -> Response:
+    source = place / "source"
+    source.write_text(text)
+    done = [s for s in last.slices if s] if isinstance(last, MergeSuccess) else []
+    request = MergeRequest(
+        dataset_id="",
+        dataset_alias="rehearsal",
+        system_time="2024-01-01T00:00:00Z",
+        vocab=DatasetVocabulary(),
+        read=step,
+        preprocess=Transform("spark", (SqlQueryStep("SELECT * FROM input WHERE id > 0"),)),
+        merge=MergeStrategy(strategy, ("id",)),
+        inputs=(MergeInput((str(source),), "2024-01-01T00:00:00Z"),),
+        next_offset=sum(s.offset_interval.count for s in done),
+        new_data_path=str(place),
+        history=tuple(HistorySlice(s.path, s.offset_interval) for s in done),
+        schema=last.schema if isinstance(last, MergeSuccess) else None,
+    )
+    return answer(spark, request, lambda message: None)
