@@ -109,6 +109,8 @@ def take(savepoint: Savepoint, directory: Path, warnings: tuple[str, ...] = ()) 
             paths = tuple(_link(path, directory / path.name) for path in file.paths)
             files.append(SourceFile(paths, file.event_time, file.state, file.label))
     except FileNotFoundError:
+        for path in directory.iterdir():  # or a new fetch would write through the links
+            path.unlink()
         return None
     return Polled(tuple(files), directory, (*savepoint.polled.warnings, *warnings), has_more=savepoint.polled.has_more)
 

@@ -39,6 +39,7 @@ class Resource:
     cuts: list[int] = field(default_factory=list)
     location: str | None = None
     takes_ranges: bool = True
+    range_start: int | None = None
     is_conditional: bool = True
     is_chunked: bool = False
     delay: float = 0
@@ -94,6 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
         wanted, condition = self.headers["Range"], self.headers["If-Range"]
         if wanted and resource.takes_ranges and condition in (None, *validators.values()):
             start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            start = start if resource.range_start is None else resource.range_start
             total = len(resource.content)
             headers["Content-Range"], status = f"bytes {start}-{total - 1}/{total}", 206
         body = resource.content[start:]

@@ -64,6 +64,12 @@ def test_without_ranges_or_a_strong_validator_it_starts_over(server, poller, pro
     assert poller.content(poller.url(url)) == [BIG]
 
 
+def test_a_server_that_continues_elsewhere_starts_over(server, poller):
+    url = server.serve("/big.csv", BIG, etag='"v1"', cuts=[1_000_000], range_start=999_000)
+    assert poller.content(poller.url(url)) == [BIG]
+    assert ranges(server) == [None, "bytes=1000000-", None]
+
+
 def test_a_server_that_always_breaks_off_is_unavailable(server, poller):
     url = server.serve("/big.csv", BIG, cuts=[700] * 9)
     with pytest.raises(SourceUnavailable) as e:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import shutil
 import time
+import zipfile
+import zlib
 
 import pytest
 
@@ -134,6 +137,33 @@ def test_a_savepoint_that_vanishes_meanwhile(server, poller, monkeypatch):
 
     monkeypatch.setattr(savepoint, "load", load_and_lose)
     assert poller.content(poller.url(url)) == [b"abc"]
+
+
+def test_a_savepoint_that_vanishes_half_way_is_not_written_through(server, poller, monkeypatch):
+    """What is fetched anew must not land in the files that another poll holds links to."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a", b"old a")
+        archive.writestr("b", b"old b")
+    url = server.serve("/a", packed.getvalue())
+    step = model.PrepStepDecompress(format="Zip", sub_path="*")
+    first = poller.url(url, step)
+    load = savepoint.load
+
+    def load_and_lose(work, key):
+        saved = load(work, key)
+        saved.polled.files[0].paths[1].unlink()
+        return saved
+
+    monkeypatch.setattr(savepoint, "load", load_and_lose)
+    server.resources["/a"].content = (
+        packed.getvalue()
+        .replace(b"old", b"new")
+        .replace(zlib.crc32(b"old a").to_bytes(4, "little"), zlib.crc32(b"new a").to_bytes(4, "little"))
+        .replace(zlib.crc32(b"old b").to_bytes(4, "little"), zlib.crc32(b"new b").to_bytes(4, "little"))
+    )
+    assert poller.content(poller.url(url, step)) == [b"new anew b"]
+    assert poller.content(first) == [b"old aold b"]
 
 
 def test_files_of_this_machine_are_not_kept(poller):
