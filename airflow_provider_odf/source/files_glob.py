@@ -38,7 +38,7 @@ class _Found:
 
 
 def fetch(step: FetchStepFilesGlob, context: Context, taken: Callable[[], Collection[str]] | None) -> Batch:
-    """Copies of the files that are new. ``taken`` gives the base names that the chain has, to tell late files.
+    """Copies of the files that are new. ``taken`` gives the states that the chain has, to tell late files.
 
     :raises SourceError: nothing matches although the source was never read, or a file cannot be read.
     """
@@ -46,7 +46,7 @@ def fetch(step: FetchStepFilesGlob, context: Context, taken: Callable[[], Collec
     if not found and context.state is None:
         raise SourceError(f"{step.path}: no file matches in {context.base}")
     new = [file for file in found if is_new(file, context.state)]
-    late = _late([f.name for f in found if not is_new(f, context.state)], taken)
+    late = _late([f for f in found if not is_new(f, context.state)], taken)
     fetched, warnings = _copies(new, step, context)
     if late:
         warnings = (_late_warning(step.path, late), *warnings)
@@ -116,11 +116,11 @@ def _name(path: str) -> str:
     return name
 
 
-def _late(names: list[str], taken: Callable[[], Collection[str]] | None) -> tuple[str, ...]:
-    if not names or taken is None:
+def _late(old: list[_Found], taken: Callable[[], Collection[str]] | None) -> tuple[str, ...]:
+    if not old or taken is None:
         return ()
     known = taken()
-    return tuple(name for name in names if name not in known)
+    return tuple(file.path for file in old if file.state.value not in known)
 
 
 def _late_warning(pattern: str, late: tuple[str, ...]) -> str:

@@ -47,13 +47,6 @@ def event_time(time: Instant, name: str) -> SourceState:
     return SourceState(source_name=SOURCE_NAME, kind=EVENT_TIME, value=f"{time} {name}")
 
 
-def file_name(state: SourceState) -> str | None:
-    """The base name of the file of a glob that a state stands for."""
-    if state.kind == EVENT_TIME:
-        return state.value.partition(" ")[2]
-    return value_of(state, ETAG)
-
-
 def value_of(state: SourceState | None, kind: str) -> str | None:
     """The state's value if it is of that kind."""
     return state.value if state is not None and state.kind == kind else None

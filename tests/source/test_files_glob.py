@@ -78,7 +78,11 @@ def test_by_event_time_orders_by_time_and_keeps_its_own_state(poller, folder):
     rest = poller.glob("*.csv", polled.files[0].state, order="ByEventTime", event_time=pattern)
     assert [file.label for file in rest.files] == ["c-20240501.csv", "a-20240502.csv"]
     assert [str(file.event_time) for file in rest.files] == ["2024-05-01T00:00:00Z", "2024-05-02T00:00:00Z"]
-    assert poller.glob("*.csv", polled.files[-1].state, order="ByEventTime", event_time=pattern) is None
+    known = {file.state.value for file in polled.files}
+    folder("late-20240430.csv")
+    last = poller.glob("*.csv", polled.files[-1].state, order="ByEventTime", event_time=pattern, taken=lambda: known)
+    assert last is None
+    assert "left out: late-20240430.csv (odf push" in poller.messages[-1]
 
 
 def test_by_event_time_needs_event_times(poller, folder):
