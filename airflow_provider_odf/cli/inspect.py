@@ -3,6 +3,7 @@ starts Spark."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
     for command in (log, tail, state, verify):
         app.command()(command)
     app.command("hash")(hash_files)
+    app.command("schema")(json_schema)
     app.add_typer(block)
 
 
@@ -97,6 +99,15 @@ def hash_files(
 
     for file in files:
         print(multiformats.hash_file(file), logical_hash(file), file, flush=True)
+
+
+def json_schema(
+    settings: Annotated[bool, typer.Option("--settings", help="Of odf.yaml instead.")] = False,
+) -> None:
+    """Print the JSON Schema of manifests, for editors."""
+    from airflow_provider_odf.manifest.json_schema import manifest_schema, settings_schema
+
+    print(json.dumps(settings_schema() if settings else manifest_schema(), indent=2))
 
 
 @block.command("show")

@@ -34,13 +34,19 @@ def plan(state: ChainState | None, manifest: Manifest) -> tuple[model.MetadataEv
 
 
 def _changed(state: ChainState, manifest: Manifest) -> Iterator[model.MetadataEvent]:
+    last = {_role(event): index for index, event in enumerate(manifest.snapshot.metadata)}
     for index, event in enumerate(manifest.snapshot.metadata):
         current = _current(state, event)
-        if current == event:
+        if current == event or last[_role(event)] != index:
             continue
         if state.has_data:
             _refuse_under_data(state, current, event, str(manifest.place("metadata", index)))
         yield event
+
+
+def _role(event: model.MetadataEvent) -> tuple[str, str | None]:
+    """Events of one role replace each other; the last one counts."""
+    return event.kind, getattr(event, "source_name", None)
 
 
 def _current(state: ChainState, event: model.MetadataEvent) -> model.MetadataEvent | None:

@@ -291,3 +291,14 @@ def test_many_datasets_share_one_engine(write: Write, store: Store, engine: Loca
         outcomes = list(Cycle(store, runner, TIME, {}).run([(m, None) for m in manifests]))
         assert runner.started == 1
     assert [(o.dataset, str(o)) for o in outcomes] == [(n, "published 1 records (offsets 0..0)") for n in names]
+
+
+def test_of_events_that_replace_each_other_the_last_counts(prices: Path, write: Write, run: Run, store: Store) -> None:
+    infos = "".join(f"    - {{kind: SetInfo, description: {text}}}\n" for text in ("Old", "New"))
+    prices.write_text(prices.read_text() + infos)
+    write("in/1.csv", "sku,price\na,1\n")
+    run(prices)
+    head = store.dataset("prices").head()
+    assert str(run(prices, runner=NoEngine())) == "up to date"
+    assert store.dataset("prices").head() == head
+    assert ChainState.of(store.dataset("prices")).info.description == "New"

@@ -1,0 +1,225 @@
+"""The command line tool as a user starts it: output, exit codes, and what it does not import."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+MANIFEST = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: cities
+  kind: Root
+  metadata:
+    - kind: SetPollingSource
+      fetch:
+        kind: Url
+        url: file://FOLDER/cities.csv
+        eventTime: {kind: FromSystemTime}
+      read:
+        kind: Csv
+        header: true
+        schema: ["city STRING", "founded DATE", "area DECIMAL(8,2)", "population BIGINT"]
+      merge:
+        kind: Snapshot
+        primaryKey: [city]
+"""
+
+BLOCKED = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {blocked!r}:
+            raise ImportError("blocked: " + name)
+sys.meta_path.insert(0, Blocked())
+from airflow_provider_odf.cli import main
+sys.argv[0] = "odf"
+main()
+"""
+
+
+def odf(*arguments: object, code: int = 0, without: tuple[str, ...] = ("airflow",), cwd: Path) -> str:
+    """What the tool prints where Airflow, or what else is named, cannot be imported."""
+    command = [sys.executable, "-c", BLOCKED.format(blocked=set(without)), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout if code == 0 else done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the dataset was run twice."""
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "cities.yaml").write_text(MANIFEST.replace("FOLDER", str(folder)))
+    (folder / "cities.csv").write_text("city,founded,area,population\nBasel,0374-01-01,23.85,\nZürich,,87.88,447082\n")
+    out = odf("run", "cities.yaml", "--system-time", "2024-05-02T08:00:00Z", cwd=folder)
+    assert out == "cities: published 2 records (offsets 0..1)\n"
+    (folder / "cities.csv").write_text("city,founded,area,population\nZürich,,87.88,448664\n")
+    out = odf("run", "cities.yaml", "--system-time", "2024-05-03T08:00:00Z", cwd=folder)
+    assert out == "cities: published 3 records (offsets 2..4)\n"
+    return folder
+
+
+T1, T2 = "2024-05-02T08:00:00Z", "2024-05-03T08:00:00Z"
+HISTORY = [
+    (0, "+A", T1, T1, "Basel", "0374-01-01", "23.85", None),
+    (1, "+A", T1, T1, "Zürich", None, "87.88", 447082),
+    (2, "-R", T2, T1, "Basel", "0374-01-01", "23.85", None),
+    (3, "-C", T2, T1, "Zürich", None, "87.88", 447082),
+    (4, "+C", T2, T2, "Zürich", None, "87.88", 448664),
+]
+COLUMNS = ["offset", "op", "system_time", "event_time", "city", "founded", "area", "population"]
+
+pytestmark = pytest.mark.spark
+
+
+def test_tail_is_the_history(folder: Path) -> None:
+    rows = json.loads(odf("tail", "cities", "-n", 100, "--format", "json", cwd=folder))
+    assert rows == [dict(zip(COLUMNS, row, strict=True)) for row in HISTORY]
+    assert [list(row) for row in rows] == [COLUMNS] * 5
+
+
+def test_tail_gives_the_newest_rows(folder: Path) -> None:
+    assert odf("tail", "cities", "-n", 2, "--format", "csv", cwd=folder) == dedent(
+        f"""\
+        offset,op,system_time,event_time,city,founded,area,population
+        3,-C,{T2},{T1},Zürich,,87.88,447082
+        4,+C,{T2},{T2},Zürich,,87.88,448664
+        """
+    )
+
+
+def test_state_is_the_current_rows(folder: Path) -> None:
+    assert json.loads(odf("state", "cities", "--format", "json", cwd=folder)) == [
+        {
+            "system_time": T2,
+            "event_time": T2,
+            "city": "Zürich",
+            "founded": None,
+            "area": "87.88",
+            "population": 448664,
+        }
+    ]
+    assert odf("state", "cities", cwd=folder).splitlines()[0].split() == [
+        *("system_time", "event_time", "city", "founded", "area", "population"),
+    ]
+
+
+def test_log_is_the_chain(folder: Path) -> None:
+    log = json.loads(odf("log", "cities", "--format", "json", cwd=folder))
+    assert [(b["sequenceNumber"], b["systemTime"], b["event"]["kind"]) for b in log] == [
+        (0, T1, "Seed"),
+        (1, T1, "SetPollingSource"),
+        (2, T1, "SetDataSchema"),
+        (3, T1, "AddData"),
+        (4, T2, "AddData"),
+    ]
+    assert all(set(b) == {"hash", "sequenceNumber", "systemTime", "event"} for b in log)
+    assert log[1]["event"]["merge"] == {"kind": "Snapshot", "primaryKey": ["city"]}
+    assert log[4]["event"]["newData"]["offsetInterval"] == {"start": 2, "end": 4}
+    assert log[4]["event"]["prevOffset"] == 1
+    assert log[4]["event"]["newWatermark"] == T2
+
+
+def test_verify_reads_everything(folder: Path) -> None:
+    assert odf("verify", "cities", cwd=folder) == "cities: ok: 5 blocks, 2 slices, 5 records\n"
+
+
+def test_hash_prints_what_the_chain_says(folder: Path) -> None:
+    log = json.loads(odf("log", "cities", "--format", "json", cwd=folder))
+    data = log[4]["event"]["newData"]
+    file = f"odf-store/cities/data/{data['physicalHash']}"
+    assert odf("hash", file, cwd=folder) == f"{data['physicalHash']} {data['logicalHash']} {file}\n"
+
+
+def test_a_block_survives_its_yaml(folder: Path, tmp_path: Path) -> None:
+    for block in sorted((folder / "odf-store/cities/blocks").iterdir()):
+        shown = tmp_path / "block.yaml"
+        shown.write_text(odf("block", "show", block, cwd=folder))
+        assert odf("block", "encode", shown, "-o", tmp_path / "again", cwd=folder) == f"{block.name}\n"
+        assert (tmp_path / "again").read_bytes() == block.read_bytes()
+
+
+def test_a_corrupted_slice_is_named(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    store = tmp_path / "store"
+    shutil.copytree(folder / "odf-store", store)
+    file = sorted((store / "cities/data").iterdir())[0]
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    assert file.name in odf("verify", "cities", "--store", store, code=1, cwd=folder)
+
+
+def test_nothing_new_says_so_and_starts_no_jvm(folder: Path) -> None:
+    # An engine would say "starting Spark", and fail without pyspark.
+    time = "2024-05-04T08:00:00Z"
+    out = odf("run", "cities.yaml", "-v", "--system-time", time, without=("airflow", "pyspark"), cwd=folder)
+    assert out == "cities: up to date\n"
+
+
+def test_an_unknown_dataset_is_invalid_input(folder: Path) -> None:
+    assert odf("tail", "citys", code=2, cwd=folder) == (
+        f"no dataset citys in {folder / 'odf-store'} (there are: cities)\n"
+    )
+
+
+def test_invalid_manifests_are_all_told_and_nothing_runs(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(MANIFEST.replace("kind: Snapshot", "kind: Snapshoot"))
+    (tmp_path / "b.yaml").write_text(MANIFEST.replace("name: cities", "name: ci_ties").replace("header:", "headers:"))
+    told = odf("run", "a.yaml", "b.yaml", code=2, cwd=tmp_path)
+    lines = [line for line in told.splitlines() if ".yaml:" in line]
+    assert [line.split("/")[-1].split(": ")[0] for line in lines] == ["a.yaml:17:15", "b.yaml:4:9", "b.yaml:14:9"]
+    assert not (tmp_path / "odf-store").exists()
+
+
+def test_validate_reports(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(MANIFEST)
+    assert odf("validate", "good.yaml", cwd=tmp_path) == "1 manifests are valid\n"
+    (tmp_path / "bad.yaml").write_text(MANIFEST.replace("name: cities", "name: towns").replace("header:", "headers:"))
+    (entry,) = json.loads(odf("validate", tmp_path, "--format", "json", code=1, cwd=tmp_path))
+    assert (entry["severity"], Path(entry["file"]).name, entry["line"], entry["column"]) == ("error", "bad.yaml", 14, 9)
+    assert "headers" in entry["message"]
+    assert "header" in entry["fix"]
+
+
+def test_a_broken_contract_is_found_by_validate_and_stops_a_run(tmp_path: Path) -> None:
+    (tmp_path / "cities.yaml").write_text(MANIFEST.replace("FOLDER", str(tmp_path)))
+    (tmp_path / "cities.csv").write_text("city,founded,area,population\n")
+    (tmp_path / "cities.datacontract.yaml").write_text("dataContractSpecification: 1.2.1\nid: [\n")
+    assert "cities.datacontract.yaml:" in odf("validate", "cities.yaml", code=1, cwd=tmp_path)
+    assert "cities.datacontract.yaml:" in odf("run", "cities.yaml", code=2, cwd=tmp_path)
+
+
+def test_one_failure_does_not_stop_the_others(tmp_path: Path) -> None:
+    (tmp_path / "gone.yaml").write_text(
+        MANIFEST.replace("cities.csv", "gone.csv").replace("name: cities", "name: gone")
+    )
+    (tmp_path / "push.yaml").write_text(
+        "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: pushed\n  kind: Root\n  metadata:\n"
+        "    - kind: AddPushSource\n      sourceName: default\n      read: {kind: NdJson}\n"
+        "      merge: {kind: Append}\n"
+    )
+    (tmp_path / "sum.yaml").write_text(
+        "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: sums\n  kind: Derivative\n  metadata:\n"
+        "    - kind: SetTransform\n      inputs: [{datasetRef: pushed}]\n"
+        "      transform: {kind: Sql, engine: spark, query: select 1 as event_time}\n"
+    )
+    told = odf("run", "gone.yaml", "push.yaml", "sum.yaml", code=1, cwd=tmp_path)
+    assert "pushed: no polling source\n" in told
+    assert "gone: " in told
+    assert "gone.csv" in told
+    assert told.endswith("sums: derivative datasets are not supported yet\n")
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("validate", "."), ("schema",)])
+def test_light_commands_import_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    heavy = ("airflow", "pyspark", "pyarrow", "pandas", "sqlglot", "openlineage", "httpx", "cryptography")
+    assert odf(*arguments, without=heavy, cwd=tmp_path)
