@@ -31,7 +31,7 @@ def test_public_names_load(name):
 
 def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match="no attribute 'MergeOperater'"):
-        airflow_provider_odf.MergeOperater
+        getattr(airflow_provider_odf, "MergeOperater")  # noqa: B009
 
 
 def test_the_package_alone_imports_neither_airflow_nor_spark():

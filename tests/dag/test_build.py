@@ -76,7 +76,8 @@ def test_defaults(manifest):
 def test_folder_settings_count_more_than_the_call(manifest):
     (manifest.file.parent / "odf.yaml").write_text(
         "defaults:\n  retries: 5\n  tags: [team]\n  pool: spark\n  spark_conn_id: cluster\n"
-        "datasets:\n  acme/orders:\n    schedule: '@daily'\n    store: /elsewhere\n    start_date: 2026-05-01T00:00:00Z\n"
+        "datasets:\n  acme/orders:\n    schedule: '@daily'\n    store: /elsewhere\n"
+        "    start_date: 2026-05-01T00:00:00Z\n"
     )
     dag = built(manifest, schedule="@weekly", spark_conn_id="other")
     assert dag.schedule == "@daily"

@@ -72,7 +72,7 @@ def test_without_the_errors_loader_a_bad_manifest_is_a_dag_that_says_so(folder):
     invalid = found.dags["bad.invalid"]
     assert invalid.tags == {"odf", "invalid manifest"}
     assert "bad.yaml:10:9: unknown key `pth`" in invalid.doc_md
-    with pytest.raises(Exception, match="bad.yaml:10:9: unknown key `pth`"):
+    with pytest.raises(Exception, match=r"bad\.yaml:10:9: unknown key `pth`"):
         invalid.get_task("validate").execute({})
 
 

@@ -52,7 +52,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    do_HEAD = do_GET
+    do_HEAD = do_GET  # noqa: N815 - as http.server calls it
 
     def log_message(self, *args):
         pass

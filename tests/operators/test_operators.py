@@ -1,0 +1,94 @@
+"""What the operators say without Spark; what they do with it is in tests/examples."""
+
+import pytest
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from airflow_provider_odf import ContractTestOperator, MergeOperator, PollingSourceOperator, PublishOperator
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.store import Store
+
+MANIFEST = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: {name}
+  kind: Root
+  metadata:
+    - kind: SetPollingSource
+      fetch:
+        kind: FilesGlob
+        path: in/*.csv
+      read:
+        kind: Csv
+        schema: ["id BIGINT"]
+      merge:
+        kind: Append
+"""
+
+
+@pytest.fixture
+def where(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "two.yaml").write_text(MANIFEST.format(name="one") + "---\n" + MANIFEST.format(name="two"))
+    return {"manifest": str(tmp_path / "two.yaml"), "store": str(tmp_path / "store")}
+
+
+def test_a_poll_makes_the_dataset_and_hands_its_input_on(where, tmp_path):
+    (tmp_path / "in" / "1.csv").write_text("1\n")
+    found = PollingSourceOperator(task_id="poll", dataset="two", **where).execute({})
+    state = ChainState.of(Store.open(where["store"]).dataset("two"))
+    assert (found["dataset"], found["base"], found["isRead"]) == ("two", state.head, False)
+    (file,) = found["files"]
+    assert (file["label"], file["state"]) == ("in/1.csv", {"kind": "odf/etag", "value": "1.csv"})
+    assert not (tmp_path / "store" / "one").exists()
+
+
+def test_a_file_of_several_datasets_needs_a_name(where):
+    with pytest.raises(AirflowFailException, match="no dataset was named; the file has one, two"):
+        PollingSourceOperator(task_id="poll", **where).execute({})
+
+
+def test_nothing_new_skips(where, tmp_path):
+    text = MANIFEST.format(name="pushed")
+    steps = "    - kind: AddPushSource\n      sourceName: a\n      read: {kind: Parquet}\n      merge: {kind: Append}\n"
+    (tmp_path / "pushed.yaml").write_text(text[: text.index("    - kind")] + steps)
+    where["manifest"] = str(tmp_path / "pushed.yaml")
+    with pytest.raises(AirflowSkipException, match="no polling source"):
+        PollingSourceOperator(task_id="poll", **where).execute({})
+
+
+def test_a_manifest_that_is_not_valid_says_where(where, tmp_path):
+    (tmp_path / "two.yaml").write_text(MANIFEST.format(name="one").replace("path:", "pth:"))
+    with pytest.raises(AirflowFailException, match=r"two.yaml:10:9: unknown key `pth`"):
+        PollingSourceOperator(task_id="poll", **where).execute({})
+
+
+def test_files_need_a_dataset():
+    with pytest.raises(AirflowFailException, match="needs dataset= or manifest="):
+        MergeOperator(task_id="merge", data="/tmp/x.parquet", store="/nowhere").execute({})
+
+
+def test_a_test_needs_a_contract(where):
+    candidate = {"dataset": "two", "base": "a", "candidate": "b", "ref": "candidate-x", "records": 1}
+    operator = ContractTestOperator(task_id="contract_test", dataset="two", candidate=candidate, **where)
+    with pytest.raises(AirflowFailException, match="no data contract lies beside the manifest of two"):
+        operator.execute({})
+
+
+def test_publishing_what_is_not_there_says_so(where):
+    candidate = {"dataset": "two", "base": "a", "candidate": "b", "ref": "candidate-x"}
+    with pytest.raises(AirflowFailException, match="no dataset two in"):
+        PublishOperator(task_id="publish", candidate=candidate, store=where["store"]).execute({})
+
+
+@pytest.mark.parametrize(
+    ("operator", "fields"),
+    [
+        (PollingSourceOperator, ("dataset", "manifest", "store")),
+        (MergeOperator, ("dataset", "manifest", "store", "data", "source_name")),
+        (ContractTestOperator, ("dataset", "manifest", "store", "candidate", "source_name")),
+        (PublishOperator, ("dataset", "manifest", "store", "candidate")),
+    ],
+)
+def test_templated_fields(operator, fields):
+    assert operator.template_fields == fields
