@@ -71,6 +71,10 @@ def run(
     system_time: Annotated[
         str | None, typer.Option(help="System time of new blocks, RFC 3339.", show_default="now", metavar="RFC3339")
     ] = None,
+    forbid: Annotated[
+        list[str] | None,
+        typer.Option(help="A kind of step that may not run here: Pipe or Container.", metavar="KIND"),
+    ] = None,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tell what is being done.")] = False,
 ) -> None:
     """One cycle of each dataset: poll, merge, test the contract, publish.
@@ -81,8 +85,10 @@ def run(
     from airflow_provider_odf.cycle.run import Cycle
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.runner.local import LocalRunner
+    from airflow_provider_odf.source.options import Options
 
     time = Instant.now() if system_time is None else _instant(system_time)
+    options = Options(forbidden_steps=frozenset(forbid or ()))
     target = open_store(store)
     loaded = _load(manifests, target)
     for warning in loaded.warnings:
@@ -92,7 +98,9 @@ def run(
     roots = [(m, _contract(m)) for m in loaded.manifests if m.snapshot.kind == "Root"]
     failed = False
     with LocalRunner() as runner:
-        cycle = Cycle(target, runner, time, os.environ, progress=_tell if verbose or sys.stderr.isatty() else silent)
+        cycle = Cycle(
+            target, runner, time, os.environ, options, progress=_tell if verbose or sys.stderr.isatty() else silent
+        )
         for outcome in cycle.run(roots):
             for notice in outcome.notices:
                 print(f"{outcome.dataset}: note: {notice}", file=sys.stderr)

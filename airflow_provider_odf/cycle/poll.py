@@ -11,8 +11,10 @@ from airflow_provider_odf.cycle.apply import apply, not_before
 from airflow_provider_odf.cycle.messages import Polled, PolledFile, Progress, SourceState, UpToDate, silent
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import poll as source
+from airflow_provider_odf.source.states import carries_over
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.instant import Instant
@@ -29,6 +31,7 @@ def poll(
     system_time: Instant,
     environment: Mapping[str, str],
     contract_digest: str | None = None,
+    options: source.Options = source.Options(),  # noqa: B008 - frozen
     progress: Progress = silent,
 ) -> Polled | UpToDate:
     """New input of the dataset's polling source, fetched and prepared, or why there is none. The manifest is applied
@@ -44,56 +47,78 @@ def poll(
     if state.polling_source is None:
         return UpToDate("no polling source")
     dataset = store.dataset(manifest.snapshot.alias)
-    look = _Look(store, manifest, state, state.polling_source.fetch, system_time, environment, progress)
+    look = _Look(store, manifest, dataset, state.polling_source, system_time, environment, options, progress)
+    published = _Seen(_source_state(dataset, state), state.head)
     rejection = rejected.newest(dataset)
     if rejection and rejection.base == state.head and rejection.report.digest == contract_digest:
-        found = look.beyond(rejection.source_state, published=state.source_states.get(POLLING_SOURCE))
+        found = look.beyond(_Seen(rejection.source_state, rejection.block_hash), published)
         if found is None:
             return UpToDate(f"still rejected, see: odf rejected show {dataset.alias}")
     else:
-        found = look.after(state.source_states.get(POLLING_SOURCE))
+        found = look.after(published)
     return _polled(found, str(dataset.alias), state, system_time) if found else UpToDate()
+
+
+def _source_state(dataset: Dataset, state: ChainState) -> model.SourceState | None:
+    """The polling source's state, None where it was recorded of a fetch step that says nothing of the one in force."""
+    recorded, current = state.source_states.get(POLLING_SOURCE), state.polling_source
+    if recorded is None or current is None:
+        return None
+    events = (block.event for _, block in dataset.walk(state.head))
+    for event in events:
+        if isinstance(event, model.AddData) and event.new_source_state == recorded:
+            break
+    fetch = next((event.fetch for event in events if isinstance(event, model.SetPollingSource)), current.fetch)
+    return recorded if carries_over(fetch, current.fetch) else None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """How far a chain has seen the source: its state, and the block up to which the chain counts."""
+
+    state: model.SourceState | None
+    head: str
 
 
 @dataclass(frozen=True)
 class _Look:
     store: Store
     manifest: Manifest
-    state: ChainState
-    fetch: model.FetchStep
+    dataset: Dataset
+    polling: model.SetPollingSource
     system_time: Instant
     environment: Mapping[str, str]
+    options: source.Options
     progress: Progress
 
-    def after(self, seen: model.SourceState | None) -> source.Polled | None:
-        """What the source has beyond the state that was seen."""
-        polling = self.state.polling_source
+    def after(self, seen: _Seen) -> source.Polled | None:
+        """What the source has beyond what was seen."""
         return source.poll(
-            self.fetch,
-            (polling.prepare or ()) if polling else (),
+            self.polling.fetch,
+            self.polling.prepare or (),
             base=self.manifest.file.parent,
-            state=seen,
+            state=seen.state,
             system_time=self.system_time,
             work=self.store.work_area / str(self.manifest.snapshot.alias).lower(),
             environment=self.environment,
             progress=self.progress,
-            taken=self._taken,
+            taken=lambda: self._taken(seen.head),
+            options=self.options,
         )
 
-    def _taken(self) -> set[str]:
-        """Values of every state of the source that the chain has recorded."""
-        dataset = self.store.dataset(self.manifest.snapshot.alias)
-        events = (block.event for _, block in dataset.walk(self.state.head))
-        states = (event.new_source_state for event in events if isinstance(event, model.AddData))
-        return {state.value for state in states if state is not None and state.source_name == POLLING_SOURCE}
-
-    def beyond(self, rejection: model.SourceState | None, published: model.SourceState | None) -> source.Polled | None:
+    def beyond(self, rejection: _Seen, published: _Seen) -> source.Polled | None:
         """The same, where a rejected candidate has seen more than was published. Files of a glob that were rejected
         come again together with a new one; a URL's content replaces what was rejected."""
         found = self.after(rejection)
-        if found is not None and isinstance(self.fetch, model.FetchStepFilesGlob):
+        if found is not None and isinstance(self.polling.fetch, model.FetchStepFilesGlob):
             return self.after(published)
         return found
+
+    def _taken(self, head: str) -> set[str]:
+        """Values of every state of the source that a chain has recorded."""
+        events = (block.event for _, block in self.dataset.walk(head))
+        states = (event.new_source_state for event in events if isinstance(event, model.AddData))
+        return {state.value for state in states if state is not None and state.source_name == POLLING_SOURCE}
 
 
 def _polled(found: source.Polled, dataset: str, state: ChainState, system_time: Instant) -> Polled:

@@ -13,6 +13,7 @@ from airflow_provider_odf.cycle.messages import Outcome, Polled, Progress, UpToD
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.errors import CommitConflict, OdfError
+from airflow_provider_odf.source.options import Options
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -36,6 +37,7 @@ class Cycle:
     runner: Runner
     system_time: Instant
     environment: Mapping[str, str]
+    options: Options = Options()  # noqa: RUF009 - frozen
     progress: Progress = silent
 
     def run(self, manifests: Sequence[tuple[Manifest, Contract | None]]) -> Iterator[Outcome]:
@@ -64,6 +66,7 @@ class Cycle:
             system_time=self.system_time,
             environment=self.environment,
             contract_digest=contract.digest if contract else None,
+            options=self.options,
             progress=self._progress(dataset),
         )
         if isinstance(polled, UpToDate):

@@ -302,3 +302,28 @@ def test_of_events_that_replace_each_other_the_last_counts(prices: Path, write: 
     assert str(run(prices, runner=NoEngine())) == "up to date"
     assert store.dataset("prices").head() == head
     assert ChainState.of(store.dataset("prices")).info.description == "New"
+
+
+def test_a_new_url_is_not_asked_for_what_the_old_one_had(
+    publisher: Publisher, write: Write, run: Run, store: Store
+) -> None:
+    fetch = f"kind: Url\n        url: {publisher.url}"
+    manifest = write("prices.yaml", PRICES.replace("kind: FilesGlob\n        path: in/*.csv", fetch))
+    publisher.publish("sku,price\na,1\n", "2024-01-01T09:00:00Z")
+    run(manifest)
+    manifest.write_text(manifest.read_text().replace("data.csv", "other.csv"))
+    publisher.publish("sku,price\na,2\n", "2023-01-01T09:00:00Z")
+    publisher.answers.clear()
+    assert str(run(manifest)) == "published 2 records (offsets 1..2)"
+    assert publisher.answers == [200]
+    assert str(run(manifest)) == "up to date"
+    assert publisher.answers == [200, 304]
+
+
+def test_files_that_were_rejected_are_not_late(prices: Path, write: Write, run: Run, store: Store) -> None:
+    write("prices.datacontract.yaml", CONTRACT)
+    write("in/1.csv", "sku,price\na,-1\n")
+    write("in/2.csv", "sku,price\na,-2\n")
+    assert isinstance(run(prices).error, ContractRejected)
+    outcome = run(prices, runner=NoEngine())
+    assert (str(outcome), outcome.notices) == ("still rejected, see: odf rejected show prices", ())
