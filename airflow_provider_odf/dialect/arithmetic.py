@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from airflow_provider_odf.dialect import intervals
 from airflow_provider_odf.dialect.engine import Translation
-from airflow_provider_odf.dialect.expressions import aligned, number_of_unknown_type
+from airflow_provider_odf.dialect.expressions import aligned, number_of_unknown_type, operand
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, as_int, call, cast, converted
 from airflow_provider_odf.dialect.types import (
@@ -29,7 +29,7 @@ _DECIMAL_OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
 
 def arithmetic(t: Translation, node: exp.Expr) -> Typed:
     """Whole numbers stay whole (division truncates), numbers with a DOUBLE are DOUBLE; overflow stops the query."""
-    left, right = t.expression(node.this), t.expression(node.expression)
+    left, right = operand(t, node.this), operand(t, node.expression)
     if left.type.name in ("DATE", "TIMESTAMP", "INTERVAL") or right.type.name in ("DATE", "TIMESTAMP", "INTERVAL"):
         return _with_time(node, left, right)
     if not (left.type.is_known and right.type.is_known):

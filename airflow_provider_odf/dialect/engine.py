@@ -107,7 +107,7 @@ class Translation:
 
     @property
     def advice(self) -> str:
-        return "write it with what is listed in the documentation of dialects, or use engine: spark with Spark's SQL"
+        return "write it in another way, or use engine: spark with Spark's SQL"
 
     def call(self, node: exp.Anonymous, table: Mapping[str, FunctionRule], arguments: Sequence[exp.Expr]) -> Typed:
         """A call by the rule that a table of functions has for its name."""

@@ -24,6 +24,24 @@ from airflow_provider_odf.dialect.typed import (
 from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, NULL, STRING, UNKNOWN, Type, common
 
 _LARGEST_INTEGER = 2**63 - 1
+_PREDICATES = (
+    exp.EQ,
+    exp.NEQ,
+    exp.LT,
+    exp.LTE,
+    exp.GT,
+    exp.GTE,
+    exp.NullSafeEQ,
+    exp.NullSafeNEQ,
+    exp.Between,
+    exp.In,
+    exp.Is,
+    exp.Like,
+    exp.ILike,
+    exp.RegexpLike,
+    exp.RegexpILike,
+    exp.Not,
+)
 
 
 def column(t: Translation, node: exp.Expr) -> Typed:
@@ -101,8 +119,15 @@ def _grouped(node: exp.Expr) -> exp.Expr:
     )
 
 
+def operand(t: Translation, node: exp.Expr) -> Typed:
+    """A side of an operator. Engines bind comparisons, LIKE, IN and NOT differently beside each other."""
+    if isinstance(node, _PREDICATES):
+        raise Refused(node, "engines may read this in different ways", "put it in parentheses")
+    return t.expression(node)
+
+
 def comparison(t: Translation, node: exp.Expr) -> Typed:
-    left, right = comparable(node, t.expression(node.this), t.expression(node.expression))
+    left, right = comparable(node, operand(t, node.this), operand(t, node.expression))
     return Typed(type(node)(this=left.sql, expression=right.sql), BOOLEAN)
 
 
@@ -146,7 +171,7 @@ def number_of_unknown_type(value: Typed) -> exp.Expr:
 
 
 def between(t: Translation, node: exp.Expr) -> Typed:
-    value = t.expression(node.this)
+    value = operand(t, node.this)
     bounds = [t.expression(node.args["low"]), t.expression(node.args["high"])]
     pairs = [comparable(node, value, bound) for bound in bounds]
     if pairs[0][0] != pairs[1][0] or node.args.get("symmetric"):
@@ -155,7 +180,7 @@ def between(t: Translation, node: exp.Expr) -> Typed:
 
 
 def in_(t: Translation, node: exp.Expr) -> Typed:
-    value = t.expression(node.this)
+    value = operand(t, node.this)
     query = node.args.get("query")
     if query is not None:
         return _in_query(t, node, value, query)
@@ -196,7 +221,7 @@ def like(t: Translation, node: exp.Expr) -> Typed:
 
 
 def _string(t: Translation, node: exp.Expr) -> Typed:
-    value = t.expression(node)
+    value = operand(t, node)
     if not value.type.is_known:
         return Typed(strictly(value, STRING, "a column"), STRING)
     if value.type not in (STRING, NULL):

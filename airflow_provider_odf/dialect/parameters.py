@@ -94,6 +94,19 @@ def over_common_type(name: str) -> FunctionRule:
     return rule
 
 
+def extreme(name: str) -> FunctionRule:
+    """greatest and least. Engines order -0.0 and 0.0 differently."""
+    of_any = over_common_type(name)
+
+    def rule(c: Call) -> Typed:
+        result = of_any(c)
+        if result.type.is_float or not result.type.is_known:
+            raise c.refusal(f"is not translated for {result.type}", "write it as CASE WHEN a > b THEN a ELSE b END")
+        return result
+
+    return rule
+
+
 def nullif(c: Call) -> Typed:
     c.expect(2)
     first = c.argument(0)
@@ -115,6 +128,6 @@ CONDITIONS: dict[str, FunctionRule] = {
     "ifnull": over_common_type("coalesce"),
     "nullif": nullif,
     "nvl2": nvl2,
-    "greatest": over_common_type("greatest"),
-    "least": over_common_type("least"),
+    "greatest": extreme("greatest"),
+    "least": extreme("least"),
 }

@@ -14,7 +14,7 @@ from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.scope import Columns, Scope
 from airflow_provider_odf.dialect.state import refuse_state
 from airflow_provider_odf.dialect.typed import Typed
-from airflow_provider_odf.dialect.types import INTERVAL, NULL, UNKNOWN, Type
+from airflow_provider_odf.dialect.types import INTERVAL, NULL, UNKNOWN, Type, common
 
 _SELECT = {
     "with_",
@@ -266,17 +266,18 @@ def _add_order(t: Translation, node: exp.Expr, target: exp.Query) -> None:
 
 
 def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
-    """The columns of a set operation. Their types must be equal: engines widen in different ways."""
+    """The columns of a set operation. Whole numbers are widened; other types must be equal, since engines differ."""
     if left.others is not None or right.others is not None:
         return Columns(tuple((name, UNKNOWN) for name, _ in left.known), left.others)
     if len(left.known) != len(right.known):
         raise Refused(node, f"the queries have {len(left.known)} and {len(right.known)} columns")
     merged = []
     for (name, type_), (_, other) in zip(left.known, right.known, strict=True):
-        if NULL not in (type_, other) and type_.is_known and other.is_known and type_.ddl != other.ddl:
+        shared = common(type_, other)
+        is_same = NULL in (type_, other) or type_.ddl == other.ddl or (type_.is_integer and other.is_integer)
+        if shared is None or (shared.is_known and not is_same):
             raise Refused(node, f"column {name} is {type_} on one side and {other} on the other", "cast one of them")
-        is_known = type_.is_known and other.is_known
-        merged.append((name, (other if type_ == NULL else type_) if is_known else UNKNOWN))
+        merged.append((name, shared))
     return Columns(tuple(merged))
 
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from airflow_provider_odf.dialect.engine import Call, Translation
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.typed import Typed, as_int, call, number
+from airflow_provider_odf.dialect.typed import Typed, as_int, at_least, call, number
 from airflow_provider_odf.dialect.types import INT, STRING
 
 
@@ -22,16 +22,16 @@ def substring(text: Typed, start: Typed, length: Typed | None, node: exp.Expr) -
     first, begin = start.integer, as_int(start)
     if first is not None and first >= 1:
         return Typed(call("substring", text.sql, begin, *([] if length is None else [_not_negative(length)])), STRING)
-    inside = call("greatest", begin, 1)
+    inside = at_least(begin, 1)
     if length is None:
         return Typed(call("substring", text.sql, inside), STRING)
     end = exp.Add(this=begin.copy(), expression=as_int(length))
-    count = call("greatest", exp.Sub(this=end, expression=inside.copy()), 0)
+    count = at_least(exp.Paren(this=exp.Sub(this=end, expression=inside.copy())), 0)
     return Typed(call("substring", text.sql, inside, count), STRING)
 
 
 def _not_negative(length: Typed) -> exp.Expr:
-    return number(max(length.integer, 0)) if length.integer is not None else call("greatest", as_int(length), 0)
+    return number(max(length.integer, 0)) if length.integer is not None else at_least(as_int(length), 0)
 
 
 def substring_node(t: Translation, node: exp.Expr) -> Typed:

@@ -57,6 +57,12 @@ def as_int(value: Typed) -> exp.Expr:
     return number(literal) if literal is not None else cast(value.sql, Type("INT"))
 
 
+def at_least(value: exp.Expr, least: int) -> exp.Expr:
+    """The value, raised to ``least`` where it is less; null stays null, which Spark's greatest would pass over."""
+    is_less = exp.LT(this=value.copy(), expression=number(least))
+    return switch([(is_less, number(least))], value)
+
+
 def converted(value: Typed, type_: Type) -> exp.Expr:
     """The value in ``type_``, for types that Spark and the source engine convert alike."""
     is_same = value.type.ddl == type_.ddl or type_ == UNKNOWN

@@ -94,7 +94,7 @@ def test_unknown_function_is_told_with_its_place() -> None:
     queries = _steps(("a", "select id from input"), (None, "select\n  id,\n  id + foo_bar(id) as x\nfrom a"))
     assert _refusal(queries) == (
         "preprocess query 2, 3:8: function foo_bar is not known to the datafusion translation "
-        "(write it with what is listed in the documentation of dialects, or use engine: spark with Spark's SQL)"
+        "(write it in another way, or use engine: spark with Spark's SQL)"
     )
 
 
@@ -115,6 +115,10 @@ def test_unknown_function_is_told_with_its_place() -> None:
         ("select id from input; select 1", "1, 1:1: one query is expected, not 2 (split it into queries with aliases)"),
         ("select * exclude (id) from input", "1, 1:19: EXCEPT is not translated here"),
         ("select unnest(id) as x from input", "1, 1:8: function unnest is not known to the datafusion translation"),
+        (
+            "select id from input union all select at from input",
+            "1, 1:8: column id is BIGINT on one side and STRING on",
+        ),
         ("select id from a.b", "1, 1:16: table a.b does not exist (a name with dots is quoted as a whole)"),
         ("delete from input", "1, 1:1: only queries (SELECT, WITH, UNION and the like) are translated"),
         ("select at + 1 as x from input", "1, 1:8: STRING and BIGINT cannot be calculated with (cast them to numbers)"),
@@ -179,3 +183,11 @@ def test_an_unknown_type_is_checked_by_spark_where_one_is_expected(translate: Ca
 def test_an_unknown_type_is_refused_where_it_decides(expression: Callable[..., str], text: str) -> None:
     with pytest.raises(InvalidInput):
         expression(text, columns=None)
+
+
+@pytest.mark.parametrize(
+    "text", ["b = i > 0", "i > 0 = b", "not b = c like 'x'", "i = 1 || s like 'a'", "(b in (true)) + 1"]
+)
+def test_operators_that_engines_bind_differently_need_parentheses(expression: Callable[..., str], text: str) -> None:
+    with pytest.raises(InvalidInput):
+        expression(text)

@@ -30,6 +30,8 @@ _INFERRED = (STRING, BIGINT, DOUBLE, BOOLEAN, DATE)
 """Types that a reader may have inferred where the type of a column is not known beforehand."""
 
 _EXACT_DOUBLE_DIGITS = 15
+_WHOLE_NUMBER = r"\A[ \t\n\f\r]*[+-]?[0-9]+[ \t\n\f\r]*\z"
+"""What Arrow reads as a whole number; Spark trims other control characters too."""
 
 
 def cast(t: Translation, node: exp.Expr) -> Typed:
@@ -45,7 +47,7 @@ def try_cast(t: Translation, node: exp.Expr) -> Typed:
         raise Refused(node, f"TRY_CAST of {value.type} is not translated", "TRY_CAST takes strings here")
     if not type_.is_integer:
         raise Refused(node, f"TRY_CAST to {type_} is not translated")
-    is_good = exp.RegexpLike(this=value.sql.copy(), expression=exp.Literal.string("^[+-]?[0-9]+$"))
+    is_good = exp.RegexpLike(this=value.sql.copy(), expression=exp.Literal.string(_WHOLE_NUMBER))
     tried = exp.TryCast(this=value.sql, to=exp.DataType.build(type_.ddl, dialect="spark"), safe=True)
     return Typed(switch([(is_good, tried)], exp.Null()), type_)
 

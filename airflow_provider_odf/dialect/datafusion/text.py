@@ -7,10 +7,11 @@ from sqlglot import exp
 from airflow_provider_odf.dialect import regex
 from airflow_provider_odf.dialect.datafusion.casts import convert
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation
+from airflow_provider_odf.dialect.expressions import operand
 from airflow_provider_odf.dialect.parameters import plain, size, string, whole
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.text_functions import substring, substring_node, text_of, trim_node
-from airflow_provider_odf.dialect.typed import Typed, as_int, call, number, switch
+from airflow_provider_odf.dialect.typed import Typed, as_int, at_least, call, number, switch
 from airflow_provider_odf.dialect.types import BIGINT, BINARY, BOOLEAN, INT, NULL, STRING, array
 
 
@@ -43,7 +44,7 @@ def _from_end(c: Call, length: int) -> exp.Expr:
     if length >= 0:
         return number(length)
     rest = exp.Sub(this=call("char_length", c.string(0).sql.copy()), expression=number(-length))
-    return call("greatest", rest, 0)
+    return at_least(exp.Paren(this=rest), 0)
 
 
 def substr(c: Call) -> Typed:
@@ -157,7 +158,7 @@ def position_node(t: Translation, node: exp.Expr) -> Typed:
 
 def joined(t: Translation, node: exp.Expr) -> Typed:
     """``||``: text with anything that has an exact text; null if a side is null."""
-    sides = [t.expression(node.this), t.expression(node.expression)]
+    sides = [operand(t, node.this), operand(t, node.expression)]
     if not any(side.type == STRING for side in sides):
         raise Refused(node, "|| needs a string of known type on one side", "cast one side to VARCHAR")
     texts = [convert(node, side, STRING).sql for side in sides]

@@ -50,7 +50,7 @@ TRANSLATED = {
         coalesce(i, k) | coalesce(j, i) | coalesce(s, u, 'x') | coalesce(d, 1) | coalesce(null, 1) | coalesce(m, n)
         coalesce(dt, ts) | nvl(i, 0) | ifnull(s, 'x') | nvl2(s, 'a', 'b') | nvl2(i, j, k)
         nullif(i, 1) | nullif(s, '') | nullif(j, 2) | nullif(d, 2) | nullif(m, 2)
-        greatest(i, k) | greatest(d, e) | greatest(s, u) | greatest(dt, dz) | greatest(j, i) | least(i, k) | least(m, n)
+        greatest(i, k) | greatest(s, u) | greatest(dt, dz) | greatest(j, i) | least(i, k) | least(m, n)
     """,
     "casts": """
         cast(j as bigint) | cast(k as smallint) | cast(i as double) | cast(i as float) | cast(i as varchar) | i::text
@@ -65,7 +65,7 @@ TRANSLATED = {
         cast(y as date) | cast(v as timestamp) | cast(dt as varchar) | cast(dt as timestamp) | cast(dt as int)
         cast(ts as date) | cast(ts as varchar) | cast(ts as bigint) | cast(ts as timestamp) | cast(null as int)
         cast(to_timestamp(v) as varchar) | cast(to_timestamp_seconds(k) as bigint) | try_cast(w as int)
-        try_cast(s as int)
+        try_cast(s as int) | try_cast(' 3' || chr(11) as int) | try_cast(chr(9) || '3 ' as int)
         arrow_cast(j, 'Int64') | arrow_cast(k, 'Utf8') | arrow_cast(d, 'Float32') | arrow_cast(ts, 'Int64')
         arrow_cast(k, 'Timestamp(Second, None)') | arrow_cast(i, 'Timestamp(Millisecond, None)')
         arrow_cast(ts, 'Timestamp(Nanosecond, None)') | arrow_cast(m, 'Decimal128(20, 4)')
@@ -86,6 +86,7 @@ TRANSLATED = {
         repeat(s, 2) | repeat(s, -1) | replace(s, 'b', 'Z') | replace(s, '', 'Z') | reverse(s)
         split_part(s, '.', 2) | split_part(s, '.', -1) | split_part(s, '.', -2) | split_part(s, '.', 9)
         substr(s, 2) | substr(s, 2, 3) | substr(s, 0, 3) | substr(s, -1, 3) | substr(s, -1) | substr(s, k)
+        substr('abcdef', j % 5, k) | substr('abcdef', k)
         substr(s, strpos(s, '.') + 1) | substr(s, 2, k) | substring(s, 2, 3) | substring(s from 2 for 3)
         substring(s from 0)
         substr_index(s, '.', 1) | substring_index(s, '.', -1) | to_hex(i) | translate(s, 'abc', 'xy')
@@ -188,6 +189,7 @@ QUERIES = [
     "with t as (select r, i from input), u as (select r from t where i < 0) select * from u order by r",
     "select * from (select r, upper(s) as s from input) x order by r",
     "select r from input union all select i from input order by 1",
+    "select r from input union all select j from input order by 1",
     "select g from input union select u from input order by 1",
     "select g from input except select u from input order by 1",
     "select g from input intersect select u from input order by 1",
@@ -223,6 +225,7 @@ REFUSED = [
     "try_cast(x as double)", "s similar to 'a'", "i & 3", "ts at time zone 'UTC'", "array_has(l, null)",
     "i in (1.0, 2)",
     "regexp_replace(s, 'x*', '-', 'g')", "regexp_replace(s, 'a', '$1a')", "first_value(i)", "round(d, -1)", "trunc(d)",
+    "greatest(d, e)",
 ]  # fmt: skip
 """What differs in details, or would: refused before it runs."""
 
