@@ -237,9 +237,10 @@ def preprocess(
     """
     if source.preprocess is None:
         return None
-    from airflow_provider_odf.dialect.translate import to_spark  # sqlglot takes a third of a second to import
+    # sqlglot takes a third of a second to import.
+    from airflow_provider_odf.dialect.translate import input_columns, to_spark
 
-    return to_spark(source.preprocess, {"input": read.columns})
+    return to_spark(source.preprocess, {"input": input_columns(read)})
 
 
 def _data_slice(new: protocol.NewSlice) -> model.DataSlice:
