@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,7 +21,8 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 
-DATA = Path(__file__).parent / "data"
+from .golden_datasets import DATASETS
+
 DID = "did:odf:fed016b65f9b5b23c00006b65f9b5b23c0000b056960700000000561226bab29c83f7"
 TIME = Instant.parse("2024-05-02T08:00:00Z")
 MOMENT = datetime(2024, 5, 2, 8, tzinfo=timezone.utc)
@@ -99,10 +99,13 @@ def grow(store: Store):
 
 @pytest.fixture
 def foreign(store: Store):
-    """Copies of datasets that another ODF implementation wrote: cities, sensors, …"""
+    """Put a dataset that another ODF implementation wrote into the store: cities or sensors."""
 
-    def copy(name: str) -> Dataset:
-        shutil.copytree(DATA / "datasets" / name, store.root / name)
+    def put(name: str) -> Dataset:
+        for path, data in DATASETS[name].items():
+            file = store.root / name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
         return store.dataset(name)
 
-    return copy
+    return put

@@ -32,19 +32,11 @@ def test_blocks_are_files_that_nobody_sees_until_the_ref_moves(store, dataset):
     assert dataset.block(info).system_time == TIME
 
 
-def test_blocks_are_those_that_another_writer_makes(dataset):
+@pytest.mark.parametrize("name", ["cities", "sensors"])
+def test_blocks_are_those_that_another_writer_makes(foreign, dataset, name):
     draft = Draft(dataset)
-    did = "did:odf:fed018a6159847b1a8da335da967f5598dcb4515e29d7e66af2b486b0788f2230f980"
-    seed = draft.append(model.Seed(dataset_id=did, dataset_kind="Root"), Instant.parse("2024-05-01T00:00:00Z"))
-    assert seed == "f16205f132235a7ab3e12b28492f28504c2f4d241cfeaa6baf47e86f24b3fb9292ed9"
-    polling = model.SetPollingSource(
-        fetch=model.FetchStepUrl(url="file:///tmp/kamu-golden-ws/cities/source"),
-        read=model.ReadStepCsv(ddl_schema=("country STRING", "city STRING", "population BIGINT"), header=True),
-        merge=model.MergeStrategySnapshot(primary_key=("country", "city")),
-    )
-    assert draft.append(polling, Instant.parse("2024-05-01T00:00:00Z")) == (
-        "f1620d447685b5e61f4b8c4d9517807a775a5550903fc94098b4f3dbc0bc268dc9a90"
-    )
+    for block_hash, block in reversed(list(foreign(name).walk())):
+        assert draft.append(block.event, block.system_time) == block_hash
 
 
 def test_candidate_is_published_by_moving_head(dataset):

@@ -10,6 +10,8 @@ from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.model import dump
 
+from .golden_blocks import SCHEMA_OF_MANY_TYPES
+
 PLAIN = pa.schema(
     [
         pa.field("offset", pa.int64(), nullable=False),
@@ -116,9 +118,8 @@ def test_event_and_engine_form(version):
     assert pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema.ipc_base64(event)))) == PLAIN
 
 
-def test_schema_of_another_writer_is_made_the_same(foreign):
-    types = foreign("types")
-    (event,) = (b.event for _, b in types.walk() if b.event.kind == "SetDataSchema")
+def test_schema_of_another_writer_is_made_the_same():
+    event = model.MetadataBlock.model_validate(SCHEMA_OF_MANY_TYPES).event
     assert schema.set_data_schema(schema.arrow_schema(event)) == event
 
 

@@ -41,29 +41,6 @@ def test_history_of_another_writer(foreign):
     ]
 
 
-def test_every_type(foreign):
-    row = tail.tail_rows(foreign("types"), 1)[0]
-    assert row == {
-        "offset": 1,
-        "op": "+A",
-        "system_time": "2024-05-02T08:00:00Z",
-        "event_time": "2024-01-01T12:00:00Z",
-        "i8": 1,
-        "i16": -5,
-        "i32": None,
-        "f32": 0.10000000149011612,
-        "f64": -0.0,
-        "flag": True,
-        "day": "2024-02-29",
-        "price": "12.50",
-        "big": "-99999999999999999999.000001",
-        "blob": "AP8=",
-        "words": ["a", None, "ß"],
-        "naive": "2024-01-01T00:00:00.123Z",
-        "text": "Zürich 漢字 😀",
-    }
-
-
 def test_state_of_another_writer(foreign):
     cities = foreign("cities")
     assert tail.state_columns(cities) == ["system_time", "event_time", "country", "city", "population"]
@@ -71,12 +48,6 @@ def test_state_of_another_writer(foreign):
         ("Seattle", 3433000),
         ("Vancouver", 2606000),
         ("Lyon", 522000),
-    ]
-    assert [(r["id"], r["balance"]) for r in tail.state_rows(foreign("accounts"))] == [(1, 11)]
-    assert [(r["name"], r["score"]) for r in tail.state_rows(foreign("players"))] == [
-        ("ann", 1),
-        ("bob", 3),
-        ("cid", 6),
     ]
 
 
@@ -194,7 +165,7 @@ def test_columns_that_came_later_are_null_before(grow):
     assert tail.state_rows(growing.dataset)[0]["more"] is None
 
 
-def test_slices_in_other_encodings_are_read_together(foreign, grow):
+def test_slices_in_other_encodings_are_read_together(grow):
     """Views as another writer has them, next to plain texts."""
     growing = grow(columns=[pa.field("id", pa.int64()), pa.field("value", pa.string_view())])
     growing.add(("+A", 1, "a"))
