@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -23,6 +22,13 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.engine import session
 from airflow_provider_odf.engine.answer import answer
 
+_DYING_SECONDS = 0.5
+
+_WATCH_SECONDS = 0.5
+
+PARENT_GONE = 71
+"""Exit code when the parent ended; the JVM ends with the engine."""
+
 JVM_GONE = 70
 """Exit code when the JVM ended under the engine."""
 
@@ -30,11 +36,12 @@ JVM_GONE = 70
 def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, work: str) -> NoReturn:
     """Answers requests until there can be no more. ``work`` is the directory for temporary files; it is removed."""
     responses = _claim_stdout()
+    threading.Thread(target=_watch_parent, args=(os.getppid(), work), daemon=True).start()
     own = {"spark.local.dir": work, "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={work}"}
     own["spark.driver.extraJavaOptions"] += " " + conf.get("spark.driver.extraJavaOptions", "")
     spark, jvm = session.start_local(app_name, master, session.SETTINGS | dict(conf) | own)
-    threading.Thread(target=_watch, args=(jvm, os.getppid()), daemon=True).start()
-    desk = Desk(spark, responses)
+    threading.Thread(target=_watch_jvm, args=(jvm, work), daemon=True).start()
+    desk = Desk(spark, jvm, responses)
     with ThreadPoolExecutor(threads, thread_name_prefix="request") as pool:
         for line in iter(sys.stdin.buffer.readline, b""):
             if not line.strip():
@@ -42,14 +49,18 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
             number, _, text = line.decode().partition(" ")
             pool.submit(desk.handle, number, protocol.loads_request(text))
         # Nobody waits for what still runs.
-        _end(jvm, work)
+        desk.close()
+        jvm.kill()
+        jvm.wait()
+        _leave(0, work)
 
 
 class Desk:
     """Takes requests, from any thread, and writes the response lines whole."""
 
-    def __init__(self, spark: SparkSession, responses: BinaryIO) -> None:
+    def __init__(self, spark: SparkSession, jvm: subprocess.Popen[bytes], responses: BinaryIO) -> None:
         self._spark = spark
+        self._jvm = jvm
         self._responses = responses
         self._lock = threading.Lock()
 
@@ -62,7 +73,21 @@ class Desk:
                 self._responses.write(f"{number} {protocol.dumps_response(operation, response)}\n".encode())
                 self._responses.flush()
 
-        respond(answer(self._spark, request, lambda message: respond(protocol.Progress(message))))
+        outcome = answer(self._spark, request, lambda message: respond(protocol.Progress(message)))
+        if not (isinstance(outcome, protocol.InternalError) and self._has_lost_jvm()):
+            respond(outcome)
+
+    def close(self) -> None:
+        """No response is written any more."""
+        self._lock.acquire()
+
+    def _has_lost_jvm(self) -> bool:
+        """Whether the JVM is dying. Then the end of this process is the answer, and what the JVM said the reason."""
+        try:
+            self._jvm.wait(_DYING_SECONDS)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
 
 def _claim_stdout() -> BinaryIO:
@@ -72,18 +97,20 @@ def _claim_stdout() -> BinaryIO:
     return responses
 
 
-def _watch(jvm: subprocess.Popen[bytes], parent: int) -> NoReturn:
-    while jvm.poll() is None:
-        # A process that the parent forked may hold its end of the pipe open: then the input does not end with it.
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGKILL)
-        time.sleep(0.5)
-    print(f"Java ended with exit code {jvm.returncode}", file=sys.stderr, flush=True)
-    os._exit(JVM_GONE)
+def _watch_parent(parent: int, work: str) -> NoReturn:
+    """A process that the parent forked may hold its end of the pipe open: then the input does not end with it."""
+    while os.getppid() == parent:
+        time.sleep(_WATCH_SECONDS)
+    _leave(PARENT_GONE, work)
 
 
-def _end(jvm: subprocess.Popen[bytes], work: str) -> NoReturn:
-    jvm.kill()
+def _watch_jvm(jvm: subprocess.Popen[bytes], work: str) -> NoReturn:
     jvm.wait()
+    print(f"Java ended with exit code {jvm.returncode}", file=sys.stderr, flush=True)
+    _leave(JVM_GONE, work)
+
+
+def _leave(code: int, work: str) -> NoReturn:
+    """Ends the process at once, whatever its threads do; the kernel ends the JVM with it."""
     shutil.rmtree(work, ignore_errors=True)
-    os._exit(0)
+    os._exit(code)

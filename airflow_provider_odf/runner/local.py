@@ -21,9 +21,10 @@ from typing import IO
 from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.engine import archive, jvm
 from airflow_provider_odf.runner import apps
-from airflow_provider_odf.runner.runner import OnProgress, report_progress, settle
+from airflow_provider_odf.runner.runner import OnProgress, gist, report_progress, settle
 
-_TAIL_LINES = 30
+_TAIL_LINES = 200
+_PATIENCE_SECONDS = 2
 
 
 class LocalRunner:
@@ -118,10 +119,15 @@ class _Child:
     def end(self) -> None:
         """Ends the process; what it has not answered fails."""
         self.has_ended = True
-        with contextlib.suppress(OSError):
+        # It may have died with something unsaid: then there is a ValueError.
+        with contextlib.suppress(OSError, ValueError):
             # Closing alone may not reach it: processes forked meanwhile, as by Airflow, hold the pipe open.
             _pipe(self._process.stdin).write(b"\n")
             _pipe(self._process.stdin).close()
+        try:
+            self._process.wait(_PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:  # It is still starting Spark; its JVM ends with it.
+            self._process.kill()
         self._responses.join()
 
     def _read_responses(self) -> None:
@@ -155,13 +161,15 @@ class _Child:
             self._pending.clear()
         code = self._process.wait()
         self._errors.join()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            _pipe(pipe).close()
         shutil.rmtree(self._work, ignore_errors=True)
         reason = "the runner was closed" if was_told else f"the Spark process ended with exit code {code}"
         last_words = "\n".join(self._tail)
+        reason = f"{reason}: {said}" if (said := gist(self._tail)) and not was_told else reason
         for pending in unanswered:
-            pending.future.set_exception(errors.InternalError(_with(reason, last_words), last_words))
+            pending.future.set_exception(errors.InternalError(reason, last_words))
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with contextlib.suppress(OSError):
+                _pipe(pipe).close()
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
@@ -172,8 +180,3 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 
 def _first_on_path(directory: str) -> str:
     return os.pathsep.join([directory, *filter(None, [os.environ.get("PYTHONPATH")])])
-
-
-def _with(reason: str, last_words: str) -> str:
-    lines = [line for line in last_words.splitlines() if line.strip()]
-    return f"{reason}; its last words: {' | '.join(lines[-3:])}" if lines else reason

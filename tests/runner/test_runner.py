@@ -1,0 +1,24 @@
+"""What a process's last words come to."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_odf.runner.runner import gist
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], ""),
+        (["one", "two", " "], "two"),
+        (
+            ["java.lang.OutOfMemoryError: Java heap space", "\tat x", "ConnectionError"],
+            "java.lang.OutOfMemoryError: Java heap space",
+        ),
+        (["Traceback", "ValueError: x", "Java ended with exit code -9"], "Java ended with exit code -9"),
+        (["a.b.SomeException: why", "\tat x"], "a.b.SomeException: why"),
+    ],
+)
+def test_gist(lines: list[str], expected: str) -> None:
+    assert gist(lines) == expected

@@ -1,0 +1,110 @@
+"""Requests as applications of their own, handed over by spark-submit."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_odf import errors, protocol
+from airflow_provider_odf.engine import jvm
+from airflow_provider_odf.runner import SparkSubmitRunner
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+LOCAL = {"spark.ui.enabled": "false", "spark.driver.extraJavaOptions": " ".join(jvm.SHORT_JOBS)}
+
+
+def test_answers_and_refuses(raw_query) -> None:
+    said: list[str] = []
+    with SparkSubmitRunner("local[1]", LOCAL) as runner:
+        assert runner.started == 0
+        good = runner.submit(raw_query(), said.append)
+        bad = runner.submit(raw_query("SELECT nope FROM input", "other"))
+        assert good.result(120) == protocol.RawQuerySuccess(2)
+        with pytest.raises(errors.InvalidQuery, match="`nope` cannot be resolved"):
+            bad.result(120)
+        assert runner.started == 2
+    assert said[0] == "submitted odf_rawquery"
+
+
+def test_an_application_that_breaks_is_an_internal_error(raw_query) -> None:
+    with (
+        SparkSubmitRunner("spark://127.0.0.1:1", {"spark.no.such": "x"}, arguments=["--no-such-option"]) as runner,
+        pytest.raises(errors.InternalError, match="spark-submit ended with exit code 1 and without an answer") as e,
+    ):
+        runner.submit(raw_query()).result(120)
+    assert "--no-such-option" in e.value.backtrace
+
+
+def test_missing_spark_submit_is_told(raw_query) -> None:
+    with (
+        SparkSubmitRunner("local[1]", spark_submit="no-such-program") as runner,
+        pytest.raises(errors.InvalidInput, match="no no-such-program found"),
+    ):
+        runner.submit(raw_query())
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """The URL of a standalone cluster of one master and one worker."""
+    port, master_ui, worker_ui = _free_ports(3)
+    url = f"spark://127.0.0.1:{port}"
+    spark = Path(jvm.spark_home(), "bin", "spark-class")
+    environment = os.environ | {"SPARK_HOME": jvm.spark_home(), "SPARK_DAEMON_MEMORY": "512m"}
+    place = ["--host", "127.0.0.1", "--webui-port"]
+    worker = [*place, str(worker_ui), "--cores", "2", "--memory", "2g", "--work-dir", str(tmp_path / "work"), url]
+    with open(tmp_path / "cluster.log", "wb") as log:
+        processes = [
+            subprocess.Popen(
+                [spark, f"org.apache.spark.deploy.{role}", *arguments], env=environment, stdout=log, stderr=log
+            )
+            for role, arguments in (
+                ("master.Master", [*place, str(master_ui), "--port", str(port)]),
+                ("worker.Worker", worker),
+            )
+        ]
+        try:
+            _wait_for_worker(master_ui)
+            yield url
+        finally:
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                process.wait()
+
+
+def test_runs_on_a_standalone_cluster(cluster: str, raw_query) -> None:
+    conf = LOCAL | {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "1g", "spark.cores.max": "1"}
+    conf["spark.executorEnv.PYSPARK_PYTHON"] = sys.executable
+    with SparkSubmitRunner(cluster, conf) as runner:
+        assert runner.submit(raw_query()).result(180) == protocol.RawQuerySuccess(2)
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def _wait_for_worker(port: int) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/") as answer:
+                if json.load(answer)["aliveworkers"]:
+                    return
+        except OSError:
+            pass
+        time.sleep(0.3)
+    raise TimeoutError("no worker came up")
