@@ -1,9 +1,8 @@
-"""Expected hashes are literals that the reference's own digest computed for the files in data/logical_hashes."""
+"""The hashes in ``golden_hashes`` come from the reference implementation's own digest."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import struct
 from pathlib import Path
 
@@ -16,20 +15,29 @@ from hypothesis import strategies as st
 from airflow_provider_odf.engine.logical_hash import BATCH, LogicalHasher, check_types, logical_hash
 from airflow_provider_odf.errors import TypeUnsupported
 
-FILES = Path(__file__).parent / "data" / "logical_hashes"
-EXPECTED: dict[str, str] = json.loads((FILES / "expected.json").read_text())
+from . import golden_hashes
+
+TABLES = golden_hashes.TABLES | {
+    name: (pa.table({"v": pa.array(values, kind)}), text)
+    for name, (kind, values, text) in golden_hashes.COLUMNS.items()
+}
 
 
-@pytest.mark.parametrize("name", [n for n, text in EXPECTED.items() if text != "unsupported"])
-def test_the_reference_hashes_each_type_the_same(name: str) -> None:
-    assert logical_hash(FILES / name) == EXPECTED[name]
-    assert logical_hash(pq.read_table(FILES / name)) == EXPECTED[name]
+@pytest.mark.parametrize(("table", "text"), TABLES.values(), ids=TABLES)
+def test_the_reference_hashes_each_type_the_same(table: pa.Table, text: str, tmp_path: Path) -> None:
+    assert logical_hash(table) == text
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert logical_hash(tmp_path / "t.parquet") == text
 
 
-@pytest.mark.parametrize("name", [n for n, text in EXPECTED.items() if text == "unsupported"])
-def test_what_the_reference_refuses_is_refused_by_column(name: str) -> None:
+def test_the_reference_hashes_a_table_of_spark_the_same() -> None:
+    assert logical_hash(golden_hashes.table_of_spark()) == golden_hashes.HASH_OF_SPARK
+
+
+@pytest.mark.parametrize(("kind", "values"), golden_hashes.WITHOUT_HASH.values(), ids=golden_hashes.WITHOUT_HASH)
+def test_what_the_reference_refuses_is_refused_by_column(kind: pa.DataType, values: list) -> None:
     with pytest.raises(TypeUnsupported, match="column v: the dataset format has no logical hash for the type"):
-        logical_hash(FILES / name)
+        logical_hash(pa.table({"v": pa.array(values, kind)}))
 
 
 def test_a_nested_column_is_named_by_its_path() -> None:
@@ -69,7 +77,8 @@ def _table(rows: int) -> pa.Table:
 
 def test_batches_and_row_groups_do_not_matter(tmp_path: Path) -> None:
     table = _table(25_003)
-    whole = logical_hash(table)
+    whole = "f9680c0012032cb543224f45ab4bb1d5f2836cc96caa68d4cb160cdb6ade855c15dd2010711"
+    assert logical_hash(table) == whole
     for rows in (777, 9_999, BATCH):
         pq.write_table(table, tmp_path / "t.parquet", row_group_size=rows)
         assert logical_hash(tmp_path / "t.parquet") == whole
