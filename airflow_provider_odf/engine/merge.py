@@ -13,7 +13,7 @@ from typing import TypeAlias
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from airflow_provider_odf.engine import contract, duplicates, slices, strategies
+from airflow_provider_odf.engine import duplicates, slices, strategies
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.carried import Carried
@@ -124,6 +124,8 @@ class _Merge:
         request = self._request
         if request.contract is None:
             return None
+        from airflow_provider_odf.engine import contract  # most merges have none
+
         self._progress(f"testing contract {request.contract.id}")
         return contract.test(
             self._spark,

