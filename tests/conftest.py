@@ -1,4 +1,4 @@
-"""Fixtures that every part shares: an Airflow home of its own before Airflow is first imported, and one Spark session."""
+"""What the parts share: an Airflow home of its own before Airflow is imported, one Spark session, an HTTP server."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
+from .http_server import Server, serving
 
 os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-")
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
@@ -26,3 +28,9 @@ def spark() -> Iterator[SparkSession]:
     spark = session.create("odf-tests", master="local[2]")
     yield spark
     spark.stop()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as server:
+        yield server

@@ -1,14 +1,11 @@
-"""A store, a source over HTTP with ETags, and one engine for all cycles of the test process."""
+"""A store, a source over HTTP, and one engine for all cycles of the test process."""
 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from email.utils import formatdate
+from dataclasses import dataclass
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from textwrap import dedent
 
@@ -21,49 +18,29 @@ from airflow_provider_odf.cycle.run import Cycle
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
+from tests.http_server import Server
 
 
 @dataclass
 class Publisher:
-    """Serves one text at any path, with an ETag and a Last-Modified."""
+    """Puts versions of one text on a server, with an ETag and a Last-Modified."""
 
-    url: str
-    content: bytes = b""
-    modified: str = ""
-    answers: list[int] = field(default_factory=list)
+    server: Server
 
-    def publish(self, text: str, modified: str) -> None:
-        """A new version of the text, last modified at an RFC 3339 time."""
-        self.content = dedent(text).lstrip().encode()
-        self.modified = formatdate(Instant.parse(modified).to_datetime().timestamp(), usegmt=True)
+    def publish(self, text: str, modified: str, path: str = "/data.csv") -> str:
+        """A new version of the text, last modified at an RFC 3339 time; its URL."""
+        content = dedent(text).lstrip().encode()
+        seconds = Instant.parse(modified).to_datetime().timestamp()
+        return self.server.serve(path, content, etag=f'"{sha256(content).hexdigest()[:8]}"', modified=seconds)
+
+    @property
+    def url(self) -> str:
+        return f"{self.server.url}/data.csv"
 
 
 @pytest.fixture
-def publisher() -> Iterator[Publisher]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            etag = f'"{sha256(published.content).hexdigest()[:8]}"'
-            status = 304 if self.headers["If-None-Match"] == etag else 200
-            published.answers.append(status)
-            self.send_response(status)
-            self.send_header("ETag", etag)
-            self.send_header("Last-Modified", published.modified)
-            if status == 200:
-                self.send_header("Content-Length", str(len(published.content)))
-            self.end_headers()
-            if status == 200:
-                self.wfile.write(published.content)
-
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        published = Publisher(f"http://127.0.0.1:{server.server_address[1]}/data.csv")
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield published
-        server.shutdown()
-        thread.join()
+def publisher(server: Server) -> Publisher:
+    return Publisher(server)
 
 
 @pytest.fixture(scope="session")

@@ -312,12 +312,14 @@ def test_a_new_url_is_not_asked_for_what_the_old_one_had(
     publisher.publish("sku,price\na,1\n", "2024-01-01T09:00:00Z")
     run(manifest)
     manifest.write_text(manifest.read_text().replace("data.csv", "other.csv"))
-    publisher.publish("sku,price\na,2\n", "2023-01-01T09:00:00Z")
-    publisher.answers.clear()
+    publisher.publish("sku,price\na,2\n", "2023-01-01T09:00:00Z", path="/other.csv")
+    publisher.server.requests.clear()
     assert str(run(manifest)) == "published 2 records (offsets 1..2)"
-    assert publisher.answers == [200]
     assert str(run(manifest)) == "up to date"
-    assert publisher.answers == [200, 304]
+    (first, headers), (second, again) = publisher.server.requests
+    assert (first, second) == ("/other.csv", "/other.csv")
+    assert headers.keys().isdisjoint({"if-none-match", "if-modified-since"})
+    assert "if-none-match" in again
 
 
 def test_files_that_were_rejected_are_not_late(prices: Path, write: Write, run: Run, store: Store) -> None:

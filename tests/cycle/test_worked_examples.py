@@ -128,4 +128,4 @@ def test_the_snapshot_example(publisher: Publisher, run: Run, write: Write, stor
         (2, "-C", S2, E1, "CA", "Vancouver", 2581000),
         (3, "+C", S2, E2, "CA", "Vancouver", 2606000),
     ]
-    assert publisher.answers == [200, 304, 200]
+    assert publisher.server.answers == [200, 304, 200]
