@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow.sdk import BaseOperator
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 from airflow.sdk.log import mask_secret
 
 from airflow_provider_odf.dag import settings
@@ -140,6 +140,14 @@ class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
 
     def progress(self, message: str) -> None:
         self.log.info(message)
+
+    def skip(self, reason: str) -> NoReturn:
+        """End the task as skipped; what depends on it is skipped too.
+
+        :raises AirflowSkipException: always.
+        """
+        self.log.info(reason)
+        raise AirflowSkipException(reason)
 
 
 @contextmanager

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk.exceptions import AirflowSkipException
-
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import Polled, UpToDate
 from airflow_provider_odf.dag import settings
@@ -53,7 +51,7 @@ class MergeOperator(OdfOperator):
 
         polled = self._input()
         if isinstance(polled, UpToDate):
-            raise AirflowSkipException(f"{self.dataset}: {polled.reason}")
+            self.skip(f"{self.dataset or self.manifest}: {polled.reason}")
         contract = self.load_contract() if self.manifest else None
         version = settings.read().manifest_version
         with self.runner() as runner:
@@ -61,7 +59,7 @@ class MergeOperator(OdfOperator):
                 self.odf, polled, runner, contract=contract, manifest_version=version, progress=self.progress
             )
         if isinstance(candidate, UpToDate):
-            raise AirflowSkipException(f"{polled.dataset}: {candidate.reason}")
+            self.skip(f"{polled.dataset}: {candidate.reason}")
         self.show(candidate)
         for notice in candidate.notices:
             self.log.warning(notice)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk.exceptions import AirflowSkipException
-
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.operators.base import MaskedEnvironment, OdfOperator
@@ -55,7 +53,7 @@ class PollingSourceOperator(OdfOperator):
             progress=self.progress,
         )
         if isinstance(polled, UpToDate):
-            raise AirflowSkipException(f"{self.dataset or self.manifest}: {polled.reason}")
+            self.skip(f"{self.dataset or self.manifest}: {polled.reason}")
         if self.read_on_spark:
             polled = self._read(polled)
         for warning in polled.warnings:

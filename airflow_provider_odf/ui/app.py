@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
 from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import PlainTextResponse
 
-from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.hooks.odf import OdfHook
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ def block(dataset: str, block_hash: str) -> PlainTextResponse:
     from airflow_provider_odf.manifest.model import dump
     from airflow_provider_odf.manifest.yaml_source import dump_yaml
 
-    try:
-        found = _dataset(dataset).block(block_hash)
-    except OdfError as e:
-        raise HTTPException(404, str(e)) from e
+    with _not_found(f"no block {block_hash} of {dataset}"):
+        found = _dataset(dataset, block_hash).block(block_hash)
     return _text(f"# {dataset}, block {block_hash}\n{dump_yaml(dump(found))}")
 
 
@@ -42,17 +41,29 @@ def report(dataset: str, block_hash: str) -> PlainTextResponse:
     """What the data contract said of the candidate that ends in a block."""
     from airflow_provider_odf.cycle.rejected import load_report
 
-    try:
-        found = load_report(_dataset(dataset), block_hash)
-    except OdfError as e:
-        raise HTTPException(404, str(e)) from e
+    missing = f"no contract was tested on block {block_hash} of {dataset}"
+    with _not_found(missing):
+        found = load_report(_dataset(dataset, block_hash), block_hash)
     if found is None:
-        raise HTTPException(404, f"no contract was tested on block {block_hash} of {dataset}")
+        raise HTTPException(404, missing)
     return _text("\n".join(_report_lines(dataset, block_hash, found)) + "\n")
 
 
-def _dataset(name: str) -> Dataset:
+def _dataset(name: str, block_hash: str) -> Dataset:
+    from airflow_provider_odf.chain.dataset import is_hash
+
+    if not is_hash(block_hash):
+        raise InvalidInput(f"{block_hash} is no block hash")
     return OdfHook().get_conn().dataset(name)
+
+
+@contextmanager
+def _not_found(message: str) -> Iterator[None]:
+    """An error is a page that is not there; its own words may hold paths of the server."""
+    try:
+        yield
+    except OdfError as e:
+        raise HTTPException(404, message) from e
 
 
 def _report_lines(dataset: str, block_hash: str, report: ContractReport) -> Iterator[str]:

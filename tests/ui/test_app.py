@@ -1,0 +1,88 @@
+import pytest
+from airflow.api_fastapi.app import create_auth_manager
+from fastapi import HTTPException
+from fastapi.testclient import TestClient
+
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cycle.apply import apply
+from airflow_provider_odf.cycle.messages import Candidate
+from airflow_provider_odf.cycle.rejected import save_report
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.protocol import CheckResult, ContractReport
+from airflow_provider_odf.ui import app
+from airflow_provider_odf.ui.plugin import LazyApp
+
+MANIFEST = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: acme/orders
+  kind: Root
+  metadata:
+    - kind: SetInfo
+      description: Orders
+"""
+MISSING = "f1620" + 64 * "0"
+
+
+@pytest.fixture
+def dataset(tmp_path, monkeypatch):
+    monkeypatch.setenv("ODF_STORE", str(tmp_path / "store"))
+    (tmp_path / "orders.yaml").write_text(MANIFEST)
+    store = Store.open(tmp_path / "store")
+    apply(store, load([tmp_path / "orders.yaml"]).manifests[0], Instant.parse("2026-05-01T00:00:00Z"))
+    return store.dataset("acme/orders")
+
+
+def test_a_block_as_yaml(dataset):
+    head, state = dataset.head(), ChainState.of(dataset)
+    response = app.block("acme/orders", head)
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.body.decode() == (
+        f"# acme/orders, block {head}\n"
+        "systemTime: '2026-05-01T00:00:00Z'\n"
+        f"prevBlockHash: {dataset.block(state.head).prev_block_hash}\n"
+        "sequenceNumber: 1\n"
+        "event:\n"
+        "  kind: SetInfo\n"
+        "  description: Orders\n"
+    )
+
+
+def test_a_report_line_by_line(dataset):
+    results = (
+        CheckResult("a", "pass", "id is never null"),
+        CheckResult("b", "fail", "price: >= 0", actual="-1 at offset 3", failed_rows=2),
+        CheckResult("c", "fail", "name is never empty", severity="warning", failed_rows=1),
+    )
+    report = ContractReport("urn:orders", "d", "orders", results, tested_rows=5)
+    save_report(dataset, Candidate("acme/orders", "base", dataset.head(), "candidate-x", records=5), report)
+    assert app.report("acme/orders", dataset.head()).body.decode().splitlines() == [
+        "contract urn:orders on acme/orders: failed",
+        f"block {dataset.head()}, 5 rows tested",
+        "",
+        "pass          id is never null",
+        "fail          price: >= 0 (found -1 at offset 3; 2 rows)",
+        "fail          name is never empty [warning] (1 rows)",
+    ]
+
+
+@pytest.mark.parametrize("page", [app.block, app.report])
+@pytest.mark.parametrize(
+    ("name", "block_hash"),
+    [("acme/orders", MISSING), ("acme/orders", "../refs/head"), ("../etc", MISSING), ("nothing", MISSING)],
+)
+def test_what_is_not_there_is_a_404_that_tells_no_paths(dataset, page, name, block_hash):
+    with pytest.raises(HTTPException) as caught:
+        page(name, block_hash)
+    assert caught.value.status_code == 404
+    assert str(dataset.path.parent) not in caught.value.detail
+
+
+@pytest.mark.parametrize("page", ["blocks", "reports"])
+def test_nobody_reads_without_logging_in(dataset, page):
+    create_auth_manager()
+    with TestClient(LazyApp()) as client:
+        assert client.get(f"/{page}/acme.orders/acme/orders/{dataset.head()}").status_code == 401
