@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import ParseException, PySparkException, QueryContextType
-from pyspark.errors.exceptions.captured import CapturedException, convert_exception
+from pyspark.errors.exceptions.captured import CapturedException
 
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import SqlQueryStep
@@ -28,8 +28,6 @@ def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = (), first: i
     ``queries`` are those that ran: the one at fault is named, with its line. They are numbered from
     ``first`` on.
     """
-    if isinstance(error, Py4JJavaError):
-        error = convert_exception(error.java_exception)
     found = next((e for e in _chain(error) if (e.getSqlState() or "")[:2] in USER_CLASSES), None)
     if found is None:
         return None
@@ -46,10 +44,13 @@ def message(error: PySparkException) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[PySparkException]:
-    cause: BaseException | None = error
-    while isinstance(cause, PySparkException):
-        yield cause
-        cause = cause._cause if isinstance(cause, CapturedException) else cause.__cause__
+    """The error and what it came of, outermost first."""
+    if isinstance(error, PySparkException):
+        yield error
+    cause = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
+    while cause is not None:
+        yield CapturedException(origin=cause)
+        cause = cause.getCause()
 
 
 def _place(error: PySparkException, queries: Sequence[SqlQueryStep], first: int) -> str:

@@ -188,10 +188,7 @@ class _Tail:
 
     @property
     def gist(self) -> str:
-        said = [line for line in self.text.splitlines() if line.strip()]
-        return next(
-            (line for line in reversed(said) if "Exception" in line or "Error" in line), said[-1] if said else ""
-        )
+        return gist(self.text.splitlines())
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:

@@ -1,0 +1,55 @@
+"""Which column of a file is which of the schema."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_odf.engine.read.header import Matched, match, names
+from airflow_provider_odf.errors import InvalidQuery
+
+
+@pytest.mark.parametrize(
+    ("header", "columns", "indexes"),
+    [
+        (["a", "b"], ["a", "b"], (0, 1)),
+        (["b", "a"], ["a", "b"], (1, 0)),
+        (["Adj Close", "OPEN"], ["open", "adj_close"], (1, 0)),
+        (["Value", "value"], ["value", "Value"], (1, 0)),
+        (["漢字", "x"], ["x", "漢字"], (1, 0)),
+    ],
+)
+def test_by_name(header: list[str], columns: list[str], indexes: tuple[int, ...]) -> None:
+    assert match(header, columns, "f") == Matched(indexes)
+
+
+def test_more_columns_than_wanted() -> None:
+    assert match(["x", "a", "y"], ["a"], "f") == Matched((1,), ("f: columns not in the schema are left out: x, y",))
+
+
+def test_by_position_when_names_are_others() -> None:
+    matched = match(["Open Price", "b"], ["open", "b"], "f")
+    assert matched.indexes == (0, 1)
+    assert matched.notices == (
+        "f: the header's names are not those of the schema, columns are taken by position: 'Open Price' as open",
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        (["b", "x"], ["a", "b"]),
+        (["x"], ["a", "b"]),
+        (["x", "y", "z"], ["a", "b"]),
+    ],
+)
+def test_refused(header: list[str], columns: list[str]) -> None:
+    with pytest.raises(InvalidQuery, match="the header does not fit the schema") as e:
+        match(header, columns, "f")
+    assert f"({', '.join(header)})" in str(e.value)
+    assert f"({', '.join(columns)})" in str(e.value)
+
+
+def test_names() -> None:
+    assert names(["a", " b ", ""], "f") == ("a", "b", "column_3")
+    with pytest.raises(InvalidQuery, match="names 'A' twice"):
+        names(["a", "A"], "f")

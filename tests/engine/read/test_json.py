@@ -1,0 +1,177 @@
+"""ReadStep::Json and ReadStep::NdJson."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+
+from airflow_provider_odf.engine.read import source
+
+pytestmark = pytest.mark.spark
+UTC = dt.timezone.utc
+LABEL = "https://example.com/data"
+
+CITIES = '[{"city": "A", "population": 1000}, {"city": "B", "population": 2000}, {"city": "C", "population": 3000}]'
+COLUMNS = ["city STRING NOT NULL", "population INT NOT NULL"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sub_path"),
+    [
+        (CITIES, None),
+        (f'{{"result": {{"cities": {CITIES}}}}}', "result.cities"),
+        (
+            f'\ufeff {{"a": [1, {{}}], "result": {{"x": null, "cities": {CITIES}, "y": 1}}, "z": "}}"}}\n',
+            "result.cities",
+        ),
+    ],
+)
+def test_array(read, content: str, sub_path: str | None) -> None:
+    frame = read("Json", content, COLUMNS, sub_path=sub_path).frame
+    assert [tuple(r) for r in frame.collect()] == [("A", 1000), ("B", 2000), ("C", 3000)]
+    assert [f.nullable for f in frame.schema] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("content", "sub_path", "message"),
+    [
+        (
+            '{"result": {"towns": []}}',
+            "result.cities",
+            "`subPath` names cities, and at result there are only towns",
+        ),
+        (
+            '{"result": []}',
+            None,
+            "at the root there is an object with the keys result, not an array: set `subPath` to where the array is",
+        ),
+        ('{"result": 5}', "result.cities", "at result there is the value '5', and `subPath` goes on to cities"),
+        ('[{"city": "A", "population": 1}, 7]', None, "record 2: '7' is no JSON object"),
+        ('[{"city": "A", "population": 1}] x', None, "line 1: after the end of the JSON document: 'x'"),
+        ('[{"city": "A", "population": 1}', None, "line 1: no JSON: a comma or ] must come here"),
+        ('[{"city": "A", "population": 1},\n{"city"', None, "line 2: no JSON: Expecting ':' delimiter at ''"),
+        ('[{"city": "A", "population": "x"}]', None, "record 1, column population: 'x' is not an INT"),
+        ('[{"city": "A"}]', None, "record 1, column population: no value, and the schema says NOT NULL"),
+        (b'[{"city": "\xff"}]', None, "line 1: byte 0xff is not utf-8: set `encoding` to what the file has"),
+    ],
+)
+def test_array_refused(refusal_of, content: str | bytes, sub_path: str | None, message: str) -> None:
+    assert refusal_of("Json", content, COLUMNS, sub_path=sub_path) == f"{LABEL}: {message}"
+
+
+def test_lines(rows) -> None:
+    text = '{"a": 1, "b": "x"}\n\n{"b": "y", "extra": [1]} {"a": 3}\r\n'
+    assert rows("NdJson", text, ["a INT", "b STRING"]) == [(1, "x"), (None, "y"), (3, None)]
+
+
+def test_empty_files_have_no_rows(rows) -> None:
+    for kind, content in (("NdJson", ""), ("NdJson", "\n"), ("Json", "[]"), ("Json", "")):
+        assert rows(kind, content, ["a INT"]) == []
+        assert rows(kind, content) == []
+
+
+def test_keys_match_ignoring_case_unless_two_differ_only_by_case(rows, refusal_of) -> None:
+    assert rows("NdJson", '{"CITY": "A"}', ["city STRING"]) == [("A",)]
+    assert rows("NdJson", '{"City": "A", "city": "B"}', ["city STRING"]) == [("B",)]
+    message = refusal_of("NdJson", '{"City": "A", "CITY": "B"}', ["city STRING"])
+    assert message == f"{LABEL}: line 1, column city: the keys City and CITY differ only by case"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("BIGINT", '"1"', 1),
+        ("BIGINT", "1.0", 1),
+        ("BIGINT", "1e2", 100),
+        ("BIGINT", "9007199254740993", 9007199254740993),
+        ("SMALLINT", "-5", -5),
+        ("DOUBLE", '"1.5"', 1.5),
+        ("DOUBLE", "1E400", float("inf")),
+        ("DECIMAL(20,4)", "1234567890123456.7890", Decimal("1234567890123456.7890")),
+        ("STRING", "1.50", "1.50"),
+        ("STRING", "true", "true"),
+        ("STRING", '{"a": [1.0, "x"]}', '{"a":[1.0,"x"]}'),
+        ("STRING", '"@1"', "@1"),
+        ("BOOLEAN", "true", True),
+        ("DATE", '"2020-01-02"', dt.date(2020, 1, 2)),
+        ("TIMESTAMP", "1577934245000", dt.datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ("TIMESTAMP", "1.577934245e12", dt.datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ("TIMESTAMP", '"2020-01-02T03:04:05Z"', dt.datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ("TIME", '"03:04:05"', dt.time(3, 4, 5)),
+        ("BINARY", '"eHl6"', b"xyz"),
+        ("ARRAY<INT>", '[1, null, "3"]', [1, None, 3]),
+        ("ARRAY<ARRAY<DATE>>", '[["2020-01-02"], []]', [[dt.date(2020, 1, 2)], []]),
+        ("STRUCT<x: INT, y: STRUCT<z: STRING>>", '{"X": 1.0, "y": {"z": 2}}', {"x": 1, "y": {"z": "2"}}),
+        ("STRUCT<x: INT>", "null", None),
+        ("MAP<STRING, DECIMAL(4,2)>", '{"k": 1.50}', [("k", Decimal("1.50"))]),
+    ],
+)
+def test_value(read, kind: str, value: str, expected: object) -> None:
+    table = read("NdJson", f'{{"v": {value}}}\n', [f"v {kind}"]).frame.toArrow()
+    assert table.column("v").to_pylist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        ("BIGINT", "14.5", "column v: '14.5' is not a BIGINT"),
+        ("BIGINT", "true", "column v: 'true' is not a BIGINT"),
+        ("DATE", "20200102", "column v: '20200102' is not a DATE"),
+        ("DATE", '"20200102"', "column v: '20200102' is not a DATE"),
+        ("TIMESTAMP", '"@5"', "column v: ' @5' is not a TIMESTAMP"),
+        ("TIMESTAMP", "1.5", "column v: '@1.5' is not a TIMESTAMP"),
+        ("ARRAY<INT>", '[1, "q"]', "column v[]: 'q' is not an INT"),
+        ("ARRAY<INT>", '{"a": 1}', "column v: '{\"a\":1}' is not ARRAY<INT>"),
+        ("STRUCT<x: ARRAY<DATE>>", '{"x": ["y"]}', "column v.x[]: 'y' is not a DATE"),
+        ("STRUCT<x: INT>", "3", "column v: '3' is not STRUCT<X:INT>"),
+        ("MAP<STRING, INT>", '{"k": "y"}', "column v{}: 'y' is not an INT"),
+    ],
+)
+def test_value_refused(refusal_of, kind: str, value: str, message: str) -> None:
+    assert refusal_of("NdJson", f'{{}}\n{{"v": {value}}}\n', [f"v {kind}"]) == f"{LABEL}: line 2, {message}"
+
+
+def test_lines_refused(refusal_of) -> None:
+    assert refusal_of("NdJson", '{"a": 1}\n{"a":', ["a INT"]) == f"{LABEL}: line 2: no JSON: Expecting value at ''"
+    assert refusal_of("NdJson", "null\n", ["a INT"]) == f"{LABEL}: line 1: 'null' is no JSON object"
+    assert refusal_of("NdJson", "[{}]\n", ["a INT"]) == f"{LABEL}: line 1: '[{{}}]' is no JSON object"
+
+
+def test_map_keys_are_strings(refusal_of) -> None:
+    assert refusal_of("NdJson", "{}", ["a MAP<INT, INT>"]) == "column a: keys of a MAP are STRING in JSON, not int"
+
+
+def test_without_schema(read) -> None:
+    text = (
+        '{"a": 1, "b": null, "c": {"x": [1]}, "d": "2020-01-01", "e": 1}\n'
+        '{"a": 2.5, "c": {"x": [1.5], "y": true}, "e": "x", "new key": []}\n'
+    )
+    frame = read("NdJson", text).frame
+    assert frame.schema.simpleString() == (
+        "struct<a:double,b:string,c:struct<x:array<double>,y:boolean>,d:string,e:string,new key:array<string>>"
+    )
+    assert frame.toArrow().to_pylist()[1] == {
+        "a": 2.5, "b": None, "c": {"x": [1.5], "y": True}, "d": None, "e": "x", "new key": [],
+    }  # fmt: skip
+
+
+def test_without_schema_keys_that_differ_by_case_are_refused(refusal_of) -> None:
+    message = refusal_of("NdJson", '{"A": 1}\n{"a": 2}')
+    assert message == f"{LABEL}: the keys A and a differ only by case: declare a schema with one"
+
+
+def test_large_files_are_read_in_pieces_and_errors_keep_their_line(
+    read, refusal_of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow_provider_odf.engine.read import raw
+
+    monkeypatch.setattr(source, "CHUNK_BYTES", 2_000)
+    monkeypatch.setattr(raw, "CHUNK_BYTES", 2_000)
+    lines = [f'{{"id": {i}}}' for i in range(1000)]
+    frame = read("NdJson", "\n".join(lines), ["id INT"]).frame
+    assert frame.rdd.getNumPartitions() > 3
+    assert [row.id for row in frame.collect()] == list(range(1000))
+    lines[800] = '{"id": "x"}'
+    assert refusal_of("NdJson", "\n".join(lines), ["id INT"]) == f"{LABEL}: line 801, column id: 'x' is not an INT"

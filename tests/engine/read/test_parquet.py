@@ -1,0 +1,87 @@
+"""ReadStep::Parquet."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytestmark = pytest.mark.spark
+UTC = dt.timezone.utc
+LABEL = "https://example.com/data"
+
+
+def parquet(**columns: Any) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()
+
+
+def test_types_without_a_schema(read) -> None:
+    data = parquet(
+        u8=pa.array([1], pa.uint8()),
+        u32=pa.array([2**32 - 1], pa.uint32()),
+        u64=pa.array([2**64 - 1], pa.uint64()),
+        naive=pa.array([1577934245000], pa.timestamp("ms")),
+        ns=pa.array([1577934245123456789], pa.timestamp("ns")),
+        before=pa.array([-1], pa.timestamp("ns", "UTC")),
+        d=pa.array([Decimal("1.50")]),
+        s=["x"],
+        struct=[{"a": [1]}],
+    )
+    table = read("Parquet", data).frame.toArrow()
+    assert table.to_pylist() == [
+        {
+            "u8": 1,
+            "u32": 2**32 - 1,
+            "u64": Decimal(2**64 - 1),
+            "naive": dt.datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC),
+            "ns": dt.datetime(2020, 1, 2, 3, 4, 5, 123456, tzinfo=UTC),
+            "before": dt.datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+            "d": Decimal("1.50"),
+            "s": "x",
+            "struct": {"a": [1]},
+        }
+    ]
+    assert table.schema.field("u32").type == pa.int64()
+    assert table.schema.field("naive").type == pa.timestamp("us", "UTC")
+
+
+def test_a_schema_coerces_picks_and_orders_columns(read) -> None:
+    data = parquet(id=[1, 2], day=["2020-01-02", None], ms=[1577934245000, 0], extra=[0, 0])
+    result = read("Parquet", data, ["MS TIMESTAMP", "day DATE", "id STRING NOT NULL"])
+    assert result.frame.toArrow().to_pylist()[0] == {
+        "MS": dt.datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC),
+        "day": dt.date(2020, 1, 2),
+        "id": "1",
+    }
+    assert result.notices == (f"{LABEL}: columns not in the schema are left out: extra",)
+    assert [f.nullable for f in result.frame.schema] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["s INT"], "row 2, column s: 'x' is not an INT"),
+        (["f BIGINT"], "row 2, column f: '14.5' is not a BIGINT"),
+        (["i TINYINT"], "row 2, column i: '128' is not a TINYINT"),
+        (["n INT NOT NULL"], "row 2, column n: no value, and the schema says NOT NULL"),
+        (["nope INT", "s STRING"], "no column nope in the file, which has s, f, i, n"),
+    ],
+)
+def test_refused(refusal_of, columns: list[str], message: str) -> None:
+    data = parquet(s=["1", "x"], f=[1.0, 14.5], i=[1, 128], n=[1, None])
+    assert refusal_of("Parquet", data, columns) == f"{LABEL}: {message}"
+
+
+def test_no_parquet(refusal_of) -> None:
+    assert refusal_of("Parquet", "a,b\n").startswith(f"{LABEL}: no Parquet file: ")
+
+
+def test_other_kinds_are_refused(refusal_of) -> None:
+    assert refusal_of("GeoJson", "{}").startswith("read: GeoJson is not supported yet")

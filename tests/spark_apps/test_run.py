@@ -1,0 +1,29 @@
+"""The application that spark-submit starts, with its files; here with a JVM of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.runner import apps
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("is_good", [True, False])
+def test_appends_responses_and_ends_well_with_any_outcome(tmp_path: Path, is_good: bool) -> None:
+    (tmp_path / "rows.csv").write_text("a,b\n1,x\n" if is_good else "a,b\n1\n")
+    step = protocol.ReadStep("Csv", (protocol.Column("a", "INT"),), header=True)
+    request = protocol.RawQueryRequest((str(tmp_path / "rows.csv"),), str(tmp_path / "out"), read=step, label="rows")
+    (tmp_path / "request.json").write_text(protocol.dumps_request(request))
+    command = [sys.executable, str(apps.application("run.py")), "request.json", "responses.jsonl"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    *progress, outcome = map(protocol.loads_response, (tmp_path / "responses.jsonl").read_text().splitlines())
+    assert progress == [protocol.Progress("rows: columns not in the schema are left out: b")]
+    good = protocol.RawQuerySuccess(1)
+    assert outcome == (good if is_good else protocol.InvalidQuery("rows: line 2: 1 fields instead of 2: '1'"))
+    assert {path.name for path in tmp_path.iterdir()} <= {"rows.csv", "request.json", "responses.jsonl", "out"}
