@@ -99,6 +99,8 @@ def _is_hash(data: bytes) -> bool:
 def _decode_base16(text: str) -> bytes:
     if not _BASE16.fullmatch(text):
         raise ValueError(f"{text!r} has characters that are not hexadecimal digits")
+    if len(text) % 2:
+        raise ValueError(f"{text!r} has an odd number of hexadecimal digits")
     return bytes.fromhex(text)
 
 

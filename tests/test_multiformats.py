@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -28,16 +29,26 @@ def test_base58_keeps_leading_zeros():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1620", "f162", "f16 20", "fxx", "z0OIl", "u+/4", "u/-", "bmultibase", "f1620" + DIGEST + "g"]
+    ("text", "message"),
+    [
+        *((text, f"'{text}' is not multibase text in base16") for text in ("", "1620", "bmultibase")),
+        ("f162", "'162' has an odd number of hexadecimal digits"),
+        ("f16 20", "'16 20' has characters that are not hexadecimal digits"),
+        ("fxx", "'xx' has characters that are not hexadecimal digits"),
+        ("f1620" + DIGEST + "g", f"'1620{DIGEST}g' has characters that are not hexadecimal digits"),
+        ("z0OIl", "'0' is not a base58btc digit"),
+        ("u+/4", "'+/4' has characters of base64 that base64url does not have"),
+        ("u/-", "'/-' has characters of base64 that base64url does not have"),
+    ],
 )
-def test_decode_refuses(text):
-    with pytest.raises(ValueError):
+def test_decode_refuses(text, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         multiformats.decode(text)
 
 
 @pytest.mark.parametrize("text", ["f1620" + DIGEST[:-2], "f1220" + DIGEST, "f1620" + DIGEST + "00", "fed01" + DIGEST])
 def test_decode_hash_refuses_what_is_not_an_odf_hash(text):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=f"^'{text}' is not a SHA3-256 multihash"):
         multiformats.decode_hash(text)
 
 
@@ -48,7 +59,7 @@ def test_decode_hash():
 
 def test_multihash_wants_a_whole_digest():
     assert multiformats.multihash(multiformats.ARROW0_SHA3_256, bytes.fromhex(DIGEST)) == "f9680c00120" + DIGEST
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="a digest of 5 bytes; 32 are expected"):
         multiformats.multihash(multiformats.SHA3_256, b"short")
 
 

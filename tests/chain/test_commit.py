@@ -49,7 +49,7 @@ def test_candidate_is_published_by_moving_head(dataset):
     assert dataset.head() == base
     dataset.storage.compare_and_set_ref("head", base, new)
     assert dataset.head() == new
-    with pytest.raises(CommitConflict):
+    with pytest.raises(CommitConflict, match="refs/head is at"):
         dataset.storage.compare_and_set_ref("head", base, new)
 
 
@@ -65,10 +65,11 @@ def test_a_rejected_block_is_not_written(dataset):
 def test_a_block_that_cannot_be_written_changes_nothing(dataset):
     draft = Draft(dataset)
     (dataset.path / "blocks").write_text("in the way")
-    with pytest.raises(StorageError):
+    with pytest.raises(StorageError, match="blocks"):
         draft.append(SEED, TIME)
     (dataset.path / "blocks").unlink()
-    draft.append(SEED, TIME)
+    block_hash = draft.append(SEED, TIME)
+    assert dataset.block(block_hash).event == SEED
 
 
 @pytest.mark.parametrize("version", [2, 3])

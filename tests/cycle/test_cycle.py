@@ -211,7 +211,7 @@ def test_a_candidate_on_an_old_head_cannot_be_published(
     late, early = look(store, prices), look(store, prices, Instant.parse("2024-01-01T13:00:00Z"))
     slow, quick = merge(store, late, engine), merge(store, early, engine)
     publish(store, quick)
-    with pytest.raises(CommitConflict):
+    with pytest.raises(CommitConflict, match="head"):
         publish(store, slow)
     with pytest.raises(CommitConflict, match="poll again"):
         merge(store, dataclasses.replace(late, system_time="2024-01-01T14:00:00Z"), engine)
@@ -221,11 +221,9 @@ def test_racing_cycles_of_a_new_dataset_both_end_well(prices: Path, write: Write
     write("in/1.csv", "sku,price\na,1\nb,2\n")
     with ThreadPoolExecutor(3) as pool:
         outcomes = list(pool.map(lambda _: run(prices), range(3)))
-    assert sorted(map(str, outcomes)) in (
-        ["published 2 records (offsets 0..1)", "up to date", "up to date"],
-        ["published 2 records (offsets 0..1)"] * 2 + ["up to date"],
-        ["published 2 records (offsets 0..1)"] * 3,
-    )
+    # One that is late has made the same candidate, which is published then, or finds nothing new.
+    published = "published 2 records (offsets 0..1)"
+    assert {published} <= set(map(str, outcomes)) <= {published, "up to date"}
     assert [row["sku"] for row in tail_rows(store.dataset("prices"), 9)] == ["a", "b"]
     assert verify(store.dataset("prices")).records == 2
 

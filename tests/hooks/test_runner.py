@@ -1,10 +1,15 @@
 import json
+import os
 
 import pytest
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.hooks.runner import open_runner
-from airflow_provider_odf.runner import LocalRunner, SparkSubmitRunner
+from airflow_provider_odf.protocol import RawQueryRequest, ReadStep, SqlQueryStep, Transform
+from airflow_provider_odf.runner import LocalRunner
+
+TRANSFORM = Transform(engine="spark", queries=(SqlQueryStep("select * from input"),))
+REQUEST = RawQueryRequest(("a.csv",), "out", TRANSFORM, ReadStep("Csv"), "a")
 
 
 def connection(monkeypatch, **fields):
@@ -21,7 +26,11 @@ def test_without_a_connection_spark_runs_in_a_child_process(monkeypatch):
         assert runner._settings["conf"] == {"spark.driver.memory": "700m"}
 
 
-def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch):
+def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch, tmp_path):
+    program = tmp_path / "spark3-submit"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$(dirname "$0")/asked"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     connection(
         monkeypatch,
         conn_type="spark",
@@ -30,14 +39,14 @@ def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch):
         extra={"deploy-mode": "cluster", "namespace": "data", "queue": "night", "spark-binary": "spark3-submit"},
     )
     with open_runner("cluster") as runner:
-        assert isinstance(runner, SparkSubmitRunner)
-        assert runner._spark_submit == "spark3-submit"
-        assert runner._options == [
-            *("--master", "spark://10.0.0.1:7077"),
-            *("--deploy-mode", "cluster"),
-            *("--conf", "spark.kubernetes.namespace=data"),
-            *("--queue", "night"),
-        ]
+        error = runner.submit(REQUEST).exception(60)
+    assert str(error) == "spark-submit ended with exit code 0 and without an answer: "
+    assert (tmp_path / "asked").read_text().splitlines()[:8] == [
+        *("--master", "spark://10.0.0.1:7077"),
+        *("--deploy-mode", "cluster"),
+        *("--conf", "spark.kubernetes.namespace=data"),
+        *("--queue", "night"),
+    ]
 
 
 def test_a_connection_of_another_type_is_refused(monkeypatch):

@@ -39,7 +39,7 @@ def test_valid_alias(text, account, name):
     ["repo.name/user-name/blah", "user-name/.invalid", ".invalid/local.id", "invalid_alias", "/a", "a/", "foo:bar"],
 )
 def test_invalid_alias(text):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="is not a dataset name: letters, digits"):
         DatasetAlias.parse(text)
 
 
@@ -90,6 +90,8 @@ def test_created_ids_differ_and_are_keys():
 def test_parse_ref():
     assert parse_ref(DID) == DatasetId.parse(DID)
     assert parse_ref("account/name") == DatasetAlias("account", "name")
-    for bad in ("did:key:z6Mk", "https://example.com/x", "a/b/c"):
-        with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="'did:key:z6Mk' is not a dataset id: it does not start with 'did:odf:'"):
+        parse_ref("did:key:z6Mk")
+    for bad in ("https://example.com/x", "a/b/c"):
+        with pytest.raises(ValueError, match="is not a dataset name"):
             parse_ref(bad)

@@ -189,7 +189,7 @@ def test_a_container_ends_with_its_task(run):
 
     thread = threading.Thread(target=poll)
     thread.start()
-    while not containers():
+    while thread.is_alive() and not containers():
         time.sleep(0.05)
     program.kill_all()
     thread.join(10)
