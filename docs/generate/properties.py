@@ -48,7 +48,7 @@ PROPERTIES: dict[str, dict[str, str]] = {
     },
     "FetchStepUrl": {
         "url": "`https`, `http`, `ftp`, `ftps` or `file`; may have templates.",
-        "eventTime": "Event time of rows that have no event time column; default `FromSystemTime`.",
+        "eventTime": "Event time of rows that have no event time column; default `FromMetadata`.",
         "cache": "`Forever`: what was taken once is never asked for again.",
         "headers": "Request headers; their values may have templates.",
     },
