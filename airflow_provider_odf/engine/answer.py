@@ -67,5 +67,7 @@ def _queries(request: Request) -> Sequence[SqlQueryStep]:
 
 
 def _short(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    """One line: of an error of the JVM, what it came of."""
+    cause = refusal.root_cause(error)
+    lines = (cause or str(error)).strip().splitlines()
+    return lines[0] if cause else ": ".join([type(error).__name__, *lines[:1]])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import ParseException, PySparkException, QueryContextType
@@ -43,14 +44,23 @@ def message(error: PySparkException) -> str:
     return re.sub(r"\s+", " ", text)
 
 
+def root_cause(error: BaseException) -> str:
+    """The innermost Java exception of an error, with its class; nothing for an error that is not of the JVM."""
+    return next((str(java.toString()) for java in reversed([*_java_chain(error)])), "")
+
+
 def _chain(error: BaseException) -> Iterator[PySparkException]:
     """The error and what it came of, outermost first."""
     if isinstance(error, PySparkException):
         yield error
-    cause = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
-    while cause is not None:
-        yield CapturedException(origin=cause)
-        cause = cause.getCause()
+    yield from (CapturedException(origin=java) for java in _java_chain(error))
+
+
+def _java_chain(error: BaseException) -> Iterator[Any]:
+    java = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
+    while java is not None:
+        yield java
+        java = java.getCause()
 
 
 def _place(error: PySparkException, queries: Sequence[SqlQueryStep], first: int) -> str:
