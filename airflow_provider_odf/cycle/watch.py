@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle import rejected
-from airflow_provider_odf.cycle.poll import POLLING_SOURCE
+from airflow_provider_odf.cycle.poll import source_state
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
 
@@ -42,10 +42,10 @@ def _seen(
     store: Store, manifest: Manifest, source: model.SetPollingSource, contract_digest: str | None
 ) -> model.SourceState | None:
     dataset = store.get(manifest.snapshot.alias)
-    state = ChainState.of(dataset) if dataset else None
-    if dataset is None or state is None or state.polling_source != source:
+    if dataset is None:
         return None
+    state = ChainState.of(dataset)
     rejection = rejected.newest(dataset)
     if rejection and rejection.base == state.head and rejection.report.digest == contract_digest:
         return rejection.source_state
-    return state.source_states.get(POLLING_SOURCE)
+    return source_state(dataset, state, source.fetch)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
 
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.messages import Candidate
+    from airflow_provider_odf.cycle.messages import Candidate, Polled, UpToDate
     from airflow_provider_odf.manifest.load import Manifest
     from airflow_provider_odf.protocol import Contract
     from airflow_provider_odf.runner import Runner
@@ -164,6 +164,24 @@ def airflow_errors() -> Iterator[None]:
             log.error("The engine's own words:\n%s", e.backtrace)
         kind = AirflowException if e.is_transient else AirflowFailException
         raise kind(str(e)) from None
+
+
+def poll_source(task: OdfOperator, manifest: Manifest, contract: Contract | None) -> Polled | UpToDate:
+    """What is new in a dataset's source now.
+
+    :raises OdfError: the source cannot be had, or the dataset cannot be made to say what its manifest says.
+    """
+    from airflow_provider_odf.cycle.poll import poll
+    from airflow_provider_odf.instant import Instant
+
+    return poll(
+        task.odf,
+        manifest,
+        system_time=Instant.now(),
+        environment=MaskedEnvironment(),
+        contract_digest=contract.digest if contract else None,
+        progress=task.progress,
+    )
 
 
 class MaskedEnvironment(Mapping[str, str]):

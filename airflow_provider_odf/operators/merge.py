@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.cycle.messages import Polled, UpToDate
+from airflow_provider_odf.cycle.messages import Candidate, Polled, UpToDate
 from airflow_provider_odf.dag import settings
-from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.operators.base import OdfOperator
+from airflow_provider_odf.errors import CommitConflict, InvalidInput
+from airflow_provider_odf.operators.base import OdfOperator, poll_source
 from airflow_provider_odf.operators.lineage import files_of, source_of, subject_of, written_by
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
 
     from airflow_provider_odf.lineage.events import TaskLineage
+    from airflow_provider_odf.protocol import Contract
 
 
 class MergeOperator(OdfOperator):
@@ -47,19 +48,9 @@ class MergeOperator(OdfOperator):
         self.source_name = source_name
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        from airflow_provider_odf.cycle.merge import merge
-
-        polled = self._input()
-        if isinstance(polled, UpToDate):
-            self.skip(f"{self.dataset or self.manifest}: {polled.reason}")
-        contract = self.load_contract() if self.manifest else None
-        version = settings.read().manifest_version
-        with self.runner() as runner:
-            candidate = merge(
-                self.odf, polled, runner, contract=contract, manifest_version=version, progress=self.progress
-            )
+        candidate = self._merge(self._input())
         if isinstance(candidate, UpToDate):
-            self.skip(f"{polled.dataset}: {candidate.reason}")
+            self.skip(f"{self.dataset or self.manifest}: {candidate.reason}")
         self.show(candidate)
         for notice in candidate.notices:
             self.log.warning(notice)
@@ -84,9 +75,42 @@ class MergeOperator(OdfOperator):
             return []
         return [self.data] if isinstance(self.data, str) else list(self.data)
 
+    def _merge(self, polled: Polled | UpToDate) -> Candidate | UpToDate:
+        """The candidate; merged again from the new head where another writer published since the poll."""
+        from airflow_provider_odf.cycle.merge import merge
+        from airflow_provider_odf.cycle.run import ATTEMPTS
+
+        contract = self.load_contract() if self.manifest else None
+        version = settings.read().manifest_version
+        with self.runner() as runner:
+            for _ in range(ATTEMPTS):
+                if isinstance(polled, UpToDate):
+                    return polled
+                try:
+                    return merge(
+                        self.odf, polled, runner, contract=contract, manifest_version=version, progress=self.progress
+                    )
+                except CommitConflict as e:
+                    conflict = e
+                self.log.info("%s", conflict)
+                polled = self._again(conflict, contract)
+            raise conflict
+
+    def _again(self, conflict: CommitConflict, contract: Contract | None) -> Polled | UpToDate:
+        """The input as of now.
+
+        :raises CommitConflict: the one given, where only an earlier task knows the input.
+        """
+        if self._uris:
+            return self._pushed()
+        if self.manifest:
+            return poll_source(self, self.load_manifest(), contract)
+        raise conflict
+
     def _input(self) -> Polled | UpToDate:
-        if isinstance(self.data, dict):
-            return protocol.from_json(Polled, self.data)
+        return protocol.from_json(Polled, self.data) if isinstance(self.data, dict) else self._pushed()
+
+    def _pushed(self) -> Polled | UpToDate:
         from airflow_provider_odf.cycle.apply import apply
         from airflow_provider_odf.cycle.push import push
         from airflow_provider_odf.instant import Instant

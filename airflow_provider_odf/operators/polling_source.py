@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import UpToDate
-from airflow_provider_odf.operators.base import MaskedEnvironment, OdfOperator
+from airflow_provider_odf.operators.base import OdfOperator, poll_source
 from airflow_provider_odf.operators.lineage import source_of
 
 if TYPE_CHECKING:
@@ -40,18 +40,7 @@ class PollingSourceOperator(OdfOperator):
         self.read_on_spark = read_on_spark
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        from airflow_provider_odf.cycle.poll import poll
-        from airflow_provider_odf.instant import Instant
-
-        contract = self.load_contract()
-        polled = poll(
-            self.odf,
-            self.load_manifest(),
-            system_time=Instant.now(),
-            environment=MaskedEnvironment(),
-            contract_digest=contract.digest if contract else None,
-            progress=self.progress,
-        )
+        polled = poll_source(self, self.load_manifest(), self.load_contract())
         if isinstance(polled, UpToDate):
             self.skip(f"{self.dataset or self.manifest}: {polled.reason}")
         if self.read_on_spark:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow.sdk.exceptions import AirflowFailException
+
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import Candidate
+from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import subject_of, written_by
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
@@ -37,7 +40,12 @@ class PublishOperator(OdfOperator):
         from airflow_provider_odf.cycle.publish import publish
 
         candidate = protocol.from_json(Candidate, self.candidate)
-        head = publish(self.odf, candidate)
+        try:
+            head = publish(self.odf, candidate)
+        except CommitConflict as e:
+            raise AirflowFailException(
+                f"{e}: clear the merge task of this run, it merges again onto the head"
+            ) from None
         self.show(candidate)
         self.log.info("%s: published %d records, head is %s", candidate.dataset, candidate.records, head)
         event = {

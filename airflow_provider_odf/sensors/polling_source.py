@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 
 class PollingSourceSensor(DatasetMixin, BaseSensorOperator):
-    """Waits until a poll of a dataset's source would find something. It asks the source and fetches nothing.
-
-    For a dataset that does not exist yet, or whose manifest has another source than its chain, anything is something.
+    """Waits until a poll of a dataset's source would find something. It only asks: it fetches and writes nothing.
 
     :param manifest: path of the file with the dataset's manifest. (templated)
     :param dataset: which dataset of the file, where it has several. (templated)

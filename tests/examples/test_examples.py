@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_provider_odf.chain.tail import tail_rows
 from airflow_provider_odf.chain.verify import verify
@@ -109,6 +110,21 @@ def test_coffee_prices_that_break_the_contract_stay_unpublished(dags, store, one
     started = one_jvm.started
     assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "skipped")
     assert one_jvm.started == started
+
+
+def test_a_merge_that_another_writer_overtook_merges_again(dags, store, one_jvm):
+    """And a task that is run again after its data were published finds them published."""
+    poll, merge = (dags.dags["support-tickets"].get_task(name) for name in ("poll", "merge"))
+    merge.data = poll.execute({})
+    run(dags, "support-tickets")
+    with pytest.raises(AirflowSkipException, match="support-tickets: up to date"):
+        merge.execute({})
+
+    dataset = store.dataset("support-tickets")
+    folder = Path(dags.dag_folder) / "data" / "support-tickets"
+    (folder / "week-19.json").write_text('{"tickets": [{"event_time": "2026-05-04T10:00:00Z", "ticket": 9004}]}')
+    candidate = merge.execute({})
+    assert (candidate["base"], candidate["offsets"]) == (dataset.head(), {"start": 3, "end": 3})
 
 
 def test_merge_parquet_takes_what_a_task_wrote(dags, store, one_jvm):
