@@ -1,0 +1,50 @@
+"""The product as benchmarks use it: manifests, stores, and the command line tool."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.measure import Run, program
+
+ODF = str(Path(sys.executable).with_name("odf"))
+
+
+def manifest(path: Path, url: str, read: str, merge: str) -> Path:
+    """A manifest file with a root dataset of the file's name; ``read`` and ``merge`` are YAML."""
+    path.write_text(
+        f"""kind: DatasetSnapshot
+version: 1
+content:
+  name: {path.stem}
+  kind: Root
+  metadata:
+    - kind: SetPollingSource
+      fetch: {{kind: Url, url: "{url}"}}
+      read: {read}
+      merge: {merge}
+""",
+        encoding="utf-8",
+    )
+    return path
+
+
+def run(store: Path, *manifests: Path, environment: Mapping[str, str] | None = None) -> Run:
+    """``odf run`` as a user starts it."""
+    return program(
+        [ODF, "run", *map(str, manifests), "--store", str(store)], environment=os.environ | dict(environment or {})
+    )
+
+
+def copy_store(store: Path, to: Path) -> Path:
+    """A store that may be written to; files that never change are shared."""
+    shutil.rmtree(to, ignore_errors=True)
+
+    def copy(source: str, target: str) -> None:
+        (os.link if os.path.getsize(source) > 100_000 else shutil.copy2)(source, target)
+
+    shutil.copytree(store, to, copy_function=copy)
+    return to

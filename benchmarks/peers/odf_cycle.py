@@ -1,0 +1,45 @@
+"""One cycle of the product in an engine that is up: what a poll costs where many share a JVM."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cycle.messages import Outcome
+from airflow_provider_odf.cycle.poll import poll
+from airflow_provider_odf.cycle.run import Cycle
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.load import Manifest, load
+from airflow_provider_odf.runner.local import LocalRunner
+
+
+def main(manifest: str, store: str, first: str, heap: str) -> None:
+    """``seconds`` is from the polled file to the published slice; ``poll`` is the poll before it, which copies the
+    file. ``first`` is a small manifest that is run before."""
+    with LocalRunner(conf={"spark.driver.memory": heap}) as runner:
+        _cycle(Store.open(f"{store}-first"), runner).run_one(_load(first), None)
+        target, one = Store.open(store), _load(manifest)
+        cycle, start = _cycle(target, runner), time.perf_counter()
+        polled = poll(target, one, system_time=cycle.system_time, environment=os.environ)
+        middle = time.perf_counter()
+        outcome: Outcome = cycle.finish(polled, None)
+        end = time.perf_counter()
+        answer = {"seconds": end - middle, "poll": middle - start, "outcome": str(outcome), "jvms": runner.started}
+    print(json.dumps(answer))
+
+
+def _cycle(store: Store, runner: LocalRunner) -> Cycle:
+    return Cycle(store, runner, Instant.now(), os.environ)
+
+
+def _load(path: str) -> Manifest:
+    (one,) = load([Path(path)]).manifests
+    return one
+
+
+if __name__ == "__main__":
+    main(**json.loads(sys.argv[1]))

@@ -1,0 +1,15 @@
+"""How large a case is measured, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Scale:
+    """``directory`` is the case's own and goes away after it."""
+
+    directory: Path
+    rows: int
+    reps: int

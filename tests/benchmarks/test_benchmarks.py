@@ -1,0 +1,88 @@
+"""The benchmarks run, and compare what they say: tiny sizes, nothing is claimed here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from benchmarks import check, data
+from benchmarks.measure import LIMIT_MIB, Run, program
+from benchmarks.report import row
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments: str) -> list[dict[str, object]]:
+    command = [sys.executable, "-m", "benchmarks", *arguments, "--rows", "2000", "--reps", "1", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["rows"]
+
+
+def test_polls_and_hashes() -> None:
+    rows = {r["subject"]: r for r in run("poll_unchanged", "logical_hash")}
+    assert rows["odf run"]["jvms"] == 0
+    assert rows["odf poll"]["to"] == "httpx.get"
+    assert rows["odf poll"]["ratio"] > 0
+    assert rows["odf logical hash"]["seconds"] > 0
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_cases_that_start_spark() -> None:
+    rows = {r["subject"]: r for r in run("snapshot", "small_change")}
+    assert rows["odf run"]["jvms"] == 1
+    assert rows["odf, 50 slices"]["ratio"] > 0
+    assert rows["odf, 1 slice"]["peak_mib"] > 100
+
+
+def test_steps_turn_the_rows_before_into_the_rows_after() -> None:
+    count = 6144
+    with data.connect() as db:
+        kept = f"SELECT * FROM ({data.rows(count, [3])}) WHERE id NOT IN (SELECT id FROM ({data.changes(count, 5)}))"
+        new = f"SELECT * EXCLUDE (op) FROM ({data.changes(count, 5)}) WHERE op IN (0, 3)"
+        after = f"{kept} UNION ALL ({new})"
+        difference = db.sql(f"({after}) EXCEPT ({data.rows(count, [3, 5])})").fetchall()
+        assert difference == []
+        assert db.sql(f"SELECT count(*) FROM ({data.rows(count, [3, 5])})").fetchall() == [(6144,)]
+        counts = db.sql(f"SELECT op, count(*) FROM ({data.changes(count, 5)}) GROUP BY op ORDER BY op").fetchall()
+        assert counts == [(0, 32), (1, 32), (2, 64), (3, 64)]
+
+
+def test_other_records_are_found(tmp_path: Path) -> None:
+    expected = data.write(data.changes(6144, 5), tmp_path / "expected.parquet")
+    found = tmp_path / "found.parquet"
+    numbered = f"SELECT row_number() OVER () AS \"offset\", * FROM '{expected}'"
+    duckdb.sql(f"COPY ({numbered}) TO '{found}'")
+    assert check.equal(expected, [found]) == 192
+    duckdb.sql(f"COPY ({numbered} WHERE id <> 5) TO '{found}'")
+    with pytest.raises(AssertionError, match="of 192 records differ"):
+        check.equal(expected, [found])
+
+
+def test_program_tells_time_memory_and_answer() -> None:
+    code = "import time; b = bytearray(200 << 20); time.sleep(0.3); print('{\"seconds\": 0.25}')"
+    done = program([sys.executable, "-c", code])
+    assert done.seconds == 0.25
+    assert 0.3 < done.wall < 30
+    assert 200 < done.peak_mib < LIMIT_MIB
+    assert done.jvms == 0
+
+
+def test_failed_program_says_why() -> None:
+    with pytest.raises(RuntimeError, match="ended with 3: nothing to see"):
+        program([sys.executable, "-c", "import sys; print('nothing to see', file=sys.stderr); sys.exit(3)"])
+
+
+def test_ratios_are_of_one_repetition() -> None:
+    slow_then_fast = [Run(4.0, 4.0, 4.0), Run(1.0, 1.0, 1.0), Run(2.0, 2.0, 2.0)]
+    floor = [Run(2.0, 2.0, 1.0), Run(0.5, 0.5, 0.5), Run(2.0, 2.0, 2.0)]
+    made = row("case", "ours", slow_then_fast, "floor", floor)
+    assert (made.seconds, made.fastest, made.slowest) == (2.0, 1.0, 4.0)
+    assert made.ratio == 2.0
+    assert made.cpu_ratio == 2.0
