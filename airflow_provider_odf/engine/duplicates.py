@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.layout import POSITION, Layout
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.state import Past, operations
+from airflow_provider_odf.engine.strategies import APPEND, CORRECT_TO
 from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import NewSlice
 
 _SHOWN = 5
 
 
-def are_in(spark: SparkSession, path: str, keys: tuple[str, ...], *, small: bool) -> bool:
-    """Whether two records of a slice have one key."""
-    if small:
-        table = pq.read_table(path, columns=list(keys))
-        return bool(table.group_by(list(keys)).aggregate([]).num_rows < table.num_rows)
-    counts = spark.read.parquet(path).groupBy(*map(quoted, keys)).count()
-    return not counts.where("count > 1").isEmpty()
+def are_in(spark: SparkSession, written: NewSlice, layout: Layout) -> bool:
+    """Whether two of a slice's new rows, +A or +C, have one key."""
+    op, keys = layout.schema.names[1], list(layout.keys)
+    if written.size <= states.SMALL:
+        table = pq.read_table(written.path, columns=keys, filters=pc.field(op).isin([APPEND, CORRECT_TO]))
+        return bool(table.group_by(keys).aggregate([]).num_rows < table.num_rows)
+    return are_among(spark.read.parquet(written.path).where(f"{quoted(op)} IN ({APPEND}, {CORRECT_TO})"), layout)
+
+
+def are_among(rows: DataFrame, layout: Layout) -> bool:
+    """Whether two rows have one key."""
+    return not rows.groupBy(*map(quoted, layout.keys)).count().where("count > 1").isEmpty()
+
+
+def have_merged(new: DataFrame, count: int, written: NewSlice | None, past: Past) -> bool:
+    """Whether two of ``count`` new rows of a Snapshot, now written onto ``past``, have one key.
+
+    The numbers tell whether a row of the state was matched twice, which the slice alone does not show.
+    """
+    added, retracted = operations(written.path, past.vocab) if written else (0, 0)
+    if count - added == past.rows - retracted:
+        return written is not None and are_in(new.sparkSession, written, past.layout)
+    # Another writer's history may not add up either.
+    return are_among(new, past.layout)
 
 
 def collapse(rows: DataFrame, layout: Layout, label: str) -> tuple[DataFrame, int]:

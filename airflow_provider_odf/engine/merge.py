@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -164,7 +165,7 @@ class _Base:
             keys=self.layout.keys,
             label=name,
         )
-        written, dropped = self._write(new, target)
+        written, dropped = self._write(new, self._count(source), target)
         if written is not None:
             self._next_offset = written.offset_interval.end + 1
             self.past = self.past.followed_by(HistorySlice(written.path, written.offset_interval))
@@ -172,21 +173,46 @@ class _Base:
                 self._carried = self._carried.after(written.path)
         return written, dropped
 
-    def _write(self, new: DataFrame, target: slices.Target) -> tuple[NewSlice | None, int]:
+    def _write(self, new: DataFrame, count: int | None, target: slices.Target) -> tuple[NewSlice | None, int]:
         """Duplicate keys are rare, so they are looked for in what is written, and the work is then done once more."""
-        records = self._records(new)
+        if self._request.merge.kind == "Ledger":
+            return self._write_ledger(new, target)
+        if count is not None:
+            return self._write_snapshot(new, count, target)
         try:
-            written = self._write_records(records, target)
-            if written is None or self._request.merge.kind != "Ledger":
-                return written, 0
-            if not duplicates.are_in(self._spark, written.path, self.layout.keys, small=self.is_small):
-                return written, 0
-            slices.remove(written)
-            distinct, dropped = duplicates.collapse(records, self.layout, target.label)
-            return self._write_records(distinct, target), dropped
+            return self._write_records(self._records(new), target), 0
         except slices.DuplicateKeys:
             distinct, dropped = duplicates.collapse(new, self.layout, target.label)
             return self._write_records(self._records(distinct), target), dropped
+
+    def _write_ledger(self, new: DataFrame, target: slices.Target) -> tuple[NewSlice | None, int]:
+        records = self._records(new)
+        written = self._write_records(records, target)
+        if written is None or not duplicates.are_in(self._spark, written, self.layout):
+            return written, 0
+        slices.remove(written)
+        distinct, dropped = duplicates.collapse(records, self.layout, target.label)
+        return self._write_records(distinct, target), dropped
+
+    def _write_snapshot(self, new: DataFrame, count: int, target: slices.Target) -> tuple[NewSlice | None, int]:
+        written = self._write_records(self._records(new, marks_copies=False), target)
+        if not duplicates.have_merged(new, count, written, self.past):
+            return written, 0
+        if written is not None:
+            slices.remove(written)
+        distinct, dropped = duplicates.collapse(new, self.layout, target.label)
+        return self._write_records(self._records(distinct), target), dropped
+
+    def _count(self, source: MergeInput) -> int | None:
+        """The rows of a large Snapshot's input, where its files tell."""
+        request = self._request
+        if self.is_small or (request.merge.kind, request.read.kind, request.preprocess) != (
+            "Snapshot",
+            "Parquet",
+            None,
+        ):
+            return None
+        return sum(int(pq.read_metadata(path).num_rows) for path in source.paths)
 
     def _write_records(self, records: DataFrame, target: slices.Target) -> NewSlice | None:
         order = strategies.order(self._request.merge.kind, self.layout)
@@ -194,7 +220,7 @@ class _Base:
             return slices.write(records.toArrow(), order, target)
         return slices.write_in_task(records, order, target)
 
-    def _records(self, new: DataFrame) -> DataFrame:
+    def _records(self, new: DataFrame, *, marks_copies: bool = True) -> DataFrame:
         layout = self.layout
         match self._request.merge.kind:
             case "Append":
@@ -202,7 +228,7 @@ class _Base:
             case "Ledger":
                 return strategies.ledger(new, self._known_keys(new), layout)
             case "Snapshot":
-                return strategies.snapshot(new, self._state(), layout)
+                return strategies.snapshot(new, self._state(), layout, marks_copies=marks_copies)
             case "UpsertStream":
                 return strategies.upsert_stream(new, self._state(), layout)
             case _:

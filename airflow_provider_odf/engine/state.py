@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.layout import Fitted, Layout
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.strategies import APPEND, CORRECT_TO
+from airflow_provider_odf.engine.strategies import APPEND, CORRECT_TO, RETRACT
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, StateCache
 
 SMALL = 16 * 1024 * 1024
@@ -71,6 +72,12 @@ class Past:
     @property
     def size(self) -> int:
         return (self.cache.size if self.cache else 0) + sum(file_size(s.path) for s in self.slices)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the state, by what the slices added and retracted."""
+        changes = (operations(s.path, self.vocab) for s in self.slices)
+        return (self.cache.rows if self.cache else 0) + sum(added - retracted for added, retracted in changes)
 
     @property
     def last_offset(self) -> int:
@@ -153,6 +160,13 @@ def _fields(of: Past, names: Sequence[str]) -> T.StructType:
 def _read(spark: SparkSession, files: Sequence[str], schema: T.StructType, small: bool) -> DataFrame:
     frame = spark.read.schema(schema).parquet(*files)
     return frame.coalesce(1) if small else frame
+
+
+def operations(path: str, vocab: DatasetVocabulary) -> tuple[int, int]:
+    """How many +A and how many -R a slice has."""
+    ops = pq.read_table(path, columns=[vocab.operation_type_column]).column(0)
+    added, retracted = (pc.sum(pc.equal(ops, code)).as_py() or 0 for code in (APPEND, RETRACT))
+    return added, retracted
 
 
 def file_size(path: str) -> int:

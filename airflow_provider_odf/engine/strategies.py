@@ -16,8 +16,8 @@ from airflow_provider_odf.engine.layout import OP, POSITION, Layout
 from airflow_provider_odf.engine.schema import quoted
 
 COPY = "odf:copy"
-"""1 for a new row whose key is its own; of rows that share a key one has 1 and the others more. Those are always in the
-result, whether changed or not, for whoever writes it to find."""
+"""1 for a new row whose key is its own; of rows that share a key one has 1 and the others more, if marked. Those are
+always in the result, whether changed or not, for whoever writes it to find."""
 
 ORDINAL = "odf:ordinal"
 _NEW, _OLD, _RETRACT = "odf:new", "odf:old", "odf:retract"
@@ -36,11 +36,14 @@ def ledger(new: DataFrame, known: DataFrame | None, layout: Layout) -> DataFrame
     return append(unseen, layout)
 
 
-def snapshot(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
-    """What turns the state into the new rows: +A for a new key, -R for a vanished one, -C and +C for a changed row."""
+def snapshot(new: DataFrame, state: DataFrame | None, layout: Layout, *, marks_copies: bool = True) -> DataFrame:
+    """What turns the state into the new rows: +A for a new key, -R for a vanished one, -C and +C for a changed row.
+
+    Marking rows that share a key is cheap for few rows, and a third of the work for many.
+    """
     keys = ", ".join(_names(layout.keys))
-    copy = f"row_number() OVER (PARTITION BY {keys} ORDER BY {keys}) AS {quoted(COPY)}"
-    flagged = new.selectExpr(*_names(layout.columns), copy, f"false AS {quoted(_RETRACT)}")
+    copy = f"row_number() OVER (PARTITION BY {keys} ORDER BY {keys})" if marks_copies else "1"
+    flagged = new.selectExpr(*_names(layout.columns), f"{copy} AS {quoted(COPY)}", f"false AS {quoted(_RETRACT)}")
     return _difference(flagged, state, layout, "full_outer", quoted(COPY))
 
 

@@ -189,6 +189,29 @@ def test_different_rows_of_a_known_key_are_refused_also_if_one_is_the_known_row(
         data.poll([SEATTLE, {**SEATTLE, "population": 1}])
 
 
+def test_copies_among_many_rows_are_found_by_counting(
+    polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "SMALL", -1)
+
+    def parquet(*rows: tuple[int, int]) -> Path:
+        file = tmp_path / "input.parquet"
+        pq.write_table(pa.table({"k": [k for k, _ in rows], "v": [v for _, v in rows]}), file)
+        return file
+
+    data = polled("", "Snapshot", "k")
+    assert data.poll(parquet((1, 1), (2, 2), (2, 2)), kind="Parquet").notices != ()
+    assert data.poll(parquet((1, 1), (2, 2), (2, 2)), kind="Parquet").slices == (None,)
+    data.poll(parquet((2, 3), (3, 3), (3, 3)), kind="Parquet")
+    assert data.records("k", "v") == [
+        *[("+A", 1, 1), ("+A", 2, 2)],
+        *[("-R", 1, 1), ("-C", 2, 2), ("+C", 2, 3), ("+A", 3, 3)],
+    ]
+    for rows, key in (([(2, 3), (2, 4), (3, 3)], 2), ([(2, 3), (3, 3), (4, 1), (4, 2)], 4), ([(2, 3), (2, 4)], 2)):
+        with pytest.raises(InvalidQuery, match=f"different rows have one primary key: .k={key}"):
+            data.poll(parquet(*rows), kind="Parquet")
+
+
 @pytest.mark.parametrize("kind", ["Snapshot", "Ledger", "UpsertStream"])
 def test_null_keys_are_refused(polled: Make, form: str, kind: str) -> None:
     data = polled(CITIES, kind, "country", "city")
