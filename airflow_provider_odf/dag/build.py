@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -39,13 +39,20 @@ class Defaults:
     store: str | None = None
     odf_conn_id: str = OdfHook.default_conn_name
     spark_conn_id: str | None = None
+    _hooks: dict[str | None, OdfHook] = field(default_factory=dict)
+
+    def hook(self, store: str | None) -> OdfHook:
+        """The hook of a store, one for all its datasets: to look up a connection is a request to Airflow."""
+        if store not in self._hooks:
+            self._hooks[store] = OdfHook(self.odf_conn_id, store=store)
+        return self._hooks[store]
 
 
 def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults) -> DAG:
     """The DAG of a root dataset."""
     name = str(manifest.snapshot.name)
     store = settings.store or defaults.store
-    asset = OdfHook(defaults.odf_conn_id, store=store).asset(name)
+    asset = defaults.hook(store).asset(name)
     contract = find(manifest.file, name)
     info = manifest.snapshot.last(model.SetInfo)
     where: dict[str, Any] = {
