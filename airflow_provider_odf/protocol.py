@@ -11,12 +11,13 @@ same request will fail again) or ``InternalError`` (trying again may help).
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import types
 import typing
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar, Union
+from typing import Any, TypeAlias
+
+from airflow_provider_odf.wire import from_json as from_json
+from airflow_provider_odf.wire import to_json as to_json
 
 VERSION = 1
 """Raised when a message changes so that an older engine would misread it."""
@@ -390,8 +391,6 @@ def operation(request: Request) -> str:
 
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
-T = TypeVar("T")
-
 
 def dumps_request(request: Request) -> str:
     """One line of JSON: ``{"protocolVersion": 1, "message": "MergeRequest", "content": {...}}``."""
@@ -435,46 +434,3 @@ def _open(text: str) -> tuple[str, JsonObject]:
             f"protocol version {envelope.get('protocolVersion')}, this side speaks {VERSION}: install one release"
         )
     return envelope["message"], envelope["content"]
-
-
-def to_json(value: object) -> Any:
-    """A message as JSON values: camelCase keys, absent instead of null."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        items = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
-        return {_camel(name): to_json(v) for name, v in items if v is not None}
-    if isinstance(value, tuple | list):
-        return [to_json(v) for v in value]
-    return value
-
-
-def from_json(cls: type[T], data: Any) -> T:
-    """The message of a class from its JSON values.
-
-    :raises ValueError: a key that the class does not have, or a required one missing.
-    """
-    hints, fields = (
-        typing.get_type_hints(cls),
-        {_camel(f.name): f.name for f in dataclasses.fields(typing.cast(Any, cls))},
-    )
-    if unknown := set(data) - set(fields):
-        raise ValueError(f"{cls.__name__} has no field {', '.join(sorted(unknown))}")
-    try:
-        return cls(**{fields[key]: _value(hints[fields[key]], v) for key, v in data.items()})
-    except TypeError as e:
-        raise ValueError(f"{cls.__name__}: {e}") from e
-
-
-def _value(hint: Any, data: Any) -> Any:
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (Union, types.UnionType):
-        inner = next(a for a in arguments if a is not type(None))
-        return None if data is None else _value(inner, data)
-    if origin is tuple:
-        # MergeSuccess.slices holds None where an input brought nothing; `to_json` keeps it inside a list.
-        return tuple(_value(arguments[0], v) for v in data)
-    return from_json(hint, data) if dataclasses.is_dataclass(hint) else data
-
-
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(part.title() for part in tail)

@@ -1,7 +1,7 @@
 """``make demo``: the example manifests of ``dags/`` as real Airflow DAGs, and what they made.
 
-Everything lies in ``.demo/``: an Airflow home with SQLite, the store, and a copy of ``dags/`` whose data may change. The
-first time two batches arrive: the second of the coffee prices breaks its contract. Any later time nothing is new.
+Everything lies in ``.demo/``: an Airflow home with SQLite, the store, and a copy of ``dags/`` whose data may change.
+The first time two batches arrive: the second of the coffee prices breaks its contract. Any later time nothing is new.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def test_another_version_is_refused() -> None:
 def test_an_unknown_field_is_refused() -> None:
     with pytest.raises(ValueError, match="OffsetInterval has no field middle"):
         p.from_json(p.OffsetInterval, {"start": 1, "end": 2, "middle": 1})
-    with pytest.raises(ValueError, match="OffsetInterval: .*missing 1 required"):
+    with pytest.raises(ValueError, match=r"OffsetInterval: .*missing 1 required"):
         p.from_json(p.OffsetInterval, {"start": 1})
 
 

@@ -11,7 +11,7 @@ import airflow_provider_odf
 
 PACKAGE = Path(airflow_provider_odf.__file__).parent
 
-ENGINE_MODULES = ("__init__.py", "errors.py", "protocol.py", "multiformats.py", "instant.py")
+ENGINE_MODULES = ("__init__.py", "errors.py", "protocol.py", "multiformats.py", "instant.py", "wire.py")
 """What engine/ imports of the package beside itself."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
