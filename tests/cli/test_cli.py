@@ -223,3 +223,48 @@ def test_one_failure_does_not_stop_the_others(tmp_path: Path) -> None:
 def test_light_commands_import_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
     heavy = ("airflow", "pyspark", "pyarrow", "pandas", "sqlglot", "openlineage", "httpx", "cryptography")
     assert odf(*arguments, without=heavy, cwd=tmp_path)
+
+
+CONTRACT = """\
+dataContractSpecification: 1.2.1
+id: urn:cities
+info: {title: Cities, version: 1.0.0}
+models:
+  cities:
+    fields:
+      city: {type: string, required: true}
+      population: {type: long, minimum: 0}
+"""
+
+
+def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
+    (tmp_path / "cities.yaml").write_text(MANIFEST.replace("FOLDER", str(tmp_path)))
+    (tmp_path / "cities.datacontract.yaml").write_text(CONTRACT)
+    (tmp_path / "cities.csv").write_text("city,founded,area,population\nBasel,,23.85,1\nOz,,1,-5\n")
+    assert odf("run", "cities.yaml", "--system-time", T1, code=1, cwd=tmp_path).endswith(
+        "cities: contract urn:cities rejected 2 records of cities: population: >= 0: 1 row: -5 at offset 1; "
+        "the dataset stays as it is, see: odf rejected show cities\n"
+    )
+    (listed,) = json.loads(odf("rejected", "list", "cities", "--format", "json", cwd=tmp_path))
+    block_hash = listed.pop("hash")
+    assert listed == {
+        "ref": listed["ref"],
+        "systemTime": T1,
+        "records": 2,
+        "contract": "urn:cities",
+        "failed": 1,
+        "superseded": False,
+    }
+    report = json.loads(odf("rejected", "show", "cities", block_hash, "--format", "json", cwd=tmp_path))
+    assert (report["ref"], report["hash"], report["testedRows"]) == (listed["ref"], block_hash, 2)
+    assert [(r["key"], r["outcome"]) for r in report["results"] if r["outcome"] != "pass"] == [
+        ("cities__population__minimum", "fail")
+    ]
+    shown = odf("rejected", "show", "cities", cwd=tmp_path).splitlines()
+    assert shown[0] == f"{listed['ref']}: 2 records rejected by contract urn:cities"
+    (failed,) = (line for line in shown if line.startswith("fail"))
+    assert "population: >= 0" in failed
+    assert "-5 at offset 1" in failed
+    assert odf("rejected", "show", "cities", "rejected-x", code=2, cwd=tmp_path) == (
+        "dataset cities has no rejected candidate rejected-x\n"
+    )

@@ -322,18 +322,18 @@ def _containers(value: Any) -> Iterator[Any]:
 
 def test_a_text_of_many_empty_lines_takes_no_time(tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text("\n" * 200_000 + "a: 1")
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert load([tmp_path]).problems == ()
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 def test_a_thousand_manifests_load_in_seconds(tmp_path: Path) -> None:
     for index in range(1000):
         (tmp_path / f"{index}.yaml").write_text(root(f"d{index}") if index % 2 else derivative(f"d{index}", "d1"))
-    begin = time.perf_counter()
+    begin = time.process_time()
     loaded = load([tmp_path])
     assert (len(loaded.manifests), loaded.problems) == (1000, ())
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 def test_loading_imports_neither_airflow_nor_spark_nor_arrow() -> None:

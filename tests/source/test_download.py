@@ -125,7 +125,8 @@ def test_retry_after_is_honoured(server, poller):
     url = server.serve("/a.csv", b"abc", statuses=[429], status_headers={"Retry-After": "1"})
     start = time.monotonic()
     assert poller.content(poller.url(url)) == [b"abc"]
-    assert 1 <= time.monotonic() - start < 2
+    assert time.monotonic() - start >= 1
+    assert server.answers == [429, 200]
 
 
 def test_a_long_retry_after_is_left_to_the_next_poll(server, poller):
@@ -258,9 +259,9 @@ def test_a_date_that_is_always_now_says_nothing(server, poller):
     url = server.serve("/api", b"abc", on_request=now)
     polled = poller.url(url)
     assert polled.files[0].state.kind == "odf/content-hash"
-    start = time.monotonic()
+    server.requests.clear()
     assert poller.url(url, state=polled.files[0].state) is None
-    assert time.monotonic() - start < 0.5
+    assert len(server.requests) == 1
 
 
 def test_memory_does_not_grow_with_the_download(server, poller):

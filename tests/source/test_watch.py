@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 
 import httpx
 import pytest
@@ -45,10 +44,9 @@ def test_http(server, poller, asked):
 
 
 def test_a_body_is_not_read(server, asked):
-    step = url(server.serve("/a", bytes(200_000_000), etag='"v1"'))
-    start = time.monotonic()
+    """It is announced and never comes."""
+    step = url(server.serve("/a", etag='"v1"', headers={"Content-Length": "1000000"}))
     assert asked(step)
-    assert time.monotonic() - start < 0.5
 
 
 def test_without_validators_it_always_counts_as_changed(server, poller, asked):
