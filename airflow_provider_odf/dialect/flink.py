@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from sqlglot import Dialect, Parser, Tokenizer
+from sqlglot import Dialect, parser, tokens
 from sqlglot.dialects.dialect import NormalizationStrategy
 
 from airflow_provider_odf.dialect import streaming
@@ -20,12 +20,12 @@ class Flink(Dialect):
     NORMALIZATION_STRATEGY = NormalizationStrategy.CASE_SENSITIVE
     NULL_ORDERING = "nulls_are_small"
 
-    class Tokenizer(Tokenizer):
+    class Tokenizer(tokens.Tokenizer):
         IDENTIFIERS: ClassVar = ["`"]
 
-    class Parser(Parser):
-        FUNCTIONS: ClassVar = {}
-        FUNCTION_PARSERS: ClassVar = {name: Parser.FUNCTION_PARSERS[name] for name in _SYNTAX}
+    class Parser(parser.Parser):
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar = {name: parser.Parser.FUNCTION_PARSERS[name] for name in _SYNTAX}
 
 
 ENGINE = Engine(
