@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,10 +88,11 @@ def find_java() -> str:
 
 
 def spark_home() -> str:
-    """Directory of the Spark to run: of the installed pyspark."""
-    import pyspark
-
-    return os.path.dirname(pyspark.__file__)
+    """Directory of the Spark to run: of the installed pyspark, which is not imported for it."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise InvalidInput("no pyspark found: pip install pyspark")
+    return os.path.dirname(spec.origin)
 
 
 def command(java: str, conf: Mapping[str, str], extra: Sequence[str] = ()) -> list[str]:
@@ -121,16 +122,16 @@ def classpath() -> str:
     return os.pathsep.join([*([conf_dir] if conf_dir else []), os.path.join(spark_home(), "jars", "*")])
 
 
-def launch(conf: Mapping[str, str], extra: Sequence[str] | None = None) -> tuple[ClientServer, subprocess.Popen[bytes]]:
+def launch(
+    conf: Mapping[str, str], extra: Sequence[str] | None = None, meanwhile: Callable[[], object] | None = None
+) -> tuple[ClientServer, subprocess.Popen[bytes]]:
     """A started JVM: the gateway to it and its process, which ends with this one.
 
-    Without ``extra`` the class-data archive is used if it has been made. Call it from the main thread, since the kernel
-    ends the JVM with the thread that started it.
+    Without ``extra`` the class-data archive is used if it has been made. ``meanwhile`` is called while Java starts.
+    Call it from the main thread, since the kernel ends the JVM with the thread that started it.
 
     :raises InternalError: the JVM ended before it could be reached.
     """
-    from pyspark.java_gateway import launch_gateway
-
     java = find_java()
     with tempfile.TemporaryDirectory(prefix="odf-jvm-") as directory:
         connection = os.path.join(directory, "connection")
@@ -147,6 +148,10 @@ def launch(conf: Mapping[str, str], extra: Sequence[str] | None = None) -> tuple
             env=environment,
             preexec_fn=_tie_to_parent if sys.platform == "linux" else None,
         )
+        from pyspark.java_gateway import launch_gateway  # half a second, in which Java starts
+
+        if meanwhile:
+            meanwhile()
         while not os.path.exists(connection):
             if process.poll() is not None:
                 raise InternalError(f"Java ended with exit code {process.returncode} before Spark was up ({java})")
@@ -154,12 +159,22 @@ def launch(conf: Mapping[str, str], extra: Sequence[str] | None = None) -> tuple
         info = Path(connection).read_bytes()
     port, length = struct.unpack_from("!ii", info)
     os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": info[8 : 8 + length].decode()}
+    _forget_numpy()
     try:
         gateway: ClientServer = launch_gateway()  # type: ignore[no-untyped-call]
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     gateway.proc = process
     return gateway, process
+
+
+def _forget_numpy() -> None:
+    """No value that we give to Java is of NumPy. To ask whether one is, pyspark imports its test tools, which import
+    pandas: half a second of each start, several where Python may not keep what it compiles."""
+    from py4j import protocol
+
+    converters = protocol.INPUT_CONVERTER
+    converters[:] = [c for c in converters if not type(c).__name__.startswith("Numpy")]
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

@@ -6,6 +6,7 @@ at an empty line, when its input ends, when its parent is gone, or when the JVM 
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -14,13 +15,13 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import BinaryIO, NoReturn
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.engine import session
-from airflow_provider_odf.engine.answer import answer
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _DYING_SECONDS = 0.5
 
@@ -39,7 +40,9 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
     threading.Thread(target=_watch_parent, args=(os.getppid(), work), daemon=True).start()
     own = {"spark.local.dir": work, "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={work}"}
     own["spark.driver.extraJavaOptions"] += " " + conf.get("spark.driver.extraJavaOptions", "")
-    spark, jvm = session.start_local(app_name, master, session.SETTINGS | dict(conf) | own)
+    spark, jvm = session.start_local(
+        app_name, master, session.SETTINGS | dict(conf) | own, meanwhile=_import_operations
+    )
     threading.Thread(target=_watch_jvm, args=(jvm, work), daemon=True).start()
     desk = Desk(spark, jvm, responses)
     with ThreadPoolExecutor(threads, thread_name_prefix="request") as pool:
@@ -66,6 +69,8 @@ class Desk:
 
     def handle(self, number: str, request: protocol.Request) -> None:
         """Answers one request: its progress, then its outcome."""
+        from airflow_provider_odf.engine.answer import answer
+
         operation = protocol.operation(request)
 
         def respond(response: protocol.Response) -> None:
@@ -88,6 +93,12 @@ class Desk:
         except subprocess.TimeoutExpired:
             return False
         return True
+
+
+def _import_operations() -> None:
+    """What the first request would otherwise wait for."""
+    importlib.import_module("airflow_provider_odf.engine.answer")
+    importlib.import_module("airflow_provider_odf.engine.merge")
 
 
 def _claim_stdout() -> BinaryIO:

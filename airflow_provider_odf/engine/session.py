@@ -10,13 +10,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-
-from pyspark import SparkConf, SparkContext
-from pyspark.logger import PySparkLogger
-from pyspark.sql import SparkSession
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from airflow_provider_odf.engine import jvm
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SETTINGS: dict[str, str] = {
     "spark.sql.session.timeZone": "UTC",
@@ -54,6 +54,9 @@ def create(app_name: str, master: str | None = None, conf: Mapping[str, str] | N
     :raises InvalidInput: there is no Java.
     :raises InternalError: the JVM did not come up.
     """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
     settings = SETTINGS | dict(conf or {})
     if "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._gateway is not None:
         _quiet()
@@ -63,20 +66,30 @@ def create(app_name: str, master: str | None = None, conf: Mapping[str, str] | N
 
 
 def start_local(
-    app_name: str, master: str = "local[*]", conf: Mapping[str, str] = SETTINGS, extra: Sequence[str] | None = None
+    app_name: str,
+    master: str = "local[*]",
+    conf: Mapping[str, str] = SETTINGS,
+    extra: Sequence[str] | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> tuple[SparkSession, subprocess.Popen[bytes]]:
-    """A session in a JVM started for it, and that JVM's process. ``extra`` are JVM options."""
-    _quiet()
+    """A session in a JVM started for it, and that JVM's process. ``extra`` are JVM options; ``meanwhile`` is called
+    while Java starts, before which pyspark is not imported."""
     # Worker processes must have this Python, not the first python3 on the PATH.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = LOCAL | {"spark.sql.warehouse.dir": os.path.join(tempfile.gettempdir(), "odf-no-warehouse")} | dict(conf)
     settings |= {"spark.app.name": app_name, "spark.master": master}
-    gateway, process = jvm.launch(settings, extra)
+    gateway, process = jvm.launch(settings, extra, meanwhile)
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    _quiet()
     spark_conf = SparkConf(loadDefaults=True, _jvm=gateway.jvm).setAll(list(settings.items()))
     return SparkSession(SparkContext(conf=spark_conf, gateway=gateway)), process
 
 
 def _quiet() -> None:
     """Errors reach the user through the response; pyspark would also print each as JSON with the JVM's stack."""
+    from pyspark.logger import PySparkLogger
+
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True

@@ -46,6 +46,13 @@ def test_jvm_has_the_options_of_sparks_launcher(spark) -> None:
     assert sorted(jvm.MODULES) == sorted(set(launcher) - {"--add-modules=jdk.incubator.vector"})
 
 
+@pytest.mark.spark
+def test_values_for_java_are_not_asked_whether_they_are_of_numpy(spark) -> None:
+    converters = spark.sparkContext._gateway._gateway_client.converters
+    assert any(c.can_convert(dt.date(2024, 1, 1)) for c in converters)
+    assert [c for c in converters if "Numpy" in type(c).__name__] == []
+
+
 def test_own_collector_replaces_ours() -> None:
     conf = {"spark.driver.extraJavaOptions": "-XX:+UseG1GC -Da=b", "spark.driver.memory": "3g"}
     command = jvm.command("java", conf)
