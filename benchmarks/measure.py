@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -44,9 +45,11 @@ def program(arguments: Sequence[str], *, environment: Mapping[str, str] | None =
 
     :raises RuntimeError: it failed, or was ended for its memory; the message has its last words.
     """
+    # As users have it: Python compiles a module once and keeps what it compiled.
+    given = {k: v for k, v in (environment or os.environ).items() if k != "PYTHONDONTWRITEBYTECODE"}
     before, start = _cpu_of_children(), time.perf_counter()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        process = psutil.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment)
+        process = psutil.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=given)
         seen = _watch(process)
         wall = time.perf_counter() - start
         out.seek(0), err.seek(0)
