@@ -7,6 +7,7 @@ the Spark task that has them, with the same code and in memory bounded by a row 
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
 import io
@@ -211,9 +212,9 @@ class _SliceWriter:
 
     def discard(self) -> None:
         """Leave nothing of a slice that was not finished."""
-        self._file.swallow()
-        self._parquet.close()
-        self._file.close()
+        for file in (self._parquet, self._file):
+            with contextlib.suppress(OSError):
+                file.close()
         self._unfinished.unlink(missing_ok=True)
 
     def _check(self, records: pa.Table) -> None:
@@ -273,7 +274,6 @@ class _HashedFile(io.RawIOBase):
     def __init__(self, path: Path) -> None:
         self._file: IO[bytes] = path.open("xb")
         self._hash = hashlib.sha3_256()
-        self._swallows = False
         self.size = 0
 
     def writable(self) -> bool:
@@ -281,15 +281,10 @@ class _HashedFile(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         view = memoryview(data)
-        if not self._swallows:
-            self._hash.update(view)
-            self._file.write(view)
-            self.size += view.nbytes
+        self._hash.update(view)
+        self._file.write(view)
+        self.size += view.nbytes
         return view.nbytes
-
-    def swallow(self) -> None:
-        """From now on nothing is written: a Parquet writer cannot be closed without writing."""
-        self._swallows = True
 
     def finish(self) -> str:
         """Put all of it on disk; the multihash text."""

@@ -109,7 +109,9 @@ def past(request: MergeRequest, first: Fitted) -> Past:
     """A dataset's past: the cache, where it is usable and stands on the history's slices, and what came after it."""
     types = T.StructType([first.frame.schema[name] for name in first.layout.columns])
     without = Past(request.merge.kind, request.vocab, first.layout, types, None, request.history)
-    cache = _open(request.prev_state, without) if request.prev_state and without.has_state else None
+    if not without.has_state:
+        return replace(without, slices=())
+    cache = _open(request.prev_state, without) if request.prev_state else None
     if cache is None or all(s.offset_interval.end != cache.last_offset for s in request.history):
         return without
     return replace(

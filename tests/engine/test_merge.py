@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine import merge, schema, state
+from airflow_provider_odf.engine import base, schema, state
 from airflow_provider_odf.engine.logical_hash import logical_hash
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.protocol import Check, Contract, DatasetVocabulary, SqlQueryStep, Transform
@@ -429,6 +429,6 @@ def test_requests_run_at_once_in_one_session(polled: Make, tmp_path: Path) -> No
 
 
 def test_settings_stay_in_the_session_of_the_request(spark: SparkSession, polled: Make) -> None:
-    before = {key: spark.conf.get(key) for key in merge.SMALL_SETTINGS}
+    before = {key: spark.conf.get(key) for key in base.SMALL_SETTINGS}
     polled("k BIGINT", "Append").poll([{"k": 1}])
-    assert {key: spark.conf.get(key) for key in merge.SMALL_SETTINGS} == before
+    assert {key: spark.conf.get(key) for key in base.SMALL_SETTINGS} == before

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import resource
 from pathlib import Path
 
 import pyarrow as pa
@@ -118,14 +121,23 @@ def test_a_full_disk_is_an_error_that_may_pass() -> None:
         slices.write(_records(1), (POSITION,), _target(Path("/dev/full")))
 
 
-def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Full(slices._HashedFile):
-        def write(self, data: object) -> int:
-            if self.size > 100 and not self._swallows:
-                raise OSError(28, "No space left on device")
-            return super().write(data)
-
-    monkeypatch.setattr(slices, "_HashedFile", Full)
-    with pytest.raises(InternalError, match="No space left on device"):
-        slices.write(_records(1000), (POSITION,), _target(tmp_path))
+@pytest.mark.parametrize("rows", [5_000, 100_000, 600_000])
+def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, rows: int) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    try:
+        with pytest.raises(InternalError, match=r"cannot write a slice into .*: .*File too large"):
+            slices.write(_records(rows), (POSITION,), _target(tmp_path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    gc.collect()  # what is left of a writer must not speak up either
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_slice_gets_its_name_when_it_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[str]] = []
+    monkeypatch.setattr(os, "fsync", lambda _: seen.append([p.name[:6] for p in tmp_path.iterdir()]))
+    slices.write(_records(1), (POSITION,), _target(tmp_path))
+    file, directory = seen
+    assert file[0].startswith(".")
+    assert directory[0].startswith("f1620")

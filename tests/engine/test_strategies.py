@@ -7,11 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import strategies
+from airflow_provider_odf.engine.base import SMALL_SETTINGS
 from airflow_provider_odf.engine.layout import OP, POSITION, Layout
 from airflow_provider_odf.engine.strategies import COPY
 
@@ -25,16 +26,25 @@ TYPES = "year INT, city STRING, population BIGINT"
 Row = tuple[Any, ...]
 
 
-def _new(spark: SparkSession, rows: list[Row], ops: list[str] | None = None) -> DataFrame:
-    frame = spark.createDataFrame([(*row, i) for i, row in enumerate(rows)], f"{TYPES}, `{POSITION}` BIGINT")
+@pytest.fixture(scope="module")
+def few(spark: SparkSession) -> SparkSession:
+    """A session with the settings for few rows."""
+    session = spark.newSession()
+    for key, value in SMALL_SETTINGS.items():
+        session.conf.set(key, value)
+    return session
+
+
+def _new(few: SparkSession, rows: list[Row], ops: list[str] | None = None) -> DataFrame:
+    frame = few.createDataFrame([(*row, i) for i, row in enumerate(rows)], f"{TYPES}, `{POSITION}` BIGINT")
     if ops is None:
         return frame.coalesce(1)
     coded = [(*row, i, OPS.index(op)) for i, (row, op) in enumerate(zip(rows, ops, strict=True))]
-    return spark.createDataFrame(coded, f"{TYPES}, `{POSITION}` BIGINT, `{OP}` INT").coalesce(1)
+    return few.createDataFrame(coded, f"{TYPES}, `{POSITION}` BIGINT, `{OP}` INT").coalesce(1)
 
 
-def _state(spark: SparkSession, rows: list[Row]) -> DataFrame | None:
-    return spark.createDataFrame(rows, TYPES).coalesce(1) if rows else None
+def _state(few: SparkSession, rows: list[Row]) -> DataFrame | None:
+    return few.createDataFrame(rows, TYPES).coalesce(1) if rows else None
 
 
 def _layout(keys: tuple[str, ...], compared: tuple[str, ...] | None = None) -> Layout:
@@ -42,17 +52,17 @@ def _layout(keys: tuple[str, ...], compared: tuple[str, ...] | None = None) -> L
     return Layout(pa.schema([]), COLUMNS, keys, compared)
 
 
-def _run(spark: SparkSession, kind: str, state: list[Row], new: DataFrame, layout: Layout) -> list[Row]:
+def _run(few: SparkSession, kind: str, state: list[Row], new: DataFrame, layout: Layout) -> list[Row]:
     """The records in the order of the slice: operation, year, city, population."""
     if kind == "Append":
         records = strategies.append(new, layout)
     elif kind == "Ledger":
-        known = _state(spark, state)
+        known = _state(few, state)
         records = strategies.ledger(new, known.select(*layout.keys) if known else None, layout)
     elif kind == "Snapshot":
-        records = strategies.snapshot(new, _state(spark, state), layout)
+        records = strategies.snapshot(new, _state(few, state), layout)
     elif kind == "UpsertStream":
-        records = strategies.upsert_stream(new, _state(spark, state), layout)
+        records = strategies.upsert_stream(new, _state(few, state), layout)
     else:
         records = strategies.changelog_stream(new, layout)
     ordered = records.orderBy(*strategies.order(kind, layout))
@@ -124,9 +134,9 @@ THREE = [(2020, "vancouver", 1), (2020, "seattle", 2), (2020, "kyiv", 3)]
     ],
 )  # fmt: skip
 def test_records(
-    spark: SparkSession, kind: str, keys: tuple[str, ...], state: list[Row], new: list[Row], expected: list[Row]
+    few: SparkSession, kind: str, keys: tuple[str, ...], state: list[Row], new: list[Row], expected: list[Row]
 ) -> None:
-    assert _run(spark, kind, state, _new(spark, new), _layout(keys)) == expected
+    assert _run(few, kind, state, _new(few, new), _layout(keys)) == expected
 
 
 @pytest.mark.parametrize(
@@ -162,37 +172,37 @@ def test_records(
     ],
 )  # fmt: skip
 def test_records_of_streams(
-    spark: SparkSession, kind: str, state: list[Row], new: list[Row], expected: list[Row]
+    few: SparkSession, kind: str, state: list[Row], new: list[Row], expected: list[Row]
 ) -> None:
-    frame = _new(spark, [row[1:] for row in new], [row[0] for row in new])
-    assert _run(spark, kind, state, frame, _layout(("year", "city"))) == expected
+    frame = _new(few, [row[1:] for row in new], [row[0] for row in new])
+    assert _run(few, kind, state, frame, _layout(("year", "city"))) == expected
 
 
-def test_only_compared_columns_make_a_change_and_all_are_recorded(spark: SparkSession) -> None:
+def test_only_compared_columns_make_a_change_and_all_are_recorded(few: SparkSession) -> None:
     state, new = [(1, "a", 1), (1, "b", 2)], [(1, "a", 9), (2, "b", 9)]
     layout = _layout(("city",), ("year",))
-    assert _run(spark, "Snapshot", state, _new(spark, new), layout) == [(CF, 1, "b", 2), (CT, 2, "b", 9)]
+    assert _run(few, "Snapshot", state, _new(few, new), layout) == [(CF, 1, "b", 2), (CT, 2, "b", 9)]
 
 
-def test_nan_and_both_zeros_are_no_change(spark: SparkSession) -> None:
+def test_nan_and_both_zeros_are_no_change(few: SparkSession) -> None:
     layout = Layout(pa.schema([]), ("t", "k", "v"), ("k",), ("t", "v"))
-    state = spark.createDataFrame([(1, 1, float("nan")), (1, 2, 0.0)], "t INT, k INT, v DOUBLE")
-    new = spark.createDataFrame([(1, 1, float("nan")), (1, 2, -0.0)], "t INT, k INT, v DOUBLE")
+    state = few.createDataFrame([(1, 1, float("nan")), (1, 2, 0.0)], "t INT, k INT, v DOUBLE")
+    new = few.createDataFrame([(1, 1, float("nan")), (1, 2, -0.0)], "t INT, k INT, v DOUBLE")
     assert strategies.snapshot(new, state, layout).count() == 0
 
 
-def test_rows_of_one_key_are_marked_also_where_nothing_changes(spark: SparkSession) -> None:
-    new = _new(spark, [(1, "a", 1), (1, "b", 2), (1, "b", 2)])
-    records = strategies.snapshot(new, _state(spark, [(1, "a", 1), (1, "b", 2)]), _layout(("city",)))
+def test_rows_of_one_key_are_marked_also_where_nothing_changes(few: SparkSession) -> None:
+    new = _new(few, [(1, "a", 1), (1, "b", 2), (1, "b", 2)])
+    records = strategies.snapshot(new, _state(few, [(1, "a", 1), (1, "b", 2)]), _layout(("city",)))
     assert {(row["city"], row[COPY]) for row in records.collect()} == {("b", 2)}
 
 
-def test_column_names_need_no_luck(spark: SparkSession) -> None:
+def test_column_names_need_no_luck(few: SparkSession) -> None:
     columns = ("when", "a.b", "n", "o`p {x}", "op")
     layout = Layout(pa.schema([]), columns, ("a.b", "n"), ("when", "o`p {x}", "op"))
     types = "`when` INT, `a.b` INT, n INT, `o``p {x}` INT, op INT"
-    state = spark.createDataFrame([(1, 1, 1, 1, 1)], types)
-    new = spark.createDataFrame([(1, 1, 1, 2, 1)], types)
+    state = few.createDataFrame([(1, 1, 1, 1, 1)], types)
+    new = few.createDataFrame([(1, 1, 1, 2, 1)], types)
     records = strategies.snapshot(new, state, layout).orderBy(f"`{OP}`").collect()
     assert [tuple(row)[:6] for row in records] == [(2, 1, 1, 1, 1, 1), (3, 1, 1, 1, 2, 1)]
 
@@ -218,12 +228,12 @@ TABLES = st.dictionaries(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None)
 @given(state=TABLES, new=TABLES)
-def test_snapshot_against_looking_up(spark: SparkSession, state: dict[Row, Row], new: dict[Row, Row]) -> None:
+def test_snapshot_against_looking_up(few: SparkSession, state: dict[Row, Row], new: dict[Row, Row]) -> None:
     rows = [(*key, *value) for key, value in new.items()]
     old = [(*key, *value) for key, value in state.items()]
-    got = _run(spark, "Snapshot", old, _new(spark, rows), _layout(("year", "city")))
+    got = _run(few, "Snapshot", old, _new(few, rows), _layout(("year", "city")))
     assert Counter(got) == _oracle(state, new)
     assert [row[1:3] for row in got] == sorted((row[1:3] for row in got), key=lambda k: (k[0], k[1].encode()))
     # Applied to the old rows the records give the new ones.

@@ -1,0 +1,145 @@
+"""What inputs are merged onto: a dataset's past, and the form that suits its size.
+
+Small ones are merged in one task without exchanges, and the records collected and written by the driver. Large ones are
+joined in parallel and written where they are.
+"""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from airflow_provider_odf.engine import duplicates, slices, strategies
+from airflow_provider_odf.engine import state as states
+from airflow_provider_odf.engine.carried import Carried
+from airflow_provider_odf.engine.layout import Fitted
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice
+
+SMALL_SETTINGS = {
+    # Compiling and adapting a plan takes longer than running it on so few rows.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+
+PARTITION = 64 * 1024 * 1024
+"""Bytes of input for each partition of a large join."""
+
+BROADCAST = 64 * 1024 * 1024
+"""Bytes of input up to which its keys are sent to where the known keys are, rather than the other way round."""
+
+
+class Base:
+    """What inputs are merged onto: the dataset's past, which grows by each slice that is written."""
+
+    def __init__(self, spark: SparkSession, request: MergeRequest, first: Fitted) -> None:
+        self._spark, self._request, self.layout = spark, request, first.layout
+        self.past = states.past(request, first)
+        self._next_offset = request.next_offset
+        self._input_size = max(sum(map(states.file_size, source.paths)) for source in request.inputs)
+        self.is_small = self._input_size + self.past.size <= states.SMALL
+        for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
+            spark.conf.set(key, value)
+        several = len(request.inputs) > 1 and self.is_small and self.past.has_state
+        self._carried = Carried.of(spark, self.past) if several else None
+
+    def merge(self, new: DataFrame, source: MergeInput, name: str) -> tuple[NewSlice | None, int]:
+        """The slice that new rows give, None for no records, and how many rows were dropped for being the same."""
+        new = new.coalesce(1) if self.is_small else new
+        target = slices.Target(
+            directory=self._request.new_data_path,
+            schema=self.layout.schema,
+            system_time=Instant.parse(self._request.system_time),
+            event_time=Instant.parse(source.event_time),
+            next_offset=self._next_offset,
+            keys=self.layout.keys,
+            label=name,
+        )
+        written, dropped = self._write(new, self._count(source), target)
+        if written is not None:
+            self._next_offset = written.offset_interval.end + 1
+            self.past = self.past.followed_by(HistorySlice(written.path, written.offset_interval))
+            if self._carried is not None:
+                self._carried = self._carried.after(written.path)
+        return written, dropped
+
+    def _write(self, new: DataFrame, count: int | None, target: slices.Target) -> tuple[NewSlice | None, int]:
+        """Duplicate keys are rare, so they are looked for in what is written, and the work is then done once more."""
+        if self._request.merge.kind == "Ledger":
+            return self._write_ledger(new, target)
+        if count is not None:
+            return self._write_snapshot(new, count, target)
+        try:
+            return self._write_records(self._records(new), target), 0
+        except slices.DuplicateKeys:
+            distinct, dropped = duplicates.collapse(new, self.layout, target.label)
+            return self._write_records(self._records(distinct), target), dropped
+
+    def _write_ledger(self, new: DataFrame, target: slices.Target) -> tuple[NewSlice | None, int]:
+        records = self._records(new)
+        written = self._write_records(records, target)
+        if written is None or not duplicates.are_in(self._spark, written, self.layout):
+            return written, 0
+        slices.remove(written)
+        distinct, dropped = duplicates.collapse(records, self.layout, target.label)
+        return self._write_records(distinct, target), dropped
+
+    def _write_snapshot(self, new: DataFrame, count: int, target: slices.Target) -> tuple[NewSlice | None, int]:
+        written = self._write_records(self._records(new, marks_copies=False), target)
+        if not duplicates.have_merged(new, count, written, self.past):
+            return written, 0
+        if written is not None:
+            slices.remove(written)
+        distinct, dropped = duplicates.collapse(new, self.layout, target.label)
+        return self._write_records(self._records(distinct), target), dropped
+
+    def _count(self, source: MergeInput) -> int | None:
+        """The rows of a large Snapshot's input, where its files tell."""
+        request = self._request
+        if self.is_small or (request.merge.kind, request.read.kind, request.preprocess) != (
+            "Snapshot",
+            "Parquet",
+            None,
+        ):
+            return None
+        return sum(int(pq.read_metadata(path).num_rows) for path in source.paths)
+
+    def _write_records(self, records: DataFrame, target: slices.Target) -> NewSlice | None:
+        order = strategies.order(self._request.merge.kind, self.layout)
+        if self.is_small:
+            return slices.write(records.toArrow(), order, target)
+        return slices.write_in_task(records, order, target)
+
+    def _records(self, new: DataFrame, *, marks_copies: bool = True) -> DataFrame:
+        layout = self.layout
+        match self._request.merge.kind:
+            case "Append":
+                return strategies.append(new, layout)
+            case "Ledger":
+                return strategies.ledger(new, self._known_keys(new), layout)
+            case "Snapshot":
+                return strategies.snapshot(new, self._state(), layout, marks_copies=marks_copies)
+            case "UpsertStream":
+                return strategies.upsert_stream(new, self._state(), layout)
+            case _:
+                return strategies.changelog_stream(new, layout)
+
+    def _state(self) -> DataFrame | None:
+        if self._carried is not None:
+            return self._carried.frame()
+        return states.state(self._spark, self.past, small=self.is_small)
+
+    def _known_keys(self, new: DataFrame) -> DataFrame | None:
+        """The known keys; of a long history only those that the new rows have, which no shuffle of it is needed for."""
+        known = self._state()
+        if known is None or self.is_small or self._input_size > BROADCAST:
+            return known
+        keys = list(self.layout.keys)
+        return F.broadcast(known.join(F.broadcast(new.selectExpr(*map(quoted, keys))), keys, "left_semi"))
+
+    def _large_settings(self) -> dict[str, str]:
+        partitions = (self._input_size + self.past.size) // PARTITION
+        return {"spark.sql.shuffle.partitions": str(min(max(partitions, 8), 2000))}
