@@ -219,14 +219,15 @@ class ContractReport:
 
 @dataclass(frozen=True)
 class RawQueryRequest:
-    """Read raw files and preprocess them into typed Parquet. ``read`` and ``label`` are extensions: without ``read``
-    the inputs are Parquet."""
+    """Read raw files and preprocess them into typed Parquet. ``read``, ``label`` and ``dataset_alias`` (which
+    names the application) are extensions: without ``read`` the inputs are Parquet."""
 
     input_data_paths: tuple[str, ...]
     output_data_path: str
     transform: Transform | None = None
     read: ReadStep | None = None
     label: str = ""
+    dataset_alias: str = ""
 
 
 @dataclass(frozen=True)

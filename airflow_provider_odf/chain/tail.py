@@ -7,6 +7,7 @@ data.
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,14 @@ def state_rows(dataset: Dataset) -> list[dict[str, Any]]:
     table = _history(dataset, state)
     key: Sequence[str] = getattr(state.merge, "primary_key", ())
     rows = _newest_of_each(table, key, state) if key else _not_undone(table, state)
-    return json_rows.rows(table.take(rows).select(_state_columns(state)))
+    return json_rows.rows(table.take(_indices(rows)).select(_state_columns(state)))
+
+
+def _indices(rows: list[int]) -> pa.Array:
+    """Indices as Arrow. From a list pyarrow would make them with the help of pandas, whose import takes a second."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(array("q", rows))])
 
 
 def _columns(state: ChainState) -> list[str]:

@@ -21,6 +21,7 @@ from airflow_provider_odf.cli.output import (
     print_rows,
 )
 from airflow_provider_odf.cli.run import open_store
+from airflow_provider_odf.errors import InvalidInput
 
 block = typer.Typer(name="block", help="Metadata blocks as files.", no_args_is_help=True)
 
@@ -98,7 +99,11 @@ def hash_files(
     from airflow_provider_odf.engine.logical_hash import logical_hash
 
     for file in files:
-        print(multiformats.hash_file(file), logical_hash(file), file, flush=True)
+        try:
+            logical = logical_hash(file)
+        except ValueError as e:
+            raise InvalidInput(f"{file}: not a Parquet file that can be read: {e}") from None
+        print(multiformats.hash_file(file), logical, file, flush=True)
 
 
 def json_schema(

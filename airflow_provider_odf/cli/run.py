@@ -1,10 +1,13 @@
-"""``odf validate``, ``odf run`` and ``odf rejected``."""
+"""``odf validate``, ``odf run``, ``odf push`` and ``odf rejected``."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,14 +21,21 @@ from airflow_provider_odf.cli.output import (
     print_json,
     print_rows,
 )
-from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Problem
+from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Place, Problem
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.cycle.messages import Outcome, Progress
+    from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.load import Loaded, Manifest
     from airflow_provider_odf.protocol import Contract
 
 PathsArgument = Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="PATH...")]
+
+SystemTimeOption = Annotated[
+    str | None, typer.Option(help="System time of new blocks, RFC 3339.", show_default="now", metavar="RFC3339")
+]
+VerboseOption = Annotated[bool, typer.Option("-v", "--verbose", help="Tell what is being done.")]
 
 rejected = typer.Typer(name="rejected", help="Candidates that a data contract has rejected.", no_args_is_help=True)
 
@@ -34,6 +44,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module to the tool."""
     app.command()(validate)
     app.command()(run)
+    app.command()(push)
     app.add_typer(rejected)
 
 
@@ -68,49 +79,106 @@ def validate(
 def run(
     manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST...")],
     store: StoreOption = None,
-    system_time: Annotated[
-        str | None, typer.Option(help="System time of new blocks, RFC 3339.", show_default="now", metavar="RFC3339")
-    ] = None,
+    system_time: SystemTimeOption = None,
     forbid: Annotated[
         list[str] | None,
         typer.Option(help="A kind of step that may not run here: Pipe or Container.", metavar="KIND"),
     ] = None,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tell what is being done.")] = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """One cycle of each dataset: poll, merge, test the contract, publish.
 
     At most one JVM is started for all of them, and none if nothing is new.
     """
-    from airflow_provider_odf.cycle.messages import silent
     from airflow_provider_odf.cycle.run import Cycle
-    from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.runner.local import LocalRunner
     from airflow_provider_odf.source.options import Options
 
-    time = Instant.now() if system_time is None else _instant(system_time)
+    time = _instant(system_time)
     options = Options(forbidden_steps=frozenset(forbid or ()))
     target = open_store(store)
     loaded = _load(manifests, target)
     for warning in loaded.warnings:
         print(f"{warning.place}: warning: {warning.message}", file=sys.stderr)
-    if loaded.problems:
-        raise ManifestInvalid(loaded.problems)
+    if problems := [*loaded.problems, *_contract_problems(loaded.manifests)]:
+        raise ManifestInvalid(sorted(problems))
     roots = [(m, _contract(m)) for m in loaded.manifests if m.snapshot.kind == "Root"]
-    failed = False
+    code = 0
     with LocalRunner() as runner:
-        cycle = Cycle(
-            target, runner, time, os.environ, options, progress=_tell if verbose or sys.stderr.isatty() else silent
-        )
+        cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
         for outcome in cycle.run(roots):
-            for notice in outcome.notices:
-                print(f"{outcome.dataset}: note: {notice}", file=sys.stderr)
-            print(f"{outcome.dataset}: {outcome}", file=sys.stderr if outcome.error else sys.stdout, flush=True)
-            failed = failed or outcome.error is not None
+            code = max(code, print_outcome(outcome))
     for manifest in loaded.manifests:
         if manifest.snapshot.kind == "Derivative":
             print(f"{manifest.snapshot.name}: derivative datasets are not supported yet", file=sys.stderr)
-            failed = True
-    raise typer.Exit(1 if failed else 0)
+            code = max(code, 1)
+    raise typer.Exit(code)
+
+
+def push(
+    name: NameArgument,
+    file: Annotated[str, typer.Argument(help="A file or folder, or - for standard input.", metavar="FILE|-")],
+    source: Annotated[
+        str | None, typer.Option(help="Name of the push source.", show_default="the only one", metavar="NAME")
+    ] = None,
+    manifest: Annotated[
+        str | None, typer.Option(help="The dataset's manifest: applied first, its contract tested.", metavar="FILE")
+    ] = None,
+    store: StoreOption = None,
+    system_time: SystemTimeOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Take a file into a dataset: merge, test the contract, publish. A dataset without push sources takes it as a file
+    of its polling source."""
+    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.cycle.apply import apply
+    from airflow_provider_odf.cycle.run import Cycle
+    from airflow_provider_odf.runner.local import LocalRunner
+
+    time, target, contract = _instant(system_time), open_store(store), None
+    if manifest is not None:
+        loaded = _load([manifest], target)
+        found = [m for m in loaded.manifests if str(m.snapshot.alias).lower() == name.lower()]
+        if loaded.problems or not found:
+            raise ManifestInvalid(loaded.problems or [Problem(Place(manifest), f"it does not declare {name}")])
+        apply(target, found[0], time)
+        contract = _contract(found[0])
+    dataset = target.dataset(name)
+    names = list(ChainState.of(dataset).push_sources)
+    if source is None and len(names) > 1:
+        raise InvalidInput(f"dataset {name} has the push sources {', '.join(names)}: say which with --source")
+    with _given(file) as path, LocalRunner() as runner:
+        cycle = Cycle(target, runner, time, os.environ, progress=progress(verbose))
+        chosen = source or (names[0] if names else None)
+        code = print_outcome(cycle.push(str(dataset.alias), [path], chosen, contract))
+    raise typer.Exit(code)
+
+
+def progress(verbose: bool) -> Progress:
+    """Progress goes to standard error where somebody watches or asked for it."""
+    from airflow_provider_odf.cycle.messages import silent
+
+    return _tell if verbose or sys.stderr.isatty() else silent
+
+
+def print_outcome(outcome: Outcome) -> int:
+    """Tell what a cycle did; its exit code."""
+    for notice in outcome.notices:
+        print(f"{outcome.dataset}: note: {notice}", file=sys.stderr)
+    print(f"{outcome.dataset}: {outcome}", file=sys.stderr if outcome.error else sys.stdout, flush=True)
+    return 2 if isinstance(outcome.error, InvalidInput) else int(outcome.error is not None)
+
+
+@contextmanager
+def _given(file: str) -> Iterator[str]:
+    """The path of a file argument; standard input becomes a file for as long as it is needed."""
+    if file != "-":
+        yield str(absolute(file))
+        return
+    with tempfile.NamedTemporaryFile(prefix="odf-push-") as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        kept.flush()
+        yield kept.name
 
 
 @rejected.command("list")
@@ -207,10 +275,10 @@ def _problem(severity: str, problem: Problem) -> dict[str, Any]:
     }
 
 
-def _instant(text: str) -> Any:
+def _instant(text: str | None) -> Instant:
     from airflow_provider_odf.instant import Instant
 
     try:
-        return Instant.parse(text)
+        return Instant.parse(text) if text is not None else Instant.now()
     except ValueError as e:
         raise typer.BadParameter(str(e), param_hint="--system-time") from e

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
@@ -25,7 +26,9 @@ def read(store: Store, polled: Polled, runner: Runner, *, progress: Progress = s
     """
     source = merge_source(ChainState.of(store.dataset(polled.dataset), polled.base), polled.source_name)
     step = ddl.read_step(source.read)
-    work = store.work_area / polled.dataset / f"read-{uuid.uuid4().hex[:12]}"
+    # Beside what was fetched it is removed with it; files that are not ours have no such place.
+    parent = Path(polled.directory) if polled.directory else store.work_area / polled.dataset.lower()
+    work = parent / f"read-{uuid.uuid4().hex[:12]}"
     work.mkdir(parents=True)
     requests = [
         protocol.RawQueryRequest(
@@ -34,6 +37,7 @@ def read(store: Store, polled: Polled, runner: Runner, *, progress: Progress = s
             transform=preprocess(source, step),
             read=step,
             label=file.label,
+            dataset_alias=polled.dataset,
         )
         for index, file in enumerate(polled.files)
     ]

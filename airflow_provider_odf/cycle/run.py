@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random
 
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Outcome, Polled, Progress, UpToDate, silent
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
+from airflow_provider_odf.cycle.push import push
 from airflow_provider_odf.errors import CommitConflict, OdfError
 from airflow_provider_odf.source.options import Options
 
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.load import Manifest
-    from airflow_provider_odf.protocol import Contract
+    from airflow_provider_odf.protocol import Contract, ContractReport
     from airflow_provider_odf.runner import Runner
 
 ATTEMPTS = 16
@@ -46,29 +50,31 @@ class Cycle:
             yield from pool.map(lambda pair: self.run_one(*pair), manifests)
 
     def run_one(self, manifest: Manifest, contract: Contract | None) -> Outcome:
-        """The outcome of one cycle; errors are in it. A lost race starts the cycle over from the new head."""
-        dataset = str(manifest.snapshot.alias)
+        """The outcome of one cycle; errors are in it."""
+        return self._settled(str(manifest.snapshot.alias), lambda: self._poll(manifest, contract), contract)
+
+    def push(
+        self, dataset: str, data: Sequence[str], source_name: str | None, contract: Contract | None = None
+    ) -> Outcome:
+        """The outcome of taking in files that somebody hands over, as one input of a source; errors are in it."""
+        given = partial(push, self.store, dataset, data, source_name=source_name, system_time=self.system_time)
+        return self._settled(dataset, given, contract)
+
+    def _settled(self, dataset: str, given: Callable[[], Polled | UpToDate], contract: Contract | None) -> Outcome:
+        """What comes of new input. A lost race starts over from the new head."""
+        again = Retrying(
+            retry=retry_if_exception_type(CommitConflict),
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=wait_random(0, 0.1),
+            reraise=True,
+        )
         try:
-            for _ in range(ATTEMPTS):
-                try:
-                    return self._once(manifest, contract)
-                except CommitConflict as e:
-                    conflict = e
-            raise conflict
+            return again(self._attempt, dataset, given, contract)
         except OdfError as e:
             return Outcome(dataset, error=e)
 
-    def _once(self, manifest: Manifest, contract: Contract | None) -> Outcome:
-        dataset = str(manifest.snapshot.alias)
-        polled = poll(
-            self.store,
-            manifest,
-            system_time=self.system_time,
-            environment=self.environment,
-            contract_digest=contract.digest if contract else None,
-            options=self.options,
-            progress=self._progress(dataset),
-        )
+    def _attempt(self, dataset: str, given: Callable[[], Polled | UpToDate], contract: Contract | None) -> Outcome:
+        polled = given()
         if isinstance(polled, UpToDate):
             return Outcome(dataset, up_to_date=polled.reason)
         try:
@@ -77,6 +83,17 @@ class Cycle:
             # What a retry needs is kept apart, see source.savepoint.
             if polled.directory is not None:
                 shutil.rmtree(polled.directory, ignore_errors=True)
+
+    def _poll(self, manifest: Manifest, contract: Contract | None) -> Polled | UpToDate:
+        return poll(
+            self.store,
+            manifest,
+            system_time=self.system_time,
+            environment=self.environment,
+            contract_digest=contract.digest if contract else None,
+            options=self.options,
+            progress=self._progress(str(manifest.snapshot.alias)),
+        )
 
     def finish(self, polled: Polled, contract: Contract | None) -> Outcome:
         """Merge, test and publish what was polled or pushed."""
@@ -91,7 +108,15 @@ class Cycle:
             )
             judge(self.store, candidate, report)
         publish(self.store, candidate)
-        return Outcome(polled.dataset, candidate, report, notices=(*polled.warnings, *candidate.notices))
+        notices = (*polled.warnings, *candidate.notices, *_untested(report))
+        return Outcome(polled.dataset, candidate, report, notices=notices)
 
     def _progress(self, dataset: str) -> Progress:
         return lambda message: self.progress(f"{dataset}: {message}")
+
+
+def _untested(report: ContractReport | None) -> Iterator[str]:
+    """What a user might believe to have been tested."""
+    clauses = [r.description for r in report.results if r.outcome == "unsupported"] if report else []
+    if report and clauses:
+        yield f"contract {report.contract}: not tested, since not supported yet: {'; '.join(clauses)}"

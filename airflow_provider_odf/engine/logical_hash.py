@@ -208,7 +208,7 @@ def _without_nulls(array: Array) -> Array:
         return array
     if _is_list(t):
         offsets = pc.cumulative_sum(pc.fill_null(pc.list_value_length(array), 0).cast(pa.int64()))
-        offsets = pa.concat_arrays([pa.array([0], pa.int64()), offsets])
+        offsets = pa.concat_arrays([pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(bytes(8))]), offsets])
         return pa.LargeListArray.from_arrays(offsets, array.flatten())
     if pt.is_fixed_size_binary(t) or not (_is_text(t) or _is_binary(t) or pt.is_boolean(t)):
         width = t.bit_width // 8
@@ -220,8 +220,8 @@ def _stream(array: Array, valid: Array | None) -> Any:
     """The bytes that the digest takes for an array: nothing is copied where they are what Arrow holds anyway."""
     t = array.type
     if pt.is_boolean(t):
-        items = pc.add(array.cast(pa.uint8()), pa.scalar(1, pa.uint8()))
-        return _fixed_buffer(items if valid is None else pc.if_else(valid, items, pa.scalar(0, pa.uint8())), 1)
+        items = pc.add(array.cast(pa.uint8()), _constant(b"\1", pa.uint8()))
+        return _fixed_buffer(items if valid is None else pc.if_else(valid, items, _constant(b"\0", pa.uint8())), 1)
     if valid is None and not (_is_list(t) or _is_text(t) or _is_binary(t)):
         return _fixed_buffer(array, t.bit_width // 8)
     return _data_of(_rows(array, valid))
@@ -231,7 +231,7 @@ def _rows(array: Array, valid: Array | None) -> Array:
     """A large_binary array without nulls whose row *i* is what the digest takes for value *i*."""
     t = array.type
     if pt.is_boolean(t):
-        rows = pc.add(array.cast(pa.uint8()), pa.scalar(1, pa.uint8())).view(pa.binary(1)).cast(pa.large_binary())
+        rows = pc.add(array.cast(pa.uint8()), _constant(b"\1", pa.uint8())).view(pa.binary(1)).cast(pa.large_binary())
     elif _is_list(t):
         rows = _list_rows(array)
     elif _is_text(t) or _is_binary(t):
@@ -239,14 +239,16 @@ def _rows(array: Array, valid: Array | None) -> Array:
         rows = _prefixed(pc.binary_length(values), values)
     else:
         rows = array.view(pa.binary(t.bit_width // 8)).cast(pa.large_binary())
-    return rows if valid is None else pc.if_else(valid, rows, pa.scalar(b"\0", pa.large_binary()))
+    return rows if valid is None else pc.if_else(valid, rows, _constant(b"\0", pa.large_binary()))
 
 
 def _list_rows(array: Array) -> Array:
     lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int64())
     items = array.flatten()
     rows = _rows(items, items.is_valid() if items.null_count else None)
-    starts = pa.concat_arrays([pa.array([0], pa.int64()), pc.cumulative_sum(lengths)])
+    starts = pa.concat_arrays(
+        [pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(bytes(8))]), pc.cumulative_sum(lengths)]
+    )
     buffers = rows.buffers()
     byte_starts = pa.Array.from_buffers(pa.int64(), len(rows) + 1, [None, buffers[1]], offset=rows.offset).take(starts)
     joined = pa.Array.from_buffers(pa.large_binary(), len(array), [None, byte_starts.buffers()[1], buffers[2]])
@@ -255,7 +257,16 @@ def _list_rows(array: Array) -> Array:
 
 def _prefixed(counts: Array, rows: Array) -> Array:
     eight = counts.cast(pa.int64()).view(pa.binary(8)).cast(pa.large_binary())
-    return pc.binary_join_element_wise(eight, rows, pa.scalar(b"", pa.large_binary()))
+    return pc.binary_join_element_wise(eight, rows, _constant(b"", pa.large_binary()))
+
+
+def _constant(data: bytes, of: pa.DataType) -> pa.Scalar:
+    """A scalar from its bytes. From a Python value pyarrow would import pandas first, which takes a second."""
+    if of == pa.large_binary():
+        buffers = [None, pa.py_buffer(struct.pack("=qq", 0, len(data))), pa.py_buffer(data)]
+    else:
+        buffers = [None, pa.py_buffer(data)]
+    return pa.Array.from_buffers(of, 1, buffers)[0]
 
 
 def _fixed_buffer(array: Array, width: int) -> Any:

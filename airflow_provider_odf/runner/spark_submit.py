@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from airflow_provider_odf import errors, protocol
+from airflow_provider_odf.lineage.jobs import spark_application
 from airflow_provider_odf.runner import apps
 from airflow_provider_odf.runner.runner import OnProgress, gist, report_progress, settle
 
@@ -91,7 +92,7 @@ class SparkSubmitRunner:
         request_file.write_text(protocol.dumps_request(request), encoding="utf-8")
         response_file.touch()
         main = [str(apps.application("run.py")), str(request_file), str(response_file)]
-        name = f"odf_{protocol.operation(request).lower()}"
+        name = spark_application(protocol.operation(request), request.dataset_alias)
         options = [*self._options, "--name", name, "--py-files", str(apps.bundle(directory))]
         with self._start([program, *options, *main]) as process:
             said = _Tail(process)

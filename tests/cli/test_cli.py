@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+from typing import IO
 
 import pytest
 
@@ -44,10 +45,12 @@ main()
 """
 
 
-def odf(*arguments: object, code: int = 0, without: tuple[str, ...] = ("airflow",), cwd: Path) -> str:
+def odf(
+    *arguments: object, code: int = 0, without: tuple[str, ...] = ("airflow",), cwd: Path, stdin: IO[str] | None = None
+) -> str:
     """What the tool prints where Airflow, or what else is named, cannot be imported."""
     command = [sys.executable, "-c", BLOCKED.format(blocked=set(without)), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, stdin=stdin)
     assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout if code == 0 else done.stdout + done.stderr
 
@@ -217,6 +220,34 @@ def test_one_failure_does_not_stop_the_others(tmp_path: Path) -> None:
     assert "gone: " in told
     assert "gone.csv" in told
     assert told.endswith("sums: derivative datasets are not supported yet\n")
+
+
+@pytest.mark.parametrize("command", ["log", "tail", "state", "verify"])
+def test_looking_at_a_dataset_imports_little(folder: Path, command: str) -> None:
+    odf(command, "cities", without=("airflow", "pyspark", "pandas", "sqlglot", "openlineage", "httpx"), cwd=folder)
+
+
+def test_a_file_that_is_no_parquet_has_no_hash(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    assert odf("hash", "x.csv", code=2, cwd=tmp_path).startswith("x.csv: not a Parquet file that can be read: ")
+
+
+def test_push_takes_files_and_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "events.yaml").write_text(
+        "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: events\n  kind: Root\n  metadata:\n"
+        "    - kind: AddPushSource\n      sourceName: default\n"
+        '      read: {kind: NdJson, schema: ["id BIGINT"]}\n      merge: {kind: Ledger, primaryKey: [id]}\n'
+    )
+    odf("run", "events.yaml", cwd=tmp_path)
+    (tmp_path / "1.ndjson").write_text('{"id": 1}\n{"id": 2}\n')
+    assert odf("push", "events", "1.ndjson", cwd=tmp_path) == "events: published 2 records (offsets 0..1)\n"
+    assert odf("push", "events", "1.ndjson", cwd=tmp_path) == "events: up to date\n"
+    assert "no push source 'other', there are: default" in odf(
+        "push", "events", "1.ndjson", "--source", "other", code=2, cwd=tmp_path
+    )
+    (tmp_path / "2.ndjson").write_text('{"id": 2}\n{"id": 3}\n')
+    with (tmp_path / "2.ndjson").open() as given:
+        assert odf("push", "events", "-", cwd=tmp_path, stdin=given) == "events: published 1 records (offsets 2..2)\n"
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("validate", "."), ("schema",)])

@@ -327,3 +327,22 @@ def test_files_that_were_rejected_are_not_late(prices: Path, write: Write, run: 
     assert isinstance(run(prices).error, ContractRejected)
     outcome = run(prices, runner=NoEngine())
     assert (str(outcome), outcome.notices) == ("still rejected, see: odf rejected show prices", ())
+
+
+def test_a_dataset_whose_rows_are_all_gone_has_an_empty_state(
+    prices: Path, write: Write, run: Run, store: Store
+) -> None:
+    write("in/1.csv", "sku,price\na,1\n")
+    write("in/2.csv", "sku,price\n")
+    assert str(run(prices)) == "published 2 records (offsets 0..1)"
+    assert list(state_rows(store.dataset("prices"))) == []
+
+
+def test_clauses_that_are_not_tested_are_told(prices: Path, write: Write, run: Run) -> None:
+    write("prices.datacontract.yaml", CONTRACT.replace("minimum: 0", "minimum: 0, format: uri"))
+    write("in/1.csv", "sku,price\na,1\n")
+    outcome = run(prices)
+    assert str(outcome) == "published 1 records (offsets 0..0)"
+    (notice,) = outcome.notices
+    assert notice.startswith("contract urn:prices: not tested, since not supported yet: ")
+    assert "uri" in notice
