@@ -25,6 +25,7 @@ def raw_query(tmp_path: Path) -> MakeRequest:
             transform=Transform("spark", (SqlQueryStep(query),)),
             read=ReadStep("Csv", (Column("a", "BIGINT"), Column("b", "STRING")), header=True),
             label="https://example.com/source.csv",
+            dataset_alias="readings",
         )
 
     return make

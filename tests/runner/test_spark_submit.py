@@ -33,7 +33,7 @@ def test_answers_and_refuses(raw_query) -> None:
         with pytest.raises(errors.InvalidQuery, match="`nope` cannot be resolved"):
             bad.result(120)
         assert runner.started == 2
-    assert said[0] == "submitted odf_rawquery"
+    assert said[0] == "submitted odf_raw_query_readings"
 
 
 def test_an_application_that_breaks_is_an_internal_error(raw_query) -> None:
