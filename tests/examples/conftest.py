@@ -63,11 +63,21 @@ def dags(database, store):
     folder = Path(os.environ["AIRFLOW_HOME"]) / "dags"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(EXAMPLES, folder)
+    yield read(folder)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def read_again():
+    return read
+
+
+def read(folder):
+    """What Airflow makes of a dags folder, and has stored."""
     bag = DagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder")
     assert bag.import_errors == {}
     sync_bag_to_db(bag, "dags-folder", None)
-    yield bag
-    shutil.rmtree(folder)
+    return bag
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 from airflow_provider_odf.chain.tail import tail_rows
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle.rejected import rejections
+from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
 pytestmark = [
     pytest.mark.airflow,
@@ -198,3 +199,57 @@ def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(dags, store,
 
 def names(event):
     return tuple([(d["namespace"], d["name"]) for d in event[side]] for side in ("inputs", "outputs"))
+
+
+WAITING = '''
+"""A DAG that waits for new prices before it polls them."""
+from pathlib import Path
+from airflow.sdk import DAG
+from airflow_provider_odf import PollingSourceOperator, PollingSourceSensor
+
+manifest = str(Path(__file__).parent / "coffee-prices.yaml")
+with DAG("waiting", schedule=None):
+    wait = PollingSourceSensor(task_id="wait", manifest=manifest, deferrable=True, poke_interval=0.2)
+    wait >> PollingSourceOperator(task_id="poll", manifest=manifest)
+'''
+
+
+def test_a_deferred_sensor_is_woken_by_a_new_file(dags, store, one_jvm, read_again, monkeypatch):
+    folder = Path(dags.dag_folder)
+    run(dags, "coffee-prices")
+    (folder / "waiting.py").write_text(WAITING)
+    answers = []
+    ask = PollingSourceTrigger.has_changed
+
+    async def asked(trigger):
+        answers.append(await ask(trigger))
+        if len(answers) == 2:  # the sensor has asked and deferred, the trigger has asked once
+            (folder / "data" / "coffee-prices" / "2026-05-03.csv").write_text("sku,title,origin,price\n")
+        return answers[-1]
+
+    monkeypatch.setattr(PollingSourceTrigger, "has_changed", asked)
+    assert run(read_again(folder), "waiting") == {"wait": "success", "poll": "success"}
+    assert answers == [False, False, True]
+
+
+def test_airflow_shows_a_bad_manifest_and_hides_no_dag(dags, store):
+    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
+    from airflow.models.dag import DagModel
+    from airflow.models.errors import ParseImportError
+    from airflow.utils.session import create_session
+    from sqlalchemy import select
+
+    folder = Path(dags.dag_folder)
+    bad = folder / "support-tickets.yaml"
+    bad.write_text(bad.read_text().replace("kind: Append", "kind: Apend"))
+    bag = DagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder")
+    sync_bag_to_db(bag, "dags-folder", None)
+    with create_session() as session:
+        errors = session.execute(select(ParseImportError.filename, ParseImportError.stacktrace)).all()
+        shown = session.scalars(select(DagModel.dag_id).where(~DagModel.is_stale, ~DagModel.has_import_errors)).all()
+    ((file, message),) = errors
+    assert file == "odf_errors.py"
+    assert f"{bad}:21:15: " in message
+    assert {"bike-stations", "coffee-prices", "river-levels", "merge_parquet", "read_on_spark"} <= set(shown)
+    bad.unlink()
+    sync_bag_to_db(DagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder"), "dags-folder", None)
