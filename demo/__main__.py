@@ -37,7 +37,7 @@ def main() -> int:
         AIRFLOW_HOME=str(HOME / "airflow"),
         AIRFLOW__CORE__DAGS_FOLDER=str(DAGS),
         AIRFLOW__CORE__LOAD_EXAMPLES="False",
-        AIRFLOW__LOGGING__LOGGING_LEVEL="WARNING",
+        AIRFLOW__LOGGING__LOGGING_LEVEL="INFO",
         AIRFLOW__ODF__STORE=str(HOME / "store"),
         AIRFLOW__OPENLINEAGE__TRANSPORT=f'{{"type": "file", "log_file_path": "{EVENTS}", "append": true}}',
         AIRFLOW__OPENLINEAGE__NAMESPACE="demo",

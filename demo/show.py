@@ -33,7 +33,7 @@ class Demo:
 
     def first(self) -> bool:
         """Two rounds; whether they did what the examples are made for."""
-        self.say("First round: every dataset is new")
+        self.say("First round: every dataset is new (the bike stations and river levels with two files each)")
         states = self.round()
         self.say("Second round: a price list arrives that breaks its contract")
         for name in NEXT_BATCH:
@@ -60,6 +60,8 @@ class Demo:
         is_quiet = self.engines == 0 and set(states.values()) == {"success"}
         if is_quiet:
             self.console.print("\nNothing new at any source: no JVM was started, no block was written.")
+            self.console.print("The price list that was rejected is still there, and still rejected:")
+            self.odf("rejected", "list", "coffee-prices")
         self.console.print("Remove .demo/ to start over.")
         return is_quiet
 
@@ -91,7 +93,7 @@ class Demo:
             self.console.print(f"  {job:32} {direction:6} namespace={namespace} name={name} ({count} events)")
 
     def odf(self, *arguments: str) -> None:
-        self.console.print(f"[dim]$ odf {' '.join(arguments)}[/]")
+        self.console.print(f"[dim]$ uv run odf {' '.join(arguments)} --store {self.home.name}/store[/]")
         sys.stdout.flush()
         subprocess.run([Path(sys.executable).with_name("odf"), *arguments], check=True)
 

@@ -53,7 +53,7 @@ def poll(
     if rejection and rejection.base == state.head and rejection.report.digest == contract_digest:
         found = look.beyond(_Seen(rejection.source_state, rejection.block_hash), published)
         if found is None:
-            return UpToDate(f"still rejected, see: odf rejected show {dataset.alias}")
+            return UpToDate(f"still rejected, see: {rejected.hint(dataset)}")
     else:
         found = look.after(published)
     return _polled(found, str(dataset.alias), state, system_time) if found else UpToDate()

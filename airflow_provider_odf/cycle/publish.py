@@ -55,10 +55,11 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
         raise ContractInconclusive(
             f"contract {report.contract} could not be evaluated on {candidate.dataset}: {clauses}"
         )
-    rejected.reject(store.dataset(candidate.dataset), candidate)
+    dataset = store.dataset(candidate.dataset)
+    rejected.reject(dataset, candidate)
     raise ContractRejected(
         f"contract {report.contract} rejected {candidate.records} records of {candidate.dataset}: {clauses}; "
-        f"the dataset stays as it is, see: odf rejected show {candidate.dataset}"
+        f"the dataset stays as it is, see: {rejected.hint(dataset)}"
     )
 
 

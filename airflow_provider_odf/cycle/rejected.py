@@ -7,6 +7,7 @@ no other ODF tool looks at it, and its blocks and data stay to be inspected, pub
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -54,6 +55,12 @@ def reject(dataset: Dataset, candidate: Candidate) -> None:
         dataset.storage.compare_and_set_ref(ref, None, candidate.candidate)
     if dataset.head(candidate.ref) == candidate.candidate:
         dataset.storage.compare_and_set_ref(candidate.ref, candidate.candidate, None)
+
+
+def hint(dataset: Dataset) -> str:
+    """The command that shows the newest rejection, whatever store the reader's shell would take."""
+    root = str(dataset.path)[: -len(str(dataset.alias)) - 1]
+    return f"odf rejected show {dataset.alias} --store {shlex.quote(root)}"
 
 
 def rejections(dataset: Dataset) -> Iterator[Rejection]:

@@ -274,7 +274,7 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
     (tmp_path / "cities.csv").write_text("city,founded,area,population\nBasel,,23.85,1\nOz,,1,-5\n")
     assert odf("run", "cities.yaml", "--system-time", T1, code=1, cwd=tmp_path).endswith(
         "cities: contract urn:cities rejected 2 records of cities: population: >= 0: 1 row: -5 at offset 1; "
-        "the dataset stays as it is, see: odf rejected show cities\n"
+        f"the dataset stays as it is, see: odf rejected show cities --store {tmp_path / 'odf-store'}\n"
     )
     (listed,) = json.loads(odf("rejected", "list", "cities", "--format", "json", cwd=tmp_path))
     block_hash = listed.pop("hash")

@@ -152,14 +152,14 @@ def test_a_contract_stops_new_data_until_source_or_contract_change(
     assert isinstance(outcome.error, ContractRejected)
     assert str(outcome) == (
         "contract urn:prices rejected 2 records of prices: price: >= 0: 1 row: -2 at offset 2; "
-        "the dataset stays as it is, see: odf rejected show prices"
+        f"the dataset stays as it is, see: odf rejected show prices --store {store.root}"
     )
     assert store.dataset("prices").head() == head
     (rejection,) = rejected.rejections(store.dataset("prices"))
     assert (rejection.base, rejection.records, rejection.report.result) == (head, 2, "failed")
     assert verify(store.dataset("prices"), rejection.block_hash).records == 3
 
-    assert str(run(prices, runner=NoEngine())) == "still rejected, see: odf rejected show prices"
+    assert str(run(prices, runner=NoEngine())) == f"still rejected, see: odf rejected show prices --store {store.root}"
 
     # The publisher mends it with another file: both come in, and the state after them is what the contract sees.
     write("in/3.csv", "sku,price\na,2\n")
@@ -184,7 +184,9 @@ def test_a_url_that_takes_rejected_data_back_is_up_to_date(
     run(manifest)
     publisher.publish("sku,price\na,-1\n", "2024-01-01T10:00:00Z")
     assert isinstance(run(manifest).error, ContractRejected)
-    assert str(run(manifest, runner=NoEngine())) == "still rejected, see: odf rejected show prices"
+    assert (
+        str(run(manifest, runner=NoEngine())) == f"still rejected, see: odf rejected show prices --store {store.root}"
+    )
     publisher.publish("sku,price\na,1\n", "2024-01-01T09:00:00Z")
     assert str(run(manifest)) == "up to date"
 
@@ -326,7 +328,10 @@ def test_files_that_were_rejected_are_not_late(prices: Path, write: Write, run: 
     write("in/2.csv", "sku,price\na,-2\n")
     assert isinstance(run(prices).error, ContractRejected)
     outcome = run(prices, runner=NoEngine())
-    assert (str(outcome), outcome.notices) == ("still rejected, see: odf rejected show prices", ())
+    assert (str(outcome), outcome.notices) == (
+        f"still rejected, see: odf rejected show prices --store {store.root}",
+        (),
+    )
 
 
 def test_a_dataset_whose_rows_are_all_gone_has_an_empty_state(
