@@ -25,11 +25,13 @@ _TICK = 0.05
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a subject. ``seconds`` is what is compared: of the whole program, or of the part it timed itself."""
+    """One run of a subject. ``seconds`` and ``cpu`` are what is compared: of the whole program, or of the part that it
+    timed itself; ``wall`` and ``whole_cpu`` are always of the whole."""
 
     seconds: float
-    wall: float
     cpu: float
+    wall: float = 0.0
+    whole_cpu: float = 0.0
     peak_mib: float = 0.0
     jvms: int = 0
     answer: Mapping[str, Any] = field(default_factory=dict)
@@ -59,7 +61,9 @@ def program(arguments: Sequence[str], *, environment: Mapping[str, str] | None =
     answer = _answer(text)
     # A process that nobody waited for is missing from the one sum, a short one from the other.
     cpu = max(_cpu_of_children() - before, sum(seen.cpu.values()))
-    return Run(answer.get("seconds", wall), wall, cpu, seen.peak / MIB, len(seen.javas), answer, text)
+    return Run(
+        answer.get("seconds", wall), wall, answer.get("cpu", cpu), seen.peak / MIB, len(seen.javas), answer, text
+    )
 
 
 def peer(name: str, **arguments: object) -> Run:
@@ -80,8 +84,7 @@ def timed(action: Callable[[], object]) -> Run:
     """A run of something in this process."""
     cpu, start = time.process_time(), time.perf_counter()
     action()
-    seconds = time.perf_counter() - start
-    return Run(seconds, seconds, time.process_time() - cpu)
+    return Run(time.perf_counter() - start, time.process_time() - cpu)
 
 
 @dataclass
@@ -92,16 +95,32 @@ class _Seen:
     cpu: dict[int, float] = field(default_factory=dict)
     javas: set[int] = field(default_factory=set)
 
-    def look(self, process: psutil.Popen) -> None:
+    def look(self, process: psutil.Process) -> None:
         total = 0
         for member in _tree(process):
             with contextlib.suppress(psutil.NoSuchProcess):
                 total += member.memory_info().rss
                 times = member.cpu_times()
                 self.cpu[member.pid] = times.user + times.system
-                if member.name() == "java":
+                # Between fork and exec, what a JVM starts is a JVM by name.
+                if member.name() == "java" and member.ppid() not in self.javas:
                     self.javas.add(member.pid)
         self.peak = max(self.peak, total)
+
+
+class Clock:
+    """Times a part of a program: ``seconds`` and ``cpu`` of this process and those it started, since it was made."""
+
+    def __init__(self) -> None:
+        self._start, self._cpu = time.perf_counter(), self._used()
+
+    def answer(self) -> dict[str, float]:
+        return {"seconds": time.perf_counter() - self._start, "cpu": self._used() - self._cpu}
+
+    def _used(self) -> float:
+        seen = _Seen()
+        seen.look(psutil.Process())
+        return sum(seen.cpu.values())
 
 
 def _watch(process: psutil.Popen) -> _Seen:
@@ -119,7 +138,7 @@ def _watch(process: psutil.Popen) -> _Seen:
         return seen
 
 
-def _tree(process: psutil.Popen) -> list[psutil.Process]:
+def _tree(process: psutil.Process) -> list[psutil.Process]:
     try:
         return [process, *process.children(recursive=True)]
     except psutil.NoSuchProcess:

@@ -20,8 +20,8 @@ from benchmarks.measure import Run
 
 @dataclass(frozen=True)
 class Row:
-    """A subject of a case. ``seconds`` and ``cpu`` are medians; CPU time is always that of the whole program. ``ratio``
-    and ``cpu_ratio`` are to the subject that ``to`` names, each the median of the ratios within a repetition."""
+    """A subject of a case. ``seconds`` and ``cpu`` are medians; ``ratio`` and ``cpu_ratio`` are to
+    the subject that ``to`` names, each the median of the ratios within a repetition."""
 
     case: str
     subject: str

@@ -131,7 +131,7 @@ def _check(case: Snapshot) -> None:
 
 def _rows(runs: dict[str, list[Run]], rebuilt: Run) -> list[Row]:
     floor = runs[SPARK]
-    started = [Run(r.wall, r.wall, r.cpu) for r in floor]
+    started = [Run(r.wall, r.whole_cpu) for r in floor]
     growth = statistics.median(a.seconds / b.seconds for a, b in zip(runs[LONG], runs[ONE], strict=True))
     notes = {
         LONG: f"{growth:.2f} of the time with 1 slice",

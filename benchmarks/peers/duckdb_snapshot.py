@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 
 from benchmarks.data import COLUMNS, connect
+from benchmarks.measure import Clock
 
 _STATE = """SELECT * FROM read_parquet({files})
     QUALIFY row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1 AND op IN (0, 3)"""
@@ -26,10 +26,10 @@ def main(history: list[str], new: str, target: str) -> None:
                 FROM read_parquet('{new}') n FULL JOIN {state} o ON n.id = o.id
                 WHERE n.id IS NULL OR o.id IS NULL OR {differs}))
         ORDER BY "offset" """
-    start = time.perf_counter()
+    clock = Clock()
     with connect() as db:
         db.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION snappy)")
-    print(json.dumps({"seconds": time.perf_counter() - start}))
+    print(json.dumps(clock.answer()))
 
 
 if __name__ == "__main__":

@@ -15,20 +15,20 @@ from airflow_provider_odf.cycle.run import Cycle
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import Manifest, load
 from airflow_provider_odf.runner.local import LocalRunner
+from benchmarks.measure import Clock
 
 
 def main(manifest: str, store: str, first: str, heap: str) -> None:
-    """``seconds`` is from the polled file to the published slice; ``poll`` is the poll before it, which copies the
+    """The times are from the polled file to the published slice; ``poll`` is the poll before it, which copies the
     file. ``first`` is a small manifest that is run before."""
     with LocalRunner(conf={"spark.driver.memory": heap}) as runner:
         _cycle(Store.open(f"{store}-first"), runner).run_one(_load(first), None)
         target, one = Store.open(store), _load(manifest)
         cycle, start = _cycle(target, runner), time.perf_counter()
         polled = poll(target, one, system_time=cycle.system_time, environment=os.environ)
-        middle = time.perf_counter()
+        poll_seconds, clock = time.perf_counter() - start, Clock()
         outcome: Outcome = cycle.finish(polled, None)
-        end = time.perf_counter()
-        answer = {"seconds": end - middle, "poll": middle - start, "outcome": str(outcome), "jvms": runner.started}
+        answer = {**clock.answer(), "poll": poll_seconds, "outcome": str(outcome), "jvms": runner.started}
     print(json.dumps(answer))
 
 
