@@ -10,8 +10,8 @@ from airflow.api_fastapi.core_api.security import requires_access_dag
 from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import PlainTextResponse
 
-from airflow_provider_odf.errors import InvalidInput, OdfError
-from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.ui.ticket import Ticket
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -22,48 +22,43 @@ def create_app() -> FastAPI:
     """The pages. Who reads them is logged in and may read the DAG that the page was linked from."""
     app = FastAPI(title="Open Data Fabric", docs_url=None, redoc_url=None, openapi_url=None)
     guard = [Depends(requires_access_dag("GET"))]
-    app.get("/blocks/{dag_id}/{dataset:path}/{block_hash}", dependencies=guard)(block)
-    app.get("/reports/{dag_id}/{dataset:path}/{block_hash}", dependencies=guard)(report)
+    app.get("/blocks/{dag_id}/{ticket}", dependencies=guard)(block)
+    app.get("/reports/{dag_id}/{ticket}", dependencies=guard)(report)
     return app
 
 
-def block(dataset: str, block_hash: str) -> PlainTextResponse:
+def block(dag_id: str, ticket: str) -> PlainTextResponse:
     """A metadata block in the manifest's spelling."""
     from airflow_provider_odf.manifest.model import dump
     from airflow_provider_odf.manifest.yaml_source import dump_yaml
 
-    with _not_found(f"no block {block_hash} of {dataset}"):
-        found = _dataset(dataset, block_hash).block(block_hash)
-    return _text(f"# {dataset}, block {block_hash}\n{dump_yaml(dump(found))}")
+    with _opened(dag_id, ticket) as (dataset, block_hash):
+        found = dataset.block(block_hash)
+    return _text(f"# {dataset.alias}, block {block_hash}\n{dump_yaml(dump(found))}")
 
 
-def report(dataset: str, block_hash: str) -> PlainTextResponse:
+def report(dag_id: str, ticket: str) -> PlainTextResponse:
     """What the data contract said of the candidate that ends in a block."""
     from airflow_provider_odf.cycle.rejected import load_report
 
-    missing = f"no contract was tested on block {block_hash} of {dataset}"
-    with _not_found(missing):
-        found = load_report(_dataset(dataset, block_hash), block_hash)
+    with _opened(dag_id, ticket) as (dataset, block_hash):
+        found = load_report(dataset, block_hash)
     if found is None:
-        raise HTTPException(404, missing)
-    return _text("\n".join(_report_lines(dataset, block_hash, found)) + "\n")
-
-
-def _dataset(name: str, block_hash: str) -> Dataset:
-    from airflow_provider_odf.chain.dataset import is_hash
-
-    if not is_hash(block_hash):
-        raise InvalidInput(f"{block_hash} is no block hash")
-    return OdfHook().get_conn().dataset(name)
+        raise HTTPException(404, f"no contract was tested on block {block_hash} of {dataset.alias}")
+    return _text("\n".join(_report_lines(str(dataset.alias), block_hash, found)) + "\n")
 
 
 @contextmanager
-def _not_found(message: str) -> Iterator[None]:
-    """An error is a page that is not there; its own words may hold paths of the server."""
+def _opened(dag_id: str, text: str) -> Iterator[tuple[Dataset, str]]:
+    """The dataset and the block that a link is for. An error is a page that is not there; its own words may hold
+    paths of the server."""
+    from airflow_provider_odf.chain.store import Store
+
     try:
-        yield
+        ticket = Ticket.read(text, dag_id)
+        yield Store.open(ticket.store).dataset(ticket.dataset), ticket.block_hash
     except OdfError as e:
-        raise HTTPException(404, message) from e
+        raise HTTPException(404, "there is nothing at this link, or no longer") from e
 
 
 def _report_lines(dataset: str, block_hash: str, report: ContractReport) -> Iterator[str]:

@@ -7,6 +7,8 @@ from urllib.parse import quote, urlsplit
 
 from airflow.sdk import BaseOperatorLink, conf
 
+from airflow_provider_odf.ui.ticket import Ticket
+
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
 
@@ -39,5 +41,5 @@ def link(page: str, operator: Any, dag_id: str) -> str:
     if candidate is None:
         return ""
     prefix = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
-    path = quote(f"{dag_id}/{candidate.dataset}/{candidate.candidate}")
-    return f"{prefix}{URL_PREFIX}/{page}/{path}"
+    ticket = Ticket(dag_id, operator.odf.uri, candidate.dataset, candidate.candidate)
+    return f"{prefix}{URL_PREFIX}/{page}/{quote(dag_id)}/{ticket.sign()}"

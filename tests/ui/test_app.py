@@ -13,6 +13,7 @@ from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import CheckResult, ContractReport
 from airflow_provider_odf.ui import app
 from airflow_provider_odf.ui.plugin import LazyApp
+from airflow_provider_odf.ui.ticket import Ticket
 
 MANIFEST = """\
 kind: DatasetSnapshot
@@ -28,17 +29,20 @@ MISSING = "f1620" + 64 * "0"
 
 
 @pytest.fixture
-def dataset(tmp_path, monkeypatch):
-    monkeypatch.setenv("ODF_STORE", str(tmp_path / "store"))
+def dataset(tmp_path):
     (tmp_path / "orders.yaml").write_text(MANIFEST)
     store = Store.open(tmp_path / "store")
     apply(store, load([tmp_path / "orders.yaml"]).manifests[0], Instant.parse("2026-05-01T00:00:00Z"))
     return store.dataset("acme/orders")
 
 
+def ticket(dataset, block_hash, name="acme/orders", dag_id="acme.orders"):
+    return Ticket(dag_id, dataset.path.parent.parent.as_uri(), name, block_hash).sign()
+
+
 def test_a_block_as_yaml(dataset):
     head, state = dataset.head(), ChainState.of(dataset)
-    response = app.block("acme/orders", head)
+    response = app.block("acme.orders", ticket(dataset, head))
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert response.body.decode() == (
         f"# acme/orders, block {head}\n"
@@ -59,7 +63,7 @@ def test_a_report_line_by_line(dataset):
     )
     report = ContractReport("urn:orders", "d", "orders", results, tested_rows=5)
     save_report(dataset, Candidate("acme/orders", "base", dataset.head(), "candidate-x", records=5), report)
-    assert app.report("acme/orders", dataset.head()).body.decode().splitlines() == [
+    assert app.report("acme.orders", ticket(dataset, dataset.head())).body.decode().splitlines() == [
         "contract urn:orders on acme/orders: failed",
         f"block {dataset.head()}, 5 rows tested",
         "",
@@ -70,19 +74,25 @@ def test_a_report_line_by_line(dataset):
 
 
 @pytest.mark.parametrize("page", [app.block, app.report])
-@pytest.mark.parametrize(
-    ("name", "block_hash"),
-    [("acme/orders", MISSING), ("acme/orders", "../refs/head"), ("../etc", MISSING), ("nothing", MISSING)],
-)
+@pytest.mark.parametrize(("name", "block_hash"), [("acme/orders", MISSING), ("../etc", MISSING), ("nothing", MISSING)])
 def test_what_is_not_there_is_a_404_that_tells_no_paths(dataset, page, name, block_hash):
     with pytest.raises(HTTPException) as caught:
-        page(name, block_hash)
+        page("acme.orders", ticket(dataset, block_hash, name))
     assert caught.value.status_code == 404
     assert str(dataset.path.parent) not in caught.value.detail
+
+
+@pytest.mark.parametrize("page", [app.block, app.report])
+def test_a_link_shows_its_own_block_to_readers_of_its_own_dag_alone(dataset, page):
+    good = ticket(dataset, dataset.head())
+    for dag_id, text in (("other.dag", good), ("acme.orders", good[:-1]), ("acme.orders", "WyJhIl0.x")):
+        with pytest.raises(HTTPException) as caught:
+            page(dag_id, text)
+        assert caught.value.status_code == 404
 
 
 @pytest.mark.parametrize("page", ["blocks", "reports"])
 def test_nobody_reads_without_logging_in(dataset, page):
     create_auth_manager()
     with TestClient(LazyApp()) as client:
-        assert client.get(f"/{page}/acme.orders/acme/orders/{dataset.head()}").status_code == 401
+        assert client.get(f"/{page}/acme.orders/{ticket(dataset, dataset.head())}").status_code == 401

@@ -4,29 +4,38 @@ import pytest
 
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
+from airflow_provider_odf.ui.ticket import Ticket
 
 CANDIDATE = Candidate(dataset="acme/orders", base="f1620aa", candidate="f1620bb", ref="candidate-x")
 KEY = SimpleNamespace(dag_id="acme.orders")
+TICKET = Ticket("acme.orders", "file:///data/odf", "acme/orders", "f1620bb")
+
+
+def operator(**values):
+    return SimpleNamespace(odf=SimpleNamespace(uri="file:///data/odf"), **values)
 
 
 @pytest.mark.parametrize(
-    ("link", "operator", "path"),
+    ("link", "of", "page"),
     [
-        (BlockLink(), SimpleNamespace(), ""),
-        (BlockLink(), SimpleNamespace(shown=CANDIDATE), "/odf/blocks/acme.orders/acme/orders/f1620bb"),
-        (ReportLink(), SimpleNamespace(shown=CANDIDATE, has_report=False), ""),
-        (
-            ReportLink(),
-            SimpleNamespace(shown=CANDIDATE, has_report=True),
-            "/odf/reports/acme.orders/acme/orders/f1620bb",
-        ),
+        (BlockLink(), operator(shown=CANDIDATE), "blocks"),
+        (ReportLink(), operator(shown=CANDIDATE, has_report=True), "reports"),
     ],
 )
-def test_paths(link, operator, path):
-    assert link.get_link(operator, ti_key=KEY) == path
+def test_a_link_holds_what_its_page_shows(link, of, page):
+    path, _, ticket = link.get_link(of, ti_key=KEY).rpartition("/")
+    assert path == f"/odf/{page}/acme.orders"
+    assert Ticket.read(ticket, "acme.orders") == TICKET
+
+
+@pytest.mark.parametrize(
+    ("link", "of"),
+    [(BlockLink(), operator()), (ReportLink(), operator(shown=CANDIDATE, has_report=False))],
+)
+def test_no_link_without_a_page(link, of):
+    assert link.get_link(of, ti_key=KEY) == ""
 
 
 def test_a_site_below_a_prefix(monkeypatch):
     monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://example.com/airflow/")
-    link = BlockLink().get_link(SimpleNamespace(shown=CANDIDATE), ti_key=KEY)
-    assert link == "/airflow/odf/blocks/acme.orders/acme/orders/f1620bb"
+    assert BlockLink().get_link(operator(shown=CANDIDATE), ti_key=KEY).startswith("/airflow/odf/blocks/acme.orders/")
