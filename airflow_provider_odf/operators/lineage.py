@@ -23,21 +23,21 @@ class LineageMixin:
         """What the task reports of what it has done so far; None: nothing."""
         return None
 
-    def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any] | None:
+    def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
         return self._operator_lineage()
 
-    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any] | None:
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:
         return self._operator_lineage()
 
-    def get_openlineage_facets_on_failure(self, task_instance: Any) -> OperatorLineage[Any, Any] | None:
+    def get_openlineage_facets_on_failure(self, task_instance: Any) -> OperatorLineage[Any, Any]:
         return self._operator_lineage()
 
-    def _operator_lineage(self) -> OperatorLineage[Any, Any] | None:
+    def _operator_lineage(self) -> OperatorLineage[Any, Any]:
         from airflow.providers.openlineage.extractors import OperatorLineage
 
         found = self.task_lineage()
         if found is None:
-            return None
+            return OperatorLineage()
         return OperatorLineage(
             inputs=list(found.inputs),
             outputs=list(found.outputs),

@@ -34,7 +34,8 @@ class MergeOperator(OdfOperator):
     that an upstream task wrote, or a list of them. (templated)
     :param dataset: alias of the dataset; not needed for the XCom of a poll. (templated)
     :param manifest: path of the file with the dataset's manifest; where given with files, the dataset is first made
-    to say what its manifest says. (templated)
+    to say what its manifest says. Spark then tests the contract beside it in the same application; without it
+    `ContractTestOperator` starts Spark once more. (templated)
     :param source_name: the push source whose read, preprocess and merge steps apply to files; None: the polling
     source's.
     """

@@ -69,11 +69,10 @@ def _report_lines(dataset: str, block_hash: str, report: ContractReport) -> Iter
 
 
 def _result_line(result: CheckResult) -> str:
-    """``fail  price: at least 0 (found -1; 2 rows)``."""
-    details = [f"found {result.actual}"] if result.actual and result.outcome != "pass" else []
-    details += [f"{result.failed_rows} rows"] if result.failed_rows else []
+    """``fail  price: at least 0 (found 1 row: -1 at offset 3)``."""
+    found = f" (found {result.actual})" if result.actual and result.outcome != "pass" else ""
     severity = "" if result.severity == "error" else f" [{result.severity}]"
-    return f"{result.outcome:<13} {result.description}{severity}" + (f" ({'; '.join(details)})" if details else "")
+    return f"{result.outcome:<13} {result.description}{severity}{found}"
 
 
 def _text(content: str) -> PlainTextResponse:

@@ -58,8 +58,8 @@ def test_a_block_as_yaml(dataset):
 def test_a_report_line_by_line(dataset):
     results = (
         CheckResult("a", "pass", "id is never null"),
-        CheckResult("b", "fail", "price: >= 0", actual="-1 at offset 3", failed_rows=2),
-        CheckResult("c", "fail", "name is never empty", severity="warning", failed_rows=1),
+        CheckResult("b", "fail", "price: >= 0", actual="2 rows: -1 at offset 3", failed_rows=2),
+        CheckResult("c", "fail", "name is never empty", severity="warning", actual="1 row: offset 4", failed_rows=1),
     )
     report = ContractReport("urn:orders", "d", "orders", results, tested_rows=5)
     save_report(dataset, Candidate("acme/orders", "base", dataset.head(), "candidate-x", records=5), report)
@@ -68,8 +68,8 @@ def test_a_report_line_by_line(dataset):
         f"block {dataset.head()}, 5 rows tested",
         "",
         "pass          id is never null",
-        "fail          price: >= 0 (found -1 at offset 3; 2 rows)",
-        "fail          name is never empty [warning] (1 rows)",
+        "fail          price: >= 0 (found 2 rows: -1 at offset 3)",
+        "fail          name is never empty [warning] (found 1 row: offset 4)",
     ]
 
 
