@@ -62,7 +62,14 @@ def program(arguments: Sequence[str], *, environment: Mapping[str, str] | None =
     # A process that nobody waited for is missing from the one sum, a short one from the other.
     cpu = max(_cpu_of_children() - before, sum(seen.cpu.values()))
     return Run(
-        answer.get("seconds", wall), wall, answer.get("cpu", cpu), seen.peak / MIB, len(seen.javas), answer, text
+        seconds=answer.get("seconds", wall),
+        cpu=answer.get("cpu", cpu),
+        wall=wall,
+        whole_cpu=cpu,
+        peak_mib=seen.peak / MIB,
+        jvms=len(seen.javas),
+        answer=answer,
+        text=text,
     )
 
 
