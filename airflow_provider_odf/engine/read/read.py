@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_odf.engine.read import source
 from airflow_provider_odf.engine.read.csv import read_csv
 from airflow_provider_odf.engine.read.json import read_json, read_ndjson
 from airflow_provider_odf.engine.read.parquet import read_parquet
@@ -25,14 +26,16 @@ def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) 
     """The rows of files that are one input, in the order of ``paths`` and of the files. ``label`` is what messages call
     the input. Without a declared schema the first file says what the columns are.
 
-    :raises InvalidQuery: the step or the beginning of the data is not right; what is wrong further on comes out when
-        the rows are used.
+    :raises InvalidQuery: the step or the beginning of the data is not right, or a file has no bytes at all; what is
+        wrong further on comes out when the rows are used.
     """
     reader = READERS.get(step.kind)
     if reader is None:
         raise InvalidQuery(f"read: {step.kind} is not supported yet: use one of {', '.join(READERS)}")
     if not paths:
         raise InvalidQuery(f"{label}: no files to read")
+    if any(source.is_file(path) and source.size(path) == 0 for path in paths):
+        raise InvalidQuery(f"{label}: the file is empty")
     first, *rest = paths
     parts = [reader(spark, step, first, label)]
     known = replace(step, columns=step.columns or _columns(parts[0].frame))

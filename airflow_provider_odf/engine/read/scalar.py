@@ -57,10 +57,14 @@ def scalar(raw: Expression, kind: st.DataType, formats: Formats, path: str) -> E
         return raw
     if isinstance(kind, st.BooleanType):
         return sf.when(sf.lower(sf.trim(raw)).isin("true", "false"), raw.try_cast(kind))
-    if isinstance(kind, st.IntegralType | st.DecimalType):
+    if isinstance(kind, st.IntegralType):
         return raw.try_cast(kind)
+    if isinstance(kind, st.DecimalType):
+        return sf.when(_has_scale(raw, kind.scale), raw.try_cast(kind))
     if isinstance(kind, st.FractionalType):
-        return sf.when(~raw.rlike(_JAVA_FLOAT), raw.try_cast(kind))
+        typed = raw.try_cast(kind)
+        is_too_large = _is_infinite(typed) & raw.rlike(r"\d")
+        return sf.when(~raw.rlike(_JAVA_FLOAT) & ~is_too_large, typed)
     return _other(raw, kind, formats, path)
 
 
@@ -73,7 +77,26 @@ def cast(value: Expression, given: st.DataType, kind: st.DataType) -> Expression
     typed = value.try_cast(kind)
     if isinstance(kind, st.IntegralType) and isinstance(given, st.FractionalType | st.DecimalType):
         return sf.when(typed == value, typed)
+    if isinstance(kind, st.DecimalType) and isinstance(given, st.FractionalType):
+        return sf.when(typed.try_cast(given) == value, typed)
+    if isinstance(kind, st.FractionalType) and isinstance(given, st.NumericType):
+        return sf.when(~_is_infinite(typed) | _is_infinite(value.cast("double")), typed)
     return typed
+
+
+def _is_infinite(number: Expression) -> Expression:
+    return sf.abs(number) == float("inf")
+
+
+def _has_scale(raw: Expression, scale: int) -> Expression:
+    """Whether a number needs no more digits after its point than ``scale``; zeros at its end are not needed."""
+    digits = sf.regexp_replace(sf.regexp_extract(raw, r"^\s*[+-]?([\d.]*)", 1), r"\.", "")
+    significant = sf.regexp_replace(digits, "0+$", "")
+    zeros = sf.length(digits) - sf.length(significant)
+    exponent = sf.coalesce(sf.regexp_extract(raw, r"[eE]([+-]?\d+)\s*$", 1).try_cast("int"), sf.lit(0))
+    needed = sf.length(sf.regexp_extract(raw, r"\.(\d*)", 1)) - zeros - exponent
+    plain = ~raw.rlike(rf"\.\d{{{scale}}}\d*[1-9]")
+    return sf.when(raw.rlike("[eE]"), (significant == "") | (needed <= scale)).otherwise(plain)
 
 
 def _other(raw: Expression, kind: st.DataType, formats: Formats, path: str) -> Expression:

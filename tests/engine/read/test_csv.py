@@ -66,10 +66,8 @@ def test_tsv_nulls(rows) -> None:
     assert rows("Csv", text, columns, separator="\\t") == expected
 
 
-def test_empty_file_and_header_alone_have_no_rows(read) -> None:
-    assert read("Csv", "", ["a INT"], header=True).frame.collect() == []
+def test_a_header_alone_has_no_rows(read) -> None:
     assert read("Csv", "a\n", ["a INT"], header=True).frame.collect() == []
-    assert read("Csv", "").frame.collect() == []
 
 
 @pytest.mark.parametrize(
@@ -124,10 +122,17 @@ def test_types(rows) -> None:
         "a TINYINT", "b SMALLINT", "c FLOAT", "d DECIMAL(5,2)", "e TIME", "f BINARY", "g VARCHAR(3)", "h DATE",
         "i DATE",
     ]  # fmt: skip
-    text = "1,2,1.5,1.555,12:30:00,xyz,abc,2020-01-02,2020-01-02T03:04:05Z\n"
+    text = "1,2,1.5,1.55000,12:30:00,xyz,abc,2020-01-02,2020-01-02T03:04:05Z\n"
     assert rows("Csv", text, columns) == [
-        (1, 2, 1.5, Decimal("1.56"), dt.time(12, 30), b"xyz", "abc", dt.date(2020, 1, 2), dt.date(2020, 1, 2))
+        (1, 2, 1.5, Decimal("1.55"), dt.time(12, 30), b"xyz", "abc", dt.date(2020, 1, 2), dt.date(2020, 1, 2))
     ]
+
+
+def test_numbers_that_are_only_written_longer_fit(rows) -> None:
+    text = "1.2300\n-.50\n123e-2\n1230E-03\n0.000e-9\n12.3e1\n7.\n"
+    expected = ["1.23", "-0.50", "1.23", "1.23", "0.00", "123.00", "7.00"]
+    assert rows("Csv", text, ["a DECIMAL(8,2)"]) == [(Decimal(number),) for number in expected]
+    assert rows("Csv", "inf\n-Infinity\n1e300\n", ["a DOUBLE"]) == [(float("inf"),), (float("-inf"),), (1e300,)]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +172,13 @@ def test_rfc3339(read, text: str, expected: dt.datetime) -> None:
         ("TINYINT", "128"),
         ("DECIMAL(12,2)", '"1,234.50"'),
         ("DECIMAL(3,2)", "100"),
+        ("DECIMAL(8,2)", "1.239"),
+        ("DECIMAL(8,2)", "-0.001"),
+        ("DECIMAL(8,2)", "1.2e-2"),
+        ("DECIMAL(38,2)", "1239e-3"),
+        ("DOUBLE", "1e400"),
+        ("DOUBLE", "-1e400"),
+        ("FLOAT", "1e60"),
         ("VARCHAR(3)", "abcd"),
         ("TIME(6)", "25:00:00"),
     ],
