@@ -26,9 +26,10 @@ _ROW = "__row"
 def read_parquet(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
     """The rows of one file or directory, in order.
 
-    :raises InvalidQuery: no Parquet, a declared column that is not in the file, or a type that cannot become another.
+    :raises InvalidQuery: no Parquet, a declared column that is not in the file, or a type that cannot be read or become
+        another.
     """
-    nanoseconds = _nanoseconds(path, label)
+    nanoseconds = _nanoseconds(_footer(path, label), label)
     if nanoseconds:
         # Of the session, and so of the request: each has its own.
         spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
@@ -40,16 +41,30 @@ def read_parquet(spark: SparkSession, step: ReadStep, path: str, label: str) -> 
     return _coerced(frame.select(*columns, row), step, label) if step.columns else Read(frame.select(*columns))
 
 
-def _nanoseconds(path: str, label: str) -> frozenset[str]:
-    """The columns that are timestamps of nanoseconds."""
+def _footer(path: str, label: str) -> pq.FileMetaData | None:
+    """What a file says of itself; None for a directory."""
     if not source.is_file(path):
-        return frozenset()
+        return None
     try:
         with source.open_file(path) as file:
-            schema = pq.read_schema(file)
+            return pq.read_metadata(file)
     except pa.ArrowInvalid as e:
         raise InvalidQuery(f"{label}: no Parquet file: {e}") from None
-    return frozenset(f.name for f in schema if pa.types.is_timestamp(f.type) and f.type.unit == "ns")
+
+
+def _nanoseconds(footer: pq.FileMetaData | None, label: str) -> frozenset[str]:
+    """The columns that are integers counting nanoseconds; INT96 is a timestamp to Spark.
+
+    :raises InvalidQuery: a column of a type that Spark cannot read.
+    """
+    if footer is None:
+        return frozenset()
+    columns = [footer.schema.column(i) for i in range(footer.num_columns)]
+    if half := [column.path for column in columns if column.logical_type.type == "FLOAT16"]:
+        raise InvalidQuery(f"{label}: column {half[0]}: FLOAT16 cannot be read: write the file with FLOAT")
+    int96 = {column.path for column in columns if column.physical_type == "INT96"}
+    fields = [f for f in footer.schema.to_arrow_schema() if f.name not in int96]
+    return frozenset(f.name for f in fields if pa.types.is_timestamp(f.type) and f.type.unit == "ns")
 
 
 def _universal(field: st.StructField, is_nanoseconds: bool) -> Expression:

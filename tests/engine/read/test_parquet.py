@@ -16,9 +16,9 @@ UTC = dt.timezone.utc
 LABEL = "https://example.com/data"
 
 
-def parquet(**columns: Any) -> bytes:
+def parquet(*, int96: bool = False, **columns: Any) -> bytes:
     buffer = io.BytesIO()
-    pq.write_table(pa.table(columns), buffer)
+    pq.write_table(pa.table(columns), buffer, use_deprecated_int96_timestamps=int96)
     return buffer.getvalue()
 
 
@@ -50,6 +50,43 @@ def test_types_without_a_schema(read) -> None:
     ]
     assert table.schema.field("u32").type == pa.int64()
     assert table.schema.field("naive").type == pa.timestamp("us", "UTC")
+
+
+def test_times_of_96_bits(read) -> None:
+    times = pa.array([1577934245123456789, -1, None], pa.timestamp("ns"))
+    expected = [
+        dt.datetime(2020, 1, 2, 3, 4, 5, 123456, tzinfo=UTC),
+        dt.datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+        None,
+    ]
+    data = parquet(int96=True, t=times, u=pa.array([1, 2, 3], pa.timestamp("us", "UTC")), s=[{"t": 1}] * 3)
+    assert read("Parquet", data).frame.toArrow().column("t").to_pylist() == expected
+    assert read("Parquet", data, ["t TIMESTAMP"]).frame.toArrow().column("t").to_pylist() == expected
+
+
+def test_half_floats_are_refused(refusal_of) -> None:
+    half = pa.array([1.5], pa.float32()).cast(pa.float16())
+    message = f"{LABEL}: column h: FLOAT16 cannot be read: write the file with FLOAT"
+    assert refusal_of("Parquet", parquet(a=[1], h=half)) == message
+    assert refusal_of("Parquet", parquet(a=[1], h=half), ["a INT"]) == message
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("double DECIMAL(8,2)", "1.239"), ("decimal DECIMAL(8,2)", "1.239"), ("large FLOAT", "1.0E60")],
+)
+def test_numbers_that_do_not_fit(read, refusal_of, column: str, value: str) -> None:
+    data = parquet(double=[1.239, 0.1], decimal=[Decimal("1.239"), Decimal("1.200")], large=[1e60, 0.1])
+    name, kind = column.split(" ")
+    assert refusal_of("Parquet", data, [column]) == f"{LABEL}: row 1, column {name}: '{value}' is not a {kind}"
+
+
+def test_numbers_that_fit(read) -> None:
+    data = parquet(double=[0.1], single=pa.array([0.1], pa.float32()), decimal=[Decimal("1.200")], inf=[float("inf")])
+    columns = ["double DECIMAL(8,2)", "single DECIMAL(8,2)", "decimal DECIMAL(8,2)", "inf FLOAT"]
+    assert [tuple(row) for row in read("Parquet", data, columns).frame.collect()] == [
+        (Decimal("0.10"), Decimal("0.10"), Decimal("1.20"), float("inf"))
+    ]
 
 
 def test_a_schema_coerces_picks_and_orders_columns(read) -> None:
