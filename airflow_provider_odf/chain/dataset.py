@@ -52,7 +52,7 @@ class Dataset:
         if data is None:
             raise ChainCorrupted(f"{self.storage.local_path(path)}: the block is missing")
         if (actual := multiformats.sha3_256(data)) != block_hash:
-            raise ChainCorrupted(f"{self.storage.local_path(path)}: its bytes hash to {actual}")
+            raise ChainCorrupted(f"{self.storage.local_path(path)}: its bytes hash to {actual}, not what its name says")
         try:
             return codec.decode(data)
         except ChainCorrupted as e:

@@ -72,7 +72,8 @@ def validate(
         for warning in loaded.warnings:
             print(f"{warning.place}: warning: {warning.message}", file=sys.stderr)
         if not problems:
-            print(f"{len(loaded.manifests)} manifests are valid")
+            count = len(loaded.manifests)
+            print(f"{count} manifests are valid" if count != 1 else "1 manifest is valid")
     raise typer.Exit(1 if problems else 0)
 
 

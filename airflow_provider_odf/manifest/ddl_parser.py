@@ -63,6 +63,14 @@ def parse(text: str) -> list[Definition]:
     return list(_Parser(text).definitions())
 
 
+def single_name(text: str) -> str | None:
+    """The column that an entry declares whose type cannot be read; None where it may declare several, or none."""
+    try:
+        return None if "," in text else _Parser(text).name("a column definition `name TYPE` is expected")
+    except DdlError:
+        return None
+
+
 def quoted(name: str) -> str:
     """A field's name as it stands in a Spark DDL type."""
     return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
@@ -87,7 +95,7 @@ class _Parser:
             self._expect(",", "only NOT NULL may follow the type")
 
     def _definition(self) -> Definition:
-        name = self._name("a column definition `name TYPE` is expected")
+        name = self.name("a column definition `name TYPE` is expected")
         self._take(":")
         if not self._peek():
             raise DdlError(f"column {name!r} has no type", self.position)
@@ -178,7 +186,7 @@ class _Parser:
         self._expect("<", "the fields must follow, as in STRUCT<a: INT, b: STRING>")
         fields = []
         while True:
-            name = quoted(self._name("a field of the struct is expected"))
+            name = quoted(self.name("a field of the struct is expected"))
             self._take(":")
             spark_type = self._type()
             fields.append(f"{name}: {spark_type}" + ("" if self._is_nullable() else " NOT NULL"))
@@ -213,7 +221,7 @@ class _Parser:
             found = self._peek()
             raise DdlError(f"{message}, not {found!r}" if found else message, self._skip_space(self.position))
 
-    def _name(self, expected: str) -> str:
+    def name(self, expected: str) -> str:
         start = self.position
         word = self._next(expected)
         if word[0] in '"`':

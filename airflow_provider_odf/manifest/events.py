@@ -128,13 +128,16 @@ class SetDataSchema(Variant):
     def _base64_schema(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        if isinstance(value.get("schema"), str) and "rawArrowSchema" not in value:
-            value = {("rawArrowSchema" if key == "schema" else key): v for key, v in value.items()}
-        names = (("rawArrowSchema", "raw_arrow_schema"), ("schema", "schema_"))
-        given = [any(value.get(n) is not None for n in spelled) for spelled in names]
-        if sum(given) != 1:
-            raise refuse(f"a SetDataSchema needs exactly one of `schema` and `rawArrowSchema`, not {sum(given)}")
-        return value
+        if not isinstance(value.get("schema"), str) or "rawArrowSchema" in value:
+            return value
+        return {("rawArrowSchema" if key == "schema" else key): v for key, v in value.items()}
+
+    @model_validator(mode="after")
+    def _is_one_schema(self) -> SetDataSchema:
+        given = (self.raw_arrow_schema is not None) + (self.schema_ is not None)
+        if given != 1:
+            raise refuse(f"a SetDataSchema needs exactly one of `schema` and `rawArrowSchema`, not {given}")
+        return self
 
 
 class AddPushSource(Variant):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +28,7 @@ from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest.base import Time, nearest, refuse
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.manifest.problems import problems_of
-from airflow_provider_odf.manifest.yaml_source import parse
+from airflow_provider_odf.manifest.yaml_source import Document, parse
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -163,13 +163,27 @@ def read_settings(path: Path) -> SettingsFile:
         raise ManifestInvalid([Problem(Place(str(path)), f"cannot be read: {e.strerror}")]) from e
 
 
-@lru_cache(maxsize=256)
-def _read_settings(path: Path, mtime: int, size: int) -> SettingsFile:
+def unknown_datasets(path: Path, names: Collection[str]) -> Iterator[Problem]:
+    """Entries of a valid settings file for datasets that have none of the names of its folder."""
+    known = {name.lower() for name in names}
+    unknown = [name for name in read_settings(path).datasets if name.lower() not in known]
+    for document in _documents(path) if unknown else []:
+        for name in unknown:
+            near = nearest(name, names)
+            fix = f"did you mean `{near}`?" if near else ""
+            yield Problem(document.place(("datasets", name), of_key=True), f"no dataset {name} in this folder", fix)
+
+
+def _documents(path: Path) -> list[Document]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return parse(path.read_text(encoding="utf-8-sig"), str(path))
     except UnicodeDecodeError as e:
         raise ManifestInvalid([Problem(Place(str(path)), f"not UTF-8: {e.reason}")]) from e
-    documents = parse(text, str(path))
+
+
+@lru_cache(maxsize=256)
+def _read_settings(path: Path, mtime: int, size: int) -> SettingsFile:
+    documents = _documents(path)
     if not documents or documents[0].value is None:
         return SettingsFile()
     if len(documents) > 1:

@@ -156,6 +156,13 @@ PrepStep: TypeAlias = Annotated[
 # --- read -----------------------------------------------------------------------------------------------------------
 
 
+def ddl_list_apart(value: dict[str, Any]) -> dict[str, Any]:
+    """A mapping with the DDL list that stands under ``schema`` under ``ddlSchema`` instead."""
+    if not isinstance(value.get("schema"), list) or value.get("ddlSchema") is not None:
+        return value
+    return {("ddlSchema" if key == "schema" else key): v for key, v in value.items() if key != "ddlSchema"}
+
+
 class _Read(Variant):
     """A read step. Under ``schema`` stands an ODF schema or (until specification 0.37) a DDL list, which lands in
     ``ddl_schema``."""
@@ -163,13 +170,11 @@ class _Read(Variant):
     @model_validator(mode="before")
     @classmethod
     def _ddl_list(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or value.get("schema") is None:
+        if not isinstance(value, dict):
             return value
-        if value.get("ddlSchema") is not None:
+        if value.get("schema") is not None and value.get("ddlSchema") is not None:
             raise refuse("`schema` and `ddlSchema` are both given", "keep one", ("ddlSchema",))
-        if not isinstance(value["schema"], list):
-            return value
-        return {("ddlSchema" if key == "schema" else key): v for key, v in value.items()}
+        return ddl_list_apart(value)
 
 
 class ReadStepCsv(_Read):

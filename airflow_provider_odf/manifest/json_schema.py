@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from airflow_provider_odf.manifest.base import spellings
 from airflow_provider_odf.manifest.folder import SettingsFile
-from airflow_provider_odf.manifest.model import DatasetSnapshot
+from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataEvent
 from airflow_provider_odf.manifest.step_rules import ENGINES
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NOT_DECLARED = ("Seed", "AddData", "ExecuteTransform", "DisablePollingSource", "DisablePushSource")
+_NOT_ALONE = ("FetchStepEthereumLogs", *(event.__name__ for event in get_args(get_args(MetadataEvent)[0])))
+"""Members of unions that no bare kind is offered for: an event without properties says nothing."""
 
 
 def manifest_schema() -> dict[str, Any]:
-    """The schema of one YAML document that declares a dataset, with every spelling that loads."""
+    """The schema of one YAML document that declares a dataset, with every spelling that loads.
+
+    Only events without properties, which load too, are left out: they say nothing.
+    """
     content = DatasetSnapshot.model_json_schema(by_alias=True)
     definitions: dict[str, Any] = content.pop("$defs")
     _drop(content, definitions)
@@ -25,7 +30,7 @@ def manifest_schema() -> dict[str, Any]:
         for union in list(_unions(holder)):
             _close(union, definitions)
     events = content["properties"]["metadata"]["items"]["oneOf"]
-    events[:] = [e for e in events if e.get("$ref", "").rpartition("/")[2] not in _NOT_DECLARED]
+    events[:] = [event for event in events if _name(event) not in _NOT_DECLARED]
     return {
         "$schema": _DIALECT,
         "title": "Open Data Fabric dataset",
@@ -72,12 +77,17 @@ def _unions(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def _close(union: dict[str, Any], definitions: dict[str, Any]) -> None:
-    """A union as plain JSON Schema, with the kinds that may stand alone."""
+    """A union as plain JSON Schema, with the kinds that say all by themselves."""
     members = union.pop("oneOf", None) or [{"$ref": union.pop("$ref")}]
     union.pop("discriminator", None)
-    named = [definitions[member["$ref"].rpartition("/")[2]] for member in members]
-    bare = [s for d in named if d["required"] == ["kind"] for s in d["properties"]["kind"]["enum"]]
+    named = {name: definitions[name] for name in (_name(member) for member in members)}
+    alone = [d for name, d in named.items() if d["required"] == ["kind"] and name not in _NOT_ALONE]
+    bare = [spelling for d in alone for spelling in d["properties"]["kind"]["enum"]]
     union["oneOf"] = [*members, {"enum": bare}] if bare else members
+
+
+def _name(reference: dict[str, Any]) -> str:
+    return str(reference["$ref"].rpartition("/")[2])
 
 
 def _drop(*schemas: Any) -> None:

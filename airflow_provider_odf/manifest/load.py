@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -90,8 +91,10 @@ class _Loader:
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self._seen: set[Path] = set()
+        self._folders: list[Path] = []
         self._settings: set[Path] = set()
         self._names: set[str] = set()
+        self._invalid: list[Manifest] = []
 
     def loaded(self) -> Loaded:
         return Loaded(tuple(self.manifests), tuple(sorted(self.problems)), tuple(sorted(self.warnings)))
@@ -110,6 +113,7 @@ class _Loader:
         except OSError as e:
             self.problems.append(Problem(Place(str(e.filename or path)), f"cannot be read: {e.strerror}"))
             return
+        self._folders.append(_absolute(path))
         for file in files:
             self._file(file, is_named=False)
 
@@ -163,19 +167,21 @@ class _Loader:
 
     def _snapshot(self, document: Document, path: Path) -> None:
         content, problems = document.value["content"], _envelope_problems(document, (1,))
-        snapshot: DatasetSnapshot | None = None
         try:
             snapshot = DatasetSnapshot.model_validate(content, by_alias=True, by_name=False)
-            findings = list(rules.check(rules.Declared.of(snapshot)))
         except ValidationError as e:
             problems += problems_of(e, document, _CONTENT, DatasetSnapshot)
-            findings = list(partial.check(content))
-        self._names.add(str(content.get("name")).lower() if isinstance(content, dict) else "")
+            snapshot = partial.build(DatasetSnapshot, content)
+        name = content.get("name") if isinstance(content, dict) else None
+        self._names.add(name.lower() if isinstance(name, str) else "")
+        findings = list(rules.check(snapshot))
         problems += (_problem(document, finding) for finding in findings if not finding.is_warning)
         self.warnings += (_problem(document, finding) for finding in findings if finding.is_warning)
-        if problems or snapshot is None:
-            raise ManifestInvalid(problems)
-        self.manifests.append(Manifest(_normalized(snapshot), path, document))
+        if not problems:
+            self.manifests.append(Manifest(_normalized(snapshot), path, document))
+            return
+        self._invalid += (Manifest(outline, path, document) for outline in partial.outline(snapshot))
+        raise ManifestInvalid(problems)
 
     def _check_settings(self, path: Path) -> None:
         for file in folders.settings_files(path):
@@ -189,15 +195,31 @@ class _Loader:
     # --- all together ---
 
     def check_together(self, known: Callable[[str], bool]) -> None:
-        self._refuse(list(_same_names(self.manifests)))
-        graph = Graph.of(self.manifests)
+        self._refuse(list(_same_names([*self.manifests, *self._invalid])))
+        graph = Graph.of([*self.manifests, *self._invalid])
         self._refuse(list(_cycles(graph)))
-        self.warnings += _unknown_inputs(graph, lambda ref: ref.lower() in self._names or known(ref))
+        if "" not in self._names:
+            self.warnings += _unknown_inputs(graph, lambda ref: ref.lower() in self._names or known(ref))
+        for file in self._settings:
+            self.warnings += self._unknown_settings(file)
+
+    def _unknown_settings(self, file: Path) -> Iterator[Problem]:
+        """Settings of datasets that do not exist; nothing where not all files of the folder were read and are valid."""
+        folder = file.parent
+        is_whole = any(folder.is_relative_to(given) for given in self._folders)
+        if is_whole and not any(_absolute(problem.place.file).is_relative_to(folder) for problem in self.problems):
+            names = [m.snapshot.name for m in self.manifests if _absolute(m.file).is_relative_to(folder)]
+            yield from folders.unknown_datasets(file, names)
 
     def _refuse(self, refused: Sequence[tuple[Manifest, Problem]]) -> None:
         self.problems += (problem for _, problem in refused)
         out = {id(manifest) for manifest, _ in refused}
         self.manifests = [manifest for manifest in self.manifests if id(manifest) not in out]
+        self._invalid = [manifest for manifest in self._invalid if id(manifest) not in out]
+
+
+def _absolute(path: Path | str) -> Path:
+    return Path(os.path.abspath(path))
 
 
 def _envelope_problems(document: Document, versions: Sequence[int]) -> list[Problem]:

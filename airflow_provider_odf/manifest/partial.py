@@ -1,50 +1,95 @@
-"""Rules for a manifest that does not validate: the parts that do are checked, so that all errors come at once."""
+"""A manifest that does not validate, as far as it does: rules check the rest, so that all errors come at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from airflow_provider_odf.manifest import rules, step_rules
-from airflow_provider_odf.manifest.events import MetadataEvent
-from airflow_provider_odf.manifest.finding import Finding
-from airflow_provider_odf.manifest.fragments import DatasetKind, FetchStep, PrepStep, ReadStep, Transform
-
-_STEPS: Mapping[str, tuple[Any, Callable[[Any], Iterator[Finding]]]] = {
-    "fetch": (FetchStep, step_rules.check_fetch),
-    "prepare": (tuple[PrepStep, ...], step_rules.check_prepare),
-    "read": (ReadStep, step_rules.check_read),
-    "preprocess": (Transform, step_rules.check_preprocess),
-    "transform": (Transform, step_rules.check_transform),
-}
+from airflow_provider_odf.manifest.base import nearest, spellings
+from airflow_provider_odf.manifest.finding import INVALID
+from airflow_provider_odf.manifest.fragments import ddl_list_apart
+from airflow_provider_odf.manifest.model import DatasetSnapshot
 
 
-def check(content: Any) -> Iterator[Finding]:
-    """What the rules find in the valid parts of a snapshot's content; paths start at the content."""
-    metadata = content.get("metadata") if isinstance(content, dict) else None
-    if not isinstance(metadata, list):
-        return
-    events = [(index, event) for index, raw in enumerate(metadata) if (event := _valid(MetadataEvent, raw))]
-    yield from rules.check(rules.Declared(_valid(DatasetKind, content.get("kind")), events, is_whole=False))
-    for index in set(range(len(metadata))) - {index for index, _ in events}:
-        if isinstance(metadata[index], dict):
-            yield from (finding.under("metadata", index) for finding in _steps(metadata[index]))
-
-
-def _steps(event: dict[str, Any]) -> Iterator[Finding]:
-    for key, (annotation, rule) in _STEPS.items():
-        if key in event and (step := _valid(annotation, event[key])) is not None:
-            yield from (finding.under(key) for finding in rule(step))
-
-
-def _valid(annotation: Any, raw: Any) -> Any:
+def build(annotation: Any, raw: Any) -> Any:
+    """A YAML value as validated, with ``INVALID`` in place of the parts that do not fit. Unknown keys are left out, and
+    what they may have been meant as is ``INVALID`` too.
+    """
     try:
         return _adapter(annotation).validate_python(raw, by_alias=True, by_name=False)
     except ValidationError:
-        return None
+        pass
+    model = next((m for m in _models(annotation) if _is_meant(m, raw)), None)
+    if model is not None:
+        return _construct(model, raw)
+    if isinstance(raw, list) and (item := _item(annotation)) is not None:
+        return tuple(build(item, value) for value in raw)
+    return INVALID
+
+
+def outline(snapshot: DatasetSnapshot) -> list[DatasetSnapshot]:
+    """A snapshot with parts that are ``INVALID``, with the events that have none; no snapshot if it has no name."""
+    if snapshot is INVALID or snapshot.name is INVALID:
+        return []
+    events = () if snapshot.metadata is INVALID else snapshot.metadata
+    metadata = tuple(event if _is_valid(event) else INVALID for event in events)
+    return [snapshot.model_copy(update={"metadata": metadata})]
+
+
+def _is_valid(value: Any) -> bool:
+    if isinstance(value, BaseModel):
+        return all(map(_is_valid, vars(value).values()))
+    return all(map(_is_valid, value)) if isinstance(value, tuple) else value is not INVALID
+
+
+def _construct(model: type[BaseModel], raw: Any) -> BaseModel:
+    given = ddl_list_apart(raw) if isinstance(raw, dict) else {}
+    keys = {str(model.model_fields[name].alias): name for name in _fields(model)}
+    misspelled = {nearest(key, keys.keys() - given.keys()) for key in given.keys() - keys.keys() - {"kind"}}
+    values: dict[str, Any] = {}
+    for key, name in keys.items():
+        if key in given:
+            values[name] = build(_fields(model)[name], given[key])
+        elif key in misspelled or model.model_fields[name].is_required():
+            values[name] = INVALID
+    return model.model_construct(**values)
+
+
+@lru_cache
+def _fields(model: type[BaseModel]) -> dict[str, Any]:
+    hints = get_type_hints(model, include_extras=True)
+    return {name: hints[name] for name in model.model_fields if name != "kind" or not _kind(model)}
+
+
+def _is_meant(model: type[BaseModel], raw: Any) -> bool:
+    kind = _kind(model)
+    named = raw.get("kind") if isinstance(raw, dict) else raw
+    return isinstance(raw, dict) if not kind else isinstance(named, str) and named in spellings(kind)
+
+
+def _kind(model: type[BaseModel]) -> str:
+    """The name of a union's member, empty for other models."""
+    default = model.model_fields["kind"].default if "kind" in model.model_fields else None
+    return default if isinstance(default, str) else ""
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that a value of an annotation may be, lists left out."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    elif getattr(annotation, "__origin__", None) is not tuple:
+        for argument in getattr(annotation, "__args__", ()):
+            yield from _models(argument)
+
+
+def _item(annotation: Any) -> Any:
+    """What a list of an annotation holds."""
+    if getattr(annotation, "__origin__", None) is tuple:
+        return annotation.__args__[0]
+    return next(filter(None, map(_item, getattr(annotation, "__args__", ()))), None)
 
 
 @lru_cache

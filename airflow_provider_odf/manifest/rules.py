@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.manifest import ddl, step_rules
+from airflow_provider_odf.manifest import ddl, read_rules, step_rules
 from airflow_provider_odf.manifest import events as e
 from airflow_provider_odf.manifest.base import suggestion
-from airflow_provider_odf.manifest.finding import Finding
+from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
+from airflow_provider_odf.manifest.fragments import TransformInput
 from airflow_provider_odf.manifest.model import DatasetSnapshot
-from airflow_provider_odf.protocol import Column, DatasetVocabulary
+from airflow_provider_odf.protocol import DatasetVocabulary
 
 Source: TypeAlias = e.SetPollingSource | e.AddPushSource
 
@@ -24,24 +24,27 @@ _TIMES = ("DATE", "TIMESTAMP")
 
 @dataclass(frozen=True)
 class Declared:
-    """The events of a manifest that are valid by themselves, with their indices; ``kind`` is None if it is invalid."""
+    """The events of a manifest that say what they are, with their indices; parts may be ``INVALID``."""
 
-    kind: str | None
+    kind: str
     events: Sequence[tuple[int, e.MetadataEvent]]
-    is_whole: bool = True
+    is_whole: bool
 
     @classmethod
     def of(cls, snapshot: DatasetSnapshot) -> Declared:
-        return cls(snapshot.kind, list(enumerate(snapshot.metadata)))
+        events = list(valid(enumerate(snapshot.metadata)))
+        return cls(snapshot.kind, events, is_whole=len(events) == len(snapshot.metadata))
 
     def has(self, kind: type[e.MetadataEvent]) -> bool:
         return any(isinstance(event, kind) for _, event in self.events)
 
 
-def check(declared: Declared) -> Iterator[Finding]:
-    """Everything wrong with a dataset by itself; paths start at the snapshot."""
-    for rule in (_membership, _repeated, _sources, _each):
-        yield from (finding.under("metadata") for finding in rule(declared))
+@rule
+def check(snapshot: DatasetSnapshot) -> Iterator[Finding]:
+    """Everything wrong with a dataset by itself; paths start at the snapshot, of which parts may be ``INVALID``."""
+    declared = Declared.of(snapshot)
+    for check_events in (_membership, _repeated, _sources, _each):
+        yield from (finding.under("metadata") for finding in check_events(declared))
     if declared.is_whole:
         yield from _completeness(declared)
 
@@ -55,7 +58,13 @@ def _membership(declared: Declared) -> Iterator[Finding]:
             yield Finding((index,), f"{event.kind} is written by runs, not declared", "remove it")
         elif isinstance(event, _DISABLING):
             yield Finding((index,), f"{event.kind} is not declared", "leave the source itself out of the manifest")
-        elif isinstance(event, Source) and declared.kind == "Derivative":
+    yield from _membership_of_kind(declared)
+
+
+@rule
+def _membership_of_kind(declared: Declared) -> Iterator[Finding]:
+    for index, event in declared.events:
+        if isinstance(event, Source) and declared.kind == "Derivative":
             yield Finding((index,), f"a Derivative has no {event.kind}", "`kind: Root`, or a SetTransform")
         elif isinstance(event, e.SetTransform) and declared.kind == "Root":
             yield Finding((index,), "a Root has no SetTransform", "`kind: Derivative`, or a `preprocess` in the source")
@@ -79,15 +88,19 @@ def _sources(declared: Declared) -> Iterator[Finding]:
             continue
         if declared.has(e.SetPollingSource):
             yield Finding((index,), "a dataset has a polling source or push sources, not both", "split the dataset")
-        if not event.source_name.strip():
-            yield Finding(
-                (index, "source_name"), "`sourceName` is empty", "a single source is usually called `default`"
-            )
-        if event.source_name in names:
-            yield Finding((index, "source_name"), f"a second push source {event.source_name!r}")
-        names.add(event.source_name)
+        yield from (finding.under(index, "source_name") for finding in _source_name(event.source_name, names))
 
 
+@rule
+def _source_name(name: str, seen: set[str]) -> Iterator[Finding]:
+    if not name.strip():
+        yield Finding((), "`sourceName` is empty", "a single source is usually called `default`")
+    if name in seen:
+        yield Finding((), f"a second push source {name!r}")
+    seen.add(name)
+
+
+@rule
 def _completeness(declared: Declared) -> Iterator[Finding]:
     if declared.kind == "Derivative" and not declared.has(e.SetTransform):
         yield Finding(("metadata",), "a Derivative needs a SetTransform")
@@ -109,93 +122,129 @@ def _each(declared: Declared) -> Iterator[Finding]:
             findings = _transform(event)
         elif isinstance(event, e.SetVocab):
             findings = _vocab(event)
-        elif isinstance(event, e.SetLicense) and "://" not in event.website_url:
-            findings = [Finding(("website_url",), "not a URL", "such as https://…", is_warning=True)]
+        elif isinstance(event, e.SetLicense):
+            findings = _website(event.website_url)
         yield from (finding.under(index) for finding in findings)
+
+
+@rule
+def _website(url: str) -> Iterator[Finding]:
+    if "://" not in url:
+        yield Finding(("website_url",), "not a URL", "such as https://…", is_warning=True)
 
 
 def _source(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
     if isinstance(source, e.SetPollingSource):
         yield from (finding.under("fetch") for finding in step_rules.check_fetch(source.fetch))
-        yield from (finding.under("prepare") for finding in step_rules.check_prepare(source.prepare or ()))
-    yield from (finding.under("read") for finding in step_rules.check_read(source.read))
+        yield from (finding.under("prepare") for finding in step_rules.check_prepare(source.prepare))
+    yield from (finding.under("read") for finding in read_rules.check(source.read))
     if source.preprocess is not None:
         yield from (finding.under("preprocess") for finding in step_rules.check_preprocess(source.preprocess))
     yield from (finding.under("merge") for finding in _merge_lists(source))
-    if source.preprocess is None and (columns := _columns(source)):
-        yield from _merge_columns(source, columns, vocabulary)
-        yield from (finding.under("read") for finding in _system_columns(source, columns, vocabulary))
+    if source.preprocess is None:
+        yield from (finding.under("merge") for finding in _merge_columns(source, vocabulary))
+        yield from (finding.under("read") for finding in _system_columns(source, vocabulary))
 
 
-def _columns(source: Source) -> tuple[Column, ...]:
-    """The declared columns; none where they cannot be known (what is wrong with them is found elsewhere)."""
-    try:
-        return ddl.columns(source.read) or ()
-    except InvalidInput:
-        return ()
-
-
+@rule
 def _merge_lists(source: Source) -> Iterator[Finding]:
     merge = ddl.merge_strategy(source.merge)
-    if merge.kind != "Append" and not merge.primary_key:
-        yield Finding(("primary_key",), "`primaryKey` is empty", "name the columns that identify a record")
-    if merge.compare_columns == ():
-        yield Finding(("compare_columns",), "`compareColumns` is empty", "leave it out to compare all columns")
-    for name, columns in (("primary_key", merge.primary_key), ("compare_columns", merge.compare_columns or ())):
-        folded = [column.lower() for column in columns]
-        for index, column in enumerate(columns):
-            if column.lower() in folded[:index]:
-                yield Finding((name, index), f"column {column} is given twice")
+    if merge.kind != "Append":
+        nothing = Finding(("primary_key",), "`primaryKey` is empty", "name the columns that identify a record")
+        yield from _column_list("primary_key", merge.primary_key, nothing)
+    if merge.compare_columns is not None:
+        nothing = Finding(("compare_columns",), "`compareColumns` is empty", "leave it out to compare all columns")
+        yield from _column_list("compare_columns", merge.compare_columns, nothing)
 
 
-def _merge_columns(source: Source, columns: tuple[Column, ...], vocabulary: DatasetVocabulary) -> Iterator[Finding]:
-    merge, names = ddl.merge_strategy(source.merge), [column.name for column in columns]
+@rule
+def _column_list(attribute: str, columns: Sequence[str], nothing: Finding) -> Iterator[Finding]:
+    if not columns:
+        yield nothing
+    seen: set[str] = set()
+    for index, column in valid(enumerate(columns)):
+        if column.lower() in seen:
+            yield Finding((attribute, index), f"column {column} is given twice")
+        seen.add(column.lower())
+
+
+@rule
+def _merge_columns(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
+    merge = ddl.merge_strategy(source.merge)
+    names = [column.name for column in read_rules.columns(source.read)]
+    if not names:
+        return
+    yield from _declared("primary_key", merge.primary_key, names)
+    yield from _declared("compare_columns", merge.compare_columns or (), names)
+    operation = vocabulary.operation_type_column
+    if merge.kind == "ChangelogStream" and operation.lower() not in {name.lower() for name in names}:
+        message = f"a ChangelogStream needs the column {operation} in the data"
+        yield Finding((), message, "add it to the schema, or name it in SetVocab.operationTypeColumn")
+
+
+@rule
+def _declared(attribute: str, columns: Sequence[str], names: Sequence[str]) -> Iterator[Finding]:
     known = {name.lower() for name in names}
-    for attribute, named in (("primary_key", merge.primary_key), ("compare_columns", merge.compare_columns or ())):
-        for index, name in enumerate(named):
-            if name.lower() not in known:
-                message = f"column {name} is not in the declared schema"
-                yield Finding(("merge", attribute, index), message, suggestion(name, names))
-    if merge.kind == "ChangelogStream" and vocabulary.operation_type_column.lower() not in known:
-        message = f"a ChangelogStream needs the column {vocabulary.operation_type_column} in the data"
-        yield Finding(("merge",), message, "add it to the schema, or name it in SetVocab.operationTypeColumn")
+    for index, column in valid(enumerate(columns)):
+        if column.lower() not in known:
+            yield Finding(
+                (attribute, index), f"column {column} is not in the declared schema", suggestion(column, names)
+            )
 
 
-def _system_columns(source: Source, columns: tuple[Column, ...], vocabulary: DatasetVocabulary) -> Iterator[Finding]:
+def _system_columns(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
     """System columns are added by the merge; only event time, and for streams the operation, may come with the data."""
-    added = {vocabulary.offset_column.lower(), vocabulary.system_time_column.lower()}
-    if source.merge.kind not in ("ChangelogStream", "UpsertStream"):
-        added.add(vocabulary.operation_type_column.lower())
-    for index, column in enumerate(columns):
-        path = _column_path(source, index, len(columns))
-        if column.name.lower() in added:
+    yield from _added_columns(source, [vocabulary.offset_column, vocabulary.system_time_column])
+    yield from _operation_column(source, vocabulary)
+    yield from _event_time_column(source, vocabulary.event_time_column)
+
+
+@rule
+def _added_columns(source: Source, added: Sequence[str]) -> Iterator[Finding]:
+    system = {name.lower() for _, name in valid(enumerate(added))}
+    for column in read_rules.columns(source.read):
+        if column.name.lower() in system:
             fix = "rename it in `preprocess`, or the system column in SetVocab"
-            yield Finding(path, f"column {column.name} has the name of a system column", fix)
-        if column.name.lower() == vocabulary.event_time_column.lower() and column.type not in _TIMES:
+            yield Finding(column.path, f"column {column.name} has the name of a system column", fix)
+
+
+@rule
+def _operation_column(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
+    if source.merge.kind not in ("ChangelogStream", "UpsertStream"):
+        yield from _added_columns(source, [vocabulary.operation_type_column])
+
+
+@rule
+def _event_time_column(source: Source, event_time: str) -> Iterator[Finding]:
+    for column in read_rules.columns(source.read):
+        if column.name.lower() == event_time.lower() and column.type not in ("", *_TIMES):
             fix = "cast it in `preprocess`, or name another column in SetVocab.eventTimeColumn"
-            yield Finding(path, f"event time {column.name} must be DATE or TIMESTAMP, not {column.type}", fix)
-
-
-def _column_path(source: Source, index: int, count: int) -> tuple[str | int, ...]:
-    if source.read.schema_ is not None:
-        return ("schema_", "fields", index, "name")
-    entries = source.read.ddl_schema or ()
-    return ("ddl_schema", index) if len(entries) == count else ("ddl_schema",)
+            yield Finding(column.path, f"event time {column.name} must be DATE or TIMESTAMP, not {column.type}", fix)
 
 
 def _transform(event: e.SetTransform) -> Iterator[Finding]:
     yield from (finding.under("transform") for finding in step_rules.check_transform(event.transform))
-    if not event.inputs:
+    yield from _inputs(event.inputs)
+    yield from _temporal_tables(event)
+
+
+@rule
+def _inputs(inputs: Sequence[TransformInput]) -> Iterator[Finding]:
+    if not inputs:
         yield Finding(("inputs",), "a SetTransform needs at least one input")
     seen: set[str] = set()
-    for index, given in enumerate(event.inputs):
-        for attribute, name in (("dataset_ref", given.dataset_ref), ("alias", given.alias)):
+    for index, given in valid(enumerate(inputs)):
+        for attribute, name in valid((("dataset_ref", given.dataset_ref), ("alias", given.alias))):
             if name is not None and f"{attribute} {name.lower()}" in seen:
                 yield Finding(("inputs", index, attribute), f"{name} is given twice")
             seen.add(f"{attribute} {(name or '').lower()}")
+
+
+@rule
+def _temporal_tables(event: e.SetTransform) -> Iterator[Finding]:
     names = [name for given in event.inputs for name in (given.alias, given.dataset_ref) if name]
-    for index, table in enumerate(event.transform.temporal_tables or ()):
-        if table.name not in names:
+    for index, table in valid(enumerate(event.transform.temporal_tables or ())):
+        if table.name is not INVALID and table.name not in names:
             path = ("transform", "temporal_tables", index, "name")
             yield Finding(path, f"{table.name} is not an input", suggestion(table.name, names))
 
@@ -203,7 +252,7 @@ def _transform(event: e.SetTransform) -> Iterator[Finding]:
 def _vocab(event: e.SetVocab) -> Iterator[Finding]:
     seen: dict[str, str] = {}
     given = {name for name, value in event if name != "kind" and value is not None}
-    for name, column in vars(ddl.vocabulary(event)).items():
+    for name, column in valid(vars(ddl.vocabulary(event)).items()):
         if not column.strip():
             yield Finding((name,), "the name of a column is empty")
         if other := seen.get(column.lower()):

@@ -1,24 +1,21 @@
-"""Rules within one step: addresses, patterns, schemas and queries that cannot work."""
+"""Rules within one step: addresses, patterns and queries that cannot work; ``read_rules`` has those of read steps."""
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.manifest import ddl, ddl_parser
 from airflow_provider_odf.manifest import fragments as f
 from airflow_provider_odf.manifest.base import suggestion
-from airflow_provider_odf.manifest.data_schema import DataSchema
-from airflow_provider_odf.manifest.finding import Finding
-from airflow_provider_odf.manifest.time_format import java_pattern
+from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
 from airflow_provider_odf.source import java_time
 from airflow_provider_odf.source.template import Environment
 
 ENGINES = ("spark", "datafusion", "flink", "risingwave")
-SCHEMES = ("http", "https", "ftp", "ftps", "file")
+_WEB = ("http", "https", "ftp", "ftps")
+SCHEMES = (*_WEB, "file")
 _SPARK_MAJOR = "4"
 
 
@@ -42,35 +39,44 @@ class _Anything(Mapping[str, str]):
 
 
 def check_fetch(fetch: f.FetchStep) -> Iterator[Finding]:
+    yield from _address(fetch)
+    yield from _event_time(fetch)
+
+
+@rule
+def _address(fetch: f.FetchStep) -> Iterator[Finding]:
     if isinstance(fetch, f.FetchStepUrl):
-        yield from _url(fetch)
+        yield from _url(fetch.url)
+        yield from _headers(fetch.headers)
     elif isinstance(fetch, f.FetchStepFilesGlob) and not fetch.path.strip():
         yield Finding(("path",), "`path` is empty")
     elif isinstance(fetch, f.FetchStepContainer):
         yield from _container(fetch)
     elif isinstance(fetch, f.FetchStepEthereumLogs) and fetch.chain_id is None and fetch.node_url is None:
         yield Finding((), "EthereumLogs needs `chainId` or `nodeUrl`")
-    event_time = getattr(fetch, "event_time", None)
-    if isinstance(event_time, f.EventTimeSourceFromPath):
-        yield from (finding.under("event_time") for finding in _from_path(event_time))
 
 
-def _url(fetch: f.FetchStepUrl) -> Iterator[Finding]:
-    yield from _template(("url",), fetch.url)
-    for index, header in enumerate(fetch.headers or ()):
-        yield from _template(("headers", index, "value"), header.value)
-    if fetch.url.lstrip().startswith("${{"):
+@rule
+def _url(url: str) -> Iterator[Finding]:
+    """A URL, or a path relative to the manifest."""
+    yield from _template(("url",), url)
+    if url.lstrip().startswith("${{"):
         return
-    scheme, separator, rest = fetch.url.partition("://")
-    if not separator:
-        fix = "a path is relative to the manifest; for the web write https://…"
-        yield Finding(("url",), "the URL has no scheme: it is taken as a path", fix, is_warning=True)
-    elif scheme.lower() not in SCHEMES:
+    scheme, separator, rest = url.partition("://")
+    if not url.strip():
+        yield Finding(("url",), "`url` is empty")
+    elif separator and scheme.lower() not in SCHEMES:
         yield Finding(("url",), f"{scheme}:// is not supported", suggestion(scheme, SCHEMES))
-    elif not _has_host(fetch.url) and scheme.lower() != "file":
+    elif not _has_host(url) and url.partition(":")[0].lower() in _WEB:
         yield Finding(("url",), "the URL has no host")
-    elif not rest:
+    elif separator and not rest:
         yield Finding(("url",), "the URL has no path")
+
+
+@rule
+def _headers(headers: Sequence[f.RequestHeader] | None) -> Iterator[Finding]:
+    for index, header in valid(enumerate(headers or ())):
+        yield from _template(("headers", index, "value"), header.value)
 
 
 def _has_host(url: str) -> bool:
@@ -82,149 +88,144 @@ def _has_host(url: str) -> bool:
 
 def _container(fetch: f.FetchStepContainer) -> Iterator[Finding]:
     yield from _template(("image",), fetch.image)
-    for index, argument in enumerate(fetch.args or ()):
+    yield from _arguments(fetch.args)
+    yield from _variables(fetch.env)
+
+
+@rule
+def _arguments(arguments: Sequence[str] | None) -> Iterator[Finding]:
+    for index, argument in enumerate(arguments or ()):
         yield from _template(("args", index), argument)
-    for index, variable in enumerate(fetch.env or ()):
-        yield from _template(("env", index, "value"), variable.value or "")
 
 
-def _template(path: tuple[str | int, ...], text: str) -> Iterator[Finding]:
+@rule
+def _variables(variables: Sequence[f.EnvVar] | None) -> Iterator[Finding]:
+    for index, variable in valid(enumerate(variables or ())):
+        yield from _template(("env", index, "value"), variable.value)
+
+
+@rule
+def _template(path: tuple[str | int, ...], text: str | None) -> Iterator[Finding]:
     try:
-        Environment(_Anything()).fill(text, f"`{path[-1]}`")
+        Environment(_Anything()).fill(text or "", f"`{path[-1]}`")
     except InvalidInput as e:
         yield Finding(path, str(e))
 
 
-def _from_path(event_time: f.EventTimeSourceFromPath) -> Iterator[Finding]:
+def _event_time(fetch: f.FetchStep) -> Iterator[Finding]:
+    if isinstance(fetch, f.FetchStepUrl | f.FetchStepFilesGlob) and isinstance(
+        fetch.event_time, f.EventTimeSourceFromPath
+    ):
+        yield from (finding.under("event_time") for finding in _path_pattern(fetch.event_time.pattern))
+        yield from (finding.under("event_time") for finding in _time_pattern(fetch.event_time.timestamp_format))
+
+
+@rule
+def _path_pattern(pattern: str) -> Iterator[Finding]:
     try:
-        if not re.compile(event_time.pattern).groups:
+        if not re.compile(pattern).groups:
             fix = r"put the timestamp into parentheses, as in `(\d{4}-\d\d-\d\d)`"
             yield Finding(("pattern",), "the pattern has no group", fix)
     except re.error as e:
         yield Finding(("pattern",), f"not a regular expression: {e}")
+
+
+@rule
+def _time_pattern(pattern: str | None) -> Iterator[Finding]:
     try:
-        java_time.check(event_time.timestamp_format or java_time.DEFAULT_PATTERN)
+        java_time.check(pattern or java_time.DEFAULT_PATTERN)
     except ValueError as e:
         yield Finding(("timestamp_format",), str(e))
 
 
-def check_prepare(steps: Sequence[f.PrepStep]) -> Iterator[Finding]:
-    for index, step in enumerate(steps):
-        if isinstance(step, f.PrepStepPipe) and not step.command:
-            yield Finding((index, "command"), "`command` is empty", "a program and its arguments, one a list item")
+@rule
+def check_prepare(steps: Sequence[f.PrepStep] | None) -> Iterator[Finding]:
+    for index, step in enumerate(steps or ()):
+        if isinstance(step, f.PrepStepPipe):
+            yield from (finding.under(index) for finding in _command(step.command))
 
 
-# --- read -----------------------------------------------------------------------------------------------------------
-
-
-def check_read(read: f.ReadStep) -> Iterator[Finding]:
-    yield from _ddl_schema(read.ddl_schema or ())
-    if read.schema_ is not None:
-        yield from (finding.under("schema_", "fields") for finding in _odf_schema(read.schema_))
-    if (read.ddl_schema is not None or read.schema_ is not None) and not list(_columns(read)):
-        yield Finding(
-            ("ddl_schema" if read.schema_ is None else "schema_",), "the schema has no columns", "leave it out"
-        )
-    yield from _repeated_columns(read)
-    for name in ("quote", "escape"):
-        if len(getattr(read, name, None) or "") > 1:
-            yield Finding((name,), f"`{name}` must be a single character")
-    if getattr(read, "separator", None) == "":
-        yield Finding(("separator",), "`separator` is empty")
-    yield from _formats(read)
-
-
-def _formats(read: f.ReadStep) -> Iterator[Finding]:
-    encoding = getattr(read, "encoding", None)
-    if encoding is not None:
-        try:
-            codecs.lookup(encoding)
-        except LookupError:
-            yield Finding(("encoding",), f"unknown encoding {encoding!r}", "such as utf-8, latin1, windows-1252")
-    for name in ("date_format", "timestamp_format"):
-        try:
-            java_pattern(getattr(read, name, None) or "")
-        except ValueError as e:
-            yield Finding((name,), str(e))
-
-
-def _ddl_schema(entries: Sequence[str]) -> Iterator[Finding]:
-    for index, entry in enumerate(entries):
-        path = ("ddl_schema", index)
-        try:
-            for definition in ddl_parser.parse(entry):
-                if definition.note:
-                    yield Finding(path, f"column {definition.column.name}: {definition.note}", is_warning=True)
-        except ddl_parser.DdlError as e:
-            yield Finding(path, str(e), suggestion(e.word, ddl_parser.KNOWN) if e.word else "", offset=e.offset)
-
-
-def _odf_schema(schema: DataSchema) -> Iterator[Finding]:
-    for index, field in enumerate(schema.fields):
-        try:
-            ddl.spark_type(field.type)
-        except InvalidInput as e:
-            yield Finding((index, "type"), f"column {field.name}: {e}")
-
-
-def _columns(read: f.ReadStep) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Names of the declared columns that can be read, with their paths."""
-    for index, entry in enumerate(read.ddl_schema or ()):
-        try:
-            yield from ((("ddl_schema", index), d.column.name) for d in ddl_parser.parse(entry))
-        except ddl_parser.DdlError:
-            yield ("ddl_schema", index), ""
-    for index, field in enumerate(read.schema_.fields if read.schema_ else ()):
-        yield ("schema_", "fields", index, "name"), field.name
-
-
-def _repeated_columns(read: f.ReadStep) -> Iterator[Finding]:
-    seen: dict[str, str] = {}
-    for path, name in _columns(read):
-        if first := seen.get(name.lower()):
-            yield Finding(path, f"column {name} is declared twice" + (f", also as {first}" if first != name else ""))
-        seen.setdefault(name.lower(), name)
+@rule
+def _command(command: Sequence[str]) -> Iterator[Finding]:
+    if not command:
+        yield Finding(("command",), "`command` is empty", "a program and its arguments, one a list item")
 
 
 # --- transform ------------------------------------------------------------------------------------------------------
 
 
+@rule
 def check_transform(transform: f.TransformSql) -> Iterator[Finding]:
-    if transform.engine not in ENGINES:
-        yield Finding(("engine",), f"engine {transform.engine!r} is not known", suggestion(transform.engine, ENGINES))
-    version = transform.version or ""
-    if transform.engine == "spark" and version and version.split(".")[0] != _SPARK_MAJOR:
-        message = f"written for Spark {version}, and runs on Spark {_SPARK_MAJOR}"
-        yield Finding(("version",), message, is_warning=True)
+    yield from _engine(transform.engine)
+    yield from _version(transform.engine, transform.version)
     if transform.query is not None and transform.queries is not None:
         yield Finding(("query",), "`query` and `queries` are both given", "keep one: `query` is short for one step")
-    elif not transform.steps:
-        yield Finding((), "the transform has no query", "give `query`, or `queries` with at least one step")
+    elif transform.query is not None:
+        yield from _query_text("query", transform.query)
     else:
-        yield from (finding.under("queries") for finding in _queries(transform.steps))
+        yield from _queries(transform.queries)
 
 
-def _queries(steps: Sequence[f.SqlQueryStep]) -> Iterator[Finding]:
+@rule
+def _engine(engine: str) -> Iterator[Finding]:
+    if engine not in ENGINES:
+        yield Finding(("engine",), f"engine {engine!r} is not known", suggestion(engine, ENGINES))
+
+
+@rule
+def _version(engine: str, version: str | None) -> Iterator[Finding]:
+    if engine == "spark" and version and version.split(".")[0] != _SPARK_MAJOR:
+        message = f"written for Spark {version}, and runs on Spark {_SPARK_MAJOR}"
+        yield Finding(("version",), message, is_warning=True)
+
+
+@rule
+def _queries(steps: Sequence[f.SqlQueryStep] | None) -> Iterator[Finding]:
+    if not steps:
+        yield Finding((), "the transform has no query", "give `query`, or `queries` with at least one step")
+        return
     seen: set[str] = set()
-    for index, step in enumerate(steps):
-        is_last = index == len(steps) - 1
-        if not step.query.strip():
-            yield Finding((index, "query"), "the query is empty")
-        if is_last and step.alias is not None:
-            yield Finding((index, "alias"), "the last query is the output and has no alias", "remove the alias")
-        if not is_last and step.alias is None:
-            yield Finding((index,), "only the last query has no alias", "give it one, for the queries after it")
-        alias = (step.alias or "").lower()
-        if alias and alias in seen:
-            yield Finding((index, "alias"), f"alias {step.alias} is given twice")
-        seen.add(alias)
+    for index, step in valid(enumerate(steps)):
+        yield from (
+            finding.under("queries", index)
+            for check in (_query_text("query", step.query), _alias(step, index == len(steps) - 1, seen))
+            for finding in check
+        )
+
+
+@rule
+def _query_text(attribute: str, query: str) -> Iterator[Finding]:
+    if not query.strip():
+        yield Finding((attribute,), "the query is empty")
+
+
+@rule
+def _alias(step: f.SqlQueryStep, is_last: bool, seen: set[str]) -> Iterator[Finding]:
+    if is_last and step.alias is not None:
+        yield Finding(("alias",), "the last query is the output and has no alias", "remove the alias")
+    if not is_last and step.alias is None:
+        yield Finding((), "only the last query has no alias", "give it one, for the queries after it")
+    alias = (step.alias or "").lower()
+    if alias and alias in seen:
+        yield Finding(("alias",), f"alias {step.alias} is given twice")
+    seen.add(alias)
 
 
 def check_preprocess(transform: f.TransformSql) -> Iterator[Finding]:
     yield from check_transform(transform)
+    yield from _no_temporal_tables(transform)
+    yield from _input_alias(transform)
+
+
+@rule
+def _no_temporal_tables(transform: f.TransformSql) -> Iterator[Finding]:
     if transform.temporal_tables:
         message = "temporal tables need a history, and what is preprocessed has none yet"
         yield Finding(("temporal_tables",), message, "join in a derivative dataset")
-    for index, step in enumerate(transform.queries or ()):
-        if (step.alias or "").lower() == "input":
+
+
+@rule
+def _input_alias(transform: f.TransformSql) -> Iterator[Finding]:
+    for index, step in valid(enumerate(transform.queries or ())):
+        if step.alias is not INVALID and (step.alias or "").lower() == "input":
             yield Finding(("queries", index, "alias"), "`input` is the name of the data read", "choose another alias")

@@ -185,7 +185,10 @@ def test_invalid_manifests_are_all_told_and_nothing_runs(tmp_path: Path) -> None
 
 def test_validate_reports(tmp_path: Path) -> None:
     (tmp_path / "good.yaml").write_text(MANIFEST)
-    assert odf("validate", "good.yaml", cwd=tmp_path) == "1 manifests are valid\n"
+    assert odf("validate", "good.yaml", cwd=tmp_path) == "1 manifest is valid\n"
+    (tmp_path / "other.yaml").write_text(MANIFEST.replace("name: cities", "name: others"))
+    assert odf("validate", "good.yaml", "other.yaml", cwd=tmp_path) == "2 manifests are valid\n"
+    (tmp_path / "other.yaml").unlink()
     (tmp_path / "bad.yaml").write_text(MANIFEST.replace("name: cities", "name: towns").replace("header:", "headers:"))
     (entry,) = json.loads(odf("validate", tmp_path, "--format", "json", code=1, cwd=tmp_path))
     assert (entry["severity"], Path(entry["file"]).name, entry["line"], entry["column"]) == ("error", "bad.yaml", 14, 9)

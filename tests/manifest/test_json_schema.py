@@ -28,7 +28,7 @@ PUSH = HEAD + "{{kind: addPushSource, sourceName: s, read: {read}, merge: {merge
         HEAD + "{kind: SetDataSchema, schema: AAAA}",
         HEAD + "{kind: SetPollingSource, fetch: {kind: Url, url: 'https://x/', cache: forever, eventTime: "
         "FromMetadata}, prepare: [{kind: decompress, format: gzip}], read: Parquet, merge: Append}",
-        HEAD + "SetInfo",
+        HEAD + "{kind: setInfo}",
     ],
 )
 def test_what_loads_is_valid(tmp_path: Path, text: str) -> None:
@@ -47,13 +47,31 @@ def test_what_loads_is_valid(tmp_path: Path, text: str) -> None:
         HEAD + "{kind: AddData}",
         HEAD + "{kind: SetTransform, inputs: [], transform: {kind: Sql, engine: hive, query: q}}",
         HEAD + "{}",
-        HEAD.replace("version: 1", "version: 2") + "SetInfo",
+        HEAD.replace("version: 1", "version: 2") + "{kind: SetInfo}",
     ],
 )
 def test_what_does_not_load_is_not_valid(tmp_path: Path, text: str) -> None:
     (tmp_path / "m.yaml").write_text(text)
     assert load([tmp_path]).problems != ()
     assert not VALIDATOR.is_valid(parse(text, "m")[0].value)
+
+
+@pytest.mark.parametrize("kind", ["SetInfo", "SetVocab", "SetDataSchema", "AddData", "DisablePollingSource"])
+def test_events_are_mappings(kind: str) -> None:
+    assert not VALIDATOR.is_valid(parse(HEAD + kind, "m")[0].value)
+
+
+@pytest.mark.parametrize(
+    ("event", "key", "bare"),
+    [
+        ("SetPollingSource", "fetch", []),
+        ("SetPollingSource", "merge", [{"enum": ["Append", "append"]}]),
+        ("AddPushSource", "merge", [{"enum": ["Append", "append"]}]),
+    ],
+)
+def test_bare_kinds(event: str, key: str, bare: list[object]) -> None:
+    members = VALIDATOR.schema["$defs"][event]["properties"][key]["oneOf"]
+    assert [member for member in members if "enum" in member] == bare
 
 
 def test_the_schemas_are_schemas() -> None:

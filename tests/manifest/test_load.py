@@ -257,6 +257,27 @@ def test_invalid_folder_settings_are_among_the_problems(tmp_path: Path) -> None:
     assert [m.snapshot.name for m in loaded.manifests] == ["a"]
 
 
+def test_settings_of_a_dataset_that_the_folder_has_not(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "m.yaml").write_text(root("orders"))
+    (tmp_path / "sub" / "n.yaml").write_text(root("acme/items"))
+    (tmp_path / "odf.yaml").write_text("datasets:\n  ordes: {retries: 1}\n  ACME/Items: {retries: 2}\n  zzz: {}\n")
+    (tmp_path / "sub" / "odf.yaml").write_text("datasets: {orders: {retries: 1}}\n")
+
+    def warnings(*paths: Path) -> list[str]:
+        return [str(w).replace(f"{tmp_path}/", "") for w in load(paths).warnings]
+
+    assert warnings(tmp_path) == [
+        "odf.yaml:2:3: no dataset ordes in this folder (did you mean `orders`?)",
+        "odf.yaml:4:3: no dataset zzz in this folder",
+        "sub/odf.yaml:1:12: no dataset orders in this folder",
+    ]
+    assert warnings(tmp_path / "sub") == ["sub/odf.yaml:1:12: no dataset orders in this folder"]
+    assert warnings(tmp_path / "m.yaml") == []
+    (tmp_path / "broken.yaml").write_text("kind: DatasetSnapshot\ncontent: {name: [zzz\n")
+    assert warnings(tmp_path) == ["sub/odf.yaml:1:12: no dataset orders in this folder"]
+
+
 def test_contracts_are_no_manifests(tmp_path: Path) -> None:
     contract = tmp_path / "a.datacontract.yaml"
     contract.write_text("dataContractSpecification: 1.2.1\n")

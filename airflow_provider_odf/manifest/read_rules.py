@@ -1,0 +1,136 @@
+"""Rules within a read step: schemas, patterns and options that cannot work, and the columns that it declares."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest import ddl, ddl_parser
+from airflow_provider_odf.manifest.base import suggestion
+from airflow_provider_odf.manifest.data_schema import DataField, DataSchema
+from airflow_provider_odf.manifest.finding import INVALID, Finding, NotValid, rule, valid
+from airflow_provider_odf.manifest.fragments import ReadStep
+from airflow_provider_odf.manifest.time_format import java_pattern
+from airflow_provider_odf.protocol import Column
+
+
+@dataclass(frozen=True)
+class DeclaredColumn:
+    """A column of a read step's schema; ``type`` is empty where it cannot be read."""
+
+    path: tuple[str | int, ...]
+    name: str
+    type: str
+
+
+@rule
+def check(read: ReadStep) -> Iterator[Finding]:
+    yield from _ddl_schema(read.ddl_schema)
+    yield from _odf_schema(read.schema_)
+    yield from _empty_schema(read)
+    yield from _repeated_columns(read)
+    for name in ("quote", "escape"):
+        yield from _character(name, getattr(read, name, None))
+    if getattr(read, "separator", None) == "":
+        yield Finding(("separator",), "`separator` is empty")
+    yield from _encoding(getattr(read, "encoding", None))
+    for name in ("date_format", "timestamp_format"):
+        yield from _format(name, getattr(read, name, None))
+
+
+@rule
+def _character(name: str, value: str | None) -> Iterator[Finding]:
+    if len(value or "") > 1:
+        yield Finding((name,), f"`{name}` must be a single character")
+
+
+@rule
+def _encoding(encoding: str | None) -> Iterator[Finding]:
+    try:
+        codecs.lookup(encoding or "utf-8")
+    except LookupError:
+        yield Finding(("encoding",), f"unknown encoding {encoding!r}", "such as utf-8, latin1, windows-1252")
+
+
+@rule
+def _format(name: str, pattern: str | None) -> Iterator[Finding]:
+    try:
+        java_pattern(pattern or "")
+    except ValueError as e:
+        yield Finding((name,), str(e))
+
+
+@rule
+def _ddl_schema(entries: Sequence[str] | None) -> Iterator[Finding]:
+    for index, entry in valid(enumerate(entries or ())):
+        path = ("ddl_schema", index)
+        try:
+            for definition in ddl_parser.parse(entry):
+                if definition.note:
+                    yield Finding(path, f"column {definition.column.name}: {definition.note}", is_warning=True)
+        except ddl_parser.DdlError as e:
+            yield Finding(path, str(e), suggestion(e.word, ddl_parser.KNOWN) if e.word else "", offset=e.offset)
+
+
+@rule
+def _odf_schema(schema: DataSchema | None) -> Iterator[Finding]:
+    for index, field in valid(enumerate(schema.fields if schema else ())):
+        yield from (finding.under("schema_", "fields", index) for finding in _field(field))
+
+
+@rule
+def _field(field: DataField) -> Iterator[Finding]:
+    try:
+        ddl.spark_type(field.type)
+    except InvalidInput as e:
+        yield Finding(("type",), f"column {field.name}: {e}")
+
+
+@rule
+def _empty_schema(read: ReadStep) -> Iterator[Finding]:
+    attribute, schema = ("ddl_schema", read.ddl_schema) if read.schema_ is None else ("schema_", read.schema_.fields)
+    if schema is not None and not schema:
+        yield Finding((attribute,), "the schema has no columns", "leave it out")
+
+
+def columns(read: ReadStep) -> Iterator[DeclaredColumn]:
+    """The columns that a read step declares.
+
+    :raises NotValid: when it comes to a definition whose name cannot be read.
+    """
+    for index, entry in enumerate(read.ddl_schema or ()):
+        path = ("ddl_schema", index)
+        yield from (DeclaredColumn(path, column.name, column.type) for column in _ddl_columns(entry))
+    for index, field in enumerate(read.schema_.fields if read.schema_ else ()):
+        yield DeclaredColumn(("schema_", "fields", index, "name"), field.name, _spark_type(field))
+
+
+@rule
+def _repeated_columns(read: ReadStep) -> Iterator[Finding]:
+    seen: dict[str, str] = {}
+    for column in columns(read):
+        name = column.name
+        if first := seen.get(name.lower()):
+            message = f"column {name} is declared twice" + (f", also as {first}" if first != name else "")
+            yield Finding(column.path, message)
+        seen.setdefault(name.lower(), name)
+
+
+def _ddl_columns(entry: str) -> list[Column]:
+    if entry is INVALID:
+        raise NotValid
+    try:
+        return [definition.column for definition in ddl_parser.parse(entry)]
+    except ddl_parser.DdlError as e:
+        if (name := ddl_parser.single_name(entry)) is None:
+            raise NotValid from e
+        return [Column(name, "")]
+
+
+def _spark_type(field: DataField) -> str:
+    try:
+        return ddl.spark_type(field.type)
+    except (InvalidInput, NotValid):
+        return ""

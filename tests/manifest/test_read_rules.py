@@ -1,0 +1,50 @@
+# ruff: noqa: E501  (tables of cases, one a line)
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+MANIFEST = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: a
+  kind: Root
+  metadata:
+    - kind: AddPushSource
+      sourceName: default
+      read: %s
+      merge: Append
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "problems"),
+    [
+        ("{kind: Csv, schema: [id BIGNT]}", ["m.yaml:9:37: unknown type BIGNT (did you mean `BIGINT`?)"]),
+        ("{kind: Csv, schema: ['id BIGNT']}", ["m.yaml:9:38: unknown type BIGNT (did you mean `BIGINT`?)"]),
+        ("{kind: Csv, schema: [id INT, ID INT]}", ["m.yaml:9:42: column ID is declared twice, also as id"]),
+        ("{kind: Csv, schema: [id INT, id INT]}", ["m.yaml:9:42: column id is declared twice"]),
+        ("{kind: Csv, schema: []}", ["m.yaml:9:25: the schema has no columns (leave it out)"]),
+        ("{kind: Csv, schema: {fields: []}}", ["m.yaml:9:25: the schema has no columns (leave it out)"]),
+        (
+            "{kind: Csv, schema: {fields: [{name: a, type: Duration}]}}",
+            ["m.yaml:9:59: column a: the type Duration has no counterpart in Spark"],
+        ),
+        ("{kind: Csv, quote: ab, escape: cd}", ["m.yaml:9:32: `quote` must be a single character", "m.yaml:9:44: `escape` must be a single character"]),
+        ("{kind: Csv, quote: '', separator: ''}", ["m.yaml:9:47: `separator` is empty"]),
+        ("{kind: Csv, encoding: utf-9}", ["m.yaml:9:35: unknown encoding 'utf-9' (such as utf-8, latin1, windows-1252)"]),
+        ("{kind: Csv, dateFormat: '%Q'}", ["m.yaml:9:37: %Q has no counterpart in Java's patterns"]),
+        ("{kind: Csv, timestampFormat: '%Y-%m-%d', encoding: utf8}", []),
+    ],
+)  # fmt: skip
+def test_rules(outcome: Callable[..., Any], read: str, problems: list[str]) -> None:
+    assert outcome(MANIFEST % read).problems == problems
+
+
+def test_widened_types_are_warned_of(outcome: Callable[..., Any]) -> None:
+    assert outcome(MANIFEST % "{kind: Csv, schema: [id INT UNSIGNED]}").warnings == [
+        "m.yaml:9:34: column id: INT UNSIGNED is kept as BIGINT: Spark has no unsigned integers"
+    ]
