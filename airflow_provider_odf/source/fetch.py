@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,13 +11,15 @@ from urllib.parse import unquote, urlsplit
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import FetchStepContainer, FetchStepFilesGlob, FetchStepUrl
 from airflow_provider_odf.source import container, files_glob, local, states
+from airflow_provider_odf.source import url as urls
 from airflow_provider_odf.source.context import Batch
-from airflow_provider_odf.source.template import public
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStep
     from airflow_provider_odf.source.context import Context
     from airflow_provider_odf.source.template import Environment
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -50,16 +53,20 @@ def filled(step: FetchStepUrl, environment: Environment) -> tuple[str, Headers, 
 
     :raises InvalidInput: a template cannot be filled, or what comes out is not a URL or not a header.
     """
-    label = public(step.url)
-    url = environment.fill(step.url, f"url {label}")
+    label = urls.public(step.url)
+    url = urls.fill(step.url, environment)
     try:
         password = urlsplit(url).password
-    except ValueError as e:
-        raise InvalidInput(f"{label}: not a URL: {e}") from None
+    except ValueError:
+        raise urls.invalid(label) from None
     environment.hide(password)
     environment.hide(password and unquote(password))
-    headers = tuple((h.name, environment.fill(h.value, f"header {h.name} of {label}")) for h in step.headers or ())
+    headers = tuple(
+        (h.name, environment.fill(h.value, f"header {h.name} of {label}").strip(" ")) for h in step.headers or ()
+    )
     for name, value in headers:
+        if not _HEADER_NAME.fullmatch(name):
+            raise InvalidInput(f"{label}: {name!r} is not the name of a header")
         if not (value.isascii() and value.isprintable()):
             raise InvalidInput(f"header {name} of {label}: has line breaks or other characters that no header may have")
     return url, headers, label

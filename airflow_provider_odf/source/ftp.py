@@ -13,8 +13,9 @@ import ssl
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from airflow_provider_odf.errors import InvalidInput, SourceError
+from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.source import event_time, states
+from airflow_provider_odf.source import url as urls
 from airflow_provider_odf.source.context import Batch, Fetched
 from airflow_provider_odf.source.progress import Transfer, megabytes
 from airflow_provider_odf.source.retry import TryAgain, retrying
@@ -60,8 +61,8 @@ def _try(url: SplitResult, label: str, path: Path, context: Context) -> None:
         if e.errno in _DISK:
             raise
         raise TryAgain(f"{label}: cannot connect: {e}") from None
-    except ValueError as e:
-        raise InvalidInput(f"{label}: not a URL: {e}") from None
+    except ValueError:
+        raise urls.invalid(label) from None
 
 
 def _download(url: SplitResult, label: str, path: Path, context: Context) -> None:

@@ -18,6 +18,7 @@ import httpx
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.source import states
+from airflow_provider_odf.source import url as urls
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import SourceState
@@ -49,8 +50,8 @@ class Target:
         headers.update(self.headers)
         try:
             request = httpx.Request("GET", self.url, headers=headers)
-        except (httpx.InvalidURL, UnicodeError, ValueError) as e:
-            raise InvalidInput(f"{self.label}: not a URL or not headers: {e}") from None
+        except (httpx.InvalidURL, ValueError):
+            raise urls.invalid(self.label) from None
         if not request.url.host:
             raise InvalidInput(f"{self.label}: the URL names no host")
         return request
@@ -217,6 +218,8 @@ def reason(error: httpx.TransportError) -> str:
             return "no connection in time"
         case httpx.TimeoutException():
             return "the server fell silent"
+        case httpx.LocalProtocolError():
+            return "HTTP has no such request: see its headers"  # the library quotes them
         case httpx.ConnectError():
             return f"cannot connect: {error}"
     return str(error) or type(error).__name__

@@ -7,7 +7,7 @@ messages.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import quote, quote_plus
 
 from airflow_provider_odf.errors import InvalidInput
@@ -25,14 +25,14 @@ class Environment:
         self._variables = variables
         self._given: set[str] = set()
 
-    def fill(self, text: str, where: str) -> str:
-        """The text with its templates filled; ``where`` names the text in messages.
+    def fill(self, text: str, where: str, form: Callable[[str], str] = str) -> str:
+        """The text with its templates filled with values in a ``form``; ``where`` names the text in messages.
 
         :raises InvalidInput: a variable without a fallback is not set, or a template is malformed.
         """
         if "${{" in _TEMPLATE.sub("", text):
             raise InvalidInput(f"{where}: a template begins with ${{{{ and does not end: close it with }}}}")
-        return _TEMPLATE.sub(lambda match: self._value(match[1], where), text)
+        return _TEMPLATE.sub(lambda match: form(self._value(match[1], where)), text)
 
     def get(self, name: str, where: str) -> str:
         """The value of one variable.
@@ -73,12 +73,10 @@ class Environment:
         )
 
 
-def public(url: str) -> str:
-    """A URL as the manifest has it, without user and password.
+def masked(text: str) -> str:
+    """The text with everything inside its templates blotted out, of the same length.
 
-    >>> public("https://me:secret@example.org/a.csv?key=${{ env.KEY }}")
-    'https://example.org/a.csv?key=${{ env.KEY }}'
+    >>> masked("a/${{ env.B || '/' }}/c")
+    'a/${{______________}}/c'
     """
-    scheme, separator, rest = url.partition("://")
-    authority, slash, path = rest.partition("/")
-    return scheme + separator + authority.rpartition("@")[2] + slash + path
+    return _TEMPLATE.sub(lambda match: "${{" + "_" * len(match[1]) + "}}", text)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.source.template import Environment, public
+from airflow_provider_odf.source.template import Environment
 
 VARIABLES = {"test1": "val1", "test2": "val2"}
 
@@ -53,9 +53,3 @@ def test_only_values_that_were_given_out_are_redacted_in_every_spelling():
     environment.fill("${{ env.KEY }}${{ env.N }}${{ env.NONE || 'literal' }}", "url")
     text = "a b/c&d a%20b/c%26d a%20b%2Fc%26d a+b%2Fc%26d shown literal 7 17"
     assert environment.redact(text) == "*** *** *** *** shown literal *** 17"
-
-
-def test_user_and_password_are_not_public():
-    url = "https://me:se%40cret@example.org:8080/a.csv?at=@&key=${{ env.KEY }}"
-    assert public(url) == "https://example.org:8080/a.csv?at=@&key=${{ env.KEY }}"
-    assert public("data/a@b.csv") == "data/a@b.csv"

@@ -1,0 +1,106 @@
+"""URLs with templates, and what may be told of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.source.template import Environment
+from airflow_provider_odf.source.url import fill, public
+from airflow_provider_odf.source.watch import has_changed
+
+SECRET = "s3kr1t/+ &x@:?#%"
+VARIABLES = {
+    "SECRET": SECRET,
+    "HOST": "example.org",
+    "PLACE": "localhost:8080",
+    "BASE": "http://a.org:1/b",
+    "DIR": "/d",
+}
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://u:${{ env.SECRET }}@host/x", "http://u:s3kr1t%2F%2B%20%26x%40%3A%3F%23%25@host/x"),
+        ("http://${{ env.SECRET }}@${{ env.HOST }}:80/x", "http://s3kr1t%2F%2B%20%26x%40%3A%3F%23%25@example.org:80/x"),
+        ("http://${{ env.NONE || 'a/b@c' }}:p@host", "http://a%2Fb%40c:p@host"),
+        ("http://${{ env.PLACE }}/x", "http://localhost:8080/x"),
+        ("http://host/${{ env.SECRET }}?k=${{ env.SECRET }}", f"http://host/{SECRET}?k={SECRET}"),
+        ("http://host?k=${{ env.SECRET }}", f"http://host?k={SECRET}"),
+        ("${{ env.BASE }}/x", "http://a.org:1/b/x"),
+        ("file://${{ env.DIR }}/x", "file:///d/x"),
+        ("data/${{ env.HOST }}?x=http://b", "data/example.org?x=http://b"),
+    ],
+)
+def test_fill(url: str, expected: str) -> None:
+    assert fill(url, Environment(VARIABLES)) == expected
+
+
+@pytest.mark.parametrize(
+    "value", ["evil.org/", "u@evil.org", "evil.org:1", "evil.org?", "evil.org#", "a b", "a\\b", "a\n"]
+)
+def test_a_value_does_not_lead_to_another_host(value: str) -> None:
+    for url in ("http://${{ env.X }}.example.org/x", "${{ env.X }}://example.org/x"):
+        with pytest.raises(InvalidInput) as e:
+            fill(url, Environment({"X": value}))
+        assert str(e.value) == (
+            f"{url}: a value in the host holds a space or one of / \\ @ : ? # %, which would lead elsewhere"
+        )
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://me:se%40cret@example.org:8080/a.csv?at=@&key=${{ env.KEY }}",
+         "https://example.org:8080/a.csv?at=@&key=${{ env.KEY }}"),
+        ("https://me:${{ env.KEY || 'a/@b' }}@host/x", "https://host/x"),
+        ("data/a@b.csv", "data/a@b.csv"),
+    ],
+)  # fmt: skip
+def test_user_and_password_are_not_public(url: str, shown: str) -> None:
+    assert public(url) == shown
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://host:8${{ env.PART }}/x",
+        "ftp://host:8${{ env.PART }}/x",
+        "http://[${{ env.PART }}/x",
+        "http://${{ env.WIDE }}/x",
+        "http://host/${{ env.LINES }}",
+    ],
+)
+def test_nothing_of_a_value_is_told(poller, url: str) -> None:
+    poller.environment |= {"PART": "S3kr1t", "WIDE": "s3kr1t\u2100", "LINES": "s3kr1t\nx"}
+    with pytest.raises(InvalidInput) as e:
+        poller.url(url)
+    assert str(e.value) == f"{url}: not a URL once its templates are filled"
+    assert e.value.__cause__ is None
+
+
+def test_nothing_of_a_value_is_told_while_waiting(poller) -> None:
+    step = model.FetchStepUrl(url="http://host:8${{ env.PART }}/x")
+    with pytest.raises(InvalidInput) as e:
+        asyncio.run(has_changed(step, base=poller.base, state=None, environment={"PART": "S3kr1t"}))
+    assert str(e.value) == "http://host:8${{ env.PART }}/x: not a URL once its templates are filled"
+
+
+def test_a_password_from_a_template_reaches_the_server(server, poller) -> None:
+    poller.environment["SECRET"] = SECRET
+    url = server.serve("/a", b"x", etag='"1"').replace("http://", "http://me:${{ env.SECRET }}@")
+    assert poller.content(poller.url(url)) == [b"x"]
+    assert server.requests[0][1]["authorization"] == "Basic bWU6czNrcjF0LysgJnhAOj8jJQ=="
+
+
+def test_a_header_is_checked_before_a_library_quotes_it(server, poller) -> None:
+    url = server.serve("/a", b"x", etag='"1"')
+    poller.environment["KEY"] = " s3kr1t "
+    poller.url(url, headers=(model.RequestHeader(name="X-Key", value="${{ env.KEY }}"),))
+    assert server.requests[0][1]["x-key"] == "s3kr1t"
+    with pytest.raises(InvalidInput, match="'X Key' is not the name of a header"):
+        poller.url(url, headers=(model.RequestHeader(name="X Key", value="${{ env.KEY }}"),))
