@@ -14,9 +14,16 @@ def count(items: Any) -> Iterator[Finding]:
         yield Finding((), f"{item}")
 
 
+@rule
+def always(_: Any) -> Iterator[Finding]:
+    yield Finding((), "said")
+
+
 def test_a_rule_ends_at_what_did_not_validate() -> None:
     assert [f.message for f in count([1, INVALID, 2])] == ["1"]
     assert list(count(INVALID)) == []
+    assert [f.message for f in always(1)] == ["said"]
+    assert list(always(INVALID)) == []
 
 
 @pytest.mark.parametrize(

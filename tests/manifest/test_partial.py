@@ -138,7 +138,7 @@ def test_nothing_is_hidden(outcome: Callable[..., Any], text: str, problems: lis
             id="columns of an invalid schema",
         ),
         pytest.param(
-            push(f"read: {{kind: Csv, schema: ['x INTT, id INT']}}, merge: {LEDGER}"),
+            push(f"read: {{kind: Csv, schema: ['x INTT, id INT', y INT]}}, merge: {LEDGER}"),
             "m.yaml:7:74: unknown type INTT (did you mean `INT`?)",
             id="columns of an entry of several",
         ),
