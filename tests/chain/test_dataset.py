@@ -45,7 +45,9 @@ def test_changed_block(foreign):
     cities = foreign("cities")
     path = cities.path / "blocks" / cities.head()
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
-    with pytest.raises(ChainCorrupted, match=rf"{path.name}: its bytes hash to f1620[0-9a-f]{{64}}, not what its name says"):
+    with pytest.raises(
+        ChainCorrupted, match=rf"{path.name}: its bytes hash to f1620[0-9a-f]{{64}}, not what its name says"
+    ):
         cities.block(cities.head())
 
 
