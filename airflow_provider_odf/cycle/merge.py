@@ -110,6 +110,17 @@ def candidate_of(dataset: Dataset, base: str, block_hash: str, ref: str, notices
     )
 
 
+def history(dataset: Dataset, state: ChainState) -> tuple[protocol.HistorySlice, ...]:
+    """The data files of a dataset up to a state, in offset order, as the engine is told of them."""
+    return tuple(
+        protocol.HistorySlice(
+            str(dataset.storage.local_path(f"data/{s.physical_hash}")),
+            protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end),
+        )
+        for s in state.slices
+    )
+
+
 class _Merge:
     """One merge: its request to the engine, and the blocks that record the engine's answer."""
 
@@ -162,13 +173,7 @@ class _Merge:
             next_offset=0 if self.base.last_offset is None else self.base.last_offset + 1,
             new_data_path=str(self.work),
             preprocess=None if is_read else preprocess(source, read),
-            history=tuple(
-                protocol.HistorySlice(
-                    str(self.dataset.storage.local_path(f"data/{s.physical_hash}")),
-                    protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end),
-                )
-                for s in self.base.slices
-            ),
+            history=history(self.dataset, self.base),
             schema=chain_schema.ipc_base64(self.base.schema) if self.base.schema else None,
             prev_state=self.prev_state(),
             new_state_path=str(self.work / "state"),

@@ -9,7 +9,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle import rejected
-from airflow_provider_odf.cycle.merge import merge_source
+from airflow_provider_odf.cycle.merge import history, merge_source
 from airflow_provider_odf.cycle.messages import Candidate, Progress, silent
 from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
 from airflow_provider_odf.manifest import ddl
@@ -107,13 +107,7 @@ def _request(
         vocab=state.vocab,
         merge=ddl.merge_strategy(merge_source(state, source_name).merge),
         contract=contract,
-        history=tuple(
-            protocol.HistorySlice(
-                str(dataset.storage.local_path(f"data/{s.physical_hash}")),
-                protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end),
-            )
-            for s in state.slices
-        ),
+        history=history(dataset, state),
         new_from=candidate.offsets.start if candidate.offsets else 0,
         schema=schema,
     )
