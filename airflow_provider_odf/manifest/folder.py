@@ -78,7 +78,12 @@ class SettingsFile(BaseModel):
 
 def is_manifest_name(name: str) -> bool:
     """Whether a file of this name may hold manifests: YAML, no data contract, no settings."""
-    return name.endswith(_YAML) and name != SETTINGS_FILE and not _CONTRACT.fullmatch(name)
+    return name.endswith(_YAML) and not is_beside_manifests(name)
+
+
+def is_beside_manifests(name: str) -> bool:
+    """Whether a file of this name belongs to manifests without being one: settings, a data contract."""
+    return name == SETTINGS_FILE or _CONTRACT.fullmatch(name) is not None
 
 
 def discover(folder: Path) -> list[Path]:

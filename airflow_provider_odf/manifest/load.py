@@ -104,7 +104,7 @@ class _Loader:
             self._folder(path)
         elif folders.is_manifest_name(path.name) or not path.exists():
             self._file(path, is_named=True)
-        else:
+        elif not folders.is_beside_manifests(path.name):
             self.warnings.append(Problem(Place(str(path)), "not a manifest by its name: left alone"))
 
     def _folder(self, path: Path) -> None:
@@ -148,6 +148,9 @@ class _Loader:
 
     def _document(self, document: Document, path: Path) -> None:
         kind = document.head("kind")
+        if kind is None and document.has("content") and _is_snapshot_but_for_kind(document):
+            self.problems.append(Problem(document.place(), "a manifest needs `kind`", "`kind: DatasetSnapshot`"))
+            return
         if kind is None or not document.has("content"):
             if kind is not None and kind in KINDS:
                 self.problems.append(Problem(document.place(), f"a {kind} needs `content`"))
@@ -220,6 +223,15 @@ class _Loader:
 
 def _absolute(path: Path | str) -> Path:
     return Path(os.path.abspath(path))
+
+
+def _is_snapshot_but_for_kind(document: Document) -> bool:
+    """Whether a document was meant as a snapshot; of other YAML nothing is asked, not even that it can be read."""
+    try:
+        content = document.value["content"]
+    except ManifestInvalid:
+        return False
+    return isinstance(content, dict) and "metadata" in content
 
 
 def _envelope_problems(document: Document, versions: Sequence[int]) -> list[Problem]:

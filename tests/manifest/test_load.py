@@ -282,7 +282,7 @@ def test_contracts_are_no_manifests(tmp_path: Path) -> None:
     contract = tmp_path / "a.datacontract.yaml"
     contract.write_text("dataContractSpecification: 1.2.1\n")
     assert load([tmp_path]).warnings == ()
-    assert [str(w) for w in load([contract]).warnings] == [f"{contract}: not a manifest by its name: left alone"]
+    assert load([contract]).warnings == ()
 
 
 def test_a_block_manifest() -> None:
@@ -363,3 +363,17 @@ def test_loading_imports_neither_airflow_nor_spark_nor_arrow() -> None:
         "assert not {'airflow', 'pyspark', 'pyarrow', 'sqlglot', 'httpx', 'pathspec'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_manifest_without_its_kind_is_missed(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("version: 1\ncontent:\n  name: a\n  kind: Root\n  metadata: []\n")
+    assert [str(p) for p in load([tmp_path]).problems] == [
+        f"{path}:1:1: a manifest needs `kind` (`kind: DatasetSnapshot`)"
+    ]
+
+
+def test_a_file_that_is_no_yaml_by_its_name_is_left_alone(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("kind: DatasetSnapshot\n")
+    assert [str(w) for w in load([path]).warnings] == [f"{path}: not a manifest by its name: left alone"]
