@@ -11,6 +11,7 @@ import math
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,6 +22,8 @@ from pydantic import (
     field_validator,
 )
 from pydantic.alias_generators import to_camel
+
+from airflow_provider_odf.contract import ecma
 
 CHARACTER_TYPES = frozenset({"string", "text", "varchar"})
 INTEGER_TYPES = frozenset({"int", "integer", "long", "bigint"})
@@ -70,11 +73,20 @@ def _data_type(value: object) -> str:
     return value.lower()
 
 
+def _pattern(value: str) -> str:
+    try:
+        ecma.check(value)
+    except ValueError as e:
+        raise ValueError(f"not a regular expression: {e}") from None
+    return value
+
+
 Number: TypeAlias = Annotated[Any, BeforeValidator(_number)]
 Count: TypeAlias = Annotated[int, BeforeValidator(_count)]
 Text: TypeAlias = Annotated[str, BeforeValidator(_text)]
 Scalar: TypeAlias = Annotated[Any, BeforeValidator(_scalar)]
 DataType: TypeAlias = Annotated[str, BeforeValidator(_data_type)]
+Pattern: TypeAlias = Annotated[StrictStr, AfterValidator(_pattern)]
 
 
 class SpecificationObject(BaseModel):
@@ -100,7 +112,7 @@ class FieldObject(SpecificationObject):
     scale: Count | None = None
     min_length: Count | None = None
     max_length: Count | None = None
-    pattern: StrictStr | None = None
+    pattern: Pattern | None = None
     minimum: Number | None = None
     exclusive_minimum: Number | None = None
     maximum: Number | None = None

@@ -54,6 +54,23 @@ def test_every_problem_has_its_place():
     ]
 
 
+def test_a_pattern_that_is_no_expression_has_its_place():
+    text = contract("""\
+        models:
+          cities:
+            fields:
+              name: {type: string, pattern: '(['}
+        definitions:
+          code:
+            pattern: '*'
+        """)
+    assert problems(text) == [
+        "c.yaml:9:37: models.cities.fields.name.pattern: not a regular expression: a [ without its ]: "
+        "character 2 of ([",
+        "c.yaml:12:14: definitions.code.pattern: not a regular expression: nothing to repeat: character 1 of *",
+    ]
+
+
 def test_missing_parts():
     assert problems("dataContractSpecification: 1.1.0\ninfo: {title: x}\n") == [
         "c.yaml:1:1: id is missing",
