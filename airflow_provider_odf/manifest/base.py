@@ -86,12 +86,13 @@ class Spelled:
         is_union = get_origin(source) is not Literal
         names = [m.__name__.removeprefix(self.prefix) for m in members] if is_union else list(get_args(source))
         known = {spelling: name for name in names for spelling in spellings(name)}
+        article = "an" if self.noun[0] in "aeio" else "a"
 
         def name(given: Any) -> Any:
             found = known.get(given) if isinstance(given, str) else None
             if found is None:
                 at = ("kind",) if is_union else ()
-                raise refuse(f"{given!r} is not a {self.noun}", suggestion(given, names), at)
+                raise refuse(f"{given!r} is not {article} {self.noun}", suggestion(given, names), at)
             return found
 
         def member(value: Any) -> Any:
@@ -100,7 +101,7 @@ class Spelled:
             if not isinstance(value, dict):
                 return value
             if "kind" not in value:
-                raise refuse(f"a {self.noun} needs `kind`", f"one of {', '.join(names)}")
+                raise refuse(f"{article} {self.noun} needs `kind`", f"one of {', '.join(names)}")
             return {**value, "kind": name(value["kind"])}
 
         return core_schema.no_info_before_validator_function(member if is_union else name, handler(source))

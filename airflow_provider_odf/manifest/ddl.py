@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from airflow_provider_odf import protocol
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import data_schema as d
@@ -101,15 +103,15 @@ def read_step(read: ReadStep) -> protocol.ReadStep:
     }
     for name in ("date_format", "timestamp_format"):
         if (pattern := getattr(read, name, None)) is not None:
-            options[name] = _pattern(pattern)
+            options[name] = _pattern(to_camel(name), pattern)
     return protocol.ReadStep(kind=read.kind, columns=columns(read), **options)
 
 
-def _pattern(pattern: str) -> str:
+def _pattern(name: str, pattern: str) -> str:
     try:
         return java_pattern(pattern)
     except ValueError as e:
-        raise InvalidInput(f"format {pattern!r}: {e}") from e
+        raise InvalidInput(f"read.{name}: {e}") from e
 
 
 def merge_strategy(merge: MergeStrategy) -> protocol.MergeStrategy:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from airflow_provider_odf.protocol import Column
 
 _TOKEN = re.compile(r'\s*("(?:[^"]|"")*"|`(?:[^`]|``)*`|[^\s"`<>(),:]+|[<>(),:])')
+_MARKS = "<>(),:"
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _TYPES = {
@@ -123,6 +124,8 @@ class _Parser:
         }
         if word in special:
             return special[word]()
+        if word[0] in _MARKS:
+            raise DdlError(f"a type is expected, not {word!r}", self._skip_space(start))
         if word not in _TYPES:
             raise DdlError(f"unknown type {word}", self._skip_space(start), word)
         return self._simple(word)
@@ -226,7 +229,7 @@ class _Parser:
         word = self._next(expected)
         if word[0] in '"`':
             return word[1:-1].replace(word[0] * 2, word[0])
-        if word in "<>(),:":
+        if word in _MARKS:
             raise DdlError(f"{expected}, not {word!r}", self._skip_space(start))
         return word
 

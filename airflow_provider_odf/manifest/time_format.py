@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 RFC3339 = "rfc3339"
 """The one format that the specification names."""
 
 _DIRECTIVE = re.compile(r"%(\.?[369]?f|:?z|#z|[A-Za-z%+])|([A-Za-z'\[\]{}#]+)")
+_PART = re.compile(r"'(?:[^']|'')*'|([A-Za-z])\1*|['{}#\[\]]")
+_COUNTS = {
+    **dict.fromkeys("dHhKkms", range(1, 3)),
+    **dict.fromkeys("GMLz", range(1, 5)),
+    **dict.fromkeys("XxZ", range(1, 6)),
+    **dict.fromkeys("Ov", (1, 4)),
+    "y": range(1, 7),
+    "D": range(1, 4),
+    "S": range(1, 10),
+    "g": range(1, 20),
+    "a": (1,),
+    "V": (2,),
+}
+"""The letters that Spark reads, and how many of them in a row."""
 _JAVA = {
     "Y": "yyyy",
     "y": "yy",
@@ -51,11 +66,34 @@ def java_pattern(pattern: str) -> str:
     >>> java_pattern("%d.%m.%Y at %H:%M")
     "dd.MM.yyyy 'at' HH:mm"
 
-    :raises ValueError: a strftime directive that Java has no letters for.
+    :raises ValueError: a strftime directive that Java has no letters for, or a pattern that Spark does not read.
     """
     if pattern.lower() == RFC3339 or pattern == "%+":
         return RFC3339
-    return _DIRECTIVE.sub(_java, pattern) if "%" in pattern else pattern
+    java = _DIRECTIVE.sub(_java, pattern) if "%" in pattern else pattern
+    for reason in _mistakes(java):
+        raise ValueError(f"{pattern!r} is not a format of times: {reason}")
+    return java
+
+
+def _mistakes(java: str) -> Iterator[str]:
+    """Why Spark does not read times by a Java pattern."""
+    runs = [match.group() for match in _PART.finditer(java)]
+    letters = {run[0] for run in runs}
+    if "Y" in letters:
+        yield "Y is the year of a week, which Spark does not read; the year is y"
+    if {"D", "M"} <= letters:
+        yield "D is the day of the year; the day of the month is d"
+    for run in runs:
+        if run in ("{", "}", "#"):
+            yield f"{run} must be in quotes: '{run}'"
+        elif run == "'":
+            yield "a quote is never closed"
+        elif run[0].isalpha() and len(run) not in _COUNTS.get(run[0], ()):
+            known = run[0] in _COUNTS
+            yield f"{run} has too many letters or too few" if known else f"Spark does not read {run[0]}"
+    if runs.count("]") > runs.count("["):
+        yield "a ] without its ["
 
 
 def _java(match: re.Match[str]) -> str:

@@ -87,6 +87,7 @@ def test_several_columns_in_one_entry() -> None:
         ("", 0, "the text ends where a column definition `name TYPE` is expected"),
         ("id", 2, "column 'id' has no type"),
         ("id  BIGNT", 4, "unknown type BIGNT"),
+        ("id (8)", 3, "a type is expected, not '('"),
         ("id INT KEY", 7, "only NOT NULL may follow the type, not 'KEY'"),
         ("id INT NOT", 10, "NULL must follow NOT"),
         ('"id INT', 0, "a quote is not closed"),

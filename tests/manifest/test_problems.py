@@ -87,3 +87,9 @@ def test_a_member_called_as_a_key_of_it(outcome: Callable[..., Any]) -> None:
               merge: Append
         """
     assert outcome(text).problems == ["m.yaml:11:19: item 1 of `headers` needs `value`"]
+
+
+def test_the_article_of_what_was_expected(outcome: Callable[..., Any]) -> None:
+    source = "{kind: SetPollingSource, fetch: {kind: FilesGlob, path: a, order: ByNme}, read: Csv, merge: Append}"
+    text = f"kind: DatasetSnapshot\nversion: 1\ncontent: {{name: a, kind: Root, metadata: [{source}]}}\n"
+    assert outcome(text).problems == ["m.yaml:3:109: 'ByNme' is not an order of files (did you mean `ByName`?)"]

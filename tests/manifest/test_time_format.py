@@ -28,3 +28,25 @@ def test_patterns(pattern: str, java: str) -> None:
 def test_a_directive_without_counterpart() -> None:
     with pytest.raises(ValueError, match=r"^%s has no counterpart in Java's patterns$"):
         java_pattern("%s")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("YYYY-MM-DD", "Y is the year of a week, which Spark does not read; the year is y"),
+        ("yyyy-MM-DD", "D is the day of the year; the day of the month is d"),
+        ("bogus{", "Spark does not read b"),
+        ("yyyy{", "{ must be in quotes: '{'"),
+        ("yyyy-MM-dd'T", "a quote is never closed"),
+        ("yyyy-MM-dd]", "a ] without its ["),
+        ("EEE d", "Spark does not read E"),
+        ("%a %d", "Spark does not read E"),
+        ("yyyy-MMMMM", "MMMMM has too many letters or too few"),
+        ("yyyyyyy", "yyyyyyy has too many letters or too few"),
+        ("HH:mm V", "V has too many letters or too few"),
+    ],
+)
+def test_what_spark_does_not_read(pattern: str, reason: str) -> None:
+    with pytest.raises(ValueError) as e:
+        java_pattern(pattern)
+    assert str(e.value) == f"{pattern!r} is not a format of times: {reason}"
