@@ -59,9 +59,7 @@ def decode_frame(data: bytes) -> tuple[int, MetadataBlock]:
     """
     try:
         frame = Reader(data)
-        kind, version, content = _pad(frame.fields(frame.root()), 3)
-        if not kind or frame.scalar("q", kind) != _KIND:
-            raise ValueError("its frame is not that of a metadata block")
+        version, content = _frame_fields(frame)
         number = frame.scalar("i", version) if version else 0
         if number not in VERSIONS:
             raise ValueError(f"its frame has version {number}; versions 2 and 3 can be read")
@@ -71,6 +69,18 @@ def decode_frame(data: bytes) -> tuple[int, MetadataBlock]:
         return number, _Decoder(reader).table("MetadataBlock", reader.root(), 0)
     except ValueError as e:
         raise ChainCorrupted(f"not a readable metadata block: {e}") from e
+
+
+def _frame_fields(frame: Reader) -> tuple[int, int]:
+    """Positions of the version and the content of a frame; 0 for what is absent."""
+    try:
+        kind, version, content = _pad(frame.fields(frame.root()), 3)
+        is_block = bool(kind) and frame.scalar("q", kind) == _KIND
+    except ValueError:
+        is_block = False
+    if not is_block:
+        raise ChainCorrupted("not a metadata block")
+    return version, content
 
 
 # --- writing --------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from airflow_provider_odf.cli.output import (
     print_rows,
 )
 from airflow_provider_odf.cli.run import open_store
-from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 
 block = typer.Typer(name="block", help="Metadata blocks as files.", no_args_is_help=True)
 
@@ -122,7 +122,10 @@ def block_show(
     """Print a metadata block as the MetadataBlock YAML of the reference."""
     from airflow_provider_odf.chain.describe import block_yaml
 
-    sys.stdout.write(block_yaml(file.read_bytes()))
+    try:
+        sys.stdout.write(block_yaml(file.read_bytes()))
+    except ChainCorrupted as e:
+        raise ChainCorrupted(f"{file}: {e}") from None
 
 
 @block.command("encode")

@@ -38,7 +38,7 @@ def _from_path(source: EventTimeSourceFromPath, paths: tuple[str, ...]) -> Insta
         raise InvalidInput(f"eventTime.timestampFormat: {e}") from None
     match = next((m for path in paths if (m := regex.search(path)) and m[1]), None)
     if match is None:
-        raise SourceError(f"{paths[0]}: eventTime.pattern {source.pattern!r} matches no part of the path")
+        raise SourceError(f"{paths[0]}: eventTime.pattern {source.pattern} matches no part of the path")
     try:
         return java_time.parse(match[1], time_format)
     except ValueError as e:
@@ -49,7 +49,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
     try:
         regex = re.compile(pattern)
     except re.error as e:
-        raise InvalidInput(f"eventTime.pattern {pattern!r} is not a regular expression: {e}") from None
+        raise InvalidInput(f"eventTime.pattern {pattern} is not a regular expression: {e}") from None
     if not regex.groups:
-        raise InvalidInput(f"eventTime.pattern {pattern!r} has no group: put the timestamp into parentheses")
+        raise InvalidInput(f"eventTime.pattern {pattern} has no group: put the timestamp into parentheses")
     return regex

@@ -272,7 +272,7 @@ def test_small_buffer_does_not_unfold_into_a_huge_object():
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        ({"kind": 0x400001}, "not that of a metadata block"),
+        ({"kind": 0x400001}, "^not a metadata block$"),
         ({"version": 1}, "version 1"),
         ({"version": 4}, "version 4"),
     ],

@@ -79,5 +79,5 @@ def test_block_yaml(foreign):
 
 
 def test_what_is_no_block():
-    with pytest.raises(ChainCorrupted, match="not a readable metadata block"):
+    with pytest.raises(ChainCorrupted, match=r"^not a metadata block$"):
         describe.block_yaml(b"kind: MetadataBlock")

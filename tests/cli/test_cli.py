@@ -149,6 +149,10 @@ def test_a_block_survives_its_yaml(folder: Path, tmp_path: Path) -> None:
         assert (tmp_path / "again").read_bytes() == block.read_bytes()
 
 
+def test_another_file_is_no_block(folder: Path) -> None:
+    assert odf("block", "show", "cities.yaml", code=1, cwd=folder) == "cities.yaml: not a metadata block\n"
+
+
 def test_a_corrupted_slice_is_named(folder: Path, tmp_path: Path) -> None:
     import shutil
 

@@ -33,10 +33,10 @@ def test_from_path_takes_the_first_group_of_the_first_path_that_matches():
 @pytest.mark.parametrize(
     ("source", "error", "message"),
     [
-        (from_path(r"\d+"), InvalidInput, r"eventTime.pattern '\\d+' has no group: put the timestamp into parentheses"),
-        (from_path("("), InvalidInput, "eventTime.pattern '(' is not a regular expression: missing ), "),
+        (from_path(r"\d+"), InvalidInput, r"eventTime.pattern \d+ has no group: put the timestamp into parentheses"),
+        (from_path("("), InvalidInput, "eventTime.pattern ( is not a regular expression: missing ), "),
         (from_path("(.*)", "YYYY"), InvalidInput, "eventTime.timestampFormat: 'YYYY' is not a time format"),
-        (from_path(r"(\d{8})"), SourceError, r"a.csv: eventTime.pattern '(\\d{8})' matches no part of the path"),
+        (from_path(r"(\d{8})"), SourceError, r"a.csv: eventTime.pattern (\d{8}) matches no part of the path"),
         (
             from_path(r"(a)"),
             SourceError,
