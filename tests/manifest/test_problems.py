@@ -46,7 +46,7 @@ content:
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT], ddlSchema: []}, merge: Append}", "m.yaml:11:79: `schema` and `ddlSchema` are both given (keep one)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: {fields: [{name: a, type: itn32}]}}, merge: Append}", "m.yaml:11:96: 'itn32' is not a data type (did you mean `Int32`?)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: {fields: [{name: a, type: {kind: Decimal, precision: 100, scale: 1}}]}}, merge: Append}", "m.yaml:11:123: `precision` must be less than or equal to 76, not the number 100"),
-        ("{kind: SetDataSchema, schema: '?'}", "m.yaml:11:37: not base64: Only base64 data is allowed"),
+        ("{kind: SetDataSchema, schema: '?'}", "m.yaml:11:37: not base64"),
     ],
 )  # fmt: skip
 def test_events(outcome: Callable[..., Any], event: str, expected: str) -> None:
