@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import os
+import re
 import shutil
 import time
 import zipfile
@@ -55,7 +56,8 @@ def test_what_was_kept_stands_in_for_a_source_that_is_down(server, poller):
     server.resources["/a"].statuses = [503] * 9
     polled = poller.url(url)
     assert poller.content(polled) == [b"abc"]
-    assert polled.warnings[0].startswith(f"{url}: HTTP 503 Service Unavailable; going on with what was fetched 0 s ago")
+    said = re.sub(r"\d+ s ago", "N s ago", polled.warnings[0])
+    assert said == f"{url}: HTTP 503 Service Unavailable; going on with what was fetched N s ago"
 
 
 def test_a_source_that_is_gone_is_not_stood_in_for(server, poller):
