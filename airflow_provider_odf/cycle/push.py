@@ -13,12 +13,11 @@ from airflow_provider_odf.cycle.apply import not_before
 from airflow_provider_odf.cycle.merge import merge_source
 from airflow_provider_odf.cycle.messages import Polled, PolledFile, SourceState, UpToDate
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.source.states import CONTENT_HASH
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.instant import Instant
-
-CONTENT_HASH = "odf/content-hash"
 
 
 def push(
