@@ -31,7 +31,7 @@ def read_json(spark: SparkSession, step: ReadStep, path: str, label: str) -> Rea
     :raises InvalidQuery: an option or, without a schema, the data are not right.
     """
     records = JsonRecords(source.encoding(step.encoding), tuple(filter(None, (step.sub_path or "").split("."))))
-    return _read(spark, step, records, source.chunks(path, False), label)
+    return read_records(spark, step, records, source.chunks(path, False), label)
 
 
 def read_ndjson(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
@@ -40,7 +40,7 @@ def read_ndjson(spark: SparkSession, step: ReadStep, path: str, label: str) -> R
     :raises InvalidQuery: an option or, without a schema, the data are not right.
     """
     encoding = source.encoding(step.encoding)
-    return _read(spark, step, JsonLines(encoding), source.chunks(path, source.is_cut_at_newline_bytes(encoding)), label)
+    return read_records(spark, step, JsonLines(encoding), source.chunks(path, source.is_cut_at_newline_bytes(encoding)), label)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class JsonRecords:
     unit = "record"
 
     def of(self, chunk: Chunk) -> Iterator[tuple[int, dict[str, Any]]]:
-        return json_values.in_array(source.decode(chunk.read(), self.encoding), self.path)
+        return json_values.in_array(source.texts(chunk, self.encoding), self.path)
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,16 @@ class JsonLines:
     unit = "line"
 
     def of(self, chunk: Chunk) -> Iterator[tuple[int, dict[str, Any]]]:
-        text = source.decode(chunk.read(), self.encoding, chunk.first_line)
-        return json_values.on_lines(text, chunk.first_line)
+        return json_values.on_lines(source.texts(chunk, self.encoding), chunk.first_line)
 
 
-def _read(
+def read_records(
     spark: SparkSession, step: ReadStep, records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str
 ) -> Read:
+    """The typed rows of the records in chunks of one file.
+
+    :raises InvalidQuery: a declared type or, without a schema, the data are not right.
+    """
     columns = step.columns or _inferred(records, chunks, label)
     schema = typed.declared(columns)
     for name, kind in ((f.name, f.dataType) for f in schema if isinstance(f.dataType, st.MapType)):

@@ -1,138 +1,111 @@
-"""JSON text as values: a stream of them on lines, or an array somewhere in a document."""
+"""JSON text as values: a stream of them on lines, or an array somewhere in a document.
+
+Both take the text as it streams by: a whole one, or its blocks.
+"""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Generator, Iterator, Sequence
-from json.decoder import scanstring  # type: ignore[attr-defined]
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from airflow_provider_odf.engine.read.json_text import JsonText, decode, space
+from airflow_provider_odf.engine.read.json_text import Number as Number
 from airflow_provider_odf.engine.read.problem import Malformed, shown
 
-_SPACE = re.compile(r"[ \t\r\n]*")
+Records: TypeAlias = Iterator[tuple[int, dict[str, Any]]]
+"""Objects, each with its number or line."""
 
 
-class Number(str):
-    """A number as it is written: nothing is lost before its type is known."""
-
-    __slots__ = ()
-
-
-Found: TypeAlias = Generator[tuple[int, dict[str, Any]], None, int]
-
-_DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number, strict=False)
-
-
-def on_lines(text: str, first_line: int = 1) -> Iterator[tuple[int, dict[str, Any]]]:
+def on_lines(text: str | Iterable[str], first_line: int = 1) -> Records:
     """The objects of newline-delimited JSON, each with its line; more than one on a line are all read.
 
     :raises Malformed: text that is no JSON, or a value that is no object.
     """
-    for line, content in enumerate(text.split("\n"), first_line):
-        at = _skip(content, 0)
+    for line, content in enumerate(_lines([text] if isinstance(text, str) else text), first_line):
+        at = space(content, 0)
         while at < len(content):
-            value, at = _decode(content, at, line)
+            try:
+                value, at = decode(content, at)
+            except Malformed as e:
+                raise Malformed(e.reason, line) from None
             if not isinstance(value, dict):
                 raise Malformed(f"{shown(compact(value))} is no JSON object", line)
             yield line, value
-            at = _skip(content, at)
+            at = space(content, at)
 
 
-def in_array(text: str, path: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(blocks: Iterable[str]) -> Iterator[str]:
+    begun = list[str]()
+    for block in blocks:
+        first, *more = block.split("\n")
+        begun.append(first)
+        if more:
+            yield "".join(begun)
+            yield from more[:-1]
+            begun = more[-1:]
+    yield "".join(begun)
+
+
+def in_array(text: str | Iterable[str], path: Sequence[str]) -> Records:
     """The objects of the array at ``path`` in a document, numbered from 1. A document without text has none.
 
     :raises Malformed: text that is no JSON, no array at the path, or a value in it that is no object.
     """
-    at = _skip(text, 0)
-    if at == len(text):
+    document = JsonText([text] if isinstance(text, str) else text)
+    if not document.peek():
         return
-    at = yield from _descend(text, at, path, ())
-    if (at := _skip(text, at)) < len(text):
-        raise Malformed(f"after the end of the JSON document: {shown(text[at : at + 40])}", _line(text, at))
+    yield from _descend(document, path, ())
+    if document.peek():
+        raise document.malformed("more comes after the end of the JSON document")
 
 
-def _descend(text: str, at: int, path: Sequence[str], above: tuple[str, ...]) -> Found:
-    """Yields the records below here; returns where the value ends."""
+def _descend(document: JsonText, path: Sequence[str], above: tuple[str, ...]) -> Records:
+    """The records below the next value, which is taken."""
     where = f"at {'.'.join(above)}" if above else "at the root"
+    opening = document.peek()
+    if not path and opening == "[":
+        yield from _elements(document)
+        return
     if not path:
-        if text[at : at + 1] != "[":
-            value, _ = _decode(text, at, _line(text, at))
-            raise Malformed(f"{where} there is {_kind(value)}, not an array: set `subPath` to where the array is")
-        return (yield from _elements(text, at))
-    if text[at : at + 1] != "{":
-        value, _ = _decode(text, at, _line(text, at))
-        raise Malformed(f"{where} there is {_kind(value)}, and `subPath` goes on to {'.'.join(path)}")
-    keys, at = list[str](), _skip(text, at + 1)
-    is_found = False
-    while text[at : at + 1] != "}":
-        key, at = _key(text, at)
-        keys.append(key)
-        if key == path[0] and not is_found:
-            at = yield from _descend(text, at, path[1:], (*above, key))
-            is_found = True
+        raise Malformed(f"{where} there is {_kind(document)}, not an array: set `subPath` to where the array is")
+    if opening != "{":
+        raise Malformed(f"{where} there is {_kind(document)}, and `subPath` goes on to {'.'.join(path)}")
+    keys = dict[str, None]()
+    for _ in document.members():
+        key = document.key()
+        if key == path[0] and key not in keys:
+            yield from _descend(document, path[1:], (*above, key))
         else:
-            _, at = _decode(text, at, 0)
-        at = _next(text, at, "}")
-    if not is_found:
+            document.skip()
+        keys[key] = None
+    if path[0] not in keys:
         raise Malformed(f"`subPath` names {path[0]}, and {where} there are only {', '.join(keys) or 'no keys'}")
-    return at + 1
 
 
-def _elements(text: str, at: int) -> Found:
-    number, at = 0, _skip(text, at + 1)
-    while text[at : at + 1] != "]":
-        value, at = _decode(text, at, 0)
-        number += 1
+def _elements(document: JsonText) -> Records:
+    for number, _ in enumerate(document.members(), 1):
+        try:
+            value = document.value()
+        except Malformed as e:
+            raise Malformed(e.reason, e.line, number) from None
         if not isinstance(value, dict):
-            raise Malformed(f"record {number}: {shown(compact(value))} is no JSON object")
+            raise Malformed(f"{shown(compact(value))} is no JSON object", record=number)
         yield number, value
-        at = _next(text, at, "]")
-    return at + 1
 
 
-def _key(text: str, at: int) -> tuple[str, int]:
-    if text[at : at + 1] != '"':
-        raise Malformed("no JSON: a key in quotes must come here", _line(text, at))
-    key, at = scanstring(text, at + 1, False)
-    at = _skip(text, at)
-    if text[at : at + 1] != ":":
-        raise Malformed("no JSON: a colon must come here", _line(text, at))
-    return key, _skip(text, at + 1)
-
-
-def _next(text: str, at: int, closing: str) -> int:
-    """Where the next member begins, or the closing bracket is."""
-    at = _skip(text, at)
-    if text[at : at + 1] == ",":
-        at = _skip(text, at + 1)
-        if text[at : at + 1] != closing:
-            return at
-    elif text[at : at + 1] == closing:
-        return at
-    raise Malformed(f"no JSON: a comma or {closing} must come here", _line(text, at))
-
-
-def _decode(text: str, at: int, line: int) -> tuple[Any, int]:
-    try:
-        return _DECODER.raw_decode(text, at)
-    except json.JSONDecodeError as e:
-        raise Malformed(f"no JSON: {e.msg} at {shown(text[e.pos : e.pos + 40])}", line or e.lineno) from None
-
-
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, dict):
-        return f"an object with the keys {', '.join(value) or '(none)'}"
-    return "an array" if isinstance(value, list) else f"the value {shown(compact(value))}"
+def _kind(document: JsonText) -> str:
+    """What the next value is, in words; it is taken."""
+    opening = document.peek()
+    if opening == "[":
+        return "an array"
+    if opening != "{":
+        return f"the value {shown(compact(document.value()))}"
+    keys = list[str]()
+    for _ in document.members():
+        keys.append(document.key())
+        document.skip()
+    return f"an object with the keys {', '.join(keys) or '(none)'}"
 
 
 def compact(value: Any) -> str:

@@ -11,7 +11,9 @@ def shown(text: str) -> str:
 
 
 class Malformed(Exception):
-    """The data are not of their format. ``line`` counts from 1, 0 where lines mean nothing."""
+    """The data are not of their format. ``line`` and ``record`` count from 1, 0 where they mean nothing."""
 
-    def __init__(self, reason: str, line: int = 0) -> None:
-        super().__init__(f"line {line}: {reason}" if line else reason)
+    def __init__(self, reason: str, line: int = 0, record: int = 0) -> None:
+        places = [f"{unit} {number}" for unit, number in (("line", line), ("record", record)) if number]
+        super().__init__(f"{', '.join(places)}: {reason}" if places else reason)
+        self.reason, self.line = reason, line

@@ -89,10 +89,34 @@ def decode(data: bytes, name: str, first_line: int = 1) -> str:
     try:
         return data.decode(name).removeprefix("\ufeff")
     except UnicodeDecodeError as e:
-        line = first_line + data.count(b"\n", 0, e.start)
-        raise Malformed(
-            f"byte 0x{data[e.start]:02x} is not {name}: set `encoding` to what the file has", line
-        ) from None
+        raise _not_of(name, e, first_line + data.count(b"\n", 0, e.start)) from None
+
+
+def _not_of(name: str, error: UnicodeDecodeError, line: int) -> Malformed:
+    byte = error.object[error.start]
+    return Malformed(f"byte 0x{byte:02x} is not {name}: set `encoding` to what the file has", line)
+
+
+def texts(chunk: Chunk, name: str) -> Iterator[str]:
+    """The text of a chunk in blocks, without a byte order mark.
+
+    :raises Malformed: bytes that are not of this encoding, with their line.
+    """
+    decoder = codecs.getincrementaldecoder(name)()
+    line, start, left = chunk.first_line, chunk.start == 0, chunk.end - chunk.start
+    with open_file(chunk.path) as file:
+        file.seek(chunk.start)
+        while True:
+            data = file.read(min(_BLOCK, left))
+            left -= len(data)
+            try:
+                text = decoder.decode(data, final=not data)
+            except UnicodeDecodeError as e:
+                raise _not_of(name, e, line + e.object[: e.start].decode(name, "replace").count("\n")) from None
+            yield text.removeprefix("\ufeff") if start else text
+            if not data:
+                return
+            line, start = line + text.count("\n"), start and not text
 
 
 def chunks(path: str, is_divisible: bool) -> list[Chunk]:

@@ -49,9 +49,13 @@ def test_array(read, content: str, sub_path: str | None) -> None:
         ),
         ('{"result": 5}', "result.cities", "at result there is the value '5', and `subPath` goes on to cities"),
         ('[{"city": "A", "population": 1}, 7]', None, "record 2: '7' is no JSON object"),
-        ('[{"city": "A", "population": 1}] x', None, "line 1: after the end of the JSON document: 'x'"),
-        ('[{"city": "A", "population": 1}', None, "line 1: no JSON: a comma or ] must come here"),
-        ('[{"city": "A", "population": 1},\n{"city"', None, "line 2: no JSON: Expecting ':' delimiter at ''"),
+        ('[{"city": "A", "population": 1}] x', None, "line 1: more comes after the end of the JSON document at 'x'"),
+        ('[{"city": "A", "population": 1}', None, "line 1: no JSON: a comma or ] must come here, where the text ends"),
+        (
+            '[{"city": "A", "population": 1},\n{"city"',
+            None,
+            "line 2, record 2: no JSON: Expecting ':' delimiter, where the text ends",
+        ),
         ('[{"city": "A", "population": "x"}]', None, "record 1, column population: 'x' is not an INT"),
         ('[{"city": "A"}]', None, "record 1, column population: no value, and the schema says NOT NULL"),
         (b'[{"city": "\xff"}]', None, "line 1: byte 0xff is not utf-8: set `encoding` to what the file has"),
@@ -137,7 +141,8 @@ def test_value_refused(refusal_of, kind: str, value: str, message: str) -> None:
 
 
 def test_lines_refused(refusal_of) -> None:
-    assert refusal_of("NdJson", '{"a": 1}\n{"a":', ["a INT"]) == f"{LABEL}: line 2: no JSON: Expecting value at ''"
+    message = refusal_of("NdJson", '{"a": 1}\n{"a":', ["a INT"])
+    assert message == f"{LABEL}: line 2: no JSON: Expecting value, where the text ends"
     assert refusal_of("NdJson", "null\n", ["a INT"]) == f"{LABEL}: line 1: 'null' is no JSON object"
     assert refusal_of("NdJson", "[{}]\n", ["a INT"]) == f"{LABEL}: line 1: '[{{}}]' is no JSON object"
 

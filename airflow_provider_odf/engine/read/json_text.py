@@ -1,0 +1,162 @@
+"""A JSON document as it streams by, in memory bounded by its largest value that is used."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from airflow_provider_odf.engine.read.problem import Malformed, shown
+
+
+class Number(str):
+    """A number as it is written: nothing is lost before its type is known."""
+
+    __slots__ = ()
+
+
+LONGEST = 256 << 20
+"""Characters of one value, from which on it is taken for a quote or a bracket that is never closed."""
+
+_DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number, strict=False)
+_SPACE = re.compile(r"[ \t\r\n]*")
+_IN_NUMBER = re.compile(r"[-+.eE\d]*")
+_CLOSING = {"[": "]", "{": "}"}
+_LONGEST_TOKEN = len("-Infinity")
+
+
+class NoJson(Malformed):
+    """A text is no JSON at the index ``at``; ``is_open``: a string that begins there does not end."""
+
+    def __init__(self, message: str, text: str, at: int) -> None:
+        super().__init__(f"no JSON: {message.removesuffix(' at')}{_place(text, at)}")
+        self.at, self.is_open = at, message.startswith("Unterminated string")
+
+
+def decode(text: str, at: int) -> tuple[Any, int]:
+    """The value that begins at an index, numbers as ``Number``, and the index where it ends.
+
+    :raises NoJson: there is none.
+    """
+    try:
+        return _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as e:
+        raise NoJson(e.msg, text, e.pos) from None
+    except RecursionError:
+        raise NoJson("values are nested too deeply", text, at) from None
+
+
+def space(text: str, at: int) -> int:
+    """The index of what is no white space."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _place(text: str, at: int) -> str:
+    rest = text[at : at + 40]
+    return f" at {shown(rest)}" if rest else ", where the text ends"
+
+
+class JsonText:
+    """The values of a document one after the other, and a window of its text from the next one on.
+
+    Its methods raise ``Malformed``, with the line, where the text is no JSON.
+    """
+
+    def __init__(self, blocks: Iterable[str]) -> None:
+        self._blocks = iter(blocks)
+        self._text, self._at, self._line = "", 0, 1
+
+    @property
+    def line(self) -> int:
+        """The line where the next value is."""
+        return self._line + self._text.count("\n", 0, self._at)
+
+    def peek(self) -> str:
+        """The next character that is not white space, nothing at the end."""
+        while True:
+            self._at = space(self._text, self._at)
+            if self._at < len(self._text) or not self._read_on():
+                return self._text[self._at : self._at + 1]
+
+    def value(self) -> Any:
+        """The next value, numbers as ``Number``."""
+        self.peek()
+        while True:
+            try:
+                value, end = decode(self._text, self._at)
+            except NoJson as e:
+                if self._may_be_cut(e) and self._read_on():
+                    continue
+                raise self._error(e) from None
+            if isinstance(value, Number) and _IN_NUMBER.fullmatch(self._text, end) and self._read_on():
+                continue
+            self._at = end
+            return value
+
+    def skip(self) -> None:
+        """Leaves out the next value, of which no more is kept than the window has."""
+        opening = self.peek()
+        if opening not in _CLOSING:
+            self.value()
+            return
+        try:
+            _, self._at = decode(self._text, self._at)
+        except NoJson:
+            for _ in self.members():
+                if opening == "{":
+                    self.key()
+                self.skip()
+
+    def members(self) -> Iterator[None]:
+        """Stops before each element of the array or key of the object that is next; it is to be taken before going
+        on."""
+        closing = _CLOSING[self.peek()]
+        self._at += 1
+        if self.peek() == closing:
+            self._at += 1
+            return
+        while True:
+            yield
+            after = self.peek()
+            if after not in (",", closing):
+                raise self.malformed(f"no JSON: a comma or {closing} must come here")
+            self._at += 1
+            if after == closing:
+                return
+            if self.peek() == closing:
+                raise self.malformed(f"no JSON: after the comma, {closing} cannot come")
+
+    def key(self) -> str:
+        """The next key; what comes then is its value."""
+        if self.peek() != '"':
+            raise self.malformed("no JSON: a key in quotes must come here")
+        key = str(self.value())
+        if self.peek() != ":":
+            raise self.malformed("no JSON: a colon must come here")
+        self._at += 1
+        return key
+
+    def malformed(self, reason: str) -> Malformed:
+        """An error here, which quotes what is next."""
+        return Malformed(reason + _place(self._text, self._at), self.line)
+
+    def _may_be_cut(self, error: NoJson) -> bool:
+        """Whether more text might make it right."""
+        return error.is_open or error.at + _LONGEST_TOKEN >= len(self._text)
+
+    def _error(self, error: NoJson) -> Malformed:
+        return Malformed(error.reason, self._line + self._text.count("\n", 0, error.at))
+
+    def _read_on(self) -> bool:
+        """Lengthens the window, and forgets what is behind. It doubles, so that a long value is not tried often."""
+        rest, new = self._text[self._at :], list[str]()
+        if len(rest) > LONGEST:
+            raise Malformed(f"no JSON: what begins here is longer than {LONGEST >> 20} Mi characters", self.line)
+        for block in self._blocks:
+            new.append(block)
+            if sum(map(len, new)) > len(rest):
+                break
+        self._line, self._text, self._at = self.line, "".join([rest, *new]), 0
+        return any(new)

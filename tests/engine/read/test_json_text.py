@@ -1,0 +1,101 @@
+"""JSON that streams by: the same values however its text is cut, and memory that does not follow its length."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as hs
+
+from airflow_provider_odf.engine.read import json_text
+from airflow_provider_odf.engine.read.json_text import JsonText
+from airflow_provider_odf.engine.read.json_values import in_array, on_lines
+from airflow_provider_odf.engine.read.problem import Malformed
+
+DOCUMENT = (
+    '\n {"skip": [[1, "]"], {"x": {}}, -1.5e3, "\\"}"], "n": 12, "t": true,\n'
+    ' "found": {"here": [{"a": 1.50, "b": "\\u00e9{"}, {"a": null}, {}], "after": [] }, "z": -0 } \n'
+)
+FOUND = [(1, {"a": "1.50", "b": "é{"}), (2, {"a": None}), (3, {})]
+
+values = hs.recursive(
+    hs.none() | hs.booleans() | hs.integers(-999, 999) | hs.floats(0, 1e9) | hs.text(max_size=4),
+    lambda inner: hs.lists(inner, max_size=3) | hs.dictionaries(hs.text(max_size=3), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def cut(text: str, size: int) -> Iterator[str]:
+    return (text[i : i + size] for i in range(0, len(text), size))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_however_the_text_is_cut(size: int) -> None:
+    assert list(in_array(cut(DOCUMENT, size), ["found", "here"])) == FOUND
+
+
+@settings(max_examples=60)
+@given(hs.lists(hs.dictionaries(hs.text(max_size=3), values, max_size=3)), values, hs.integers(1, 9))
+def test_agrees_with_python(records: list[object], beside: object, size: int) -> None:
+    text = json.dumps({"beside": beside, "records": records, "z": beside}, indent=1)
+    parsed = json.loads(text, parse_int=str, parse_float=str)["records"]
+    assert list(in_array(cut(text, size), ["records"])) == list(enumerate(parsed, 1))
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[{"a": 1},\n{"a": 2', "line 2, record 2: no JSON: Expecting ',' delimiter, where the text ends"),
+        ('[{"a": 1},\n{"a": "x]', "line 2, record 2: no JSON: Unterminated string starting at '\"x]'"),
+        ('[{"a": 1}\n{"a": 2}]', "line 2: no JSON: a comma or ] must come here at '{\"a\": 2}]'"),
+        ('[{"a": 1},]', "line 1: no JSON: after the comma, ] cannot come at ']'"),
+        ("[1.]", "record 1: '1' is no JSON object"),
+        ("[] []", "line 1: more comes after the end of the JSON document at '[]'"),
+        ("tru", "line 1: no JSON: Expecting value at 'tru'"),
+        ("17", "at the root there is the value '17', not an array: set `subPath` to where the array is"),
+        ('{"a": [], "b"', "line 1: no JSON: a colon must come here, where the text ends"),
+    ],
+)
+def test_what_is_wrong_is_told_alike(text: str, message: str, size: int) -> None:
+    with pytest.raises(Malformed) as e:
+        list(in_array(cut(text, size), []))
+    # What is quoted is no longer than what has been read.
+    assert str(e.value) == message if size == 1000 else message.startswith(str(e.value).rstrip("'"))
+
+
+def test_deep_nesting_is_an_error_of_the_data() -> None:
+    with pytest.raises(Malformed, match="record 1: no JSON: values are nested too deeply"):
+        list(in_array("[" * 100_000, []))
+
+
+class Window(JsonText):
+    largest = 0
+
+    def _read_on(self) -> bool:
+        is_more = super()._read_on()
+        Window.largest = max(Window.largest, len(self._text))
+        return is_more
+
+
+def test_a_window_holds_little_more_than_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airflow_provider_odf.engine.read.json_values.JsonText", Window)
+    blocks = ['{"beside": [', *['{"b": [[1, 2], {"c": "d"}]},\n'] * 5000, '0], "records": [', *['{"a": 1},'] * 5000]
+    records = in_array([*blocks, "{}]}"], ["records"])
+    assert sum(1 for _ in records) == 5001
+    assert Window.largest < 200
+
+
+def test_a_value_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_text, "LONGEST", 1000)
+    with pytest.raises(Malformed, match="line 1, record 1: no JSON: what begins here is longer than"):
+        list(in_array(itertools.chain(['[{"a": "'], itertools.repeat("x" * 100)), []))
+
+
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_lines_however_the_text_is_cut(size: int) -> None:
+    text = '{"a": 1}\n\n{"b": "y"} {"a": [3]}\r\n{}'
+    assert list(on_lines(cut(text, size), 5)) == [(5, {"a": "1"}), (7, {"b": "y"}), (7, {"a": ["3"]}), (8, {})]
