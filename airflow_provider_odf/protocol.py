@@ -309,7 +309,7 @@ class MergeRequest:
 @dataclass(frozen=True)
 class NewSlice:
     """A slice as written. Hashes are base16 multihash texts; ``size`` is in bytes; ``newest_event_time`` is RFC
-    3339."""
+    3339. ``schema`` is the dataset's from this slice on, where it is another than before it."""
 
     path: str
     physical_hash: str
@@ -317,6 +317,7 @@ class NewSlice:
     size: int
     offset_interval: OffsetInterval
     newest_event_time: str | None = None
+    schema: str | None = None
 
 
 @dataclass(frozen=True)

@@ -256,7 +256,7 @@ def _check_schema(state: ChainState, event: model.SetDataSchema) -> None:
         return
     from airflow_provider_odf.chain import schema
 
-    old, new = schema.data_schema(state.schema), schema.data_schema(event)
+    old, new = (schema.resolved(schema.data_schema(said)) for said in (state.schema, event))
     require(old != new, "no-op", "the schema is the one that the dataset has")
     types = {f.name: f.type for f in new.fields}
     for field in old.fields:

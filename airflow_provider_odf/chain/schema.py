@@ -38,6 +38,52 @@ def set_data_schema(schema: pa.Schema | str, *, manifest_version: int = 3) -> mo
     return model.SetDataSchema(raw_arrow_schema=raw.encode(arrow))
 
 
+def grown(known: model.SetDataSchema | None, schema: str, *, manifest_version: int = 3) -> model.SetDataSchema | None:
+    """The event that adds to the known columns those that only ``schema`` has, given as base64 of its IPC message;
+    None where there are none. Known columns stay as they were declared, with their attributes.
+
+    :raises TypeUnsupported: see ``set_data_schema``.
+    """
+    if known is None:
+        return set_data_schema(schema, manifest_version=manifest_version)
+    old, new = data_schema(known), from_arrow(_from_base64(schema))
+    names = {f.name for f in old.fields}
+    added = tuple(f for f in new.fields if f.name not in names)
+    if not added:
+        return None
+    odf = old.model_copy(update={"fields": (*old.fields, *added)})
+    if manifest_version >= ODF_SCHEMA_SINCE:
+        return model.SetDataSchema(schema_=odf)
+    return model.SetDataSchema(raw_arrow_schema=raw.encode(to_arrow(odf)))
+
+
+def resolved(schema: model.DataSchema) -> model.DataSchema:
+    """The schema with its defaults written out: schemas that mean the same are equal."""
+    fields = tuple(f.model_copy(update={"type": _resolved(f.type), "extra": _said(f.extra)}) for f in schema.fields)
+    return schema.model_copy(update={"fields": fields, "extra": _said(schema.extra)})
+
+
+def _said(extra: model.ExtraAttributes | None) -> model.ExtraAttributes | None:
+    return extra if extra is not None and extra.to_mapping() else None
+
+
+def _resolved(odf: Any) -> Any:
+    inner = {
+        name: _resolved(value)
+        for name in ("inner", "item_type", "key_type", "value_type")
+        if (value := getattr(odf, name, None)) is not None
+    }
+    if isinstance(odf, model.DataTypeStruct):
+        inner["fields"] = resolved(model.DataSchema(fields=odf.fields)).fields
+    if isinstance(odf, model.DataTypeTime | model.DataTypeDuration | model.DataTypeTimestamp):
+        inner["unit"] = odf.unit or "Millisecond"
+    if isinstance(odf, model.DataTypeTimestamp):
+        inner["timezone"] = odf.timezone or "UTC"
+    if isinstance(odf, model.DataTypeMap):
+        inner["keys_sorted"] = bool(odf.keys_sorted)
+    return odf.model_copy(update=inner)
+
+
 def arrow_schema(event: model.SetDataSchema) -> pa.Schema:
     """The schema as Arrow.
 

@@ -135,10 +135,10 @@ class _Merge:
     def run(self, runner: Runner, contract: protocol.Contract | None, progress: Progress) -> Candidate | UpToDate:
         request = self.request(contract)
         success = cast(protocol.MergeSuccess, runner.submit(request, progress).result())
-        if success.schema is not None and self.base.schema is None:
-            event = chain_schema.set_data_schema(success.schema, manifest_version=self.draft.manifest_version)
-            self.draft.append(event, self.system_time)
+        if not any(success.slices):
+            self.declare(success.schema)
         for file, new in zip(self.polled.files, success.slices, strict=True):
+            self.declare(new.schema if new else None)
             self.add(file, new)
         state = self.draft.state
         if state.head == self.base.head:
@@ -179,6 +179,13 @@ class _Merge:
             new_state_path=str(self.work / "state"),
             contract=contract,
         )
+
+    def declare(self, schema: str | None) -> None:
+        """The SetDataSchema of new columns, where there are any."""
+        known, version = self.draft.state.schema, self.draft.manifest_version
+        event = chain_schema.grown(known, schema, manifest_version=version) if schema is not None else None
+        if event is not None:
+            self.draft.append(event, self.system_time)
 
     def add(self, file: PolledFile, new: protocol.NewSlice | None) -> None:
         """The AddData of one input; none where it changes neither data nor the source's state."""

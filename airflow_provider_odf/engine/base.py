@@ -43,8 +43,16 @@ class Base:
         self.is_small = self._input_size + self.past.size <= states.SMALL
         for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
             spark.conf.set(key, value)
-        several = len(request.inputs) > 1 and self.is_small and self.past.has_state
-        self._carried = Carried.of(spark, self.past) if several else None
+        self._carries = len(request.inputs) > 1 and self.is_small and self.past.has_state
+        self._carried = self._carry()
+
+    def _carry(self) -> Carried | None:
+        return Carried.of(self._spark, self.past) if self._carries else None
+
+    def evolve(self, fitted: Fitted) -> None:
+        """Go on in the columns of a later input; what came before has null in those that are new."""
+        self.layout, self.past = fitted.layout, self.past.in_columns(fitted)
+        self._carried = self._carry()
 
     def merge(self, new: DataFrame, source: MergeInput, name: str) -> tuple[NewSlice | None, int]:
         """The slice that new rows give, None for no records, and how many rows were dropped for being the same."""

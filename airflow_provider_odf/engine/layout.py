@@ -56,7 +56,8 @@ class Fitted:
 
 
 def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Fitted:
-    """New rows in the form of the dataset: of its ``stored`` schema, or, before its first data, of their own.
+    """New rows in the form of the dataset: of its ``stored`` schema with the columns that are new, or, before its
+    first data, of their own.
 
     :raises InvalidQuery: names, types, keys or the dataset's stored schema do not allow it.
     """
@@ -70,11 +71,11 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Fi
             f"the data have {_listed(f.name for f in fields)}"
         )
     data = _spelled([f for f in fields if f not in (event, op)], stored)
-    schema = schemas.slice_schema(vocab, _event_type(event, stored), [f for _, f in data], _required(request))
+    schema = schemas.slice_schema(vocab, _event_type(event, stored), [f for _, f in data], _required(request, stored))
     if stored is not None:
-        schemas.check_stored(stored, schema)
+        schema = schemas.evolve(stored, schema)
     columns = tuple(schema.names[3:])
-    layout = Layout(stored or schema, columns, *_keys(request.merge, data, columns))
+    layout = Layout(schema, columns, *_keys(request.merge, data, columns))
     return Fitted(_project(frame, layout, event, op, data), layout)
 
 
@@ -114,15 +115,21 @@ def _event_type(event: T.StructField | None, stored: pa.Schema | None) -> pa.Dat
 
 def _spelled(fields: Sequence[T.StructField], stored: pa.Schema | None) -> list[tuple[str, T.StructField]]:
     """Each field of the data by its own name, and as the dataset spells it."""
-    spelling = {name.lower(): name for name in stored.names} if stored is not None else {}
+    spelling = _spelling(stored)
     return [(f.name, T.StructField(spelling.get(f.name.lower(), f.name), f.dataType)) for f in fields]
 
 
-def _required(request: MergeRequest) -> frozenset[str]:
-    """Columns declared NOT NULL that reach the dataset as they are read."""
+def _spelling(stored: pa.Schema | None) -> dict[str, str]:
+    """Lower-case names -> the dataset's."""
+    return {name.lower(): name for name in stored.names} if stored is not None else {}
+
+
+def _required(request: MergeRequest, stored: pa.Schema | None) -> frozenset[str]:
+    """Columns declared NOT NULL that reach the dataset as they are read, as the dataset spells them."""
     if request.preprocess is not None or request.read.columns is None:
         return frozenset()
-    return frozenset(c.name for c in request.read.columns if not c.is_nullable)
+    spelling = _spelling(stored)
+    return frozenset(spelling.get(c.name.lower(), c.name) for c in request.read.columns if not c.is_nullable)
 
 
 def _keys(

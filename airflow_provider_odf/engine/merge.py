@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from airflow_provider_odf.engine import schema as schemas
@@ -51,7 +52,7 @@ class _Merge:
 
     def __init__(self, spark: SparkSession, request: MergeRequest, progress: Progress) -> None:
         self._spark, self._request, self._progress = spark, request, progress
-        self._stored = schemas.decode(request.schema) if request.schema else None
+        self._stored = self._declared = schemas.decode(request.schema) if request.schema else None
         self._base: Base | None = None
         self._notices: list[str] = []
 
@@ -60,7 +61,7 @@ class _Merge:
         new = [s for s in written if s is not None]
         return MergeSuccess(
             slices=written,
-            schema=self._schema(has_records=bool(new)),
+            schema=self._schema(),
             new_state=self._save_state() if new else None,
             report=self._test(new) if new else None,
             notices=tuple(self._notices),
@@ -75,22 +76,32 @@ class _Merge:
             return None
         frame = preprocess(self._spark, raw.frame, self._request.preprocess) if self._request.preprocess else raw.frame
         fitted = fit(frame, self._request, self._stored)
-        if self._base is None or self._base.layout != fitted.layout:
+        if self._base is None:
             self._base = Base(self._spark, self._request, fitted)
+        elif self._base.layout != fitted.layout:
+            self._base.evolve(fitted)
         new, dropped = self._base.merge(fitted.frame, source, name)
         if dropped:
             self._notices.append(f"{name}: {dropped} rows are the same as others and were dropped")
-        if new is not None:
-            self._stored, offsets = fitted.layout.schema, new.offset_interval
-            self._progress(f"wrote {offsets.count} records, offsets {offsets.start} to {offsets.end}")
-        return new
+        return new if new is None else self._said(new, fitted.layout.schema, name)
 
-    def _schema(self, *, has_records: bool) -> str | None:
+    def _said(self, new: NewSlice, schema: pa.Schema, name: str) -> NewSlice:
+        """The slice, with the schema where it is another than before; tells what was written."""
+        offsets = new.offset_interval
+        self._progress(f"wrote {offsets.count} records, offsets {offsets.start} to {offsets.end}")
+        if schema == self._stored:
+            return new
+        if self._stored is not None:
+            added = ", ".join(f"{f.name} ({f.type})" for f in schema if f.name not in self._stored.names)
+            self._notices.append(f"{name}: new columns, null in the records before: {added}")
+        self._stored = schema
+        return replace(new, schema=schemas.encode(schema))
+
+    def _schema(self) -> str | None:
         """The dataset's schema; from data without records only where their types do not come from the data."""
-        if self._request.schema is not None or self._base is None:
-            return self._request.schema
         typed = self._request.read.columns is not None or self._request.read.kind == "Parquet"
-        return schemas.encode(self._base.layout.schema) if has_records or typed else None
+        schema = self._base.layout.schema if typed and self._base else self._stored
+        return self._request.schema if schema is None or schema == self._declared else schemas.encode(schema)
 
     def _save_state(self) -> StateCache | None:
         base, path = self._base, self._request.new_state_path
@@ -113,5 +124,5 @@ class _Merge:
             merge=request.merge,
             history=(*request.history, *(HistorySlice(s.path, s.offset_interval) for s in new)),
             new_from=request.next_offset,
-            schema=self._schema(has_records=True),
+            schema=self._schema(),
         )

@@ -124,32 +124,38 @@ def plain(schema: pa.Schema) -> pa.Schema:
     return pa.schema([f.with_type(_replace(f.type, views)) for f in schema])
 
 
-def check_stored(stored: pa.Schema, new: pa.Schema) -> None:
-    """Passes where new data have the dataset's columns: the same names in the same order, the same types.
+def evolve(stored: pa.Schema, new: pa.Schema) -> pa.Schema:
+    """The dataset's schema once it has the new data: the stored one, at its end the columns that are new and nullable.
 
-    :raises InvalidQuery: with the differences and what to do.
+    Columns are matched by name, in whatever order they come.
+
+    :raises InvalidQuery: the new data break the stored schema; with the differences and what to do.
     """
     if differences := list(_differences(stored, new)):
         raise InvalidQuery(
             "the new data do not have the dataset's schema:\n"
             + "\n".join(f"  {d}" for d in differences)
-            + "\nNothing was written. Have preprocess select the dataset's columns, in its order and with its types "
-            "(`cast(... AS ...)`), or start a new dataset for the new form"
+            + "\nNothing was written. A dataset only gains columns, and those are nullable: have preprocess select the "
+            "dataset's columns with its types (`cast(... AS ...)`), give what changed a new name, or start a new "
+            "dataset for the new form"
         )
+    return pa.schema([*stored, *(field for field in new if field.name not in stored.names)])
 
 
 def _differences(stored: pa.Schema, new: pa.Schema) -> Iterator[str]:
     for name in stored.names:
         if name not in new.names:
             yield f"column {name} ({stored.field(name).type}) is missing"
-    for name in new.names:
-        kind = new.field(name).type
-        if name not in stored.names:
-            yield f"column {name} ({kind}) is not in the dataset"
-        elif _replace(stored.field(name).type, _READ_AS) != _replace(kind, {}):
-            yield f"column {name} is {stored.field(name).type} in the dataset and {kind} in the new data"
-    if set(stored.names) == set(new.names) and stored.names != new.names:
-        yield f"the order of the columns is {', '.join(new.names)}; the dataset has {', '.join(stored.names)}"
+    for field in new:
+        if field.name not in stored.names:
+            if not field.nullable:
+                yield f"column {field.name} ({field.type}) is new and NOT NULL, but the records before have no value"
+            continue
+        old = stored.field(field.name)
+        if _replace(old.type, _READ_AS) != _replace(field.type, {}):
+            yield f"column {field.name} is {old.type} in the dataset and {field.type} in the new data"
+        elif old.nullable and not field.nullable:
+            yield f"column {field.name} is nullable in the dataset and NOT NULL in the new data"
 
 
 def _replace(kind: pa.DataType, types: dict[pa.DataType, pa.DataType]) -> pa.DataType:

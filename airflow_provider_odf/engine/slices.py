@@ -247,7 +247,7 @@ def _refuse_nulls(records: pa.Table, nulls: pa.Array, name: str, is_key: bool, l
     found = records.filter(nulls)
     if found.num_rows:
         row = ", ".join(f"{k}={v}" for k, v in found.slice(0, 1).to_pylist()[0].items() if not k.startswith("odf:"))
-        what = f"the primary key column {name}" if is_key else f"column {name}, which is NOT NULL in the schema,"
+        what = f"the primary key column {name}" if is_key else f"column {name}, which is NOT NULL in the dataset,"
         advice = "; leave such rows out in preprocess, or choose a key that every row has" if is_key else ""
         raise InvalidQuery(f"{label}: {what} is null in {found.num_rows} rows, such as ({row[:300]}){advice}")
 

@@ -95,6 +95,10 @@ class Past:
     def followed_by(self, new: HistorySlice) -> Past:
         return replace(self, slices=(*self.slices, new))
 
+    def in_columns(self, fitted: Fitted) -> Past:
+        """The same past in the columns of later rows: files that lack some of them read as null there."""
+        return replace(self, layout=fitted.layout, types=_types(fitted))
+
     def is_worth_caching(self) -> bool:
         """Whether reading it again costs enough to write the state after it."""
         if not self.has_state or not self.slices:
@@ -107,8 +111,7 @@ class Past:
 
 def past(request: MergeRequest, first: Fitted) -> Past:
     """A dataset's past: the cache, where it is usable and stands on the history's slices, and what came after it."""
-    types = T.StructType([first.frame.schema[name] for name in first.layout.columns])
-    without = Past(request.merge.kind, request.vocab, first.layout, types, None, request.history)
+    without = Past(request.merge.kind, request.vocab, first.layout, _types(first), None, request.history)
     if not without.has_state:
         return replace(without, slices=())
     cache = _open(request.prev_state, without) if request.prev_state else None
@@ -117,6 +120,10 @@ def past(request: MergeRequest, first: Fitted) -> Past:
     return replace(
         without, cache=cache, slices=tuple(s for s in request.history if s.offset_interval.start > cache.last_offset)
     )
+
+
+def _types(fitted: Fitted) -> T.StructType:
+    return T.StructType([fitted.frame.schema[name] for name in fitted.layout.columns])
 
 
 def state(spark: SparkSession, of: Past, *, small: bool) -> DataFrame | None:
@@ -220,7 +227,7 @@ def _link(of: Past, target: Path) -> bool:
 
 
 def _open(cache: StateCache, past: Past) -> Cache | None:
-    """The cache, if it is whole and of these columns."""
+    """The cache, if it is whole and of these columns; the last ones may be missing, since columns are only added."""
     directory = Path(cache.path)
     try:
         about = json.loads((directory / _ABOUT).read_text(encoding="utf-8"))
@@ -230,9 +237,15 @@ def _open(cache: StateCache, past: Past) -> Cache | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     expected = _about(past) | {"lastOffset": cache.last_offset, "rows": rows, "files": sizes}
-    if about != expected:
+    columns = about.get("columns")
+    if about != expected | {"columns": columns} or not _starts_with(past.types, columns):
         return None
     return Cache(tuple(map(str, files)), rows, sum(sizes.values()), cache.last_offset)
+
+
+def _starts_with(types: T.StructType, columns: object) -> bool:
+    prefixes = (T.StructType(types.fields[:count]).simpleString() for count in range(1, len(types) + 1))
+    return columns in prefixes
 
 
 def _about(past: Past) -> dict[str, object]:

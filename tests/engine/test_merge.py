@@ -272,12 +272,6 @@ def test_several_inputs_are_several_slices(polled: Make, form: str, kind: str) -
     assert values == "".join(e[2] for e in expected if e)
 
 
-def test_inputs_of_one_request_have_one_schema(polled: Make) -> None:
-    data = polled("", "Append")
-    with pytest.raises(InvalidQuery, match="column b \\(int64\\) is not in the dataset"):
-        data.poll([{"a": 1}], [{"a": 1, "b": 2}])
-
-
 def test_preprocess(polled: Make) -> None:
     sql = _sql("SELECT upper(city) AS city, sum(population) AS people FROM input GROUP BY city")
     data = polled(CITIES, "Snapshot", "CITY", preprocess=sql)
@@ -344,28 +338,6 @@ def test_every_type_that_a_slice_can_hold(polled: Make, form: str) -> None:
     assert table["words"].to_pylist() == [["a", None]]
     assert data.poll([{"k": 1}]).slices == (None,)
     assert [op for op, _ in (data.poll([{"k": 2}]), data.records("k"))[1]] == ["+A", "-R", "+A"]
-
-
-def test_a_schema_that_changed_is_refused_with_the_difference(polled: Make) -> None:
-    data = polled("k BIGINT; v STRING; w DOUBLE", "Append")
-    data.poll([{"k": 1}])
-    data.columns = "k STRING; x DATE; w DOUBLE"
-    with pytest.raises(InvalidQuery) as caught:
-        data.poll([{"k": "1"}])
-    assert str(caught.value).splitlines()[:4] == [
-        "the new data do not have the dataset's schema:",
-        "  column v (string) is missing",
-        "  column k is int64 in the dataset and string in the new data",
-        "  column x (date32[day]) is not in the dataset",
-    ]
-    data.columns = "w DOUBLE; k BIGINT; v STRING"
-    with pytest.raises(
-        InvalidQuery, match="order of the columns is offset, op, system_time, event_time, w, k, v; the d"
-    ):
-        data.poll([{"k": 1}])
-    data.columns = "K BIGINT; V STRING; W DOUBLE"
-    data.poll([{"K": 2}])
-    assert data.records("k") == [("+A", 1), ("+A", 2)]
 
 
 def test_a_dataset_of_another_writer_is_continued(polled: Make, form: str) -> None:

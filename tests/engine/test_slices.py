@@ -112,7 +112,7 @@ def test_what_is_refused_leaves_no_file(tmp_path: Path, column: str, values: pa.
 
 def test_a_required_column_must_have_values(tmp_path: Path) -> None:
     required = SCHEMA.set(5, pa.field("t", pa.string(), nullable=False))
-    with pytest.raises(InvalidQuery, match="column t, which is NOT NULL in the schema, is null in 1 rows"):
+    with pytest.raises(InvalidQuery, match="column t, which is NOT NULL in the dataset, is null in 1 rows"):
         slices.write(_records(2, t=pa.array(["a", None])), (POSITION,), _target(tmp_path, required))
 
 
