@@ -1,13 +1,10 @@
-"""``odf validate``, ``odf run``, ``odf push`` and ``odf rejected``."""
+"""``odf validate``, ``odf run`` and ``odf rejected``."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +18,7 @@ from airflow_provider_odf.cli.output import (
     print_json,
     print_rows,
 )
-from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Place, Problem
+from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Problem
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -35,6 +32,10 @@ PathsArgument = Annotated[list[str], typer.Argument(help="Manifest files, or fol
 SystemTimeOption = Annotated[
     str | None, typer.Option(help="System time of new blocks, RFC 3339.", show_default="now", metavar="RFC3339")
 ]
+ForbidOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A kind of step that may not run here: Pipe or Container.", metavar="KIND"),
+]
 VerboseOption = Annotated[bool, typer.Option("-v", "--verbose", help="Tell what is being done.")]
 
 rejected = typer.Typer(name="rejected", help="Candidates that a data contract has rejected.", no_args_is_help=True)
@@ -44,7 +45,6 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module to the tool."""
     app.command()(validate)
     app.command()(run)
-    app.command()(push)
     app.add_typer(rejected)
 
 
@@ -61,8 +61,8 @@ def validate(
     """Check manifests and their data contracts: exit 0, or 1 with every error of every file."""
     if how not in ("text", "json"):
         raise typer.BadParameter(f"{how!r} is neither text nor json", param_hint="--format")
-    loaded = _load(paths, None)
-    problems = [*loaded.problems, *_contract_problems(loaded.manifests)]
+    loaded = load_manifests(paths, None)
+    problems = [*loaded.problems, *_contract_problems(loaded.manifests), *_query_problems(loaded.manifests)]
     if how == "json":
         entries = [("error", p) for p in problems] + [("warning", w) for w in loaded.warnings]
         print_json([_problem(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
@@ -81,10 +81,7 @@ def run(
     manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST...")],
     store: StoreOption = None,
     system_time: SystemTimeOption = None,
-    forbid: Annotated[
-        list[str] | None,
-        typer.Option(help="A kind of step that may not run here: Pipe or Container.", metavar="KIND"),
-    ] = None,
+    forbid: ForbidOption = None,
     verbose: VerboseOption = False,
 ) -> None:
     """One cycle of each dataset: poll, merge, test the contract, publish.
@@ -95,15 +92,19 @@ def run(
     from airflow_provider_odf.runner.local import LocalRunner
     from airflow_provider_odf.source.options import Options
 
-    time = _instant(system_time)
+    time = instant(system_time)
     options = Options(forbidden_steps=frozenset(forbid or ()))
     target = open_store(store)
-    loaded = _load(manifests, target)
+    loaded = load_manifests(manifests, target)
     for warning in loaded.warnings:
         print(f"{warning.place}: warning: {warning.message}", file=sys.stderr)
-    if problems := [*loaded.problems, *_contract_problems(loaded.manifests)]:
+    if problems := [
+        *loaded.problems,
+        *_contract_problems(loaded.manifests),
+        *_query_problems(loaded.manifests),
+    ]:
         raise ManifestInvalid(sorted(problems))
-    roots = [(m, _contract(m)) for m in loaded.manifests if m.snapshot.kind == "Root"]
+    roots = [(m, contract_of(m)) for m in loaded.manifests if m.snapshot.kind == "Root"]
     code = 0
     with LocalRunner() as runner:
         cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
@@ -113,45 +114,6 @@ def run(
         if manifest.snapshot.kind == "Derivative":
             print(f"{manifest.snapshot.name}: derivative datasets are not supported yet", file=sys.stderr)
             code = max(code, 1)
-    raise typer.Exit(code)
-
-
-def push(
-    name: NameArgument,
-    file: Annotated[str, typer.Argument(help="A file or folder, or - for standard input.", metavar="FILE|-")],
-    source: Annotated[
-        str | None, typer.Option(help="Name of the push source.", show_default="the only one", metavar="NAME")
-    ] = None,
-    manifest: Annotated[
-        str | None, typer.Option(help="The dataset's manifest: applied first, its contract tested.", metavar="FILE")
-    ] = None,
-    store: StoreOption = None,
-    system_time: SystemTimeOption = None,
-    verbose: VerboseOption = False,
-) -> None:
-    """Take a file into a dataset: merge, test the contract, publish. A dataset without push sources takes it as a file
-    of its polling source."""
-    from airflow_provider_odf.chain.state import ChainState
-    from airflow_provider_odf.cycle.apply import apply
-    from airflow_provider_odf.cycle.run import Cycle
-    from airflow_provider_odf.runner.local import LocalRunner
-
-    time, target, contract = _instant(system_time), open_store(store), None
-    if manifest is not None:
-        loaded = _load([manifest], target)
-        found = [m for m in loaded.manifests if str(m.snapshot.alias).lower() == name.lower()]
-        if loaded.problems or not found:
-            raise ManifestInvalid(loaded.problems or [Problem(Place(manifest), f"it does not declare {name}")])
-        apply(target, found[0], time)
-        contract = _contract(found[0])
-    dataset = target.dataset(name)
-    names = list(ChainState.of(dataset).push_sources)
-    if source is None and len(names) > 1:
-        raise InvalidInput(f"dataset {name} has the push sources {', '.join(names)}: say which with --source")
-    with _given(file) as path, LocalRunner() as runner:
-        cycle = Cycle(target, runner, time, os.environ, progress=progress(verbose))
-        chosen = source or (names[0] if names else None)
-        code = print_outcome(cycle.push(str(dataset.alias), [path], chosen, contract))
     raise typer.Exit(code)
 
 
@@ -168,18 +130,6 @@ def print_outcome(outcome: Outcome) -> int:
         print(f"{outcome.dataset}: note: {notice}", file=sys.stderr)
     print(f"{outcome.dataset}: {outcome}", file=sys.stderr if outcome.error else sys.stdout, flush=True)
     return 2 if isinstance(outcome.error, InvalidInput) else int(outcome.error is not None)
-
-
-@contextmanager
-def _given(file: str) -> Iterator[str]:
-    """The path of a file argument; standard input becomes a file for as long as it is needed."""
-    if file != "-":
-        yield str(absolute(file))
-        return
-    with tempfile.NamedTemporaryFile(prefix="odf-push-") as kept:
-        shutil.copyfileobj(sys.stdin.buffer, kept)
-        kept.flush()
-        yield kept.name
 
 
 @rejected.command("list")
@@ -232,7 +182,8 @@ def _tell(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-def _load(paths: Sequence[str], store: Store | None) -> Loaded:
+def load_manifests(paths: Sequence[str], store: Store | None) -> Loaded:
+    """The manifests of path arguments; datasets of the store are known as inputs."""
     from airflow_provider_odf.manifest.load import load
 
     def known(ref: str) -> bool:
@@ -244,7 +195,7 @@ def _load(paths: Sequence[str], store: Store | None) -> Loaded:
     return load([absolute(path) for path in paths], known=known)
 
 
-def _contract(manifest: Manifest) -> Contract | None:
+def contract_of(manifest: Manifest) -> Contract | None:
     """The compiled contract that lies beside a manifest, if any.
 
     :raises InvalidInput: it lies there and is not valid.
@@ -258,10 +209,20 @@ def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:
     problems: list[Problem] = []
     for manifest in manifests:
         try:
-            _contract(manifest)
+            contract_of(manifest)
         except ManifestInvalid as e:
             problems += e.problems
     return problems
+
+
+def _query_problems(manifests: Sequence[Manifest]) -> list[Problem]:
+    """SQL that has no exact form on Spark; nothing is imported for it where no manifest has any."""
+    sources = [event for m in manifests for event in m.snapshot.metadata if getattr(event, "preprocess", None)]
+    if not sources:
+        return []
+    from airflow_provider_odf.dialect.check import check
+
+    return check(manifests)
 
 
 def _problem(severity: str, problem: Problem) -> dict[str, Any]:
@@ -276,10 +237,11 @@ def _problem(severity: str, problem: Problem) -> dict[str, Any]:
     }
 
 
-def _instant(text: str | None) -> Instant:
+def instant(text: str | None, option: str = "--system-time") -> Instant:
+    """The time that an option gives, else now."""
     from airflow_provider_odf.instant import Instant
 
     try:
         return Instant.parse(text) if text is not None else Instant.now()
     except ValueError as e:
-        raise typer.BadParameter(str(e), param_hint="--system-time") from e
+        raise typer.BadParameter(str(e), param_hint=option) from e

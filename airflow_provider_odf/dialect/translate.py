@@ -6,17 +6,21 @@ all: what is not known to give the same rows on Spark is refused with its place 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import sqlglot
-from sqlglot.errors import ErrorLevel, ParseError, TokenError, UnsupportedError
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError, UnsupportedError
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.dialect import datafusion, flink, risingwave
-from airflow_provider_odf.dialect.place import Refused
+from airflow_provider_odf.dialect.place import QueryRefused, Refused, position
 from airflow_provider_odf.dialect.query import Queries
 from airflow_provider_odf.dialect.scope import EVERY_COLUMN, Columns
+from airflow_provider_odf.dialect.types import UNKNOWN
 from airflow_provider_odf.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -27,10 +31,15 @@ ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (datafusion.E
 
 Tables = Mapping[str, "tuple[protocol.Column, ...] | None"]
 
-_TEMPORAL = (
-    "temporalTables are not translated: the versions of a table are state that is kept between runs "
-    "(leave them out, and join on engine: spark)"
-)
+_TEMPORAL = "temporalTables are not translated: the versions of a table are state that is kept between runs"
+
+
+@dataclass(frozen=True)
+class Translated:
+    """Queries in Spark SQL, one per step, and what is known of the columns of the last one."""
+
+    steps: tuple[protocol.SqlQueryStep, ...]
+    columns: Columns
 
 
 def to_spark(transform: TransformSql, tables: Tables, *, label: str = "preprocess") -> protocol.Transform:
@@ -40,12 +49,23 @@ def to_spark(transform: TransformSql, tables: Tables, *, label: str = "preproces
     ``*`` stands for all that are not listed. ``label`` begins the messages: ``preprocess query 2, 3:9: …``.
 
     :raises InvalidInput: if a query cannot be translated exactly, naming its number, line and column."""
-    steps = _steps(transform, tables, label)
-    if transform.temporal_tables:
-        raise InvalidInput(f"{label}: {_TEMPORAL}")
-    if transform.engine != "spark":
-        steps = _translated(_engine(transform.engine, label), steps, tables, label)
+    try:
+        steps = translate(transform, tables).steps
+    except QueryRefused as refused:
+        raise InvalidInput(f"{label}{refused}") from None
     return protocol.Transform(transform.engine, steps, version=transform.version)
+
+
+def translate(transform: TransformSql, tables: Tables) -> Translated:
+    """The queries in Spark SQL with the columns of the output.
+
+    :raises QueryRefused: if a query cannot be translated exactly."""
+    steps = _steps(transform, tables)
+    if transform.temporal_tables:
+        raise QueryRefused(_TEMPORAL, "leave them out, and join on engine: spark")
+    if transform.engine == "spark":
+        return Translated(steps, spark_columns(steps[-1].query))
+    return _translated(_engine(transform.engine), steps, tables)
 
 
 def input_columns(step: protocol.ReadStep) -> tuple[protocol.Column, ...] | None:
@@ -55,16 +75,31 @@ def input_columns(step: protocol.ReadStep) -> tuple[protocol.Column, ...] | None
     return step.columns
 
 
-def _engine(name: str, label: str) -> Engine:
+def spark_columns(query: str) -> Columns:
+    """The names of a Spark query's columns where every one is written out; their types only Spark knows.
+
+    What sqlglot cannot read may well be valid in Spark: then nothing is known."""
+    try:
+        tree = sqlglot.parse_one(query, dialect="spark")
+    except SqlglotError:
+        return Columns(others=UNKNOWN)
+    items = tree.selects if isinstance(tree, exp.Query) else []
+    is_named = all(isinstance(item, exp.Alias | exp.Column) and not item.is_star for item in items)
+    if not items or not is_named:
+        return Columns(others=UNKNOWN)
+    return Columns(tuple((item.alias_or_name, UNKNOWN) for item in items))
+
+
+def _engine(name: str) -> Engine:
     if name not in ENGINES:
-        raise InvalidInput(f"{label}: engine {name} is not known (one of spark, {', '.join(ENGINES)})")
+        raise QueryRefused(f"engine {name} is not known (one of spark, {', '.join(ENGINES)})")
     return ENGINES[name]
 
 
-def _steps(transform: TransformSql, tables: Tables, label: str) -> tuple[protocol.SqlQueryStep, ...]:
+def _steps(transform: TransformSql, tables: Tables) -> tuple[protocol.SqlQueryStep, ...]:
     """The transform's steps, ``query`` being a single one."""
     if bool(transform.query) == bool(transform.queries):
-        raise InvalidInput(f"{label}: give either query or queries")
+        raise QueryRefused("give either query or queries")
     if transform.query:
         return (protocol.SqlQueryStep(transform.query),)
     steps = tuple(protocol.SqlQueryStep(step.query, step.alias) for step in transform.queries or ())
@@ -73,34 +108,31 @@ def _steps(transform: TransformSql, tables: Tables, label: str) -> tuple[protoco
         is_last = number == len(steps)
         if (step.alias is None) != is_last:
             fix = "the last query must have none" if is_last else "every query but the last one needs one"
-            raise InvalidInput(
-                f"{label} query {number}: {'an' if is_last else 'no'} alias: {fix}, since that is the output"
-            )
+            message = f"{'an' if is_last else 'no'} alias: {fix}, since that is the output"
+            raise QueryRefused(message, number=number, on_alias=True)
         if step.alias is not None and step.alias.lower() in taken:
-            raise InvalidInput(
-                f"{label} query {number}: alias {step.alias} is taken already (choose another; case does not count)"
-            )
+            message, advice = f"alias {step.alias} is taken already", "choose another; case does not count"
+            raise QueryRefused(message, advice, number=number, on_alias=True)
         taken.add((step.alias or "").lower())
     return steps
 
 
-def _translated(
-    engine: Engine, steps: tuple[protocol.SqlQueryStep, ...], tables: Tables, label: str
-) -> tuple[protocol.SqlQueryStep, ...]:
+def _translated(engine: Engine, steps: tuple[protocol.SqlQueryStep, ...], tables: Tables) -> Translated:
     known = {name: Columns.declared(columns) for name, columns in tables.items()}
-    translated = []
+    columns, translated = Columns(), []
     for number, step in enumerate(steps, 1):
         try:
             query, columns = _translate(engine, step.query, known)
         except Refused as refused:
-            raise InvalidInput(f"{label} query {number}, {refused.told(step.query)}") from None
+            line, column = position(step.query, refused.node)
+            raise QueryRefused(refused.message, refused.advice, number=number, line=line, column=column) from None
         except ParseError as error:
-            raise InvalidInput(f"{label} query {number}, {_syntax(error)}") from None
+            raise _syntax(error, number) from None
         except (TokenError, UnsupportedError) as error:
-            raise InvalidInput(f"{label} query {number}: {error.__cause__ or error}") from None
+            raise _unreadable(error, number) from None
         translated.append(protocol.SqlQueryStep(query, step.alias))
         known[step.alias or ""] = columns
-    return tuple(translated)
+    return Translated(tuple(translated), columns)
 
 
 def _translate(engine: Engine, query: str, tables: Mapping[str, Columns]) -> tuple[str, Columns]:
@@ -115,7 +147,7 @@ def _translate(engine: Engine, query: str, tables: Mapping[str, Columns]) -> tup
     return text.replace("${", "\\u0024{"), columns
 
 
-def _syntax(error: ParseError) -> str:
+def _syntax(error: ParseError, number: int) -> QueryRefused:
     """sqlglot's place is that of the last character of the offending word."""
     details = error.errors[0] if error.errors else {}
     word = str(details.get("highlight") or "")
@@ -123,4 +155,13 @@ def _syntax(error: ParseError) -> str:
     message = str(details.get("description") or error)
     if message.startswith("Required keyword"):
         message = "something is missing"
-    return f"{details.get('line') or 1}:{max(column, 1)}: {message}" + (f" at '{word}'" if word else "")
+    message += f" at '{word}'" if word else ""
+    return QueryRefused(message, number=number, line=int(details.get("line") or 1), column=max(column, 1))
+
+
+def _unreadable(error: SqlglotError, number: int) -> QueryRefused:
+    """What sqlglot cannot cut into words; the place is in its message: ``Missing ' from 3:7``."""
+    message = str(error.__cause__ or error)
+    if found := re.fullmatch(r"(.*) from (\d+):(\d+)", message):
+        return QueryRefused(found[1], number=number, line=int(found[2]), column=int(found[3]))
+    return QueryRefused(message, number=number)

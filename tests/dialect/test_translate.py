@@ -130,7 +130,7 @@ def test_unknown_function_is_told_with_its_place() -> None:
             "select stddev(id) as x from input",
             "1, 1:8: function stddev has no exact form on Spark: its last bit depends",
         ),
-        ("select 'x", "1: Missing ' from 1:7"),
+        ("select 'x", "1, 1:7: Missing '"),
     ],
 )
 def test_refusals_name_place_reason_and_way_out(query: str, message: str) -> None:

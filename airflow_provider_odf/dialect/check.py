@@ -1,0 +1,101 @@
+"""What is wrong with the SQL of manifests: queries without an exact translation, and columns that they do not give.
+
+Reading SQL takes a third of a second to import, so this is no part of loading a manifest: commands call it, the DAG
+loaders do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from airflow_provider_odf.errors import Place, Problem
+from airflow_provider_odf.manifest import ddl
+from airflow_provider_odf.manifest import events as e
+from airflow_provider_odf.manifest.base import suggestion
+from airflow_provider_odf.manifest.load import Manifest
+from airflow_provider_odf.manifest.scalar_place import place_within
+from airflow_provider_odf.protocol import DatasetVocabulary
+
+_Source: TypeAlias = e.SetPollingSource | e.AddPushSource
+_TIMES = ("DATE", "TIMESTAMP", "UNKNOWN", "VOID")
+_STREAMS = ("ChangelogStream", "UpsertStream")
+
+
+def check(manifests: Iterable[Manifest]) -> list[Problem]:
+    """Every problem of the preprocess queries of these manifests; they are valid in all other respects."""
+    return sorted(problem for manifest in manifests for problem in _manifest_problems(manifest))
+
+
+def _manifest_problems(manifest: Manifest) -> Iterator[Problem]:
+    events = manifest.snapshot.metadata
+    vocabs = [event for event in events if isinstance(event, e.SetVocab)]
+    vocabulary = ddl.vocabulary(vocabs[-1] if vocabs else None)
+    for index, event in enumerate(events):
+        if isinstance(event, _Source) and event.preprocess is not None:
+            yield from _Preprocess(manifest, index, event, vocabulary).problems()
+
+
+class _Preprocess:
+    """The preprocess of one source, seen from the manifest."""
+
+    def __init__(self, manifest: Manifest, index: int, source: _Source, vocabulary: DatasetVocabulary) -> None:
+        self.manifest, self.index, self.source, self.vocabulary = manifest, index, source, vocabulary
+
+    def problems(self) -> Iterator[Problem]:
+        from airflow_provider_odf.dialect.place import QueryRefused
+        from airflow_provider_odf.dialect.translate import input_columns, translate
+
+        assert self.source.preprocess is not None  # noqa: S101 - by _manifest_problems
+        try:
+            read = input_columns(ddl.read_step(self.source.read))
+            columns = translate(self.source.preprocess, {"input": read}).columns
+        except QueryRefused as refused:
+            place = self._query_place(refused.number, refused.line, refused.column)
+            yield Problem(place, refused.message, refused.advice)
+            return
+        if columns.others is None:
+            yield from self._columns({name: type_.name for name, type_ in columns.known})
+
+    def _place(self, *path: str | int) -> Place:
+        return self.manifest.place("metadata", self.index, *path)
+
+    def _query_place(self, number: int, line: int, column: int) -> Place:
+        steps = (self.source.preprocess and self.source.preprocess.queries) or ()
+        if not number:
+            return self._place("preprocess", "engine")
+        start = self._place("preprocess", "queries", number - 1, "query")
+        source = self.manifest.file.read_bytes().decode("utf-8-sig")
+        return place_within(source, start, steps[number - 1].query, line, column)
+
+    def _columns(self, types: dict[str, str]) -> Iterator[Problem]:
+        """What the merge needs of the output."""
+        known = {name.lower(): type_ for name, type_ in types.items()}
+        merge, vocabulary = ddl.merge_strategy(self.source.merge), self.vocabulary
+        yield from self._missing("primary_key", merge.primary_key, types)
+        yield from self._missing("compare_columns", merge.compare_columns or (), types)
+        added = [vocabulary.offset_column, vocabulary.system_time_column]
+        added += [vocabulary.operation_type_column] if merge.kind not in _STREAMS else []
+        for name in added:
+            if name.lower() in known:
+                yield self._of_output(f"column {name} has the name of a system column", "give it another name")
+        if merge.kind == "ChangelogStream" and vocabulary.operation_type_column.lower() not in known:
+            message = f"a ChangelogStream needs the column {vocabulary.operation_type_column}, and preprocess has none"
+            yield Problem(self._place("merge"), message, "add it, or name it in SetVocab.operationTypeColumn")
+        event_time = vocabulary.event_time_column
+        if (type_ := known.get(event_time.lower(), "UNKNOWN")) not in _TIMES:
+            message = f"event time {event_time} must be DATE or TIMESTAMP, not {type_}"
+            yield self._of_output(message, "cast it, or name another column in SetVocab.eventTimeColumn")
+
+    def _missing(self, attribute: str, columns: Sequence[str], types: Mapping[str, str]) -> Iterator[Problem]:
+        known = {name.lower() for name in types}
+        for index, column in enumerate(columns):
+            if column.lower() not in known:
+                place = self._place("merge", attribute, index)
+                yield Problem(
+                    place, f"column {column} is not in the output of preprocess", suggestion(column, list(types))
+                )
+
+    def _of_output(self, message: str, fix: str) -> Problem:
+        count = len((self.source.preprocess and self.source.preprocess.queries) or ())
+        return Problem(self._query_place(count, 0, 0), message, fix)

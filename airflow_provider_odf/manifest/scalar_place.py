@@ -1,0 +1,53 @@
+"""Where a character of a long text value, such as a query, stands in its YAML file, whatever style it is written in.
+
+A text and the way it is written have the same characters but for white space and escapes, so characters are counted.
+"""
+
+from __future__ import annotations
+
+import re
+
+from airflow_provider_odf.errors import Place
+
+_PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
+_BLOCK_HEADER = re.compile(r"[|>][0-9+-]*[^\n]*\n")
+_UNITS = {
+    "'": re.compile(r"''|[^']"),
+    '"': re.compile(r"\\x..|\\u.{4}|\\U.{8}|\\.|[^\"]", re.DOTALL),
+    "": re.compile(r".", re.DOTALL),
+}
+_WHITE_ESCAPES = ("\\n", "\\t", "\\r", "\\ ", "\\_", "\\\n")
+
+
+def place_within(source: str, start: Place, text: str, line: int, column: int) -> Place:
+    """The place in ``source`` of a character of ``text``, a scalar that begins at ``start``.
+
+    ``line`` and ``column`` count from 1 inside the text; 0 and whatever leads nowhere give the start."""
+    if not (line and start.line):
+        return start
+    lines = text.split("\n")
+    before = "".join(lines[: line - 1]) + lines[min(line, len(lines)) - 1][: column - 1]
+    wanted = len("".join(before.split()))
+    begin = sum(map(len, source.splitlines(keepends=True)[: start.line - 1])) + start.column - 1
+    position = _skip(source, begin, wanted)
+    if position is None:
+        return start
+    head = source[:position]
+    return Place(start.file, head.count("\n") + 1, position - (head.rfind("\n") + 1) + 1)
+
+
+def _skip(source: str, begin: int, wanted: int) -> int | None:
+    """The position of the character of a scalar that has ``wanted`` others before it, white space not counted."""
+    match = _PROPERTIES.match(source, begin)
+    position = match.end() if match else begin
+    header = _BLOCK_HEADER.match(source, position)
+    quote = source[position : position + 1] if source[position : position + 1] in ("'", '"') else ""
+    position = header.end() if header else position + len(quote)
+    unit = _UNITS[quote]
+    while found := unit.match(source, position):
+        is_white = found[0].isspace() or (quote == '"' and found[0] in _WHITE_ESCAPES)
+        if not is_white and not wanted:
+            return position
+        wanted -= not is_white
+        position = found.end()
+    return None
