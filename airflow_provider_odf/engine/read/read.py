@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine.read import source
 from airflow_provider_odf.engine.read.csv import read_csv
+from airflow_provider_odf.engine.read.geo import read_geojson, read_ndgeojson, read_shapefile
 from airflow_provider_odf.engine.read.json import read_json, read_ndjson
 from airflow_provider_odf.engine.read.parquet import read_parquet
 from airflow_provider_odf.engine.read.result import Read
@@ -19,7 +20,15 @@ from airflow_provider_odf.protocol import Column, ReadStep
 
 Reader: TypeAlias = Callable[[SparkSession, ReadStep, str, str], Read]
 
-READERS: dict[str, Reader] = {"Csv": read_csv, "Json": read_json, "NdJson": read_ndjson, "Parquet": read_parquet}
+READERS: dict[str, Reader] = {
+    "Csv": read_csv,
+    "EsriShapefile": read_shapefile,
+    "GeoJson": read_geojson,
+    "Json": read_json,
+    "NdGeoJson": read_ndgeojson,
+    "NdJson": read_ndjson,
+    "Parquet": read_parquet,
+}
 
 
 def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) -> Read:
@@ -31,7 +40,7 @@ def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) 
     """
     reader = READERS.get(step.kind)
     if reader is None:
-        raise InvalidQuery(f"read: {step.kind} is not supported yet: use one of {', '.join(READERS)}")
+        raise InvalidQuery(f"read: {step.kind} is no kind of read step: use one of {', '.join(READERS)}")
     if not paths:
         raise InvalidQuery(f"{label}: no files to read")
     if any(source.is_file(path) and source.size(path) == 0 for path in paths):

@@ -1,0 +1,140 @@
+"""GeoJSON (RFC 7946) Features as records: their properties, and their geometry as one canonical text.
+
+The text has keys in order of their characters, no spaces and numbers in their shortest form, so that it is the same
+however a source happens to write it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from airflow_provider_odf.engine.read.json_text import JsonText, Number
+from airflow_provider_odf.engine.read.json_values import Records, compact
+from airflow_provider_odf.engine.read.problem import Malformed, shown
+
+GEOMETRY = "geometry"
+
+_LARGEST_INTEGERS = (-(2**63), 2**64)
+_EXPONENT = re.compile(r"e([+-])0*")
+
+
+def in_collection(blocks: Iterable[str]) -> Records:
+    """The objects among the ``features`` of a FeatureCollection, numbered from 1.
+
+    :raises Malformed: text that is no JSON, or something else than a FeatureCollection.
+    """
+    document = JsonText(blocks)
+    if document.peek() != "{":
+        raise document.malformed("no GeoJSON FeatureCollection: the text is no JSON object")
+    kind, is_found = None, False
+    for _ in document.members():
+        key = document.key()
+        if key == "type":
+            kind = document.value()
+            _expect_collection(kind)
+        elif key == "features" and not is_found:
+            yield from _elements(document)
+            is_found = True
+        else:
+            document.skip()
+    _expect_collection(kind)
+    if not is_found:
+        raise Malformed("the FeatureCollection has no `features`")
+    if document.peek():
+        raise document.malformed("more comes after the end of the FeatureCollection")
+
+
+def _expect_collection(kind: Any) -> None:
+    if kind == "Feature":
+        raise Malformed("no GeoJSON FeatureCollection but a Feature: read lines of Features with kind NdGeoJson")
+    if kind != "FeatureCollection":
+        raise Malformed(f"no GeoJSON FeatureCollection: its `type` is {_named(kind)}")
+
+
+def _elements(document: JsonText) -> Records:
+    if document.peek() != "[":
+        raise document.malformed("the `features` of the FeatureCollection are no array")
+    for number, _ in enumerate(document.members(), 1):
+        try:
+            value = document.value()
+        except Malformed as e:
+            raise Malformed(e.reason, e.line, number) from None
+        yield number, value
+
+
+def record(feature: Any, *, may_lack_geometry: bool = False) -> dict[str, Any]:
+    """The properties of a Feature and its geometry as text, or None where it may lack one and does, by name.
+
+    :raises Malformed: it is no Feature, has no properties or no geometry, or a property with the geometry's name.
+    """
+    if not isinstance(feature, dict) or feature.get("type") != "Feature":
+        kind = _named(feature.get("type")) if isinstance(feature, dict) else shown(compact(feature))
+        hint = ": read it with kind GeoJson" if kind == "FeatureCollection" else ""
+        raise Malformed(f"no GeoJSON Feature but {kind}{hint}")
+    properties, geometry = feature.get("properties"), feature.get(GEOMETRY)
+    if not isinstance(properties, dict):
+        raise Malformed(f"the Feature has no properties: {_what(feature, 'properties')}")
+    if clash := [name for name in properties if name.lower() == GEOMETRY]:
+        raise Malformed(f"the Feature has a property {clash[0]}, the name of the column of geometries")
+    if geometry is None and may_lack_geometry:
+        return _sorted(properties, None)
+    if not isinstance(geometry, dict) or not isinstance(geometry.get("type"), str):
+        raise Malformed(f"the Feature has no geometry: {_what(feature, GEOMETRY)}")
+    return _sorted(properties, canonical(geometry))
+
+
+def _sorted(properties: dict[str, Any], geometry: str | None) -> dict[str, Any]:
+    columns = {**properties, GEOMETRY: geometry}
+    return {name: columns[name] for name in sorted(columns)}
+
+
+def _what(feature: dict[str, Any], name: str) -> str:
+    return f"`{name}` is {shown(compact(feature[name]))}" if name in feature else f"there is no `{name}`"
+
+
+def _named(kind: Any) -> str:
+    if kind is None:
+        return "missing"
+    return kind if isinstance(kind, str) and kind.isalpha() else shown(compact(kind))
+
+
+def canonical(value: Any) -> str:
+    """A JSON value as its one text.
+
+    :raises Malformed: a number that is none in JSON, or beyond the range of 64-bit numbers.
+    """
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    if isinstance(value, Number):
+        return _number(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_string(key)}:{canonical(value[key])}" for key in sorted(value)) + "}"
+    return _string(value)
+
+
+def _string(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _number(text: Number) -> str:
+    if text.lstrip("-").isdigit() and text != "-0":
+        low, high = _LARGEST_INTEGERS
+        if len(text) < 19 or (len(text) < 22 and low <= int(text) < high):
+            return str(text)
+    number = float(text)
+    if not math.isfinite(number):
+        raise Malformed(f"geometry: {shown(text)} is no number that GeoJSON can have")
+    written = repr(number)
+    return _exponential(written, number) if "e" in written else written
+
+
+def _exponential(written: str, number: float) -> str:
+    """``1e-05`` is short enough to be 0.00001; beyond, exponents have neither a plus sign nor zeros before them."""
+    if 1e-5 <= abs(number) < 1e-4:
+        digits, _, _ = written.lstrip("-").partition("e")
+        return ("-" if number < 0 else "") + "0.0000" + digits.replace(".", "")
+    return _EXPONENT.sub(lambda found: "e-" if found[1] == "-" else "e", written)
