@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_odf.engine.read import header, infer, raw, source, typed
 from airflow_provider_odf.engine.read.csv_fields import CsvFormat, Record, records
+from airflow_provider_odf.engine.read.opened import Opened
 from airflow_provider_odf.engine.read.problem import Malformed, shown
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
@@ -32,6 +33,15 @@ def read_csv(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read
     :raises InvalidQuery: an option, the header or the beginning of the data is not right; what is wrong further on
         comes out when the rows are used.
     """
+    opened = open_csv(step, path, label)
+    if step.columns is None and step.infer_schema:
+        found = infer.columns(raw.frame(spark, opened.parser, opened.chunks), opened.columns, step)
+        opened = replace(opened, columns=found)
+    return opened.read(spark)
+
+
+def open_csv(step: ReadStep, path: str, label: str) -> Opened:
+    """The same before its rows are read, which ``inferSchema`` needs to know their types."""
     form, encoding = _format(step), source.encoding(step.encoding)
     whole = source.chunks(path, _is_divisible(path, form, encoding))
     try:
@@ -41,10 +51,7 @@ def read_csv(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read
     columns, matched = _columns(step, first, label)
     width = len(first) if step.header or step.columns is None else len(step.columns)
     parser = CsvParser(form, encoding, step.header, width, matched.indexes, step.null_value)
-    frame = raw.frame(spark, parser, whole)
-    if step.columns is None and step.infer_schema:
-        columns = infer.columns(frame, columns, step)
-    return Read(typed.frame(frame, columns, step, label, "line"), matched.notices)
+    return Opened(step, parser, whole, columns, label, "line", matched.notices)
 
 
 def _format(step: ReadStep) -> CsvFormat:

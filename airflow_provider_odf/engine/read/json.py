@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read import json_columns, json_values, raw, source, typed
+from airflow_provider_odf.engine.read.opened import Opened
 from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
@@ -30,8 +31,13 @@ def read_json(spark: SparkSession, step: ReadStep, path: str, label: str) -> Rea
 
     :raises InvalidQuery: an option or, without a schema, the data are not right.
     """
+    return open_json(step, path, label).read(spark)
+
+
+def open_json(step: ReadStep, path: str, label: str) -> Opened:
+    """The same before its rows are read."""
     records = JsonRecords(source.encoding(step.encoding), tuple(filter(None, (step.sub_path or "").split("."))))
-    return read_records(spark, step, records, source.chunks(path, False), label)
+    return open_records(step, records, source.chunks(path, False), label)
 
 
 def read_ndjson(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
@@ -39,8 +45,14 @@ def read_ndjson(spark: SparkSession, step: ReadStep, path: str, label: str) -> R
 
     :raises InvalidQuery: an option or, without a schema, the data are not right.
     """
+    return open_ndjson(step, path, label).read(spark)
+
+
+def open_ndjson(step: ReadStep, path: str, label: str) -> Opened:
+    """The same before its rows are read."""
     encoding = source.encoding(step.encoding)
-    return read_records(spark, step, JsonLines(encoding), source.chunks(path, source.is_cut_at_newline_bytes(encoding)), label)
+    chunks = source.chunks(path, source.is_cut_at_newline_bytes(encoding))
+    return open_records(step, JsonLines(encoding), chunks, label)
 
 
 @dataclass(frozen=True)
@@ -69,13 +81,17 @@ def read_records(
 
     :raises InvalidQuery: a declared type or, without a schema, the data are not right.
     """
+    return open_records(step, records, chunks, label).read(spark)
+
+
+def open_records(step: ReadStep, records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str) -> Opened:
+    """The same before its rows are read."""
     columns = step.columns or _inferred(records, chunks, label)
     schema = typed.declared(columns)
     for name, kind in ((f.name, f.dataType) for f in schema if isinstance(f.dataType, st.MapType)):
         if not isinstance(kind.keyType, st.StringType):
             raise InvalidQuery(f"column {name}: keys of a MAP are STRING in JSON, not {kind.keyType.simpleString()}")
-    frame = raw.frame(spark, JsonParser(records, schema), chunks)
-    return Read(typed.frame(frame, columns, step, label, records.unit))
+    return Opened(step, JsonParser(records, schema), chunks, columns, label, records.unit)
 
 
 def _inferred(records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str) -> tuple[Column, ...]:

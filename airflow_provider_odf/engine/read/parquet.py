@@ -90,7 +90,7 @@ def _coerced(frame: DataFrame, step: ReadStep, label: str) -> Read:
         sf.lit(None).cast("string").alias(PROBLEM),
     )
     notice = f"{label}: columns not in the schema are left out: {', '.join(extra)}"
-    return Read(typed.frame(raw, columns, step, label, "row"), (notice,) if extra else ())
+    return Read(typed.frame(raw, columns, step, sf.lit(label), "row"), (notice,) if extra else ())
 
 
 def _column(name: str) -> Expression:

@@ -50,8 +50,7 @@ def batch(parser: Parser, columns: Sequence[pa.Array], places: pa.Array) -> pa.R
 def frame(spark: SparkSession, parser: Parser, chunks: Sequence[Chunk]) -> DataFrame:
     """The raw rows of chunks in order."""
     if sum(chunk.end - chunk.start for chunk in chunks) <= CHUNK_BYTES:
-        table = pa.Table.from_batches(list(_checked(parser, chunks)), schema(parser))
-        return spark.createDataFrame(table).coalesce(1)
+        return spark.createDataFrame(table(parser, chunks)).coalesce(1)
     tasks = spark.range(0, len(chunks), 1, len(chunks)).select(sf.col("id").cast("int"))
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -59,6 +58,11 @@ def frame(spark: SparkSession, parser: Parser, chunks: Sequence[Chunk]) -> DataF
             yield from _checked(parser, [chunks[n] for n in numbers.column(0).to_pylist()])
 
     return tasks.mapInArrow(run, spark_schema(schema(parser)))
+
+
+def table(parser: Parser, chunks: Sequence[Chunk]) -> pa.Table:
+    """The raw rows of small chunks, in memory."""
+    return pa.Table.from_batches(list(_checked(parser, chunks)), schema(parser))
 
 
 def spark_schema(arrow: pa.Schema) -> st.StructType:

@@ -58,8 +58,9 @@ def declared(columns: Sequence[Column]) -> st.StructType:
     return st.StructType(fields)
 
 
-def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: str, unit: str) -> DataFrame:
-    """The typed rows of a raw frame. ``unit`` is what its places count: line, record or row.
+def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Expression, unit: str) -> DataFrame:
+    """The typed rows of a raw frame. ``label`` is what messages call the input, ``unit`` what its places count: line,
+    record or row.
 
     :raises InvalidQuery: a type that this kind of file cannot hold.
     """
@@ -83,7 +84,7 @@ def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: str,
     is_wrong = [value.is_wrong(result) for value, result in zip(values, results, strict=True)]
     is_wrong += [result.isNull() for result, f in zip(results, schema, strict=True) if not f.nullable]
     place = sf.format_string(f"{unit} %s, column %s", sf.col(PLACE), sf.coalesce(*wrong, sf.lit("")))
-    error = sf.raise_error(sf.concat(sf.lit(f"{label}: "), sf.coalesce(sf.col(PROBLEM), place)))
+    error = sf.raise_error(sf.concat(label, sf.lit(": "), sf.coalesce(sf.col(PROBLEM), place)))
     # Messages are only made where something is wrong.
     is_right = sf.col(PROBLEM).isNull() & ~reduce(or_, is_wrong, sf.lit(False))
     checked = typed.filter(sf.when(is_right, sf.lit(True)).otherwise(error.isNotNull()))

@@ -1,0 +1,68 @@
+"""Files that are ready to be parsed: their columns are known, their rows not yet read.
+
+One file becomes a frame of its own. Many small ones become one frame, each in partitions of its own: a frame for each
+would cost more than its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from airflow_provider_odf.engine.read import raw, typed
+from airflow_provider_odf.engine.read.raw import Parser
+from airflow_provider_odf.engine.read.result import Read
+from airflow_provider_odf.engine.read.source import Chunk
+from airflow_provider_odf.protocol import Column, ReadStep
+
+_LABEL = "__label"
+_PARTITION_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Opened:
+    """``unit`` is what the places of its rows count: line or record."""
+
+    step: ReadStep
+    parser: Parser
+    chunks: Sequence[Chunk]
+    columns: tuple[Column, ...]
+    label: str
+    unit: str
+    notices: tuple[str, ...] = ()
+
+    def read(self, spark: SparkSession) -> Read:
+        """The rows in order."""
+        frame = raw.frame(spark, self.parser, self.chunks)
+        return Read(typed.frame(frame, self.columns, self.step, sf.lit(self.label), self.unit), self.notices)
+
+
+@dataclass(frozen=True)
+class ReadApart:
+    """Rows of several inputs in one frame; ``owners`` tells the input of each partition."""
+
+    frame: DataFrame
+    owners: tuple[int, ...]
+    notices: tuple[str, ...]
+
+
+def read_apart(spark: SparkSession, inputs: Sequence[Opened]) -> ReadApart:
+    """The rows of files that have the same columns, parsed by the driver."""
+    first = inputs[0]
+    tables = [_labelled(raw.table(opened.parser, opened.chunks), opened.label) for opened in inputs]
+    owners = [i for i, t in enumerate(tables) for _ in t.to_batches(max_chunksize=_PARTITION_ROWS)]
+    # Of the session, and so of the request: each has its own. A batch is a partition only beyond a local relation.
+    spark.conf.set("spark.sql.execution.arrow.localRelationThreshold", "0")
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_PARTITION_ROWS))
+    frame = spark.createDataFrame(pa.concat_tables(tables))
+    rows = typed.frame(frame, first.columns, first.step, sf.col(_LABEL), first.unit)
+    return ReadApart(rows, tuple(owners), tuple(notice for opened in inputs for notice in opened.notices))
+
+
+def _labelled(table: pa.Table, label: str) -> pa.Table:
+    whole = table.combine_chunks()
+    return whole.append_column(_LABEL, pa.repeat(pa.scalar(label), whole.num_rows))
