@@ -1,90 +1,114 @@
-"""What Airflow's UI says of a dataset: its description, source or inputs, merge strategy, schema and licence in
-Markdown."""
+"""What Airflow's UI says of a dataset: its description, sources or inputs, merge strategy, schema, licence and
+attachments in Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.dag.markdown import cell, code, document, link
+from airflow_provider_odf.manifest import ddl, model, public
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from airflow_provider_odf.manifest.load import Manifest
 
+_MAX_DESCRIPTION, _MAX_README = 2_000, 20_000
+_MAX_ATTACHMENTS = 20
+_README = re.compile(r"readme(\.(md|markdown|txt))?", re.IGNORECASE)
+
 
 def doc_md(manifest: Manifest, uri: str, contract: Path | None) -> str:
-    """The DAG's documentation."""
+    """The DAG's documentation. Whatever the manifest says, it is no HTML."""
     snapshot = manifest.snapshot
-    info, licence = snapshot.last(model.SetInfo), snapshot.last(model.SetLicense)
+    info = snapshot.last(model.SetInfo)
+    attachments = _attachments(snapshot)
+    facts = [*_facts(manifest, uri, contract), *_about(snapshot, info, attachments)]
     sections = [
-        f"## {snapshot.name}",
-        (info.description or "").strip() if info else "",
-        "\n".join(_facts(manifest, uri, contract, licence)),
-        "\n".join(_schema(manifest)),
+        f"## {cell(str(snapshot.name))}",
+        document(info.description, under=2, limit=_MAX_DESCRIPTION) if info and info.description else "",
+        "\n".join(["| | |", "|---|---|", *(f"| {label} | {text} |" for label, text in facts)]),
+        "\n".join(_schema(snapshot)),
+        _readme(attachments),
     ]
-    return "\n\n".join(section for section in sections if section)
+    # The newline is there because Airflow takes a text that ends with `.md` for the name of a file.
+    return "\n\n".join(section.strip("\n") for section in sections if section.strip()) + "\n"
 
 
-def _facts(manifest: Manifest, uri: str, contract: Path | None, licence: model.SetLicense | None) -> Iterator[str]:
+def _attachments(snapshot: model.DatasetSnapshot) -> Sequence[model.AttachmentEmbedded]:
+    event = snapshot.last(model.SetAttachments)
+    return event.attachments.items if event else ()
+
+
+def _facts(manifest: Manifest, uri: str, contract: Path | None) -> Iterator[tuple[str, str]]:
+    """Label and text of each row: what the dataset is made of and where."""
     snapshot = manifest.snapshot
-    yield "| | |"
-    yield "|---|---|"
-    yield f"| Kind | {snapshot.kind} dataset |"
-    source = snapshot.last(model.SetPollingSource)
-    if source is not None:
-        yield f"| Source | {_fetch(source.fetch)} |"
-        yield f"| Merge | {_merge(source.merge)} |"
+    yield "Kind", f"{snapshot.kind} dataset"
+    yield from _sources(snapshot)
     transform = snapshot.last(model.SetTransform)
     if transform is not None:
-        yield f"| Inputs | {', '.join(f'`{i.dataset_ref}`' for i in transform.inputs)} |"
+        yield "Inputs", ", ".join(code(i.dataset_ref) for i in transform.inputs)
     if contract is not None:
-        yield f"| Data contract | `{contract.name}` |"
-    if licence is not None:
-        yield f"| Licence | [{_cell(licence.name)}]({licence.website_url}) |"
-    yield f"| Manifest | `{manifest.file.name}` |"
-    yield f"| Stored at | `{uri}` |"
+        yield "Data contract", code(contract.name)
+    yield "Manifest", code(manifest.file.name)
+    yield "Stored at", code(uri)
 
 
-def _schema(manifest: Manifest) -> Iterator[str]:
-    source = manifest.snapshot.last(model.SetPollingSource)
-    columns = ddl.columns(source.read) if source else None
-    if not columns:
-        return
-    assert source is not None  # noqa: S101 - it has columns
-    yield "**Columns as read**" if source.preprocess else "**Columns**"
-    yield ""
-    yield "| Name | Type |"
-    yield "|---|---|"
-    key = getattr(source.merge, "primary_key", ())
-    for column in columns:
-        yield f"| {_cell(column.name)}{' (key)' if column.name in key else ''} | `{_cell(column.type)}` |"
+def _sources(snapshot: model.DatasetSnapshot) -> Iterator[tuple[str, str]]:
+    polling = snapshot.last(model.SetPollingSource)
+    if polling is not None:
+        yield "Source", code(public.fetch(polling.fetch))
+        yield "Read", _steps(polling)
+        yield "Merge", _merge(polling.merge)
+    for push in snapshot.events(model.AddPushSource):
+        yield "Push source", f"{code(push.source_name)}: {_steps(push)}, {_merge(push.merge)}"
 
 
-def _fetch(fetch: model.FetchStep) -> str:
-    match fetch:
-        case model.FetchStepUrl():
-            return f"`{_without_secrets(fetch.url)}`"
-        case model.FetchStepFilesGlob():
-            return f"files `{_cell(fetch.path)}`"
-        case model.FetchStepContainer():
-            return f"container `{_cell(fetch.image)}`"
-        case _:
-            return fetch.kind
+def _steps(source: model.SetPollingSource | model.AddPushSource) -> str:
+    return ", ".join(cell(step) for step in public.steps(source))
 
 
 def _merge(merge: model.MergeStrategy) -> str:
     key = getattr(merge, "primary_key", ())
-    return f"{merge.kind} by {', '.join(f'`{_cell(k)}`' for k in key)}" if key else merge.kind
+    return f"{merge.kind} by {', '.join(code(k) for k in key)}" if key else merge.kind
 
 
-def _without_secrets(url: str) -> str:
-    """A URL without its user part, fit for a table cell."""
-    parts = urlsplit(url)
-    return _cell(parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl())
+def _about(
+    snapshot: model.DatasetSnapshot, info: model.SetInfo | None, attachments: Sequence[model.AttachmentEmbedded]
+) -> Iterator[tuple[str, str]]:
+    """Label and text of each row: what people say of the dataset."""
+    if info is not None and info.keywords:
+        yield "Keywords", ", ".join(cell(keyword) for keyword in info.keywords)
+    licence = snapshot.last(model.SetLicense)
+    if licence is not None:
+        spdx = f" (SPDX {code(licence.spdx_id)})" if licence.spdx_id else ""
+        yield "Licence", link(licence.name or licence.short_name, licence.website_url) + spdx
+    if attachments:
+        listed = [f"{code(a.path)} ({public.size(len(a.content.encode()))})" for a in attachments[:_MAX_ATTACHMENTS]]
+        more = len(attachments) - len(listed)
+        yield "Attachments", ", ".join([*listed, *([f"{more} more"] if more else [])])
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _schema(snapshot: model.DatasetSnapshot) -> Iterator[str]:
+    """The columns of the polling source, or of the first push source."""
+    polling = snapshot.last(model.SetPollingSource)
+    sources: Sequence[model.SetPollingSource | model.AddPushSource] = (
+        [polling] if polling else snapshot.events(model.AddPushSource)
+    )
+    source = next((s for s in sources if ddl.columns(s.read)), None)
+    if source is None:
+        return
+    yield "**Columns as read**" if source.preprocess else "**Columns**"
+    yield ""
+    yield "| Name | Type |"
+    yield "|---|---|"
+    key = {name.lower() for name in getattr(source.merge, "primary_key", ())}
+    for column in ddl.columns(source.read) or ():
+        yield f"| {cell(column.name)}{' (key)' if column.name.lower() in key else ''} | {code(column.type)} |"
+
+
+def _readme(attachments: Sequence[model.AttachmentEmbedded]) -> str:
+    found = next((a for a in attachments if _README.fullmatch(a.path)), None)
+    return document(found.content, under=2, limit=_MAX_README) if found and found.content.strip() else ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_provider_odf.lineage import quality
@@ -31,6 +32,17 @@ class TaskLineage(NamedTuple):
 
 
 @dataclass(frozen=True)
+class About:
+    """What people say of a dataset. ``license`` has the names of the specification's SetLicense; ``attachments`` are
+    paths and sizes in bytes, not contents."""
+
+    kind: str
+    keywords: tuple[str, ...] = ()
+    license: Mapping[str, str] | None = None
+    attachments: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
 class Subject:
     """An ODF dataset as lineage sees it. ``forms`` are the names of its directory; ``store`` is the URI that its
     alias belongs to; ``columns`` are all of a slice, system columns first."""
@@ -41,6 +53,7 @@ class Subject:
     id: str | None = None
     columns: tuple[Column, ...] = ()
     description: str | None = None
+    about: About | None = None
     edition: Edition = "current"
 
     @property
@@ -148,7 +161,38 @@ def _facets(subject: Subject, version: str) -> dict[str, DatasetFacet]:
         facets["schema"] = _schema(subject.columns)
     if subject.description:
         facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(description=subject.description)
+    if subject.about:
+        facets.update(_about(subject.about))
     return facets
+
+
+def _about(about: About) -> dict[str, DatasetFacet]:
+    """Keywords as tags, and a facet of our own for what no standard one holds."""
+    from openlineage.client.facet_v2 import tags_dataset
+
+    attachments = [{"path": path, "size": size} for path, size in about.attachments]
+    facets: dict[str, DatasetFacet] = {
+        "odf_dataset": _odf_facet()(kind=about.kind, license=about.license, attachments=attachments)
+    }
+    if about.keywords:
+        tags = [tags_dataset.TagsDatasetFacetFields(key, "true", "ODF") for key in about.keywords]
+        facets["tags"] = tags_dataset.TagsDatasetFacet(tags=tags)
+    return facets
+
+
+@cache
+def _odf_facet() -> type[Any]:
+    """The class of the facet ``odf_dataset``: kind, licence and attachments."""
+    import attr
+    from openlineage.client.facet_v2 import DatasetFacet
+
+    @attr.define
+    class OdfDatasetFacet(DatasetFacet):
+        kind: str
+        license: Mapping[str, str] | None = None
+        attachments: list[dict[str, Any]] = attr.field(factory=list)
+
+    return OdfDatasetFacet
 
 
 def _schema(columns: Sequence[Column]) -> DatasetFacet:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.lineage import uri
-from airflow_provider_odf.lineage.events import Subject
+from airflow_provider_odf.lineage.events import About, Subject
 from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, Edition, Forms, Identifier, Named
 from airflow_provider_odf.manifest import ddl, model
 
@@ -34,6 +34,7 @@ def of_dataset(
         id=state.dataset_id,
         columns=_columns(state),
         description=state.info.description if state.info else None,
+        about=_about(state),
         edition=edition,
     )
 
@@ -75,6 +76,17 @@ def _source_forms(
             return Forms(Identifier(f"mqtt://{host}:{port}", ",".join(topic.path for topic in topics)))
         case _:
             return None
+
+
+def _about(state: ChainState) -> About:
+    items = state.attachments.attachments.items if state.attachments else ()
+    licence = model.dump(state.license) if state.license else {}
+    return About(
+        kind=state.kind,
+        keywords=(state.info.keywords if state.info else None) or (),
+        license={name: value for name, value in licence.items() if name != "kind"} or None,
+        attachments=tuple((item.path, len(item.content.encode())) for item in items),
+    )
 
 
 def _columns(state: ChainState) -> tuple[Column, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from airflow_provider_odf.manifest import ddl, read_rules, step_rules
+from airflow_provider_odf.manifest import attachment_rules, ddl, read_rules, step_rules
 from airflow_provider_odf.manifest import events as e
 from airflow_provider_odf.manifest.base import suggestion
 from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
@@ -124,6 +124,8 @@ def _each(declared: Declared) -> Iterator[Finding]:
             findings = _vocab(event)
         elif isinstance(event, e.SetLicense):
             findings = _website(event.website_url)
+        elif isinstance(event, e.SetAttachments):
+            findings = (finding.under("attachments") for finding in attachment_rules.check(event.attachments))
         yield from (finding.under(index) for finding in findings)
 
 

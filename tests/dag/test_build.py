@@ -103,31 +103,3 @@ def test_building_twice_gives_the_same(manifest):
 
     first, second = (DagSerialization.to_dict(built(manifest)) for _ in range(2))
     assert first == second
-
-
-def test_the_documentation(manifest):
-    assert (
-        built(manifest).doc_md
-        == """\
-## acme/orders
-
-Orders of Acme.
-
-All of them.
-
-| | |
-|---|---|
-| Kind | Root dataset |
-| Source | `https://example.com/orders.csv?key=${{ env.KEY }}` |
-| Merge | Snapshot by `id` |
-| Licence | [Creative Commons Zero](https://creativecommons.org/publicdomain/zero/1.0/) |
-| Manifest | `orders.yaml` |
-| Stored at | `file:///data/odf/acme/orders` |
-
-**Columns**
-
-| Name | Type |
-|---|---|
-| id (key) | `BIGINT` |
-| price | `DECIMAL(8,2)` |"""
-    )

@@ -8,7 +8,7 @@ from openlineage.client import event_v2
 from openlineage.client.serde import Serde
 
 from airflow_provider_odf.lineage import events, naming
-from airflow_provider_odf.lineage.events import Subject, TaskLineage, Written
+from airflow_provider_odf.lineage.events import About, Subject, TaskLineage, Written
 from airflow_provider_odf.lineage.naming import Identifier
 from airflow_provider_odf.lineage.uri import from_uri
 from airflow_provider_odf.protocol import CheckResult, Column, ContractReport
@@ -21,6 +21,12 @@ SUBJECT = Subject(
     id="did:odf:fed0126262ba1",
     columns=(Column("offset", "BIGINT", False), Column("name", "STRING")),
     description="All cities",
+    about=About(
+        kind="Root",
+        keywords=("geo", "people"),
+        license={"shortName": "CC0", "name": "Creative Commons Zero", "websiteUrl": "https://example.org/cc0"},
+        attachments=(("README.md", 120),),
+    ),
 )
 REPORT = ContractReport(
     "urn:cities",
@@ -76,6 +82,17 @@ DATASET_FACETS = {
         ]
     },
     "documentation": {"description": "All cities"},
+    "odf_dataset": {
+        "kind": "Root",
+        "license": {"shortName": "CC0", "name": "Creative Commons Zero", "websiteUrl": "https://example.org/cc0"},
+        "attachments": [{"path": "README.md", "size": 120}],
+    },
+    "tags": {
+        "tags": [
+            {"key": "geo", "value": "true", "source": "ODF"},
+            {"key": "people", "value": "true", "source": "ODF"},
+        ]
+    },
 }
 
 

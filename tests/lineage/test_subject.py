@@ -12,6 +12,7 @@ from airflow_provider_odf.chain.storage import LocalStorage
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.lineage import subject
+from airflow_provider_odf.lineage.events import About
 from airflow_provider_odf.lineage.naming import Identifier
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
@@ -47,6 +48,23 @@ def test_dataset_without_data(tmp_path: Path):
     described = subject.of_dataset(Store(tmp_path), dataset, state(), edition="2024", file_authority="10.0.0.7:22")
     assert described.named.primary == Identifier("file://10.0.0.7:22", f"{tmp_path}/cities")
     assert (described.columns, described.description) == ((), None)
+    assert described.about == About("Root")
+
+
+def test_what_people_say_of_a_dataset(tmp_path: Path):
+    items = (model.AttachmentEmbedded(path="README.md", content="Größe"),)
+    said = state(
+        info=model.SetInfo(keywords=("geo",)),
+        license=model.SetLicense(short_name="CC0", name="Zero", spdx_id="CC0-1.0", website_url="https://h/cc0"),
+        attachments=model.SetAttachments(attachments=model.AttachmentsEmbedded(items=items)),
+    )
+    dataset = Dataset(DatasetAlias(None, "cities"), LocalStorage(tmp_path / "cities"))
+    assert subject.of_dataset(Store(tmp_path), dataset, said).about == About(
+        kind="Root",
+        keywords=("geo",),
+        license={"shortName": "CC0", "name": "Zero", "spdxId": "CC0-1.0", "websiteUrl": "https://h/cc0"},
+        attachments=(("README.md", 7),),
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""What a dataset is, as one JSON document: what its chain says of it, without secrets of its sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from airflow_provider_odf.chain import schema
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.errors import InvalidInput, TypeUnsupported
+from airflow_provider_odf.manifest import ddl, model, public
+
+
+def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
+    """The facts of a dataset as of a state of its chain. Every key is always there; what is not known is null or an
+    empty list. Names are the specification's; sizes are in bytes, times RFC 3339."""
+    return {
+        "id": state.dataset_id,
+        "alias": str(dataset.alias),
+        "kind": state.kind,
+        "uri": dataset.uri,
+        **_about(state),
+        **_sources(state),
+        "vocabulary": {to_camel(role): column for role, column in vars(state.vocab).items()},
+        "schema": _columns(state),
+        "head": state.head,
+        "blocks": state.sequence_number + 1,
+        "systemTime": str(state.system_time),
+        "records": 0 if state.last_offset is None else state.last_offset + 1,
+        "slices": len(state.slices),
+        "size": sum(s.size for s in state.slices),
+        "watermark": str(state.watermark) if state.watermark else None,
+        "sourceStates": [model.dump(s) for s in state.source_states.values()],
+    }
+
+
+def attachments(state: ChainState) -> dict[str, str]:
+    """The content of the files that go with a dataset, by path."""
+    return {item.path: item.content for item in state.attachments.attachments.items} if state.attachments else {}
+
+
+def _about(state: ChainState) -> dict[str, Any]:
+    return {
+        "description": state.info.description if state.info else None,
+        "keywords": list(state.info.keywords or ()) if state.info else [],
+        "license": _without_kind(state.license),
+        "attachments": [{"path": p, "size": len(content.encode())} for p, content in attachments(state).items()],
+    }
+
+
+def _sources(state: ChainState) -> dict[str, Any]:
+    return {
+        "pollingSource": _without_kind(state.polling_source),
+        "pushSources": [_without_kind(source) for source in state.push_sources.values()],
+        "transform": _without_kind(state.transform),
+        "mergeStrategy": model.dump(state.merge) if state.merge else None,
+    }
+
+
+def _without_kind(event: model.Variant | None) -> dict[str, Any] | None:
+    return {k: v for k, v in public.dump(event).items() if k != "kind"} if event else None
+
+
+def _columns(state: ChainState) -> list[dict[str, Any]]:
+    """The columns of the history: names, types as in a manifest, and whether they may be null."""
+    if state.schema is None:
+        return []
+    try:
+        fields = schema.data_schema(state.schema).fields
+    except TypeUnsupported:
+        arrow = schema.arrow_schema(state.schema)
+        return [{"name": f.name, "type": str(f.type), "nullable": f.nullable} for f in arrow]
+    return [
+        {"name": f.name, "type": _type(f.type), "nullable": isinstance(f.type, model.DataTypeOption)} for f in fields
+    ]
+
+
+def _type(data_type: model.DataType) -> str:
+    try:
+        return ddl.spark_type(data_type)
+    except InvalidInput:
+        while isinstance(data_type, model.DataTypeOption):
+            data_type = data_type.inner
+        return data_type.kind

@@ -1,0 +1,168 @@
+"""``odf show``: what a dataset is."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from airflow_provider_odf.cli.output import Format, FormatOption, NameArgument, StoreOption, print_json, print_table
+from airflow_provider_odf.cli.run import open_store
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.protocol import DatasetVocabulary
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.state import ChainState
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module to the tool."""
+    app.command()(show)
+
+
+def show(
+    name: NameArgument,
+    attachment: Annotated[
+        str | None, typer.Option(help="Print the content of this attachment instead.", metavar="PATH")
+    ] = None,
+    store: StoreOption = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """What a dataset is: description, licence, attachments, sources, schema, size and state."""
+    from airflow_provider_odf.chain.facts import facts
+    from airflow_provider_odf.chain.state import ChainState
+
+    dataset = open_store(store).dataset(name)
+    state = ChainState.of(dataset)
+    if attachment is not None:
+        _print_attachment(state, str(dataset.alias), attachment, how)
+        return
+    found = facts(dataset, state)
+    if how is Format.json:
+        print_json(found)
+        return
+    print(f"{found['alias']} ({found['kind']})")
+    if found["description"]:
+        print(_wrapped(found["description"], ""))
+    print()
+    _print_pairs(list(_pairs(found, state)))
+    if found["schema"]:
+        print()
+        _print_columns(found, getattr(state.merge, "primary_key", ()))
+
+
+def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> None:
+    from airflow_provider_odf.chain.facts import attachments
+
+    contents = attachments(state)
+    if path not in contents:
+        there = ", ".join(contents) or "none"
+        raise InvalidInput(f"dataset {alias} has no attachment {path!r}; there are: {there}")
+    if how is Format.json:
+        print_json({"path": path, "content": contents[path]})
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(contents[path].encode())
+
+
+def _pairs(found: Mapping[str, Any], state: ChainState) -> Iterator[tuple[str, str]]:
+    """Label and text of each fact that there is."""
+    from airflow_provider_odf.manifest import public
+
+    yield "Id", found["id"]
+    if found["keywords"]:
+        yield "Keywords", ", ".join(found["keywords"])
+    if found["license"]:
+        yield "Licence", _license(found["license"])
+    if found["attachments"]:
+        yield "Attachments", ", ".join(f"{a['path']} ({public.size(a['size'])})" for a in found["attachments"])
+    yield from _source_pairs(state)
+    yield from _state_pairs(found)
+
+
+def _source_pairs(state: ChainState) -> Iterator[tuple[str, str]]:
+    from airflow_provider_odf.manifest import public
+
+    if state.kind == "Root" and state.polling_source is None and not state.push_sources:
+        yield "Source", "none"
+    if state.polling_source is not None:
+        fetch = public.fetch(state.polling_source.fetch)
+        yield "Source", " > ".join([fetch, *public.steps(state.polling_source)])
+    for source in state.push_sources.values():
+        yield "Push source", " > ".join([source.source_name, *public.steps(source)])
+    if state.transform is not None:
+        yield "Inputs", ", ".join(i.alias or i.dataset_ref for i in state.transform.inputs)
+        yield "Transform", f"SQL ({state.transform.transform.engine})"
+    if state.merge is not None:
+        yield "Merge", public.merge(state.merge)
+    renamed = vars(state.vocab).items() - vars(DatasetVocabulary()).items()
+    if renamed:
+        yield "Vocabulary", ", ".join(f"{role.replace('_', ' ')} {name}" for role, name in sorted(renamed))
+
+
+def _state_pairs(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    from airflow_provider_odf.manifest import public
+
+    files = f" in {_count(found['slices'], 'file')}, {public.size(found['size'])}" if found["slices"] else ""
+    yield "Records", f"{found['records']:,}{files}"
+    if found["watermark"]:
+        yield "Watermark", found["watermark"]
+    for state in found["sourceStates"]:
+        yield "Source at", f"{state['value']} ({state['kind']}, source {state['sourceName']})"
+    yield "Head", found["head"]
+    yield "Chain", f"{_count(found['blocks'], 'block')}, the newest of {found['systemTime']}"
+    yield "Stored at", found["uri"]
+
+
+def _license(license_: Mapping[str, str]) -> str:
+    names = [license_["name"], license_["shortName"]]
+    if "spdxId" in license_:
+        names.append(f"SPDX {license_['spdxId']}")
+    return f"{', '.join(dict.fromkeys(names))}, {license_['websiteUrl']}"
+
+
+def _print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
+    width = max(len(label) for label, _ in pairs) + 2
+    for label, text in pairs:
+        print(label.ljust(width) + _wrapped(text, " " * width).lstrip(" "))
+
+
+def _print_columns(found: Mapping[str, Any], key: tuple[str, ...]) -> None:
+    keys = {name.lower() for name in key}
+    print_table(
+        ("Column", "Type", "", ""),
+        [
+            (
+                _printable(column["name"]),
+                column["type"],
+                "" if column["nullable"] else "NOT NULL",
+                "key" if column["name"].lower() in keys else "",
+            )
+            for column in found["schema"]
+        ],
+    )
+
+
+def _wrapped(text: str, indent: str) -> str:
+    """The text in lines as wide as the terminal. Off a terminal its own lines stay whole."""
+    lines = [_printable(line) for line in text.strip().splitlines()]
+    if sys.stdout.isatty():
+        width = max(40, shutil.get_terminal_size().columns)
+        wrap = textwrap.TextWrapper(width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+        lines = [wrapped for line in lines for wrapped in wrap.wrap(line) or [""]]
+    else:
+        lines = [indent + line for line in lines]
+    return "\n".join(lines)
+
+
+def _printable(text: str) -> str:
+    """The text without what a terminal would obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

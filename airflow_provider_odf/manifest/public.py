@@ -1,0 +1,114 @@
+"""What everybody may see of a source: its steps in few words or whole, without user, password and other credentials."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.source import url as urls
+
+_KILO, _THREE_DIGITS = 1000, 99.95
+_UNITS = ("kB", "MB", "GB", "TB")
+_MASK = "***"
+_TEMPLATE = re.compile(r"(\$\{\{.*?\}\})", re.DOTALL)
+_LITERAL = re.compile(r"'[^']*'")
+_PARAMETER = re.compile(r"(?<=[?&])([^=&#]+)=((?:\$\{\{.*?\}\}|[^&#])*)", re.DOTALL)
+_CREDENTIAL = re.compile(
+    r"token|secret|passw|pwd|credential|cookie|authori[sz]ation"
+    r"|(?<![a-z])(api|access|private|subscription)?[-_]?key(?![a-z])|(?<![a-z])(auth|sig|signature)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Names of headers, variables and query parameters that carry credentials."""
+
+
+def url(text: str) -> str:
+    """A URL as the manifest has it, without user and password, and without literal values of credentials.
+
+    >>> url("https://me:secret@example.org/a.csv?year=2024&apikey=f00")
+    'https://example.org/a.csv?year=2024&apikey=***'
+    """
+    return _PARAMETER.sub(lambda match: f"{match[1]}={_value(match[1], match[2])}", urls.public(text))
+
+
+def dump(part: model.Model) -> dict[str, Any]:
+    """A source in the specification's spelling, its credentials masked. Templates stay, but for their fallbacks where
+    the name is that of a credential."""
+    return {name: _shown(name, value) for name, value in _named(model.dump(part)).items()}
+
+
+def fetch(step: model.FetchStep) -> str:
+    """Where a fetch step reads from."""
+    match step:
+        case model.FetchStepUrl():
+            return url(step.url)
+        case model.FetchStepFilesGlob():
+            return step.path
+        case model.FetchStepContainer():
+            return f"container {step.image}"
+        case model.FetchStepMqtt():
+            return f"mqtt://{step.host}:{step.port} {', '.join(topic.path for topic in step.topics)}"
+        case _:
+            return step.kind
+
+
+def steps(source: model.SetPollingSource | model.AddPushSource) -> list[str]:
+    """What happens to the data of a source before they are merged, a few words for each step."""
+    prepare = source.prepare or () if isinstance(source, model.SetPollingSource) else ()
+    words = [_prepare(step) for step in prepare]
+    words.append(source.read.kind)
+    if source.preprocess is not None:
+        words.append(f"SQL ({source.preprocess.engine})")
+    return words
+
+
+def merge(strategy: model.MergeStrategy) -> str:
+    """A merge strategy and its key."""
+    key = getattr(strategy, "primary_key", ())
+    return f"{strategy.kind} by {', '.join(key)}" if key else strategy.kind
+
+
+def size(count: float) -> str:
+    """A number of bytes for people.
+
+    >>> size(3), size(1500), size(234_567_890)
+    ('3 B', '1.5 kB', '235 MB')
+    """
+    if count < _KILO:
+        return f"{count} B"
+    unit = 0
+    while (count := count / _KILO) >= _KILO and unit < len(_UNITS) - 1:
+        unit += 1
+    return f"{count:,.{0 if count >= _THREE_DIGITS else 1}f} {_UNITS[unit]}"
+
+
+def _prepare(step: model.PrepStep) -> str:
+    if isinstance(step, model.PrepStepDecompress):
+        return f"{step.format} {step.sub_path}" if step.sub_path else step.format
+    return f"pipe {step.command[0]}" if step.command else "pipe"
+
+
+def _shown(name: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _shown(key, item) for key, item in _named(value).items()}
+    if isinstance(value, list):
+        return [_shown("", item) for item in value]
+    if name in ("url", "nodeUrl") and isinstance(value, str):
+        return url(value)
+    return _hidden(value) if name == "password" else value
+
+
+def _named(pair: dict[str, Any]) -> dict[str, Any]:
+    """A header or variable with its value masked if need be; anything else as it is."""
+    name, value = pair.get("name"), pair.get("value")
+    return {**pair, "value": _value(name, value)} if isinstance(name, str) and isinstance(value, str) else pair
+
+
+def _value(name: str, value: str) -> str:
+    return _hidden(value) if _CREDENTIAL.search(name) else value
+
+
+def _hidden(text: str) -> str:
+    """The text with everything masked but the variables that it comes from."""
+    parts = _TEMPLATE.split(text)
+    return "".join(_LITERAL.sub(f"'{_MASK}'", p) if i % 2 else _MASK * bool(p.strip()) for i, p in enumerate(parts))

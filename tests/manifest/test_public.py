@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_odf.manifest import model, public
+
+READ = model.ReadStepNdJson()
+APPEND = model.MergeStrategyAppend()
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("https://me:secret@h/a.csv", "https://h/a.csv"),
+        ("https://h/a?apikey=f00&year=2024", "https://h/a?apikey=***&year=2024"),
+        ("https://h/a?keyword=x&key=${{ env.KEY }}", "https://h/a?keyword=x&key=${{ env.KEY }}"),
+        ("https://h/a?token=${{ env.T || 'f00&1' }}#top", "https://h/a?token=${{ env.T || '***' }}#top"),
+        ("https://h/a?X-Amz-Signature=f00", "https://h/a?X-Amz-Signature=***"),
+        ("https://h/a?clientSecret=f00&accessToken=1", "https://h/a?clientSecret=***&accessToken=***"),
+        ("data/a?b.csv", "data/a?b.csv"),
+    ],
+)
+def test_url(given: str, shown: str):
+    assert public.url(given) == shown
+
+
+def test_dump_masks_headers_variables_and_passwords():
+    headers = (
+        model.RequestHeader(name="Accept", value="text/csv"),
+        model.RequestHeader(name="Authorization", value="Bearer ${{ env.TOKEN || 'f00' }}"),
+        model.RequestHeader(name="X-Api-Key", value="f00"),
+    )
+    url = model.FetchStepUrl(url="https://me:pw@h/a", headers=headers)
+    assert public.dump(model.SetPollingSource(fetch=url, read=READ, merge=APPEND)) == {
+        "kind": "SetPollingSource",
+        "fetch": {
+            "kind": "Url",
+            "url": "https://h/a",
+            "headers": [
+                {"name": "Accept", "value": "text/csv"},
+                {"name": "Authorization", "value": "***${{ env.TOKEN || '***' }}"},
+                {"name": "X-Api-Key", "value": "***"},
+            ],
+        },
+        "read": {"kind": "NdJson"},
+        "merge": {"kind": "Append"},
+    }
+    env = (model.EnvVar(name="API_KEY", value="f00"), model.EnvVar(name="BATCH", value="5"), model.EnvVar(name="OTHER"))
+    assert public.dump(model.FetchStepContainer(image="a", env=env))["env"] == [
+        {"name": "API_KEY", "value": "***"},
+        {"name": "BATCH", "value": "5"},
+        {"name": "OTHER"},
+    ]
+    topics = (model.MqttTopicSubscription(path="a/#"),)
+    mqtt = model.FetchStepMqtt(host="h", port=1883, username="me", password="f00", topics=topics)
+    assert public.dump(mqtt)["password"] == "***"
+    assert public.fetch(mqtt) == "mqtt://h:1883 a/#"
+
+
+def test_steps():
+    source = model.SetPollingSource(
+        fetch=model.FetchStepFilesGlob(path="data/*.zip"),
+        prepare=(
+            model.PrepStepDecompress(format="Zip", sub_path="*.csv"),
+            model.PrepStepDecompress(format="Gzip"),
+            model.PrepStepPipe(command=("sed", "-e", "1d")),
+        ),
+        read=READ,
+        preprocess=model.TransformSql(engine="datafusion", query="select 1"),
+        merge=model.MergeStrategyLedger(primary_key=("a", "b")),
+    )
+    assert public.fetch(source.fetch) == "data/*.zip"
+    assert public.steps(source) == ["Zip *.csv", "Gzip", "pipe sed", "NdJson", "SQL (datafusion)"]
+    assert public.merge(source.merge) == "Ledger by a, b"
+    assert public.merge(APPEND) == "Append"
+
+
+def test_size():
+    counts = (0, 999, 1000, 99_940, 99_960, 999_999, 5 * 10**15)
+    assert [public.size(n) for n in counts] == ["0 B", "999 B", "1.0 kB", "99.9 kB", "100 kB", "1,000 kB", "5,000 TB"]
