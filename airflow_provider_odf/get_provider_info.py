@@ -21,7 +21,7 @@ def get_provider_info() -> dict[str, Any]:
         "integrations": [
             {"integration-name": _NAME, "external-doc-url": "https://docs.opendatafabric.org/", "tags": ["software"]}
         ],
-        "operators": [_modules("operators", "polling_source", "merge", "contract_test", "publish")],
+        "operators": [_modules("operators", "polling_source", "push_source", "merge", "contract_test", "publish")],
         "sensors": [_modules("sensors", "polling_source")],
         "triggers": [_modules("triggers", "polling_source")],
         "hooks": [_modules("hooks", "odf", "runner")],
@@ -84,6 +84,21 @@ _OPTIONS = {
         "Comma-separated kinds of steps that manifests may not use: those that run programs on the worker.",
         example="Pipe, Container",
     ),
+    "largest_download": _option("Most bytes that one download may bring: a number, or 512m, 10g.", default="256g"),
+    "largest_file": _option("Most bytes that the prepare steps of one file may write, in all.", default="1t"),
+    "read_timeout": _option("Seconds that a server may stay silent.", default="60", kind="float"),
+    "pipe_timeout": _option("Seconds that the program of a Pipe step may run.", default="3600", kind="float"),
+    "container_command": _option(
+        "Container runtime with its global flags. Empty: podman or docker, whichever is found.",
+        example="podman --storage-driver=vfs",
+    ),
+    "container_arguments": _option(
+        "Further flags of the runtime's ``run``.", example="--cap-drop=all --security-opt=no-new-privileges"
+    ),
+    "container_network": _option("Network of fetching containers.", default="none", example="bridge"),
+    "container_memory": _option("Memory of a fetching container. Empty: no limit.", default="2g"),
+    "container_cpus": _option("Processors of a fetching container. Empty: no limit.", default="1"),
+    "container_timeout": _option("Seconds that one run of a container may take.", default="3600", kind="float"),
     "manifest_version": _option(
         "Version of the metadata blocks that are written: 3, or 2.", default="3", kind="integer"
     ),

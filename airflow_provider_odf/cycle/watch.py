@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.contract.binding import bind, find
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.poll import source_state
 from airflow_provider_odf.errors import InvalidInput
@@ -19,33 +21,75 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Position:
-    """A source and how far it was read; ``state`` None means not at all."""
+    """A dataset's source and how far it was read; ``state`` None means not at all."""
 
+    dataset: str
     fetch: model.FetchStep
     base: Path
     """What paths are relative to."""
     state: model.SourceState | None
 
 
-def position(store: Store, manifest: Manifest, *, contract_digest: str | None = None) -> Position:
+def position(store: Store, manifest: Manifest) -> Position:
     """How far the polling source was read, rejected input included, as `poll` would see it.
 
-    :raises InvalidInput: the dataset has no polling source.
+    :raises InvalidInput: the dataset has no polling source, or its contract is not valid.
     """
     source = manifest.snapshot.last(model.SetPollingSource)
     if source is None:
         raise InvalidInput(f"{manifest.file}: {manifest.snapshot.name} has no polling source to wait for")
-    return Position(source.fetch, manifest.file.parent, _seen(store, manifest, source, contract_digest))
+    name = str(manifest.snapshot.name)
+    return Position(name, source.fetch, manifest.file.parent, _seen(store, manifest, source))
 
 
-def _seen(
-    store: Store, manifest: Manifest, source: model.SetPollingSource, contract_digest: str | None
-) -> model.SourceState | None:
+def _seen(store: Store, manifest: Manifest, source: model.SetPollingSource) -> model.SourceState | None:
     dataset = store.get(manifest.snapshot.alias)
     if dataset is None:
         return None
     state = ChainState.of(dataset)
     rejection = rejected.newest(dataset)
-    if rejection and rejection.base == state.head and rejection.report.digest == contract_digest:
+    if rejection and rejection.base == state.head and rejection.report.digest == _contract_digest(manifest):
         return rejection.source_state
     return source_state(dataset, state, source.fetch)
+
+
+def _contract_digest(manifest: Manifest) -> str | None:
+    contract = bind(manifest.file, str(manifest.snapshot.name))
+    return contract.digest if contract else None
+
+
+class Watch:
+    """The position of one dataset's source over time. ``load`` reads the manifest in ``file``: again only where it, the
+    contract or the dataset has changed. To look for that takes microseconds, and only the position is kept."""
+
+    def __init__(self, store: Store, file: Path, load: Callable[[], Manifest]) -> None:
+        self._store, self._file, self._load = store, file, load
+        self._position: Position | None = None
+        self._signs: object = None
+
+    def position(self) -> Position:
+        """The position now.
+
+        :raises InvalidInput: manifest or contract is not valid, or there is no polling source.
+        """
+        if self._position is None or self._signs != self._found(self._position.dataset):
+            self._position = None
+            manifest = self._load()
+            self._signs = self._found(str(manifest.snapshot.name))
+            self._position = position(self._store, manifest)
+        return self._position
+
+    def _found(self, dataset: str) -> object:
+        """What changes when the position may have changed: files, the head, and the names of rejected candidates."""
+        files = [_stamp(file) for file in (self._file, find(self._file, dataset)) if file]
+        known = self._store.get(dataset)
+        refs = known.storage.refs() if known else ()
+        return files, known and known.head(), [ref for ref in refs if ref.startswith(rejected.PREFIX)]
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from airflow_provider_odf.dag import settings
@@ -50,7 +50,7 @@ def load_one(file: str, dataset: str | None) -> Manifest:
 def allowed(loaded: Loaded) -> Loaded:
     """The same, without the manifests that use steps which ``[odf] forbid_steps`` switches off; they become
     problems."""
-    forbidden = settings.read().forbid_steps
+    forbidden = settings.read().options.forbidden_steps
     if not forbidden:
         return loaded
     refused = {m.file: list(_forbidden(m, forbidden)) for m in loaded.manifests}
@@ -61,12 +61,12 @@ def allowed(loaded: Loaded) -> Loaded:
     )
 
 
-def _forbidden(manifest: Manifest, kinds: Sequence[str]) -> Iterator[Problem]:
+def _forbidden(manifest: Manifest, kinds: Collection[str]) -> Iterator[Problem]:
     for index, event in enumerate(manifest.snapshot.metadata):
         steps = [("fetch", getattr(event, "fetch", None))]
         steps += [("prepare", step) for step in getattr(event, "prepare", None) or ()]
         for name, step in steps:
-            if step is not None and step.kind.lower() in map(str.lower, kinds):
+            if step is not None and step.kind in kinds:
                 place = manifest.place("content", "metadata", index, name)
                 yield Problem(place, f"{step.kind} steps are switched off here", "airflow.cfg, [odf] forbid_steps")
 

@@ -9,6 +9,7 @@ from airflow.sdk import conf
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.get_provider_info import get_provider_info
+from airflow_provider_odf.source.options import OPTIONS, Options, from_texts
 
 SECTION = "odf"
 
@@ -22,7 +23,7 @@ class Settings:
     spark_conn_id: str
     local_master: str
     local_memory: str
-    forbid_steps: tuple[str, ...]
+    options: Options
     manifest_version: int
     naming_spec: Literal["current", "2024"]
 
@@ -40,7 +41,7 @@ def read() -> Settings:
         spark_conn_id=text["spark_conn_id"],
         local_master=text["local_master"],
         local_memory=text["local_memory"],
-        forbid_steps=tuple(step.strip() for step in text["forbid_steps"].split(",") if step.strip()),
+        options=from_texts({name: text[name] for name in OPTIONS}, _place),
         manifest_version=int(_one_of("manifest_version", text, ("3", "2"))),
         naming_spec="2024" if _one_of("naming_spec", text, ("current", "2024")) == "2024" else "current",
     )
@@ -49,4 +50,8 @@ def read() -> Settings:
 def _one_of(name: str, text: dict[str, str], values: tuple[str, ...]) -> str:
     if text[name] in values:
         return text[name]
-    raise InvalidInput(f"airflow.cfg [{SECTION}] {name} = {text[name]}: must be {' or '.join(values)}")
+    raise InvalidInput(f"{_place(name)} = {text[name]}: must be {' or '.join(values)}")
+
+
+def _place(name: str) -> str:
+    return f"airflow.cfg [{SECTION}] {name}"

@@ -5,12 +5,15 @@
     defaults:
       schedule: "*/15 * * * *"
       tags: [trading]
+      env:
+        API_KEY: {variable: acme_api_key}
     datasets:
       com.acme.orders:
+        schedule: "@change"
         retries: 3
 
 A setting comes from the nearest folder upwards whose ``odf.yaml`` has it; there the dataset's own comes before the
-default.
+default. The entries of ``env`` are such settings each.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest.base import Time, nearest, refuse
@@ -38,7 +41,10 @@ IGNORE_FILE = ".airflowignore"
 
 _YAML = (".yaml", ".yml")
 _CONTRACT = re.compile(r"(?:.*[.-])?datacontract\.ya?ml", re.IGNORECASE)
-_PRESETS = ("@once", "@continuous", "@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
+CHANGE = "@change"
+"""The schedule of a DAG that starts when its dataset's source changes."""
+
+_PRESETS = (CHANGE, "@once", "@continuous", "@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
 _CRON = re.compile(r"[0-9A-Za-z*/,#?-]+(?: +[0-9A-Za-z*/,#?-]+){4,5}")
 
 
@@ -50,12 +56,55 @@ def _schedule(text: str) -> str:
     raise refuse(f"{text!r} is not a schedule", fix)
 
 
+_VARIABLE = re.compile(r"[A-Za-z_]\w*")
+_FIELDS = ("password", "login", "host", "port", "schema")
+_FIELD = re.compile(rf"(?:{'|'.join(_FIELDS)}|extra\..+)")
+
+
+def _field(text: str) -> str:
+    if _FIELD.fullmatch(text):
+        return text
+    near = nearest(text, _FIELDS)
+    fix = f"did you mean {near}?" if near else f"there are {', '.join(_FIELDS)} and extra.KEY"
+    raise refuse(f"a connection has no field {text!r}", fix)
+
+
+def _variable(text: str) -> str:
+    if _VARIABLE.fullmatch(text):
+        return text
+    raise refuse(f"env.{text} is no name of a template", "letters, digits and _ are allowed")
+
+
+class EnvironmentValue(BaseModel):
+    """Where Airflow keeps a value for ``${{ env.NAME }}``: in a variable, or in a field of a connection."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    variable: Annotated[str, Field(min_length=1)] | None = None
+    connection: Annotated[str, Field(min_length=1)] | None = None
+    field: Annotated[str, AfterValidator(_field)] = "password"
+
+    @model_validator(mode="after")
+    def _is_one(self) -> EnvironmentValue:
+        if (self.variable is None) is (self.connection is None):
+            raise refuse("one place is expected", "{variable: NAME}, or {connection: ID, field: password}")
+        if self.variable is not None and "field" in self.model_fields_set:
+            raise refuse("a variable has no fields", "`field` goes with `connection`", at=("field",))
+        return self
+
+    def __str__(self) -> str:
+        return f"variable {self.variable}" if self.connection is None else f"{self.field} of {self.connection}"
+
+
 class FolderSettings(BaseModel):
     """What Airflow needs to know of a dataset beyond its manifest. ``schedule`` None: only by hand."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     schedule: Annotated[str, AfterValidator(_schedule)] | None = "@hourly"
+    poke_interval: Annotated[float, Field(strict=True, ge=1)] | None = None
+    """Seconds between two looks at the source, with ``schedule: "@change"``."""
+    env: dict[Annotated[str, AfterValidator(_variable)], EnvironmentValue] = {}
     store: str | None = None
     spark_conn_id: str | None = None
     pool: str | None = None
@@ -151,6 +200,7 @@ def settings_for(file: Path, dataset: str | DatasetAlias) -> FolderSettings:
         for layer in filter(None, (own, settings.defaults)):
             for name in layer.model_fields_set:
                 found.setdefault(name, getattr(layer, name))
+            found["env"] = {**layer.env, **found.get("env", {})}
     return FolderSettings.model_construct(**found)
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
-from airflow.sdk.log import mask_secret
 
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import InternalError, OdfError
+from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.operators.lineage import LineageMixin
 
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.load import Manifest
     from airflow_provider_odf.protocol import Contract
     from airflow_provider_odf.runner import Runner
-
-_SHORTEST_SECRET = 5
-"""Airflow masks nothing shorter, and warns when asked to."""
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +114,10 @@ class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
         raise NotImplementedError
 
     def on_kill(self) -> None:
-        """Stop Spark."""
+        """Stop Spark, and what Pipe and Container steps are running."""
+        from airflow_provider_odf.source.program import kill_all
+
+        kill_all()
         if self._runner is not None:
             self._runner.close()
 
@@ -178,23 +177,8 @@ def poll_source(task: OdfOperator, manifest: Manifest, contract: Contract | None
         task.odf,
         manifest,
         system_time=Instant.now(),
-        environment=MaskedEnvironment(),
+        environment=TaskEnvironment.of(manifest.file, str(manifest.snapshot.name)),
         contract_digest=contract.digest if contract else None,
+        options=settings.read().options,
         progress=task.progress,
     )
-
-
-class MaskedEnvironment(Mapping[str, str]):
-    """The process environment for templates of a manifest; what is taken from it never appears in a log."""
-
-    def __getitem__(self, name: str) -> str:
-        value = os.environ[name]
-        if len(value) >= _SHORTEST_SECRET:
-            mask_secret(value)
-        return value
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(os.environ)
-
-    def __len__(self) -> int:
-        return len(os.environ)

@@ -11,14 +11,14 @@ from airflow.sdk import BaseSensorOperator, conf
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf.hooks.odf import OdfHook
-from airflow_provider_odf.operators.base import DatasetMixin, airflow_errors
+from airflow_provider_odf.operators.base import airflow_errors
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class PollingSourceSensor(DatasetMixin, BaseSensorOperator):
+class PollingSourceSensor(BaseSensorOperator):
     """Waits until a poll of a dataset's source would find something. It only asks: it fetches and writes nothing.
 
     :param manifest: path of the file with the dataset's manifest. (templated)
@@ -72,10 +72,10 @@ class PollingSourceSensor(DatasetMixin, BaseSensorOperator):
         self.log.info("%s: the source has something new", self.dataset or self.manifest)
 
     def _trigger(self) -> PollingSourceTrigger:
-        from airflow_provider_odf.cycle.watch import position
-
-        with airflow_errors():
-            contract = self.load_contract()
-            digest = contract.digest if contract else None
-            found = position(self.odf, self.load_manifest(), contract_digest=digest)
-        return PollingSourceTrigger.of(found, float(self.poke_interval))
+        return PollingSourceTrigger(
+            manifest=self.manifest,
+            dataset=self.dataset,
+            store=self.store,
+            odf_conn_id=self.odf_conn_id,
+            poke_interval=float(self.poke_interval),
+        )

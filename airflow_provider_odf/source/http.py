@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import functools
 import logging
 import ssl
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime, parsedate_to_datetime
-from typing import TYPE_CHECKING
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, TypeVar
 
 import httpx
 
@@ -25,10 +27,15 @@ if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
 
 MOST_REDIRECTS = 10
+MOST_CONNECTIONS = 64
+"""Requests at once of those who wait; the others queue."""
+
 NOT_MODIFIED, NOT_FOUND, GONE, TOO_MANY_REQUESTS = 304, 404, 410, 429
 _USER_AGENT = "airflow-provider-odf/0.1"
 _EXCERPT = 200
 _TIMEOUT = 30.0
+
+Taken = TypeVar("Taken")
 
 _is_polling: contextvars.ContextVar[bool] = contextvars.ContextVar("odf_is_polling", default=False)
 # httpx logs every URL in full, and a URL may hold a key.
@@ -154,31 +161,44 @@ class Session:
         return self._clients[scheme]
 
 
-async def ask(target: Target, extra: Mapping[str, str], client: httpx.AsyncClient | None) -> httpx.Response:
-    """The answer to one request, redirects followed, its body left unread; by a client of its own if none is given.
+async def ask(
+    target: Target,
+    extra: Mapping[str, str],
+    client: httpx.AsyncClient | None,
+    take: Callable[[httpx.Response], Awaitable[Taken]],
+) -> Taken:
+    """What is taken from the answer to one request, redirects followed: its body is there to be read, or to be left.
+    Asks by a client of its own if none is given.
 
     :raises SourceError: the server redirects in circles.
-    :raises SourceUnavailable: the server could not be reached.
+    :raises SourceUnavailable: the server could not be reached, or broke off.
     """
     token = _is_polling.set(True)
     try:
         if client is not None:
-            return await _ask(client, target, target.request(extra))
+            return await _ask(client, target, target.request(extra), take)
         async with httpx.AsyncClient(verify=ssl_context("https"), timeout=_TIMEOUT) as own:
-            return await _ask(own, target, target.request(extra))
-    except httpx.TransportError as e:
+            return await _ask(own, target, target.request(extra), take)
+    except httpx.RequestError as e:
         raise SourceUnavailable(f"{target.label}: {reason(e)}") from None
     finally:
         _is_polling.reset(token)
 
 
-async def _ask(client: httpx.AsyncClient, target: Target, request: httpx.Request) -> httpx.Response:
+async def _ask(
+    client: httpx.AsyncClient,
+    target: Target,
+    request: httpx.Request,
+    take: Callable[[httpx.Response], Awaitable[Taken]],
+) -> Taken:
     hops = 0
     while True:
         response = await client.send(request, stream=True, follow_redirects=False)
-        await response.aclose()
-        if not response.has_redirect_location:
-            return response
+        try:
+            if not response.has_redirect_location:
+                return await take(response)
+        finally:
+            await response.aclose()
         hops += 1
         request = target.redirected(response, hops)
 
@@ -211,7 +231,7 @@ def retry_after(headers: httpx.Headers) -> float | None:
     return max(0.0, (date - datetime.now(timezone.utc)).total_seconds()) if date else None
 
 
-def reason(error: httpx.TransportError) -> str:
+def reason(error: httpx.RequestError) -> str:
     """What went wrong on the way, in words."""
     match error:
         case httpx.ConnectTimeout():
@@ -223,6 +243,37 @@ def reason(error: httpx.TransportError) -> str:
         case httpx.ConnectError():
             return f"cannot connect: {error}"
     return str(error) or type(error).__name__
+
+
+@asynccontextmanager
+async def shared_client() -> AsyncIterator[httpx.AsyncClient]:
+    """The one client of all who wait in this event loop: few connections, no cookies, closed with the last of them."""
+    loop = asyncio.get_running_loop()
+    shared = _shared.get(loop) or _shared.setdefault(loop, _Shared())
+    shared.users += 1
+    try:
+        yield shared.client
+    finally:
+        shared.users -= 1
+        if not shared.users:
+            del _shared[loop]
+            await shared.client.aclose()
+
+
+class _Shared:
+    """A client and how many use it."""
+
+    def __init__(self) -> None:
+        self.users = 0
+        self.client = httpx.AsyncClient(
+            verify=ssl_context("https"),
+            timeout=httpx.Timeout(_TIMEOUT, pool=None),
+            limits=httpx.Limits(max_connections=MOST_CONNECTIONS),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        )
+
+
+_shared: dict[asyncio.AbstractEventLoop, _Shared] = {}
 
 
 @functools.cache

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_odf.errors import InvalidInput
 
 _KIB = 1 << 10
 _GIB = 1 << 30
+_SIZE = re.compile(r"(\d+) *([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_STEPS = ("Pipe", "Container")
 
 
 @dataclass(frozen=True)
 class Options:
-    """Sizes are in bytes, times in seconds."""
+    """Sizes are in bytes, times in seconds. Those that an installation sets as texts are in `OPTIONS`."""
 
     connect_timeout: float = 30
     read_timeout: float = 60
@@ -44,3 +52,80 @@ class Options:
     """How often one poll runs a container that says it has more data."""
     stderr_tail: int = 2 * _KIB
     """How much of a failed program's error output a message shows."""
+
+
+def from_texts(texts: Mapping[str, str], where: Callable[[str], str] = str) -> Options:
+    """Options from texts by the names in `OPTIONS`; what is not among them has its default.
+
+    >>> from_texts({"largest_download": "10 GB", "forbid_steps": "pipe"}).largest_download
+    10737418240
+
+    :raises InvalidInput: a text that the option does not take; ``where`` says where it stands.
+    """
+    values: dict[str, Any] = {}
+    for name, text in texts.items():
+        field, parse = _OPTIONS[name]
+        try:
+            values[field] = parse(text.strip())
+        except ValueError as e:
+            raise InvalidInput(f"{where(name)} = {text}: {e}") from None
+    return Options(**values)
+
+
+def _size(text: str) -> int:
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError("must be a number of bytes, with k, m, g or t for more: 10g")
+    return int(match[1]) << 10 * " kmgt".index(match[2].lower() or " ")
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"\d+(\.\d+)?", text) or not float(text):
+        raise ValueError("must be a number of seconds above 0")
+    return float(text)
+
+
+def _steps(text: str) -> frozenset[str]:
+    known = {step.lower(): step for step in _STEPS}
+    asked = [part.strip() for part in text.split(",") if part.strip()]
+    if unknown := [part for part in asked if part.lower() not in known]:
+        raise ValueError(f"{unknown[0]} is no kind of step that can be switched off: take {', '.join(_STEPS)}")
+    return frozenset(known[part.lower()] for part in asked)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError:
+        raise ValueError("must be a command line: a quotation mark is not closed") from None
+
+
+_OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "forbid_steps": ("forbidden_steps", _steps),
+    "largest_download": ("largest_download", _size),
+    "largest_file": ("largest_file", _size),
+    "read_timeout": ("read_timeout", _seconds),
+    "pipe_timeout": ("pipe_timeout", _seconds),
+    "container_command": ("container_command", _words),
+    "container_arguments": ("container_arguments", _words),
+    "container_network": ("container_network", str),
+    "container_memory": ("container_memory", str),
+    "container_cpus": ("container_cpus", str),
+    "container_timeout": ("container_timeout", _seconds),
+}
+
+OPTIONS = tuple(_OPTIONS)
+"""Names of the options that an installation sets: in ``[odf]`` of airflow.cfg, or as ``ODF_NAME`` for ``odf run``."""
+
+
+def from_environment(environment: Mapping[str, str]) -> Options:
+    """Options from ``ODF_FORBID_STEPS``, ``ODF_LARGEST_FILE`` and so on.
+
+    :raises InvalidInput: a value that the option does not take.
+    """
+    texts = {name: environment[_variable(name)] for name in OPTIONS if _variable(name) in environment}
+    return from_texts(texts, _variable)
+
+
+def _variable(name: str) -> str:
+    return f"ODF_{name.upper()}"

@@ -23,6 +23,7 @@ ETAG = "odf/etag"
 LAST_MODIFIED = "odf/last-modified"
 CONTENT_HASH = "odf/content-hash"
 EVENT_TIME = "odf/event-time"
+PUSH_ID = "odf/push-id"
 
 SOURCE_NAME = "default"
 """The name of the polling source in the chain."""
@@ -39,7 +40,12 @@ def last_modified(time: Instant) -> SourceState:
 
 def content_hash(path: Path) -> SourceState:
     """State that says what the content is; reads the file."""
-    return SourceState(source_name=SOURCE_NAME, kind=CONTENT_HASH, value=multiformats.hash_file(path))
+    return content_of(multiformats.hash_file(path))
+
+
+def content_of(value: str) -> SourceState:
+    """State of content with that SHA3-256 multihash."""
+    return SourceState(source_name=SOURCE_NAME, kind=CONTENT_HASH, value=value)
 
 
 def event_time(time: Instant, name: str) -> SourceState:

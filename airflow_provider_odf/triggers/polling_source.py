@@ -1,78 +1,127 @@
-"""``PollingSourceTrigger``: wakes a task when a source has something new."""
+"""``PollingSourceTrigger``: tells when a dataset's source has something new."""
 
 from __future__ import annotations
 
 import asyncio
-import os
+import random
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.triggers.base import BaseTrigger, TriggerEvent
-from pydantic import TypeAdapter
+from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from airflow_provider_odf.errors import OdfError
-from airflow_provider_odf.manifest import model
+from airflow_provider_odf.hooks.environment import TaskEnvironment
+from airflow_provider_odf.hooks.odf import OdfHook
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.cycle.watch import Position
+    import httpx
+
+    from airflow_provider_odf.cycle.watch import Position, Watch
+
+DEFAULT_POKE_INTERVAL = 60.0
+
+_LONGEST_DELAY = 60.0
+"""Seconds over which the first looks of sources that begin to wait together are spread."""
+
+_FRESH = 300.0
+"""Seconds for which values of templates are kept: connections and variables are asked of Airflow's API."""
 
 
-class PollingSourceTrigger(BaseTrigger):
-    """Asks a source again and again, in the triggerer, without fetching from it.
+class PollingSourceTrigger(BaseEventTrigger):
+    """Looks at a dataset's source again and again, in the triggerer, without taking anything in.
 
-    The event is ``{"status": "changed"}`` or ``{"status": "error", "message"}``. A source that cannot be reached is
-    asked again.
+    For a task that waits (`PollingSourceSensor`), and for an asset that starts DAGs::
 
-    :param fetch: the fetch step, in the manifest's spelling.
-    :param base: folder that paths are relative to.
-    :param state: the source's state as it was read last, in the chain's spelling.
-    :param poke_interval: seconds between two questions.
+        AssetWatcher(name="orders", trigger=PollingSourceTrigger(manifest="/dags/orders.yaml"))
+
+    How far the source was read, the dataset's chain says. Each state of the source beyond that is one event:
+    ``{"status": "changed"}``, or ``{"status": "error", "message"}`` where the source refuses, or the manifest
+    is not valid, so that somebody sees it. A change that is not taken in is told again, after five minutes and then
+    ever more rarely, up to once an hour. A source that cannot be reached is asked again. A source that only a poll can
+    compare (a container, FTP, long content without ETag and Last-Modified) is told of once an hour.
+
+    Manifest and store must be seen by the triggerer as by workers.
+
+    :param manifest: path of the file with the dataset's manifest.
+    :param dataset: which dataset of the file, where it has several.
+    :param store: path or URI of the store, in place of the connection's.
+    :param odf_conn_id: connection of type ``odf`` that names the store.
+    :param poke_interval: seconds between two looks.
     """
 
-    def __init__(self, *, fetch: dict[str, Any], base: str, state: dict[str, Any] | None, poke_interval: float) -> None:
+    def __init__(
+        self,
+        *,
+        manifest: str,
+        dataset: str | None = None,
+        store: str | None = None,
+        odf_conn_id: str = OdfHook.default_conn_name,
+        poke_interval: float = DEFAULT_POKE_INTERVAL,
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.fetch = fetch
-        self.base = base
-        self.state = state
+        self.manifest = manifest
+        self.dataset = dataset
+        self.store = store
+        self.odf_conn_id = odf_conn_id
         self.poke_interval = poke_interval
-
-    @classmethod
-    def of(cls, position: Position, poke_interval: float) -> PollingSourceTrigger:
-        """The trigger that waits for a source to go beyond a position."""
-        state = model.dump(position.state) if position.state else None
-        return cls(fetch=model.dump(position.fetch), base=str(position.base), state=state, poke_interval=poke_interval)
+        self._watch: Watch | None = None
+        self._environment: TaskEnvironment | None = None
+        self._stale = 0.0
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         cls = type(self)
-        fields = ("fetch", "base", "state", "poke_interval")
+        fields = ("manifest", "dataset", "store", "odf_conn_id", "poke_interval")
         return f"{cls.__module__}.{cls.__qualname__}", {name: getattr(self, name) for name in fields}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        try:
-            while not await self.has_changed():
+        from airflow_provider_odf.source import http, watch
+
+        attention = watch.Attention()
+        await asyncio.sleep(random.uniform(0, min(self.poke_interval, _LONGEST_DELAY)))  # noqa: S311 - no secret
+        async with http.shared_client() as client:
+            while True:
+                try:
+                    seen, event = await self._look(client), {"status": "changed"}
+                except OdfError as e:
+                    seen, event = str(e), {"status": "error", "message": str(e)}
+                if attention.is_news(seen, time.monotonic(), longest=seen == watch.UNKNOWN):
+                    yield TriggerEvent(event)  # type: ignore[no-untyped-call]
                 await asyncio.sleep(self.poke_interval)
-            yield _event(status="changed")
-        except OdfError as e:
-            yield _event(status="error", message=str(e))
 
     async def has_changed(self) -> bool:
-        """Whether the source has something new. A source that cannot be reached has not.
+        """Whether the source has something new, asked once. A source that cannot be reached has not.
 
-        :raises OdfError: the source is not what the step says; asking again does not help.
+        :raises OdfError: the source is not what the manifest says; asking again does not help.
         """
-        from airflow_provider_odf.source.watch import has_changed
+        return await self._look(None) is not None
 
-        fetch: model.FetchStep = TypeAdapter(model.FetchStep).validate_python(self.fetch)
-        state = model.SourceState.model_validate(self.state) if self.state else None
+    async def _look(self, client: httpx.AsyncClient | None) -> str | None:
+        """What the source has beyond how far it was read, and with that, since progress makes it news."""
+        from airflow_provider_odf.source.watch import UNKNOWN, look
+
+        position, environment = await asyncio.to_thread(self._where)
+        state = position.state
         try:
-            return await has_changed(fetch, base=Path(self.base), state=state, environment=os.environ)
+            seen = await look(position.fetch, base=position.base, state=state, environment=environment, client=client)
         except OdfError as e:
             if not e.is_transient:
                 raise
             self.log.warning("%s; asking again in %s s", e, self.poke_interval)
-            return False
+            return None
+        return seen if seen in (None, UNKNOWN) or state is None else f"{state.kind} {state.value}: {seen}"
 
+    def _where(self) -> tuple[Position, TaskEnvironment]:
+        """The source, how far it was read, and what its templates are filled from."""
+        from airflow_provider_odf.cycle.watch import Watch
+        from airflow_provider_odf.dag.manifests import load_one
 
-def _event(**payload: str) -> TriggerEvent:
-    return TriggerEvent(payload)  # type: ignore[no-untyped-call]
+        file = Path(self.manifest)
+        if self._watch is None:
+            store = OdfHook(self.odf_conn_id, store=self.store).get_conn()
+            self._watch = Watch(store, file, lambda: load_one(self.manifest, self.dataset))
+        position = self._watch.position()
+        if self._environment is None or self._stale < time.monotonic():
+            self._environment, self._stale = TaskEnvironment.of(file, position.dataset), time.monotonic() + _FRESH
+        return position, self._environment

@@ -2,6 +2,7 @@ import pytest
 
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.source.options import Options
 
 
 def test_defaults():
@@ -11,7 +12,7 @@ def test_defaults():
         spark_conn_id="",
         local_master="local[*]",
         local_memory="",
-        forbid_steps=(),
+        options=Options(),
         manifest_version=3,
         naming_spec="current",
     )
@@ -23,9 +24,9 @@ def test_airflows_own_configuration_counts(monkeypatch):
     monkeypatch.setenv("AIRFLOW__ODF__MANIFEST_VERSION", "2")
     monkeypatch.setenv("AIRFLOW__ODF__NAMING_SPEC", "2024")
     found = settings.read()
-    assert (found.store, found.forbid_steps, found.manifest_version, found.naming_spec) == (
+    assert (found.store, found.options.forbidden_steps, found.manifest_version, found.naming_spec) == (
         "/data/odf",
-        ("Pipe", "Container"),
+        {"Pipe", "Container"},
         2,
         "2024",
     )
@@ -36,6 +37,8 @@ def test_airflows_own_configuration_counts(monkeypatch):
     [
         ("manifest_version", "4", r"\[odf\] manifest_version = 4: must be 3 or 2"),
         ("naming_spec", "2025", r"\[odf\] naming_spec = 2025: must be current or 2024"),
+        ("forbid_steps", "Pipe, Url", r"\[odf\] forbid_steps = Pipe, Url: Url is no kind of step that can be switched"),
+        ("largest_file", "big", r"\[odf\] largest_file = big: must be a number of bytes, with k, m, g or t"),
     ],
 )
 def test_other_values_are_refused(monkeypatch, name, value, message):

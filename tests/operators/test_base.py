@@ -2,7 +2,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_provider_odf.errors import CommitConflict, InternalError, InvalidQuery
-from airflow_provider_odf.operators.base import MaskedEnvironment, OdfOperator
+from airflow_provider_odf.operators.base import OdfOperator
 
 
 class Failing(OdfOperator):
@@ -62,13 +62,3 @@ def test_killing_a_task_stops_spark(monkeypatch):
     with operator.runner():
         operator.on_kill()
     assert closed == [True]
-
-
-def test_what_is_taken_from_the_environment_is_masked(monkeypatch):
-    from airflow.sdk.log import redact
-
-    monkeypatch.setenv("ODF_TEST_KEY", "hunter2-hunter2")
-    environment = MaskedEnvironment()
-    assert redact("key=hunter2-hunter2") == "key=hunter2-hunter2"
-    assert environment["ODF_TEST_KEY"] == "hunter2-hunter2"
-    assert redact("key=hunter2-hunter2") == "key=***"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 
 import httpx
@@ -8,7 +9,8 @@ import pytest
 
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source.watch import has_changed
+from airflow_provider_odf.source import http
+from airflow_provider_odf.source.watch import LONGEST_COMPARED, UNKNOWN, Attention, look
 
 NOON = 1714651200  # 2024-05-02T12:00:00Z
 
@@ -20,9 +22,7 @@ def asked(poller):
     def ask(step, state=None):
         async def once():
             async with httpx.AsyncClient(timeout=0.5) as client:
-                return await has_changed(
-                    step, base=poller.base, state=state, environment=poller.environment, client=client
-                )
+                return await look(step, base=poller.base, state=state, environment=poller.environment, client=client)
 
         return asyncio.run(once())
 
@@ -49,9 +49,35 @@ def test_a_body_is_not_read(server, asked):
     assert asked(step)
 
 
-def test_without_validators_it_always_counts_as_changed(server, poller, asked):
+def test_without_validators_the_content_is_compared(server, poller, asked):
     step = url(server.serve("/a", b"abc"))
-    assert asked(step, poller.url(step.url).files[0].state)
+    seen = poller.url(step.url).files[0].state
+    assert not asked(step, seen)
+    server.resources["/a"].content = b"abd"
+
+    assert asked(step, seen) == (
+        "odf/content-hash f1620f5f119fa0e57ad6839cdcd08902827a07120b6cf490e34af8f12144dc0dcec45"
+    )
+
+
+def test_a_gzipped_transfer_is_compared_as_a_poll_would(server, poller, asked):
+    body = gzip.compress(b"abc")
+    step = url(server.serve("/a", body, headers={"Content-Encoding": "gzip"}))
+    assert not asked(step, poller.url(step.url).files[0].state)
+
+
+def test_long_content_without_validators_is_not_read(server, asked):
+    announced = {"Content-Length": str(LONGEST_COMPARED + 1)}
+    assert asked(url(server.serve("/announced", headers=announced))) == UNKNOWN
+    assert asked(url(server.serve("/sent", bytes(LONGEST_COMPARED + 1), is_chunked=True))) == UNKNOWN
+
+
+def test_a_cut_answer_is_asked_for_again(server, asked):
+    with pytest.raises(SourceUnavailable):
+        asked(url(server.serve("/a", b"abcdef", cuts=[3])))
+    body = gzip.compress(b"abc")[:-4] + b"oops"
+    with pytest.raises(SourceUnavailable, match="while decompressing"):
+        asked(url(server.serve("/b", body, headers={"Content-Encoding": "gzip"})))
 
 
 def test_what_a_poll_recorded_is_not_a_change(server, poller, asked):
@@ -102,18 +128,23 @@ def test_globs(poller, asked):
     assert asked(step)
     assert not asked(step, poller.state("odf/etag", "a.csv"))
     (poller.base / "b.csv").write_text("x")
-    assert asked(step, poller.state("odf/etag", "a.csv"))
+    seen = asked(step, poller.state("odf/etag", "a.csv"))
+    assert seen
+    assert asked(step, poller.state("odf/etag", "a.csv")) == seen
+    (poller.base / "b.csv").write_text("xy")
+    assert asked(step, poller.state("odf/etag", "a.csv")) != seen
 
 
 def test_forever_and_containers(poller, asked):
     state = poller.state("odf/etag", "1")
     assert not asked(url("http://x/", cache=model.SourceCachingForever()), state)
-    assert asked(model.FetchStepContainer(image="img"), state)
+    assert asked(model.FetchStepContainer(image="img"), state) == UNKNOWN
+    assert asked(url("ftp://127.0.0.1:1/a.csv"), state) == UNKNOWN
 
 
 def test_without_a_client(server, poller):
     step, state = url(server.serve("/a", b"abc", etag='"v1"')), poller.state("odf/etag", '"v1"')
-    assert not asyncio.run(has_changed(step, base=poller.base, state=state, environment={}))
+    assert not asyncio.run(look(step, base=poller.base, state=state, environment={}))
 
 
 def test_hundreds_of_sources_in_one_loop(server, poller):
@@ -121,9 +152,52 @@ def test_hundreds_of_sources_in_one_loop(server, poller):
     state = poller.state("odf/etag", '"v1"')
 
     async def ask_all():
-        limits = httpx.Limits(max_connections=20)
-        async with httpx.AsyncClient(timeout=20, limits=limits) as client:
-            asks = (has_changed(s, base=poller.base, state=state, environment={}, client=client) for s in steps)
+        async with http.shared_client() as client:
+            asks = (look(s, base=poller.base, state=state, environment={}, client=client) for s in steps)
             return await asyncio.gather(*asks)
 
-    assert asyncio.run(ask_all()) == [False] * 300
+    assert asyncio.run(ask_all()) == [None] * 300
+
+
+def test_waiters_share_a_client_that_keeps_no_cookies(server):
+    server.serve("/a", b"x", etag='"v1"', headers={"Set-Cookie": "session=1"})
+
+    async def ask_twice():
+        async with http.shared_client() as client, http.shared_client() as other:
+            assert client is other
+            await client.get(f"{server.url}/a")
+            await client.get(f"{server.url}/a")
+        assert client.is_closed
+
+    asyncio.run(ask_twice())
+    assert ["cookie" in headers for _, headers in server.requests] == [False, False]
+
+
+class Told:
+    """At which of some times something was told."""
+
+    def __init__(self):
+        self.attention = Attention()
+
+    def __call__(self, seen, *times, **how):
+        return [time for time in times if self.attention.is_news(seen, time, **how)]
+
+
+def test_a_change_is_told_once_and_again_ever_more_rarely():
+    told = Told()
+    assert told(None, 0) == []
+    assert told("b", 60, 120, 300, 359) == [60]
+    assert told("b", 360, 420, 959, 960, 2159, 2160, 4559, 4560, 8159, 8160) == [360, 960, 2160, 4560, 8160]
+    assert told("c", 8161, 8200) == [8161]
+
+
+def test_what_comes_again_is_news():
+    told = Told()
+    assert told("b", 0) == [0]
+    assert told(None, 1) == []
+    assert told("b", 2, 3) == [2]
+
+
+def test_what_is_no_sign_of_a_change_is_told_hourly():
+    told = Told()
+    assert told("unknown", 0, 300, 3599, 3600, 7199, 7200, longest=True) == [0, 3600, 7200]

@@ -1,90 +1,241 @@
 import asyncio
-import http.server
-import threading
 from pathlib import Path
 
 import pytest
 from airflow.sdk.module_loading import import_string
+from airflow.triggers.base import BaseEventTrigger
 
-from airflow_provider_odf.cycle.watch import Position
+from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cycle.apply import apply
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
-GLOB = model.FetchStepFilesGlob(path="*.csv")
-STATE = model.SourceState(source_name="default", kind="odf/etag", value="1.csv")
-
-
-def first_event(trigger):
-    async def first():
-        return (await asyncio.wait_for(anext(trigger.run()), 5)).payload
-
-    return asyncio.run(first())
-
-
-def test_survives_serialization(tmp_path):
-    path, fields = PollingSourceTrigger.of(Position(GLOB, tmp_path, STATE), 5).serialize()
-    assert path == "airflow_provider_odf.triggers.polling_source.PollingSourceTrigger"
-    assert fields == {
-        "fetch": {"kind": "FilesGlob", "path": "*.csv"},
-        "base": str(tmp_path),
-        "state": {"sourceName": "default", "kind": "odf/etag", "value": "1.csv"},
-        "poke_interval": 5,
-    }
-    assert import_string(path)(**fields).serialize() == (path, fields)
-
-
-def test_fires_when_there_is_a_file_beyond_the_state(tmp_path):
-    (tmp_path / "1.csv").touch()
-    trigger = PollingSourceTrigger.of(Position(GLOB, tmp_path, STATE), 0.01)
-    assert asyncio.run(trigger.has_changed()) is False
-    (tmp_path / "2.csv").touch()
-    assert first_event(trigger) == {"status": "changed"}
-
-
-class Answers(http.server.BaseHTTPRequestHandler):
-    """One status after the other."""
-
-    statuses: list[int]
-
-    def do_GET(self):
-        self.send_response(self.statuses.pop(0))
-        self.send_header("ETag", '"2"')
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    do_HEAD = do_GET  # noqa: N815 - as http.server calls it
-
-    def log_message(self, *args):
-        pass
+MANIFEST = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: readings
+  kind: Root
+  metadata:
+    - kind: SetPollingSource
+      fetch:
+        {fetch}
+      read:
+        kind: Csv
+        schema: ["id BIGINT"]
+      merge:
+        kind: Append
+"""
+GLOB = "{kind: FilesGlob, path: '*.csv'}"
+TIME = Instant.parse("2026-05-01T00:00:00Z")
+CHANGED = {"status": "changed"}
 
 
 @pytest.fixture
-def server():
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/data.csv"
-        server.shutdown()
-        thread.join()
+def watched(tmp_path):
+    """The trigger of a dataset with a fetch step, looking as often as it can."""
+
+    def watch(fetch=GLOB):
+        (tmp_path / "readings.yaml").write_text(MANIFEST.format(fetch=fetch))
+        return PollingSourceTrigger(
+            manifest=str(tmp_path / "readings.yaml"), store=str(tmp_path / "store"), poke_interval=0.01
+        )
+
+    return watch
 
 
-def http_trigger(url):
-    return PollingSourceTrigger.of(Position(model.FetchStepUrl(url=url), Path("/"), STATE), 0.01)
+def take_in(trigger, kind, value):
+    """What a DAG run does: the chain goes on to a state of the source."""
+    store = Store.open(trigger.store)
+    (manifest,) = load([trigger.manifest]).manifests
+    base = apply(store, manifest, TIME)
+    dataset = store.dataset("readings")
+    draft = Draft(dataset, base)
+    draft.append(model.AddData(new_source_state=model.SourceState(source_name="default", kind=kind, value=value)), TIME)
+    dataset.storage.compare_and_set_ref("head", base.head, draft.state.head)
 
 
-def test_asks_again_while_the_source_is_away(server):
-    Answers.statuses = [304, 304, 200]
-    assert first_event(http_trigger(server)) == {"status": "changed"}
-    assert Answers.statuses == []
+class Running:
+    """A trigger as the triggerer runs it."""
+
+    def __init__(self, trigger):
+        self.events = trigger.run()
+
+    async def next(self):
+        return (await asyncio.wait_for(anext(self.events), 5)).payload
+
+    async def says_nothing(self, seconds=0.15):
+        """Cancels the trigger if it keeps quiet for so long."""
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(anext(self.events), seconds)
 
 
-def test_a_source_that_refuses_is_an_error(server):
-    Answers.statuses = [403]
-    event = first_event(http_trigger(server))
-    assert event["status"] == "error"
-    assert "403" in event["message"]
+def running(body):
+    """Run a coroutine function, and afterwards see to it that nothing is left over."""
+    asyncio.run(body())
 
 
-def test_a_server_that_cannot_be_reached_is_asked_again():
-    trigger = http_trigger("http://127.0.0.1:9/data.csv")
+def test_survives_serialization_without_what_the_manifest_says(watched):
+    trigger = watched("{kind: Url, url: 'https://me:hunter2@example.org/'}")
+    path, fields = trigger.serialize()
+    assert path == "airflow_provider_odf.triggers.polling_source.PollingSourceTrigger"
+    assert fields == {
+        "manifest": trigger.manifest,
+        "dataset": None,
+        "store": trigger.store,
+        "odf_conn_id": "odf_default",
+        "poke_interval": 0.01,
+    }
+    again = import_string(path)(**fields)
+    assert again.serialize() == (path, fields)
+    assert isinstance(again, BaseEventTrigger)
+
+
+def test_each_new_state_of_a_folder_is_told_once(watched, tmp_path):
+    (tmp_path / "1.csv").touch()
+    trigger = watched()
+    take_in(trigger, "odf/etag", "1.csv")
+
+    async def body():
+        run = Running(trigger)
+        waiting = asyncio.create_task(run.next())
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        (tmp_path / "2.csv").touch()
+        assert await waiting == CHANGED
+        (tmp_path / "3.csv").touch()
+        assert await run.next() == CHANGED
+        take_in(trigger, "odf/etag", "3.csv")
+        await run.says_nothing()
+
+    running(body)
+
+
+def test_the_same_state_does_not_fire_while_a_run_takes_it_in(watched, server):
+    trigger = watched(f"{{kind: Url, url: '{server.serve('/a', b'1', etag='v1')}'}}")
+
+    async def body():
+        run = Running(trigger)
+        assert await run.next() == CHANGED
+        server.requests.clear()
+        await run.says_nothing()
+        assert len(server.requests) > 2
+
+    running(body)
+
+
+def test_what_changes_while_it_is_taken_in_is_told(watched, server):
+    trigger = watched(f"{{kind: Url, url: '{server.serve('/a', b'1', etag='v1')}'}}")
+
+    async def body():
+        run = Running(trigger)
+        assert await run.next() == CHANGED
+        server.resources["/a"].etag = "v2"
+        assert await run.next() == CHANGED
+        take_in(trigger, "odf/etag", "v1")
+        assert await run.next() == CHANGED
+        take_in(trigger, "odf/etag", "v2")
+        await run.says_nothing()
+
+    running(body)
+
+
+def test_a_source_without_validators_is_told_by_its_content(watched, server):
+    trigger = watched(f"{{kind: Url, url: '{server.serve('/a', b'1')}'}}")
+
+    async def body():
+        run = Running(trigger)
+        assert await run.next() == CHANGED
+        server.resources["/a"].content = b"2"
+        assert await run.next() == CHANGED
+        await run.says_nothing()
+
+    running(body)
+
+
+def test_a_source_that_only_a_poll_can_compare_is_told_once_an_hour(watched):
+    async def body():
+        run = Running(watched("{kind: Container, image: img}"))
+        assert await run.next() == CHANGED
+        await run.says_nothing()
+
+    running(body)
+
+
+def test_a_source_that_is_away_is_asked_again(watched, server):
+    url = server.serve("/a", b"1", etag="v1", statuses=[503, 503])
+
+    async def body():
+        assert await Running(watched(f"{{kind: Url, url: '{url}'}}")).next() == CHANGED
+
+    running(body)
+    assert server.answers == [503, 503, 200]
+
+
+def test_a_source_that_refuses_is_told_once(watched, server):
+    url = server.serve("/a", b"1", etag="v1", statuses=[403, 403, 403])
+
+    async def body():
+        run = Running(watched(f"{{kind: Url, url: '{url}'}}"))
+        event = await run.next()
+        assert event["status"] == "error"
+        assert "HTTP 403" in event["message"]
+        assert await run.next() == CHANGED
+
+    running(body)
+    assert server.answers == [403, 403, 403, 200]
+
+
+def test_an_edited_manifest_counts(watched, server, tmp_path):
+    trigger = watched(f"{{kind: Url, url: '{server.url}/a'}}")
+
+    async def body():
+        run = Running(trigger)
+        waiting = asyncio.create_task(run.next())
+        await asyncio.sleep(0.1)
+        server.serve("/b", b"1", etag="v1")
+        watched(f"{{kind: Url, url: '{server.url}/b'}}")
+        assert await waiting == CHANGED
+
+    running(body)
+    assert {path for path, _ in server.requests} == {"/a", "/b"}
+
+
+def test_a_manifest_that_became_invalid_is_told(watched):
+    trigger = watched("{kind: Urll}")
+
+    async def body():
+        event = await Running(trigger).next()
+        assert event["status"] == "error"
+        assert "readings.yaml:9:16: " in event["message"]
+
+    running(body)
+
+
+def test_values_of_templates_are_looked_up_in_the_triggerer(watched, server, tmp_path, monkeypatch):
+    monkeypatch.setenv("AIRFLOW_VAR_RATES_KEY", "hunter2-hunter2")
+    (tmp_path / "odf.yaml").write_text("defaults: {env: {KEY: {variable: rates_key}}}")
+    server.serve("/a", b"1", etag="v1")
+
+    async def body():
+        url = f"{server.url}/a?key=${{{{ env.KEY }}}}"
+        assert await Running(watched(f"{{kind: Url, url: '{url}'}}")).next() == CHANGED
+
+    running(body)
+    assert [path for path, _ in server.requests] == ["/a?key=hunter2-hunter2"]
+
+
+def test_nothing_is_written(watched, tmp_path):
+    async def body():
+        await Running(watched()).says_nothing()
+
+    running(body)
+    assert not Path(tmp_path / "store").exists()
+
+
+def test_a_server_that_cannot_be_reached_has_nothing_new(watched):
+    trigger = watched("{kind: Url, url: 'http://127.0.0.1:9/data.csv'}")
     assert asyncio.run(trigger.has_changed()) is False

@@ -1,0 +1,67 @@
+import pytest
+
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.source.options import OPTIONS, Options, from_environment, from_texts
+
+
+def test_what_is_not_said_has_its_default():
+    assert from_texts({}) == from_environment({}) == Options()
+
+
+def test_every_option_can_be_set():
+    texts = {
+        "forbid_steps": "pipe, Container",
+        "largest_download": "10 GB",
+        "largest_file": "512m",
+        "read_timeout": "2.5",
+        "pipe_timeout": "90",
+        "container_command": "podman --storage-driver=vfs",
+        "container_arguments": "--label 'a b'",
+        "container_network": "bridge",
+        "container_memory": "",
+        "container_cpus": "2",
+        "container_timeout": "60",
+    }
+    expected = Options(
+        forbidden_steps=frozenset({"Pipe", "Container"}),
+        largest_download=10_737_418_240,
+        largest_file=536_870_912,
+        read_timeout=2.5,
+        pipe_timeout=90,
+        container_command=("podman", "--storage-driver=vfs"),
+        container_arguments=("--label", "a b"),
+        container_network="bridge",
+        container_memory="",
+        container_cpus="2",
+        container_timeout=60,
+    )
+    assert set(texts) == set(OPTIONS)
+    assert from_texts(texts) == expected
+    assert from_environment({f"ODF_{name.upper()}": text for name, text in texts.items()} | {"PATH": "/"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("0", 0), ("17", 17), ("1k", 1024), ("1KiB", 1024), ("2T", 2_199_023_255_552), ("8 b", 8)]
+)
+def test_sizes(text, size):
+    assert from_texts({"largest_file": text}).largest_file == size
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("LARGEST_FILE", "-1", "ODF_LARGEST_FILE = -1: must be a number of bytes, with k, m, g or t for more: 10g"),
+        ("PIPE_TIMEOUT", "0", "ODF_PIPE_TIMEOUT = 0: must be a number of seconds above 0"),
+        ("PIPE_TIMEOUT", "1h", "ODF_PIPE_TIMEOUT = 1h: must be a number of seconds above 0"),
+        ("CONTAINER_COMMAND", "a 'b", "ODF_CONTAINER_COMMAND = a 'b: must be a command line: a quotation mark is not"),
+        (
+            "FORBID_STEPS",
+            "Pip",
+            "ODF_FORBID_STEPS = Pip: Pip is no kind of step that can be switched off: take Pipe, C",
+        ),
+    ],
+)
+def test_what_is_not_understood_is_named(name, text, message):
+    with pytest.raises(InvalidInput) as caught:
+        from_environment({f"ODF_{name}": text})
+    assert str(caught.value).startswith(message)
