@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.operators.merge import MergeOperator
     from airflow_provider_odf.operators.polling_source import PollingSourceOperator
     from airflow_provider_odf.operators.publish import PublishOperator
+    from airflow_provider_odf.operators.push_source import PushSourceOperator
     from airflow_provider_odf.sensors.polling_source import PollingSourceSensor
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "PollingSourceOperator",
     "PollingSourceSensor",
     "PublishOperator",
+    "PushSourceOperator",
     "__version__",
     "build_dags",
     "raise_manifest_errors",
@@ -42,6 +44,7 @@ _MODULES = {
     "PollingSourceOperator": "operators.polling_source",
     "PollingSourceSensor": "sensors.polling_source",
     "PublishOperator": "operators.publish",
+    "PushSourceOperator": "operators.push_source",
     "build_dags": "dag.factory",
     "raise_manifest_errors": "dag.factory",
 }

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from airflow_provider_odf.cli import inspect, run, show
+from airflow_provider_odf.cli import inspect, plan, push, run, show
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
 
 app = typer.Typer(
@@ -21,6 +21,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 run.register(app)
+plan.register(app)
+push.register(app)
 show.register(app)
 inspect.register(app)
 

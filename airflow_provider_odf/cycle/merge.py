@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import uuid
 from pathlib import Path
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.runner import Runner
+
+DEFAULT_SOURCE = "default"
+"""The push source that is meant where several have names and none is named."""
 
 
 def merge(
@@ -70,17 +74,43 @@ def _discard(polled: Polled) -> None:
 
 
 def merge_source(state: ChainState, name: str | None) -> model.SetPollingSource | model.AddPushSource:
-    """The source whose read, preprocess and merge steps apply: the push source of that name, or the polling source.
+    """The source whose read, preprocess and merge steps apply: the push source of that name, or the only source.
 
-    :raises InvalidInput: the dataset has no such source.
+    :raises InvalidInput: the dataset has no such source, or several push sources and none was named.
     """
+    name = source_name_of(state, name)
     source = state.polling_source if name is None else state.push_sources.get(name)
     if source is None:
         known = ", ".join(state.push_sources) or "none"
-        raise InvalidInput(
-            f"no push source {name!r}, there are: {known}" if name else "the dataset has no polling source"
-        )
+        raise InvalidInput(f"no push source {name!r}, there are: {known}" if name else "the dataset has no source")
     return source
+
+
+def source_name_of(state: ChainState, name: str | None) -> str | None:
+    """The name of the push source that is meant, None for the polling source. Without a name it is the only push
+    source, or the one that is called ``default``.
+
+    :raises InvalidInput: there are several.
+    """
+    if name is not None or not state.push_sources:
+        return name
+    if len(state.push_sources) == 1:
+        return next(iter(state.push_sources))
+    if DEFAULT_SOURCE in state.push_sources:
+        return DEFAULT_SOURCE
+    raise InvalidInput(f"the dataset has the push sources {', '.join(state.push_sources)}: say which")
+
+
+def read_step(source: model.SetPollingSource | model.AddPushSource, polled: Polled) -> protocol.ReadStep:
+    """How the files of an input are read. Records that were handed over are NdJson; schema and formats of times are the
+    source's."""
+    if polled.is_read:
+        return protocol.ReadStep("Parquet")
+    step = ddl.read_step(source.read)
+    if polled.pushed is None or not polled.pushed.is_records:
+        return step
+    kind = "NdGeoJson" if step.kind in ("GeoJson", "NdGeoJson") else "NdJson"
+    return dataclasses.replace(step, kind=kind, encoding="utf-8", sub_path=None)
 
 
 def candidate_of(dataset: Dataset, base: str, block_hash: str, ref: str, notices: tuple[str, ...] = ()) -> Candidate:
@@ -160,8 +190,7 @@ class _Merge:
 
     def request(self, contract: protocol.Contract | None) -> protocol.MergeRequest:
         source = merge_source(self.base, self.polled.source_name)
-        is_read = self.polled.is_read
-        read = protocol.ReadStep("Parquet") if is_read else ddl.read_step(source.read)
+        read = read_step(source, self.polled)
         return protocol.MergeRequest(
             dataset_id=self.base.dataset_id,
             dataset_alias=self.polled.dataset,
@@ -172,7 +201,7 @@ class _Merge:
             inputs=tuple(protocol.MergeInput(f.paths, f.event_time, f.label) for f in self.polled.files),
             next_offset=0 if self.base.last_offset is None else self.base.last_offset + 1,
             new_data_path=str(self.work),
-            preprocess=None if is_read else preprocess(source, read),
+            preprocess=None if self.polled.is_read else preprocess(source, read),
             history=history(self.dataset, self.base),
             schema=chain_schema.ipc_base64(self.base.schema) if self.base.schema else None,
             prev_state=self.prev_state(),
@@ -188,14 +217,15 @@ class _Merge:
             self.draft.append(event, self.system_time)
 
     def add(self, file: PolledFile, new: protocol.NewSlice | None) -> None:
-        """The AddData of one input; none where it changes neither data nor the source's state."""
+        """The AddData of one input; none where it changes neither data nor the source's state. A push that brought no
+        records has changed nothing."""
         state = self.draft.state
         name = self.polled.source_name or POLLING_SOURCE
         seen = state.source_states.get(name)
         source_state = (
             model.SourceState(source_name=name, kind=file.state.kind, value=file.state.value) if file.state else seen
         )
-        if new is None and source_state == seen:
+        if new is None and (source_state == seen or self.polled.pushed is not None):
             return
         watermark = state.watermark
         if new is not None:

@@ -38,6 +38,15 @@ class PolledFile:
 
 
 @dataclass(frozen=True)
+class Pushed:
+    """Where an input comes from that was handed over: paths and URIs without secrets, none for records and standard
+    input. ``is_records`` says that its files are NdJson, whatever the format of the source."""
+
+    origins: tuple[str, ...] = ()
+    is_records: bool = False
+
+
+@dataclass(frozen=True)
 class Polled:
     """New input for the dataset whose head is ``base``, waiting in the work area."""
 
@@ -54,6 +63,8 @@ class Polled:
     warnings: tuple[str, ...] = ()
     is_read: bool = False
     """The files are typed Parquet, read and preprocessed already."""
+    pushed: Pushed | None = None
+    """Set where the input was handed over, not polled."""
 
     @property
     def key(self) -> str:

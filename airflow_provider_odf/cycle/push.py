@@ -1,60 +1,222 @@
-"""Take in files that somebody hands over: what `poll` is for sources that are asked, this is for those that tell."""
+"""Take in what somebody hands over: what `poll` is for sources that are asked, this is for those that tell."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle.apply import not_before
-from airflow_provider_odf.cycle.merge import merge_source
-from airflow_provider_odf.cycle.messages import Polled, PolledFile, SourceState, UpToDate
+from airflow_provider_odf.cycle.merge import merge_source, source_name_of
+from airflow_provider_odf.cycle.messages import Polled, PolledFile, Progress, Pushed, SourceState, UpToDate, silent
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.source.states import CONTENT_HASH
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.source import handed, savepoint
+from airflow_provider_odf.source.options import Options
+from airflow_provider_odf.source.states import CONTENT_HASH, PUSH_ID
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.instant import Instant
+
+_REPEATABLE = ("Ledger", "Snapshot", "UpsertStream")
+"""Strategies that add nothing when the same input comes twice in a row."""
+
+_RECORDS = "records"
+
+
+@dataclass(frozen=True)
+class Push:
+    """What is handed over: paths and URIs that are read together, or records as JSON objects.
+
+    ``source_name`` may be left out where there is one source, or one that is called ``default``. ``event_time`` is
+    that of data which have none of their own, else the time of the push. The same content under the same ``push_id``
+    is taken in once. ``label`` is what messages call it."""
+
+    uris: tuple[str, ...] = ()
+    records: Sequence[Any] | None = None
+    source_name: str | None = None
+    event_time: Instant | None = None
+    push_id: str | None = None
+    label: str | None = None
+
+    @property
+    def name(self) -> str:
+        if self.label is not None:
+            return self.label
+        return _RECORDS if self.records is not None else ", ".join(map(handed.shown, self.uris))
 
 
 def push(
-    store: Store, dataset: str, data: Sequence[str], *, source_name: str | None, system_time: Instant
+    store: Store,
+    dataset: str,
+    given: Push,
+    *,
+    system_time: Instant,
+    copies: bool = False,
+    options: Options = Options(),  # noqa: B008 - frozen
+    progress: Progress = silent,
 ) -> Polled | UpToDate:
-    """Files, or folders of part files, as one input for a merge.
+    """What is handed over as one input for a merge, or why there is nothing to merge.
 
-    A push source remembers what it was given last: the same content again is up to date. Given to the polling source
-    (``source_name`` None), files leave its state alone.
+    With ``copies`` files are copied to the work area, for whoever merges them later, or on another machine. A dataset
+    with a polling source takes files as if that source had fetched them: its prepare steps and its event time hold,
+    and its state stays as it is.
 
-    :raises InvalidInput: a file is not there, or the dataset has no such source.
+    :raises InvalidInput: a file is not there or of another form, a record is no object, the dataset has no such source.
+    :raises SourceError: a URI cannot be fetched.
     """
     target = store.dataset(dataset)
     state = ChainState.of(target)
-    merge_source(state, source_name)
-    paths = tuple(str(file) for uri in data for file in _files(uri))
-    seen = None
-    if source_name is not None:
-        seen = SourceState(CONTENT_HASH, _content_hash(paths))
-        last = state.source_states.get(source_name)
-        if last is not None and (last.kind, last.value) == (seen.kind, seen.value):
-            return UpToDate()
-    time = str(not_before(state, system_time))
-    file = PolledFile(paths, event_time=time, label=", ".join(data), state=seen)
-    return Polled(str(target.alias), state.head, time, (file,), source_name=source_name)
+    taking = _Taking(store, target, state, given, system_time, copies, options, progress)
+    try:
+        found = taking.polled()
+    except BaseException:
+        taking.discard()
+        raise
+    onto = _onto(target, state, found)
+    if isinstance(onto, UpToDate):
+        taking.discard()
+    return onto
 
 
-def _files(uri: str) -> list[Path]:
-    """The files of a path or ``file:`` URI: itself, or a folder's, without those that Spark does not read either."""
-    parts = urlsplit(uri)
-    if "://" in uri and parts.scheme != "file":
-        raise InvalidInput(f"{uri}: only local paths and file: URIs can be merged")
-    path = Path(unquote(parts.path) if parts.scheme == "file" else uri)
-    files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] not in "._")
-    if not files:
-        raise InvalidInput(f"{uri}: no such file, or no files in it")
-    return files
+def again(store: Store, polled: Polled) -> Polled | UpToDate:
+    """The same input onto the dataset's head of now, where another writer came first.
+
+    :raises InvalidInput: its files are gone.
+    """
+    target = store.dataset(polled.dataset)
+    onto = _onto(target, ChainState.of(target), polled)
+    if isinstance(onto, Polled) and any(not Path(path).exists() for file in onto.files for path in file.paths):
+        raise InvalidInput(
+            f"{onto.files[0].label}: its files are no longer in the work area; clear the task that pushed them, "
+            "it brings them again"
+        )
+    return onto
+
+
+def _onto(target: Dataset, state: ChainState, polled: Polled) -> Polled | UpToDate:
+    """The input on a state of the chain; up to date where the chain has it already.
+
+    Under a push id that is wherever the chain names it. Without one it is only the newest block, and only where merging
+    again would add nothing: two equal pushes of events are two events.
+    """
+    seen = polled.files[0].state
+    if seen is not None and (block := _recorded(target, state, polled.source_name, seen)) is not None:
+        return UpToDate(f"up to date: the same was pushed already (block {block.sequence_number})")
+    time = not_before(state, Instant.parse(polled.system_time))
+    return replace(polled, base=state.head, system_time=str(time))
+
+
+def _recorded(
+    target: Dataset, state: ChainState, source_name: str | None, seen: SourceState
+) -> model.MetadataBlock | None:
+    """The newest block that was left by the same push."""
+    for _, block in target.walk(state.head):
+        recorded = block.event.new_source_state if isinstance(block.event, model.AddData) else None
+        if recorded is not None and recorded == model.SourceState(
+            source_name=source_name or "", kind=seen.kind, value=seen.value
+        ):
+            return block
+        if seen.kind == CONTENT_HASH:
+            break
+    return None
+
+
+@dataclass(frozen=True)
+class _Taking:
+    """One push on its way to files."""
+
+    store: Store
+    target: Dataset
+    state: ChainState
+    given: Push
+    system_time: Instant
+    copies: bool
+    options: Options
+    progress: Progress
+
+    @cached_property
+    def source_name(self) -> str | None:
+        """:raises InvalidInput: no such source, with what became of it."""
+        name = source_name_of(self.state, self.given.source_name)
+        if name is not None and name not in self.state.push_sources:
+            _refuse_disabled(self.target, name)
+        return name
+
+    @cached_property
+    def source(self) -> model.SetPollingSource | model.AddPushSource:
+        return merge_source(self.state, self.source_name)
+
+    @cached_property
+    def directory(self) -> Path:
+        """A directory of this push in the work area, made when it is needed."""
+        return savepoint.directory(self.store.work_area / str(self.target.alias).lower())
+
+    def discard(self) -> None:
+        if "directory" in self.__dict__:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def polled(self) -> Polled:
+        given, source = self.given, self.source
+        files = self.files(source)
+        if given.records is None and isinstance(source, model.AddPushSource):
+            for path in files.paths:
+                handed.check_form(path, source.read.kind, given.name)
+        paths = tuple(map(str, files.paths))
+        time = given.event_time or files.event_time or self.system_time
+        return Polled(
+            str(self.target.alias),
+            self.state.head,
+            str(self.system_time),
+            (PolledFile(paths, str(time), given.name, self.seen(source, paths)),),
+            source_name=self.source_name,
+            directory=str(self.directory) if "directory" in self.__dict__ else None,
+            pushed=Pushed(tuple(map(handed.shown, given.uris)), is_records=given.records is not None),
+        )
+
+    def files(self, source: model.SetPollingSource | model.AddPushSource) -> handed.Handed:
+        if self.given.records is not None:
+            return handed.Handed((handed.write_records(self.given.records, self.directory / "records.ndjson"),))
+        taking = handed.Taking(
+            lambda: self.directory, self.system_time, self.progress, self.options, copies=self.copies
+        )
+        if isinstance(source, model.SetPollingSource):
+            taking = replace(taking, prepare=source.prepare or (), event_time=_event_time(source.fetch))
+        return taking.take(self.given.uris)
+
+    def seen(self, source: model.SetPollingSource | model.AddPushSource, paths: tuple[str, ...]) -> SourceState | None:
+        """What the chain is to remember of this push."""
+        if isinstance(source, model.SetPollingSource):
+            return None
+        if self.given.push_id is not None:
+            return SourceState(PUSH_ID, f"{self.given.push_id} {_content_hash(paths)}")
+        return SourceState(CONTENT_HASH, _content_hash(paths)) if source.merge.kind in _REPEATABLE else None
+
+
+def _refuse_disabled(target: Dataset, name: str) -> None:
+    """:raises InvalidInput: there was a source of that name."""
+    for _, block in target.walk("head"):
+        if isinstance(block.event, model.DisablePushSource) and block.event.source_name == name:
+            raise InvalidInput(
+                f"push source {name} of {target.alias} was disabled at {block.system_time} "
+                f"(block {block.sequence_number}): put its AddPushSource back into the manifest to push again"
+            )
+
+
+def _event_time(fetch: model.FetchStep) -> model.EventTimeSource:
+    """The event time of a file that a fetch step would have fetched."""
+    if isinstance(fetch, model.FetchStepUrl | model.FetchStepFilesGlob) and fetch.event_time is not None:
+        return fetch.event_time
+    if isinstance(fetch, model.FetchStepUrl):
+        return model.EventTimeSourceFromMetadata()
+    return model.EventTimeSourceFromSystemTime()
 
 
 def _content_hash(paths: Sequence[str]) -> str:

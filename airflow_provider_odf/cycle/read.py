@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.cycle.merge import merge_source, preprocess
+from airflow_provider_odf.cycle.merge import merge_source, preprocess, read_step
 from airflow_provider_odf.cycle.messages import Polled, Progress, silent
-from airflow_provider_odf.manifest import ddl
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -25,7 +24,7 @@ def read(store: Store, polled: Polled, runner: Runner, *, progress: Progress = s
     :raises InternalError: the engine broke down.
     """
     source = merge_source(ChainState.of(store.dataset(polled.dataset), polled.base), polled.source_name)
-    step = ddl.read_step(source.read)
+    step = read_step(source, polled)
     # Beside what was fetched it is removed with it; files that are not ours have no such place.
     parent = Path(polled.directory) if polled.directory else store.work_area / polled.dataset.lower()
     work = parent / f"read-{uuid.uuid4().hex[:12]}"

@@ -15,7 +15,7 @@ from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Outcome, Polled, Progress, UpToDate, silent
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
-from airflow_provider_odf.cycle.push import push
+from airflow_provider_odf.cycle.push import Push, push
 from airflow_provider_odf.errors import CommitConflict, OdfError
 from airflow_provider_odf.source.options import Options
 
@@ -53,12 +53,18 @@ class Cycle:
         """The outcome of one cycle; errors are in it."""
         return self._settled(str(manifest.snapshot.alias), lambda: self._poll(manifest, contract), contract)
 
-    def push(
-        self, dataset: str, data: Sequence[str], source_name: str | None, contract: Contract | None = None
-    ) -> Outcome:
-        """The outcome of taking in files that somebody hands over, as one input of a source; errors are in it."""
-        given = partial(push, self.store, dataset, data, source_name=source_name, system_time=self.system_time)
-        return self._settled(dataset, given, contract)
+    def push(self, dataset: str, given: Push, contract: Contract | None = None) -> Outcome:
+        """The outcome of taking in what somebody hands over, as one input of a source; errors are in it."""
+        pushed = partial(
+            push,
+            self.store,
+            dataset,
+            given,
+            system_time=self.system_time,
+            options=self.options,
+            progress=self._progress(dataset),
+        )
+        return self._settled(dataset, pushed, contract)
 
     def _settled(self, dataset: str, given: Callable[[], Polled | UpToDate], contract: Contract | None) -> Outcome:
         """What comes of new input. A lost race starts over from the new head."""

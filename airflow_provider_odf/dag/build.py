@@ -1,4 +1,4 @@
-"""One dataset as an Airflow DAG: ``poll ▶ merge ▶ contract_test ▶ publish``."""
+"""One dataset as an Airflow DAG: ``poll ▶ merge ▶ contract_test ▶ publish``, or ``push`` in place of ``poll``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from airflow_provider_odf.operators.contract_test import ContractTestOperator
 from airflow_provider_odf.operators.merge import MergeOperator
 from airflow_provider_odf.operators.polling_source import PollingSourceOperator
 from airflow_provider_odf.operators.publish import PublishOperator
+from airflow_provider_odf.operators.push_source import PushSourceOperator, conf_params
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,12 +50,14 @@ class Defaults:
 
 
 def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults) -> DAG:
-    """The DAG of a root dataset."""
+    """The DAG of a root dataset. With push sources it has no schedule: each run takes in what its conf says, one run
+    after the other."""
     name = str(manifest.snapshot.name)
     store = settings.store or defaults.store
     asset = defaults.hook(store).asset(name)
     contract = find(manifest.file, name)
     info = manifest.snapshot.last(model.SetInfo)
+    pushed = manifest.snapshot.events(model.AddPushSource)
     where: dict[str, Any] = {
         "dataset": name,
         "manifest": str(manifest.file),
@@ -66,18 +69,23 @@ def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults) -> D
         dag_id(name),
         description=((info.description if info else None) or "").strip().partition("\n")[0] or None,
         doc_md=doc_md(manifest, str(asset.uri), contract),
-        schedule=settings.schedule if "schedule" in settings.model_fields_set else defaults.schedule,
+        schedule=None if pushed else _schedule(settings, defaults),
         start_date=settings.start_date.to_datetime() if settings.start_date else DEFAULT_START,
         catchup=False,
         max_active_runs=1,
+        params=conf_params([source.source_name for source in pushed]) if pushed else None,
         default_args=_default_args(settings),
         tags={"odf", *settings.tags, *((info.keywords if info else None) or ())},
     ) as dag:
-        poll = PollingSourceOperator(task_id="poll", **where)
-        merge = MergeOperator(task_id="merge", data=poll.output, **where)
+        source = _source(where, is_pushed=bool(pushed))
+        merge = MergeOperator(task_id="merge", data=source.output, **where)
         publish = PublishOperator(task_id="publish", candidate=merge.output, outlets=[asset], **where)
         if contract is not None:
-            merge >> ContractTestOperator(task_id="contract_test", candidate=merge.output, **where) >> publish
+            source_name = "{{ ti.xcom_pull('push')['sourceName'] }}" if pushed else None
+            test = ContractTestOperator(
+                task_id="contract_test", candidate=merge.output, source_name=source_name, **where
+            )
+            merge >> test >> publish
     return dag
 
 
@@ -109,6 +117,16 @@ class InvalidManifestOperator(BaseOperator):
 
     def execute(self, context: Any) -> None:
         raise AirflowFailException(self.problems)
+
+
+def _source(where: dict[str, Any], *, is_pushed: bool) -> BaseOperator:
+    if is_pushed:
+        return PushSourceOperator(task_id="push", **where)
+    return PollingSourceOperator(task_id="poll", **where)
+
+
+def _schedule(settings: FolderSettings, defaults: Defaults) -> Any:
+    return settings.schedule if "schedule" in settings.model_fields_set else defaults.schedule
 
 
 def _default_args(settings: FolderSettings) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from airflow_provider_odf.dag.build import DEFAULT_SCHEDULE, Defaults, build, bu
 from airflow_provider_odf.dag.manifests import dag_id, load_folder
 from airflow_provider_odf.errors import ManifestInvalid, Problem
 from airflow_provider_odf.hooks.odf import OdfHook
-from airflow_provider_odf.manifest.events import SetPollingSource
+from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource
 from airflow_provider_odf.manifest.folder import settings_for
 from airflow_provider_odf.manifest.load import Manifest
 
@@ -60,7 +60,7 @@ def build_dags(
     for warning in loaded.warnings:
         log.warning("%s", warning)
     defaults = Defaults(schedule, store, odf_conn_id, spark_conn_id)
-    dags = [dag for manifest in _polled(loaded.manifests, only) for dag in _dags(manifest, defaults)]
+    dags = [dag for manifest in _fed(loaded.manifests, only) for dag in _dags(manifest, defaults)]
     for problem in loaded.problems:
         log.error("%s", problem)
     if not (path / ERRORS_LOADER).exists():
@@ -94,14 +94,18 @@ def _dags(manifest: Manifest, defaults: Defaults) -> list[DAG]:
         return []
 
 
-def _polled(manifests: tuple[Manifest, ...], only: str | None) -> Iterator[Manifest]:
-    """Those that a DAG is built for: root datasets with a source to poll."""
+def _fed(manifests: tuple[Manifest, ...], only: str | None) -> Iterator[Manifest]:
+    """Those that a DAG is built for: root datasets with a source."""
     for manifest in manifests:
         name = str(manifest.snapshot.name)
         if manifest.snapshot.kind == "Derivative":
             log.warning("%s: %s has no DAG: derivative datasets are not supported yet", manifest.file, name)
-        elif manifest.snapshot.last(SetPollingSource) is not None and only in (None, dag_id(name)):
+        elif _has_source(manifest) and only in (None, dag_id(name)):
             yield manifest
+
+
+def _has_source(manifest: Manifest) -> bool:
+    return any(isinstance(event, SetPollingSource | AddPushSource) for event in manifest.snapshot.metadata)
 
 
 def _contract_problems(manifest: Manifest) -> tuple[Problem, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.dag import settings
@@ -57,11 +58,12 @@ def source_of(manifest: Manifest) -> Named | None:
     return of_source(polling.fetch, base=str(manifest.file.parent), edition=settings.read().naming_spec)
 
 
-def files_of(uris: list[str]) -> Named | None:
-    """The first of some files or folders that were handed over."""
+def names_of(uris: Sequence[str]) -> list[Named]:
+    """What was handed over as files and URIs; a URI's query may hold keys, and is no part of its name."""
     from airflow_provider_odf.lineage.uri import from_uri
 
-    return from_uri(uris[0]).named(settings.read().naming_spec) if uris else None
+    edition = settings.read().naming_spec
+    return [from_uri(uri.removesuffix("?***")).named(edition) for uri in uris]
 
 
 def subject_of(store: Store, candidate: Candidate) -> Subject:

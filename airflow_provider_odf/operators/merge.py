@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import Candidate, Polled, UpToDate
 from airflow_provider_odf.dag import settings
-from airflow_provider_odf.errors import CommitConflict, InvalidInput
+from airflow_provider_odf.errors import CommitConflict
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.base import OdfOperator, poll_source
-from airflow_provider_odf.operators.lineage import files_of, source_of, subject_of, written_by
+from airflow_provider_odf.operators.handed import apply_manifest, push_id
+from airflow_provider_odf.operators.lineage import names_of, source_of, subject_of, written_by
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
 
+    from airflow_provider_odf.cycle.messages import Pushed
     from airflow_provider_odf.lineage.events import TaskLineage
     from airflow_provider_odf.protocol import Contract
 
@@ -30,14 +33,14 @@ class MergeOperator(OdfOperator):
     The XCom is for `ContractTestOperator` and `PublishOperator`: ``{"dataset", "base", "candidate", "ref", "records",
     "offsets": {"start", "end"}, "watermark", "size", "notices"}``.
 
-    :param data: what a `PollingSourceOperator` found (its XCom), or the path or ``file:`` URI of a file or folder
-    that an upstream task wrote, or a list of them. (templated)
-    :param dataset: alias of the dataset; not needed for the XCom of a poll. (templated)
+    :param data: what a `PollingSourceOperator` or `PushSourceOperator` found (its XCom), or the path or URI of a file
+    or folder that an upstream task wrote, or a list of them. (templated)
+    :param dataset: alias of the dataset; not needed for an XCom. (templated)
     :param manifest: path of the file with the dataset's manifest; where given with files, the dataset is first made
     to say what its manifest says. Spark then tests the contract beside it in the same application; without it
     `ContractTestOperator` starts Spark once more. (templated)
-    :param source_name: the push source whose read, preprocess and merge steps apply to files; None: the polling
-    source's.
+    :param source_name: the push source whose read, preprocess and merge steps apply to files; None: the only source, or
+    the push source that is called ``default``. (templated)
     """
 
     template_fields: Sequence[str] = (*OdfOperator.template_fields, "data", "source_name")
@@ -47,9 +50,10 @@ class MergeOperator(OdfOperator):
         super().__init__(**kwargs)
         self.data = data
         self.source_name = source_name
+        self._pushed: Pushed | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        candidate = self._merge(self._input())
+        candidate = self._merge(self._input(context))
         if isinstance(candidate, UpToDate):
             self.skip(f"{self.dataset or self.manifest}: {candidate.reason}")
         self.show(candidate)
@@ -65,16 +69,13 @@ class MergeOperator(OdfOperator):
 
         if self.shown is None:
             return None
-        source = files_of(self._uris) if self._uris else source_of(self.load_manifest()) if self.manifest else None
         subject = subject_of(self.odf, self.shown)
-        return events.merge(source, subject, self.shown.candidate, written_by(self.shown))
-
-    @property
-    def _uris(self) -> list[str]:
-        """The files that were handed over; none for the XCom of a poll."""
-        if isinstance(self.data, dict):
-            return []
-        return [self.data] if isinstance(self.data, str) else list(self.data)
+        written = written_by(self.shown)
+        if self._pushed is None:
+            source = source_of(self.load_manifest()) if self.manifest else None
+            return events.merge(source, subject, self.shown.candidate, written)
+        inputs = tuple(map(events.source_dataset, names_of(self._pushed.origins)))
+        return events.merge(None, subject, self.shown.candidate, written)._replace(inputs=inputs)
 
     def _merge(self, polled: Polled | UpToDate) -> Candidate | UpToDate:
         """The candidate; merged again from the new head where another writer published since the poll."""
@@ -87,6 +88,7 @@ class MergeOperator(OdfOperator):
             for _ in range(ATTEMPTS):
                 if isinstance(polled, UpToDate):
                     return polled
+                self._pushed = polled.pushed
                 try:
                     return merge(
                         self.odf, polled, runner, contract=contract, manifest_version=version, progress=self.progress
@@ -94,31 +96,28 @@ class MergeOperator(OdfOperator):
                 except CommitConflict as e:
                     conflict = e
                 self.log.info("%s", conflict)
-                polled = self._again(conflict, contract)
+                polled = self._again(polled, conflict, contract)
             raise conflict
 
-    def _again(self, conflict: CommitConflict, contract: Contract | None) -> Polled | UpToDate:
+    def _again(self, polled: Polled, conflict: CommitConflict, contract: Contract | None) -> Polled | UpToDate:
         """The input as of now.
 
         :raises CommitConflict: the one given, where only an earlier task knows the input.
         """
-        if self._uris:
-            return self._pushed()
+        if polled.pushed is not None:
+            from airflow_provider_odf.cycle.push import again
+
+            return again(self.odf, polled)
         if self.manifest:
             return poll_source(self, self.load_manifest(), contract)
         raise conflict
 
-    def _input(self) -> Polled | UpToDate:
-        return protocol.from_json(Polled, self.data) if isinstance(self.data, dict) else self._pushed()
+    def _input(self, context: Context) -> Polled | UpToDate:
+        """What another task found, or what files hand over."""
+        if isinstance(self.data, dict):
+            return protocol.from_json(Polled, self.data)
+        from airflow_provider_odf.cycle.push import Push, push
 
-    def _pushed(self) -> Polled | UpToDate:
-        from airflow_provider_odf.cycle.apply import apply
-        from airflow_provider_odf.cycle.push import push
-        from airflow_provider_odf.instant import Instant
-
-        if self.manifest:
-            apply(self.odf, self.load_manifest(), Instant.now())
-        dataset = self.dataset or (str(self.load_manifest().snapshot.name) if self.manifest else None)
-        if dataset is None:
-            raise InvalidInput("MergeOperator needs dataset= or manifest= to merge files")
-        return push(self.odf, dataset, self._uris, source_name=self.source_name, system_time=Instant.now())
+        uris = (self.data,) if isinstance(self.data, str) else tuple(self.data)
+        given = Push(uris, source_name=self.source_name, push_id=push_id(context))
+        return push(self.odf, apply_manifest(self), given, system_time=Instant.now(), progress=self.progress)

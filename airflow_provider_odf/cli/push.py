@@ -1,0 +1,120 @@
+"""``odf push``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from airflow_provider_odf.cli.output import NameArgument, StoreOption, absolute
+from airflow_provider_odf.cli.run import (
+    ForbidOption,
+    SystemTimeOption,
+    VerboseOption,
+    contract_of,
+    instant,
+    load_manifests,
+    open_store,
+    print_outcome,
+    progress,
+)
+from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Place, Problem
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.protocol import Contract
+
+_STDIN = "-"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the tool."""
+    app.command()(push)
+
+
+def push(
+    name: NameArgument,
+    file: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files, folders, or URIs (file, http, https, ftp, ftps), which are read together as one input; "
+            "or - for standard input.",
+            metavar="FILE...|-",
+        ),
+    ],
+    source: Annotated[
+        str | None,
+        typer.Option(help="Name of the push source.", show_default="the only one, or default", metavar="NAME"),
+    ] = None,
+    event_time: Annotated[
+        str | None,
+        typer.Option(help="Event time of data without one, RFC 3339.", show_default="now", metavar="RFC3339"),
+    ] = None,
+    push_id: Annotated[
+        str | None,
+        typer.Option(help="The same content under the same id is taken in once, for scripts that try again."),
+    ] = None,
+    manifest: Annotated[
+        str | None, typer.Option(help="The dataset's manifest: applied first, its contract tested.", metavar="FILE")
+    ] = None,
+    store: StoreOption = None,
+    system_time: SystemTimeOption = None,
+    forbid: ForbidOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Take files into a dataset: merge, test the contract, publish.
+
+    A dataset with a polling source takes them as if that source had fetched them.
+    """
+    from airflow_provider_odf.cycle.push import Push
+    from airflow_provider_odf.cycle.run import Cycle
+    from airflow_provider_odf.runner.local import LocalRunner
+    from airflow_provider_odf.source.options import Options
+
+    time, target = instant(system_time), open_store(store)
+    event = instant(event_time, "--event-time") if event_time is not None else None
+    contract = _applied(manifest, name, target, time) if manifest is not None else None
+    dataset = str(target.dataset(name).alias)
+    options = Options(forbidden_steps=frozenset(forbid or ()))
+    with _given(file) as (uris, label), LocalRunner() as runner:
+        cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
+        given = Push(uris, source_name=source, event_time=event, push_id=push_id, label=label)
+        code = print_outcome(cycle.push(dataset, given, contract))
+    raise typer.Exit(code)
+
+
+def _applied(manifest: str, name: str, store: Store, time: Instant) -> Contract | None:
+    """The contract of a dataset that now says what its manifest says.
+
+    :raises ManifestInvalid: the file is not valid, or has no such dataset.
+    """
+    from airflow_provider_odf.cycle.apply import apply
+
+    loaded = load_manifests([manifest], store)
+    found = [m for m in loaded.manifests if str(m.snapshot.alias).lower() == name.lower()]
+    if loaded.problems or not found:
+        raise ManifestInvalid(loaded.problems or [Problem(Place(manifest), f"it does not declare {name}")])
+    apply(store, found[0], time)
+    return contract_of(found[0])
+
+
+@contextmanager
+def _given(files: list[str]) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    """The paths and URIs of file arguments, and what to call them; standard input becomes a file for as long as it is
+    needed."""
+    if _STDIN not in files:
+        yield tuple(file if "://" in file or file.startswith("file:") else str(absolute(file)) for file in files), None
+        return
+    if files != [_STDIN]:
+        raise InvalidInput("- (standard input) goes alone: push other files in a second command")
+    with tempfile.NamedTemporaryFile(prefix="odf-push-") as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        kept.flush()
+        yield (kept.name,), "standard input"

@@ -1,0 +1,38 @@
+"""What the operators share that take in what was handed over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_odf.operators.base import OdfOperator
+
+
+def apply_manifest(task: OdfOperator) -> str:
+    """The alias of a task's dataset, once the dataset says what the manifest says, if the task has one.
+
+    :raises InvalidInput: the task has neither dataset nor manifest, or the manifest changes what existing data need.
+    """
+    from airflow_provider_odf.cycle.apply import apply
+    from airflow_provider_odf.instant import Instant
+
+    if task.manifest:
+        manifest = task.load_manifest()
+        apply(task.odf, manifest, Instant.now())
+        return str(manifest.snapshot.name)
+    if task.dataset is None:
+        raise InvalidInput(f"{type(task).__name__} needs dataset= or manifest=")
+    return task.dataset
+
+
+def push_id(context: Context) -> str | None:
+    """Names what a task of a run hands over, the same when it is run again; None outside of a run."""
+    task = context.get("ti")
+    if task is None:
+        return None
+    index = f"[{task.map_index}]" if task.map_index is not None and task.map_index >= 0 else ""
+    return f"{task.dag_id}/{task.run_id}/{task.task_id}{index}"

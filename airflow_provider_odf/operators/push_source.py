@@ -1,0 +1,170 @@
+"""``PushSourceOperator``: take in what somebody hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Param
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.cycle.messages import UpToDate
+from airflow_provider_odf.cycle.push import Push
+from airflow_provider_odf.dag import settings
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.operators.base import OdfOperator
+from airflow_provider_odf.operators.handed import apply_manifest, push_id
+from airflow_provider_odf.operators.lineage import names_of
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_odf.cycle.messages import Polled
+    from airflow_provider_odf.lineage.events import TaskLineage
+
+CONF = {"file": "a path that workers see", "uri": "a URI", "records": "a list of objects"}
+"""Keys of a run's conf, of which it has one, and what they hold. ``source`` and ``event_time`` may go along."""
+
+
+class PushSourceOperator(OdfOperator):
+    """Takes a file, what a URI leads to, or records into the work area, for a push source of a dataset to read.
+
+    A run takes its input in once: tasks that are run again after their data were published are skipped. Nothing is
+    guessed: a conf that does not say what to push fails the task, without a retry.
+
+    The XCom is for a `MergeOperator`, like that of a `PollingSourceOperator`. Records never go into it: they are
+    written to the work area as NdJson, and read with the schema and the time formats of the source.
+
+    :param data: a path or URI (file, http, https, ftp, ftps), a list of them that are read together, or a list of
+    records as dicts; None: what the conf of the DAG run says, as ``{"file": PATH}``, ``{"uri": URI}`` or ``{"records":
+    [...]}``, each with ``"source": NAME`` and ``"event_time": RFC3339`` if wanted. (templated)
+    :param dataset: alias of the dataset. (templated)
+    :param manifest: path of the file with the dataset's manifest; the dataset is first made to say what it says.
+    (templated)
+    :param source_name: the push source; None: the only one, or the one that is called ``default``. A ``source`` in the
+    conf counts more. (templated)
+    """
+
+    template_fields: Sequence[str] = (*OdfOperator.template_fields, "data", "source_name")
+
+    def __init__(self, *, data: Any = None, source_name: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data = data
+        self.source_name = source_name
+        self._polled: Polled | None = None
+
+    def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.cycle.push import push
+
+        given = given_by(self._conf(context), self.source_name, push_id(context))
+        polled = push(
+            self.odf,
+            apply_manifest(self),
+            given,
+            system_time=Instant.now(),
+            copies=True,
+            options=settings.read().options,
+            progress=self.progress,
+        )
+        if isinstance(polled, UpToDate):
+            self.skip(f"{self.dataset or self.manifest}: {polled.reason}")
+        self._polled = polled
+        self.log.info("%s: new input for %s: %s", polled.dataset, polled.source_name or "its source", given.name)
+        result: dict[str, Any] = protocol.to_json(polled)
+        return result
+
+    def task_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage.events import TaskLineage, source_dataset
+
+        if self._polled is None or self._polled.pushed is None:
+            return None
+        return TaskLineage(inputs=tuple(map(source_dataset, names_of(self._polled.pushed.origins))))
+
+    def _conf(self, context: Context) -> Mapping[str, Any]:
+        """What is to be pushed, in the form of a run's conf."""
+        match self.data:
+            case None:
+                return context["dag_run"].conf or {}
+            case str():
+                return {"uri": self.data}
+            case Mapping():
+                return self.data
+            case [str(), *_]:
+                return {"uri": list(self.data)}
+            case _:
+                return {"records": self.data}
+
+
+def conf_params(source_names: Sequence[str]) -> dict[str, Param]:
+    """The keys of a run's conf as ``params`` of a DAG, for Airflow's trigger form and its API to check."""
+    only = source_names[0] if len(source_names) == 1 else None
+    text = ["null", "string"]
+    return {
+        "source": Param(
+            only,
+            type=text,
+            enum=[*source_names, None],
+            title="Push source",
+            description="How the data are read and merged.",
+        ),
+        "file": Param(None, type=text, title="File", description="Path of a file or folder that workers see."),
+        "uri": Param(None, type=text, title="URI", description="In place of a file: http, https, ftp, ftps or file."),
+        "records": Param(
+            None,
+            type=["null", "array"],
+            items={"type": "object"},
+            title="Records",
+            description="In place of a file: a list of JSON objects.",
+        ),
+        "event_time": Param(
+            None,
+            type=text,
+            format="date-time",
+            title="Event time",
+            description="Of data that have none of their own. Default: now.",
+        ),
+    }
+
+
+def given_by(conf: Mapping[str, Any], source_name: str | None = None, push_id: str | None = None) -> Push:
+    """What a run's conf hands over.
+
+    :raises InvalidInput: it says nothing, too much, or has what does not belong there.
+    """
+    given = {key: value for key, value in conf.items() if value is not None}
+    known = (*CONF, "source", "event_time")
+    if unknown := [key for key in given if key not in known]:
+        raise InvalidInput(f"conf: {', '.join(unknown)} is not known; known are {', '.join(known)}")
+    kinds = [key for key in CONF if key in given]
+    if len(kinds) != 1:
+        what = f"has {' and '.join(kinds)}" if kinds else "has nothing to push"
+        raise InvalidInput(f'conf {what}: give one of {", ".join(CONF)}, as in {{"file": "/data/new.csv"}}')
+    (kind,) = kinds
+    return Push(
+        uris=() if kind == "records" else _uris(kind, given[kind]),
+        records=_records(given[kind]) if kind == "records" else None,
+        source_name=given.get("source", source_name),
+        event_time=_instant(given.get("event_time")),
+        push_id=push_id,
+    )
+
+
+def _uris(key: str, value: Any) -> tuple[str, ...]:
+    uris = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else ()
+    if not uris or not all(isinstance(uri, str) and uri for uri in uris):
+        raise InvalidInput(f"conf: {key} is not {CONF[key]}: {value!r}")
+    return uris
+
+
+def _records(value: Any) -> Sequence[Any]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InvalidInput(f"conf: records is not {CONF['records']}, but of type {type(value).__name__}")
+    return value
+
+
+def _instant(value: Any) -> Instant | None:
+    try:
+        return None if value is None else Instant.parse(value)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"conf: event_time is not a time like 2026-05-01T00:00:00Z: {value!r}") from None
