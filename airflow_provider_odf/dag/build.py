@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, BaseOperator
+from airflow.sdk import DAG, Asset, AssetWatcher, BaseOperator
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf.contract.binding import find
@@ -14,11 +14,13 @@ from airflow_provider_odf.dag.doc import doc_md
 from airflow_provider_odf.dag.manifests import dag_id
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.folder import CHANGE
 from airflow_provider_odf.operators.contract_test import ContractTestOperator
 from airflow_provider_odf.operators.merge import MergeOperator
 from airflow_provider_odf.operators.polling_source import PollingSourceOperator
 from airflow_provider_odf.operators.publish import PublishOperator
 from airflow_provider_odf.operators.push_source import PushSourceOperator, conf_params
+from airflow_provider_odf.triggers.polling_source import DEFAULT_POKE_INTERVAL, PollingSourceTrigger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +71,7 @@ def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults) -> D
         dag_id(name),
         description=((info.description if info else None) or "").strip().partition("\n")[0] or None,
         doc_md=doc_md(manifest, str(asset.uri), contract),
-        schedule=None if pushed else _schedule(settings, defaults),
+        schedule=None if pushed else _schedule(settings, defaults, where),
         start_date=settings.start_date.to_datetime() if settings.start_date else DEFAULT_START,
         catchup=False,
         max_active_runs=1,
@@ -125,8 +127,17 @@ def _source(where: dict[str, Any], *, is_pushed: bool) -> BaseOperator:
     return PollingSourceOperator(task_id="poll", **where)
 
 
-def _schedule(settings: FolderSettings, defaults: Defaults) -> Any:
-    return settings.schedule if "schedule" in settings.model_fields_set else defaults.schedule
+def _schedule(settings: FolderSettings, defaults: Defaults, where: dict[str, Any]) -> Any:
+    schedule = settings.schedule if "schedule" in settings.model_fields_set else defaults.schedule
+    return [_source_asset(settings.poke_interval, where)] if schedule == CHANGE else schedule
+
+
+def _source_asset(poke_interval: float | None, where: dict[str, Any]) -> Asset:
+    """What a DAG is scheduled on that starts when its dataset's source changes."""
+    given = {name: where[name] for name in ("manifest", "dataset", "store", "odf_conn_id")}
+    trigger = PollingSourceTrigger(**given, poke_interval=poke_interval or DEFAULT_POKE_INTERVAL)
+    watcher = AssetWatcher(name=where["dataset"], trigger=trigger)
+    return Asset(f"{where['dataset']}/source", group="odf-source", watchers=[watcher])
 
 
 def _default_args(settings: FolderSettings) -> dict[str, Any]:

@@ -24,7 +24,6 @@ LAST_MODIFIED = "odf/last-modified"
 CONTENT_HASH = "odf/content-hash"
 EVENT_TIME = "odf/event-time"
 PUSH_ID = "odf/push-id"
-PUSH_ID = "odf/push-id"
 
 SOURCE_NAME = "default"
 """The name of the polling source in the chain."""
