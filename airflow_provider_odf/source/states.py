@@ -1,8 +1,8 @@
 """Source states: how far a source has been read, as the chain keeps it (SourceState).
 
 ``odf/etag`` and ``odf/last-modified`` are the specification's kinds, with the values that the reference implementation
-writes. Two kinds are our own: ``odf/content-hash`` for sources that say nothing about their version, and
-``odf/event-time`` for a glob ordered by event time.
+writes. Three kinds are our own: ``odf/content-hash`` for sources that say nothing about their version,
+``odf/event-time`` for a glob ordered by event time, and ``odf/push-id`` for what was pushed under an id.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ ETAG = "odf/etag"
 LAST_MODIFIED = "odf/last-modified"
 CONTENT_HASH = "odf/content-hash"
 EVENT_TIME = "odf/event-time"
+PUSH_ID = "odf/push-id"
 PUSH_ID = "odf/push-id"
 
 SOURCE_NAME = "default"
