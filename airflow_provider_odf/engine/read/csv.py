@@ -5,16 +5,16 @@ Beyond it: any encoding that Python knows, quoted line breaks, both quote styles
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 
 import pyarrow as pa
 import pyarrow.csv
 from pyspark.sql import SparkSession
 
-from airflow_provider_odf.engine.read import header, infer, raw, source, typed
+from airflow_provider_odf.engine.read import csv_quotes, header, infer, raw, source, typed
 from airflow_provider_odf.engine.read.csv_fields import CsvFormat, Record, records
 from airflow_provider_odf.engine.read.opened import Opened
 from airflow_provider_odf.engine.read.problem import Malformed, shown
@@ -23,8 +23,10 @@ from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
 
-_BATCH_ROWS = 50_000
-_HEADER_BYTES = 1 << 20
+QUICK_FROM = 256 << 10
+"""Bytes with quotes from which on it pays to look at all of them together."""
+
+_BATCH_CELLS = 400_000
 
 
 def read_csv(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
@@ -43,9 +45,10 @@ def read_csv(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read
 def open_csv(step: ReadStep, path: str, label: str) -> Opened:
     """The same before its rows are read, which ``inferSchema`` needs to know their types."""
     form, encoding = _format(step), source.encoding(step.encoding)
-    whole = source.chunks(path, _is_divisible(path, form, encoding))
+    is_divisible = source.is_ascii_based(encoding)
     try:
-        first = _first_record(whole[0], form, encoding)
+        first = _first_record(path, form, encoding)
+        whole = source.chunks(path, is_divisible, partial(csv_quotes.end_of_records, form=form))
     except Malformed as e:
         raise InvalidQuery(f"{label}: {e}") from None
     columns, matched = _columns(step, first, label)
@@ -66,20 +69,9 @@ def _format(step: ReadStep) -> CsvFormat:
     return CsvFormat(separator, step.quote, step.escape)
 
 
-def _is_divisible(path: str, form: CsvFormat, encoding: str) -> bool:
-    """A quoted field may have line ends, which only reading from the start can tell from those of records."""
-    if not source.is_cut_at_newline_bytes(encoding):
-        return False
-    return source.size(path) > source.CHUNK_BYTES and not (form.quote and source.has_any(path, form.quote.encode()))
-
-
-def _first_record(chunk: Chunk, form: CsvFormat, encoding: str) -> list[str]:
-    with source.open_file(chunk.path) as file:
-        data = file.read(_HEADER_BYTES)
-    if len(data) == _HEADER_BYTES:
-        # Cut at a line end, so that the last bytes are no half a character.
-        data = data[: data.rfind(b"\n") + 1] if source.is_cut_at_newline_bytes(encoding) else chunk.read()
-    return next(records(source.decode(data, encoding), form), (0, []))[1]
+def _first_record(path: str, form: CsvFormat, encoding: str) -> list[str]:
+    texts = source.texts(Chunk(path, 0, source.size(path), 1), encoding)
+    return next(records(next(texts) + next(texts, ""), form), (0, []))[1]
 
 
 def _columns(step: ReadStep, first: Sequence[str], label: str) -> tuple[tuple[Column, ...], header.Matched]:
@@ -111,60 +103,65 @@ class CsvParser:
         )
 
     def parse(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
-        data = chunk.read()
-        if self._is_simple(data):
-            yield self._split(source.without_bom(data), chunk)
-            return
-        rows = records(source.decode(data, self.encoding, chunk.first_line), self.form, chunk.first_line)
-        rest = islice(rows, 1, None) if self._starts_with_header(chunk) else rows
-        while block := list(islice(rest, _BATCH_ROWS)):
+        line, has_header = chunk.first_line, self.has_header and chunk.start == 0
+        for piece in self._pieces(chunk):
+            batch = self._split(piece, line, has_header)
+            yield from self._scanned(piece, line, has_header) if batch is None else [batch]
+            line, has_header = line + source.line_ends(piece), False
+
+    def _pieces(self, chunk: Chunk) -> Iterator[bytes]:
+        """The chunk as UTF-8, in pieces of whole records."""
+        if self.encoding == "utf-8":
+            yield source.without_bom(chunk.read())
+        elif source.is_ascii_based(self.encoding):
+            yield source.decode(chunk.read(), self.encoding, chunk.first_line).encode()
+        else:
+            blocks = (text.encode() for text in source.texts(chunk, self.encoding))
+            yield from source.pieces(blocks, partial(csv_quotes.end_of_records, form=self.form))
+
+    def _scanned(self, data: bytes, line: int, has_header: bool) -> Iterator[pa.RecordBatch]:
+        rows = records(source.decode(data, "utf-8", line), self.form, line)
+        rest = islice(rows, 1, None) if has_header else rows
+        while block := list(islice(rest, max(1, _BATCH_CELLS // max(self.width, 1)))):
             yield self._batch(block)
 
-    def _starts_with_header(self, chunk: Chunk) -> bool:
-        return self.has_header and chunk.start == 0
-
-    def _is_simple(self, data: bytes) -> bool:
-        """Whether Arrow's own parser reads the same: no quotes, no blank lines, UTF-8."""
-        if self.encoding != "utf-8" or self.width < 2 or not data.strip():
-            return False
-        if self.form.quote and self.form.quote.encode() in data:
-            return False
-        return not (data.startswith((b"\n", b"\r")) or any(b in data for b in (b"\n\n", b"\n\r", b"\r\r")))
-
-    def _split(self, data: bytes, chunk: Chunk) -> pa.RecordBatch:
-        names = [f"f{i}" for i in range(self.width)]
-        ragged: list[pyarrow.csv.InvalidRow] = []
-
-        def keep(row: pyarrow.csv.InvalidRow) -> str:
-            ragged.append(row)
-            return "skip"
-
-        skipped = int(self._starts_with_header(chunk))
+    def _split(self, data: bytes, line: int, has_header: bool) -> pa.RecordBatch | None:
+        """The records as Arrow's own parser splits them, None where it may not do what is right."""
+        form = self.form
+        if self.width < 2 or not data.strip() or not (form.separator + form.quote).isascii():
+            return None
+        quotes = data.count(form.quote.encode()) if form.quote else 0
+        if quotes % 2 or (quotes and len(data) < QUICK_FROM):
+            return None
+        if any(escape.encode() in data for escape in form.escapes) or not csv_quotes.are_regular(data, form):
+            return None
         try:
-            table = pyarrow.csv.read_csv(
-                io.BytesIO(data),
-                pyarrow.csv.ReadOptions(
-                    use_threads=False, column_names=names, skip_rows=skipped, block_size=max(len(data), 1)
-                ),
-                pyarrow.csv.ParseOptions(
-                    delimiter=self.form.separator, quote_char=False, escape_char=False, invalid_row_handler=keep
-                ),
-                pyarrow.csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()),
-                    null_values=["", self.null_value],
-                    strings_can_be_null=True,
-                ),
-            )
+            table = self._table(data, is_quoted=quotes > 0)
         except pa.ArrowInvalid:
-            # Bytes that are not UTF-8: the strict decoder knows their line.
-            source.decode(data, self.encoding, chunk.first_line)
-            raise
-        if ragged:
-            raise self._ragged(chunk.first_line + ragged[0].number - 1, ragged[0].text, ragged[0].actual_columns)
-        first = chunk.first_line + skipped
-        places = pa.array(range(first, first + len(table)), pa.int64())
-        texts = [table.column(i).combine_chunks() for i in self.indexes]
-        return raw.batch(self, texts, places)
+            return None
+        lines = csv_quotes.first_lines(data, form.quote if quotes else "", table.num_rows, line)
+        if lines is None:
+            return None
+        texts = [table.column(i).combine_chunks().slice(has_header) for i in self.indexes]
+        return raw.batch(self, texts, lines.slice(has_header))
+
+    def _table(self, data: bytes, *, is_quoted: bool) -> pa.Table:
+        names = [f"f{i}" for i in range(self.width)]
+        return pyarrow.csv.read_csv(
+            pa.BufferReader(data),
+            pyarrow.csv.ReadOptions(use_threads=False, column_names=names, block_size=len(data)),
+            pyarrow.csv.ParseOptions(
+                delimiter=self.form.separator,
+                quote_char=self.form.quote if is_quoted else False,
+                escape_char=False,
+                newlines_in_values=is_quoted,
+            ),
+            pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                null_values=["", self.null_value],
+                strings_can_be_null=True,
+            ),
+        )
 
     def _batch(self, block: Sequence[Record]) -> pa.RecordBatch:
         for line, fields in block:

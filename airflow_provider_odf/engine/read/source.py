@@ -5,15 +5,21 @@ from __future__ import annotations
 import codecs
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.errors import InvalidQuery
 
 CHUNK_BYTES = 16 << 20
 """A file up to this size is read by the driver, a larger one in pieces of it by the workers."""
+
+LONGEST = 256 << 20
+"""Bytes of one record from which on it is taken for a quote that is never closed."""
+
+EndOfRecords: TypeAlias = Callable[[bytes], int]
+"""How many bytes of data that begin with a record are whole records."""
 
 _BLOCK = 4 << 20
 _BOM = codecs.BOM_UTF8
@@ -47,8 +53,23 @@ def encoding(name: str) -> str:
 
 
 def is_cut_at_newline_bytes(name: str) -> bool:
-    """Whether the byte 0x0A is always a line end in this encoding (so not in UTF-16 and UTF-32)."""
-    return not name.startswith(("utf-16", "utf-32", "utf_16", "utf_32", "utf-7"))
+    """Whether the byte 0x0A is a line end in this encoding, and nothing else (so not in UTF-16 or EBCDIC)."""
+    return _decodes(name, b"\n", "\n") and not name.startswith(("utf-16", "utf-32", "utf_16", "utf_32", "utf-7"))
+
+
+def is_ascii_based(name: str) -> bool:
+    """Whether each byte below 128 is that character of ASCII, also after other bytes (so not in Shift_JIS)."""
+    ascii_, lead = bytes(range(128)), (bytes([byte, 0x5C]) for byte in range(128, 256))
+    return _decodes(name, ascii_, ascii_.decode()) and not any(_decodes(name, pair, None) for pair in lead)
+
+
+def _decodes(name: str, data: bytes, expected: str | None) -> bool:
+    """Whether bytes are this text, or, without one, a single character."""
+    try:
+        text = data.decode(name)
+    except UnicodeDecodeError:
+        return False
+    return len(text) == 1 if expected is None else text == expected
 
 
 def open_file(path: str) -> BinaryIO:
@@ -119,37 +140,53 @@ def texts(chunk: Chunk, name: str) -> Iterator[str]:
             line, start = line + text.count("\n"), start and not text
 
 
-def chunks(path: str, is_divisible: bool) -> list[Chunk]:
-    """A file in pieces of whole lines, in order; one piece if it may not be divided."""
+def end_of_lines(data: bytes) -> int:
+    """How many bytes are lines with their ends, perhaps none."""
+    return data.rfind(b"\n") + 1
+
+
+def line_ends(data: bytes) -> int:
+    returns = data.count(b"\r")
+    return data.count(b"\n") + (returns - data.count(b"\r\n") if returns else 0)
+
+
+def chunks(path: str, is_divisible: bool, end_of_records: EndOfRecords = end_of_lines) -> list[Chunk]:
+    """A file in pieces of whole records, in order; one piece if it may not be divided.
+
+    :raises Malformed: a record that is longer than any should be.
+    """
     length = size(path)
     if not is_divisible or length <= CHUNK_BYTES:
         return [Chunk(path, 0, length, 1)]
-    return list(_cut(path, length))
+    found, start, line = list[Chunk](), 0, 1
+    for piece in pieces(_blocks(path), end_of_records):
+        found.append(Chunk(path, start, start + len(piece), line))
+        start, line = found[-1].end, line + line_ends(piece)
+    return found
 
 
-def _cut(path: str, length: int) -> Iterator[Chunk]:
-    start, line = 0, 1
+def pieces(blocks: Iterable[bytes], end_of_records: EndOfRecords) -> Iterator[bytes]:
+    """The same bytes in pieces that end where records end.
+
+    :raises Malformed: a record that is longer than any should be.
+    """
+    kept, line = b"", 1
+    for block in blocks:
+        kept += block
+        if end := end_of_records(kept):
+            yield kept[:end]
+            line += line_ends(kept[:end])
+            kept = kept[end:]
+        elif len(kept) > LONGEST:
+            raise Malformed(f"a record longer than {LONGEST >> 20} MiB begins here: is a quote never closed?", line)
+    if kept:
+        yield kept
+
+
+def _blocks(path: str) -> Iterator[bytes]:
     with open_file(path) as file:
-        while start < length:
-            file.seek(start)
-            data = file.read(CHUNK_BYTES)
-            data += file.readline()
-            yield Chunk(path, start, start + len(data), line)
-            start += len(data)
-            line += data.count(b"\n")
-
-
-def has_any(path: str, *patterns: bytes) -> bool:
-    """Whether one of some short byte sequences occurs in a file."""
-    overlap = max(map(len, patterns)) - 1
-    with open_file(path) as file:
-        tail = b""
-        while block := file.read(_BLOCK):
-            block = tail + block
-            if any(pattern in block for pattern in patterns):
-                return True
-            tail = block[-overlap:] if overlap else b""
-    return False
+        while data := file.read(CHUNK_BYTES):
+            yield data
 
 
 def without_bom(data: bytes) -> bytes:

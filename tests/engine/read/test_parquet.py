@@ -121,4 +121,4 @@ def test_no_parquet(refusal_of) -> None:
 
 
 def test_other_kinds_are_refused(refusal_of) -> None:
-    assert refusal_of("GeoJson", "{}").startswith("read: GeoJson is not supported yet")
+    assert refusal_of("Avro", "{}").startswith("read: Avro is no kind of read step: use one of Csv, ")

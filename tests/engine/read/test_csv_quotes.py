@@ -1,0 +1,127 @@
+"""Where records of CSV end: the quick ways must agree with the tokeniser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as hs
+
+from airflow_provider_odf.engine.read import csv, csv_quotes, source
+from airflow_provider_odf.engine.read.csv import CsvParser
+from airflow_provider_odf.engine.read.csv_fields import CsvFormat, records
+from airflow_provider_odf.engine.read.problem import Malformed
+
+FORM = CsvFormat()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quick_also_for_little() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv, "QUICK_FROM", 0)
+        yield
+
+
+TEXTS = hs.text(alphabet='ab,"\\\n\r', max_size=18)
+
+
+def outcome(make) -> object:
+    try:
+        return list(make())
+    except Malformed:
+        return Malformed
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS, hs.integers(1, 6), hs.sampled_from([FORM, CsvFormat(escape=""), CsvFormat(quote="")]))
+@example('"a\\"\nb"\nc', 3, FORM)
+@example('a"b\n"c\n"\n', 2, FORM)
+@example('1",2",3\n"x\ny"\n', 2, FORM)
+@example('"a""\nb"\n', 4, FORM)
+def test_records_of_pieces_are_those_of_the_whole(text: str, size: int, form: CsvFormat) -> None:
+    whole = outcome(lambda: records(text, form))
+    if whole is Malformed:
+        return
+    blocks = (text.encode()[i : i + size] for i in range(0, len(text), size))
+    found, line = [], 1
+    for piece in source.pieces(blocks, lambda data: csv_quotes.end_of_records(data, form)):
+        found += records(piece.decode(), form, line)
+        line += source.line_ends(piece)
+    assert [fields for _, fields in found] == [fields for _, fields in whole]
+    if "\r" not in text:  # a pair of them may be cut in two
+        assert found == whole
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    hs.lists(
+        hs.sampled_from(["a", "b,", ",", '"', '"a"', '"x\ny",', '""', "\n", "1,2\n", "\r\n", "\\", '\\"']), max_size=12
+    )
+)
+@example(['"x\ny",', "a", "\n", "1,2\n"])
+@example(['"', "1,2\n"])
+@example(["a", '"', "b,", '"', "\n", "1,2\n"])
+def test_arrow_splits_as_the_tokeniser_does_or_not_at_all(parts: list[str]) -> None:
+    data = "".join(parts).encode()
+    parser = CsvParser(FORM, "utf-8", False, 2, (0, 1), "")
+    quick = parser._split(data, 1, False)
+    if quick is not None:
+        slow = pa.Table.from_batches(parser._scanned(data, 1, False), quick.schema)
+        assert quick.to_pylist() == slow.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_quick"),
+    [
+        ('a,"b"\n"c ""d""",e\n', True),
+        ('"a\nb",c\nd,"e\r\n"\n', True),
+        ("a,b\n", True),
+        ('5",3\n', False),
+        ('a,"b"c\n', False),
+        ('a,"b\n', False),
+        ('a,"b\\"c"\n', False),
+        ("a,b\n\nc,d\n", False),
+        ("a,b,c\n", False),
+    ],
+)
+def test_what_arrow_may_split(text: str, is_quick: bool) -> None:
+    assert (CsvParser(FORM, "utf-8", False, 2, (0, 1), "")._split(text.encode(), 1, False) is not None) == is_quick
+
+
+def test_lines_of_records() -> None:
+    assert csv_quotes.first_lines(b'a,"x\n\ny"\nb,c\nd,"\n"', '"', 3).to_pylist() == [1, 4, 5]
+    assert csv_quotes.first_lines(b"a\r\nb\r\n", "", 2, 8).to_pylist() == [8, 9]
+    assert csv_quotes.first_lines(b"a\n\nb\n", "", 2) is None
+
+
+@pytest.mark.parametrize("form", [CsvFormat("§", '"'), CsvFormat(",", "þ"), CsvFormat("\x14", "þ", "")])
+def test_characters_beyond_ascii(form: CsvFormat) -> None:
+    text = f"{form.quote}a\nb{form.quote}{form.separator}ç{form.quote}\nc"
+    assert csv_quotes.end_of_records(text.encode(), form) == len(text.encode()) - 1
+
+
+def test_a_quote_that_is_never_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "LONGEST", 100)
+    blocks = [b'a\n"b', *[b"x" * 60] * 3]
+    with pytest.raises(Malformed, match=r"line 2: a record longer than .* is a quote never closed\?"):
+        list(source.pieces(blocks, lambda data: csv_quotes.end_of_records(data, FORM)))
+
+
+@pytest.mark.parametrize(
+    ("name", "at_newlines", "ascii_based"),
+    [
+        ("utf-8", True, True),
+        ("cp1252", True, True),
+        ("koi8-r", True, True),
+        ("shift_jis", True, False),
+        ("gb18030", True, False),
+        ("utf-16-le", False, False),
+        ("utf-16", False, False),
+        ("cp037", False, False),
+        ("utf-7", False, False),
+    ],
+)
+def test_encodings_that_may_be_cut(name: str, at_newlines: bool, ascii_based: bool) -> None:
+    assert (source.is_cut_at_newline_bytes(name), source.is_ascii_based(name)) == (at_newlines, ascii_based)
