@@ -65,7 +65,7 @@ def validate(
     problems = [*loaded.problems, *_contract_problems(loaded.manifests), *_query_problems(loaded.manifests)]
     if how == "json":
         entries = [("error", p) for p in problems] + [("warning", w) for w in loaded.warnings]
-        print_json([_problem(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
+        print_json([problem_json(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
     else:
         for problem in sorted(problems):
             print(problem)
@@ -225,7 +225,7 @@ def _query_problems(manifests: Sequence[Manifest]) -> list[Problem]:
     return check(manifests)
 
 
-def _problem(severity: str, problem: Problem) -> dict[str, Any]:
+def problem_json(severity: str, problem: Problem) -> dict[str, Any]:
     place = problem.place
     return {
         "severity": severity,

@@ -20,22 +20,23 @@ def apply(store: Store, manifest: Manifest, system_time: Instant, *, manifest_ve
     """The chain's state once it says what the manifest says: created or amended where needed, and published at once,
     since metadata are the author's own word.
 
-    :raises InvalidInput: the manifest changes what existing data depend on.
+    :raises ManifestInvalid: the manifest changes what existing data depend on; nothing was written.
     :raises CommitConflict: another writer came first; try again.
     """
     alias = manifest.snapshot.alias
     dataset = store.get(alias)
     base = ChainState.of(dataset) if dataset else None
-    events = plan(base, manifest)
-    if base is not None and not events:
+    planned = plan(base, manifest)
+    planned.check()
+    if base is not None and not planned.changes:
         return base
     dataset = dataset or store.create(alias)
     draft = Draft(dataset, base, manifest_version=manifest_version)
     time = not_before(base, system_time)
     if base is None:
         draft.append(model.Seed(dataset_id=str(DatasetId.create()), dataset_kind=manifest.snapshot.kind), time)
-    for event in events:
-        draft.append(event, time)
+    for change in planned.changes:
+        draft.append(change.event, time)
     state = draft.state
     assert state is not None  # noqa: S101 - a draft of at least one block has a state
     dataset.storage.compare_and_set_ref("head", base.head if base else None, state.head)

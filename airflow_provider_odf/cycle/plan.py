@@ -1,47 +1,104 @@
-"""What must be appended to a dataset's chain so that it says what its manifest says.
+"""What must be appended to a dataset's chain so that it says what its manifest says, or why it cannot be.
 
-A pure function from the chain's state and the manifest's events to new events. What may not change under existing
-data is refused with the reason.
+Pure functions from the chain's state and the manifest to a ``Plan``: what `odf plan` shows is what `apply` appends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.cycle import columns
+from airflow_provider_odf.cycle.difference import Difference, column_text, differences, is_same
+from airflow_provider_odf.errors import BlockRejected, ManifestInvalid, Place, Problem
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.manifest.finding import Finding
     from airflow_provider_odf.manifest.load import Manifest
 
+_BY_KEY = ("Snapshot", "UpsertStream", "ChangelogStream")
+"""Strategies whose history reads the same: the newest record of each key is its row, unless it is a retraction."""
 
-def plan(state: ChainState | None, manifest: Manifest) -> tuple[model.MetadataEvent, ...]:
-    """The events to append, in order; all of the manifest's own where the dataset does not exist yet (``state`` None).
+_GOES_ON_AS = {"Ledger": ("Append", *_BY_KEY), **dict.fromkeys(_BY_KEY, _BY_KEY)}
+"""Merge strategy of existing data -> others that read them rightly. A ledger has each key once, and only additions."""
 
-    :raises InvalidInput: the manifest changes what existing data depend on.
-    """
-    events = manifest.snapshot.metadata
+_KEPT: tuple[type[model.Variant], ...] = (model.SetInfo, model.SetLicense, model.SetAttachments, model.SetVocab)
+_CLEARED = {
+    "SetInfo": "an empty SetInfo clears it",
+    "SetAttachments": "one with `items: []` clears them",
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A block to append: its event, the event that it takes the place of, and where the manifest says so."""
+
+    event: model.MetadataEvent
+    before: model.MetadataEvent | None = None
+    place: Place | None = None
+
+    @property
+    def differences(self) -> list[Difference]:
+        """Property by property; none for an event that has none before it."""
+        if self.before is None or self.before.kind != self.event.kind:
+            return []
+        return differences(self.before, self.event)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run appends before it asks for data; nothing of it where there are ``problems``."""
+
+    dataset: str
+    is_new: bool
+    changes: tuple[Change, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """:raises ManifestInvalid: something is refused; with every reason."""
+        if self.problems:
+            raise ManifestInvalid(self.problems)
+
+
+def plan(state: ChainState | None, manifest: Manifest) -> Plan:
+    """The plan for a dataset in a state, None where it does not exist yet."""
+    name = manifest.snapshot.name
     if state is None:
-        return tuple(events)
+        changes = tuple(Change(e, None, place) for e, place in _events(manifest))
+        problems = (*_columns(None, manifest, changes).problems, *_rehearsed(None, manifest, changes))
+        return Plan(name, True, changes, problems)
     if state.kind != manifest.snapshot.kind:
-        raise InvalidInput(
-            f"{manifest.place('kind')}: dataset {manifest.snapshot.name} exists as {state.kind}, "
-            f"not {manifest.snapshot.kind}: a dataset never changes its kind; choose another name"
+        message = (
+            f"dataset {name} exists as {state.kind}, not {manifest.snapshot.kind}: a dataset never changes its kind"
         )
-    return (*_changed(state, manifest), *_disabled(state, events))
+        return Plan(name, False, problems=(Problem(manifest.place("kind"), message, "choose another name"),))
+    changes = (*_disabled(state, manifest), *_changed(state, manifest))
+    looked = _columns(state, manifest, changes)
+    problems = tuple(sorted({*_under_data(state, manifest, changes), *looked.problems}))
+    problems = problems or tuple(_rehearsed(state, manifest, changes))
+    return Plan(name, False, changes, problems, (*looked.notes, *_kept(state, manifest)))
 
 
-def _changed(state: ChainState, manifest: Manifest) -> Iterator[model.MetadataEvent]:
-    last = {_role(event): index for index, event in enumerate(manifest.snapshot.metadata)}
+def _events(manifest: Manifest) -> Iterator[tuple[model.MetadataEvent, Place]]:
     for index, event in enumerate(manifest.snapshot.metadata):
+        yield event, manifest.place("metadata", index)
+
+
+# --- what is appended -----------------------------------------------------------------------------------------------
+
+
+def _changed(state: ChainState, manifest: Manifest) -> Iterator[Change]:
+    """Events that say something new, in the order of the manifest."""
+    last = {_role(event): event for event in manifest.snapshot.metadata}
+    for event, place in _events(manifest):
         current = _current(state, event)
-        if current == event or last[_role(event)] != index:
-            continue
-        if state.has_data:
-            _refuse_under_data(state, current, event, str(manifest.place("metadata", index)))
-        yield event
+        if last[_role(event)] is event and not is_same(current, event):
+            yield Change(event, current, place)
 
 
 def _role(event: model.MetadataEvent) -> tuple[str, str | None]:
@@ -72,32 +129,113 @@ def _current(state: ChainState, event: model.MetadataEvent) -> model.MetadataEve
             return None
 
 
-def _refuse_under_data(
-    state: ChainState, current: model.MetadataEvent | None, event: model.MetadataEvent, place: str
-) -> None:
-    if isinstance(event, model.SetVocab) and ddl.vocabulary(event) != state.vocab:
-        raise InvalidInput(
-            f"{place}: the dataset has data under the column names {', '.join(state.vocab.columns)}; "
-            "names of system columns cannot change: put SetVocab back, or start a dataset of another name"
-        )
-    before, after = primary_key(current), primary_key(event)
-    if current is not None and before != after:
-        raise InvalidInput(
-            f"{place}: the dataset has data merged under the key ({', '.join(before)}), not ({', '.join(after)}): "
-            "put the key back, or start a dataset of another name"
-        )
-
-
-def primary_key(event: model.MetadataEvent | None) -> tuple[str, ...]:
-    """The key columns of a source's merge strategy; none for Append and for events that are no source."""
-    return tuple(getattr(getattr(event, "merge", None), "primary_key", ()))
-
-
-def _disabled(state: ChainState, events: Sequence[model.MetadataEvent]) -> Iterator[model.MetadataEvent]:
-    """Sources in force that the manifest no longer has."""
-    if state.polling_source and not any(isinstance(e, model.SetPollingSource) for e in events):
-        yield model.DisablePollingSource()
-    named = {e.source_name for e in events if isinstance(e, model.AddPushSource)}
-    for name in state.push_sources:
+def _disabled(state: ChainState, manifest: Manifest) -> Iterator[Change]:
+    """Sources in force that the manifest no longer has; before others take their place."""
+    if state.polling_source and manifest.snapshot.last(model.SetPollingSource) is None:
+        yield Change(model.DisablePollingSource(), state.polling_source)
+    named = {e.source_name for e in manifest.snapshot.events(model.AddPushSource)}
+    for name, source in state.push_sources.items():
         if name not in named:
-            yield model.DisablePushSource(source_name=name)
+            yield Change(model.DisablePushSource(source_name=name), source)
+
+
+def _kept(state: ChainState, manifest: Manifest) -> Iterator[str]:
+    """What the manifest no longer says, but no block takes back."""
+    for event, current in zip(_KEPT, (state.info, state.license, state.attachments, state.set_vocab), strict=True):
+        if current is not None and manifest.snapshot.last(event) is None and not is_same(None, current):
+            clear = _CLEARED.get(current.kind)
+            yield f"{current.kind} is no longer in the manifest and stays in force" + (f"; {clear}" if clear else "")
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------
+
+
+def _under_data(state: ChainState, manifest: Manifest, changes: Sequence[Change]) -> Iterator[Problem]:
+    """Changes of what the records that are there depend on."""
+    for change in changes:
+        event, index = change.event, _index(manifest, change)
+        if isinstance(event, model.SetVocab) and state.schema is not None and ddl.vocabulary(event) != state.vocab:
+            yield Problem(
+                manifest.place("metadata", index),
+                f"the dataset has columns under the names {', '.join(state.vocab.columns)}; "
+                "names of system columns cannot change",
+                "put SetVocab back, or start a dataset of another name",
+            )
+        if isinstance(event, model.SetPollingSource | model.AddPushSource) and state.has_data:
+            before = change.before.merge if isinstance(change.before, type(event)) else state.merge
+            yield from _merge(before, event.merge, manifest, index)
+
+
+def _merge(
+    before: model.MergeStrategy | None, after: model.MergeStrategy, manifest: Manifest, index: int
+) -> Iterator[Problem]:
+    """Whether another merge strategy can go on with records that the one before has merged."""
+    if before is None:
+        return
+    old, new = primary_key(before), primary_key(after)
+    other = "or start a dataset of another name"
+    if before.kind != after.kind and after.kind not in _GOES_ON_AS.get(before.kind, ()):
+        message = f"the dataset has data merged by {before.kind}, which {after.kind} cannot go on with"
+        yield Problem(manifest.place("metadata", index, "merge"), message, f"put {before.kind} back, {other}")
+    elif new and {k.lower() for k in old} != {k.lower() for k in new}:
+        message = f"the dataset has data merged under the key ({', '.join(old)}), not ({', '.join(new)})"
+        place = manifest.place("metadata", index, "merge", "primary_key")
+        yield Problem(place, message, f"put the key back, {other}")
+
+
+def primary_key(merge: model.MergeStrategy) -> tuple[str, ...]:
+    """The key columns of a merge strategy; none for Append."""
+    return tuple(getattr(merge, "primary_key", ()))
+
+
+def _index(manifest: Manifest, change: Change) -> int:
+    return next((i for i, event in enumerate(manifest.snapshot.metadata) if event is change.event), 0)
+
+
+@dataclass(frozen=True)
+class _Looked:
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _columns(state: ChainState | None, manifest: Manifest, changes: Sequence[Change]) -> _Looked:
+    """Declared columns beside those of the dataset."""
+    snapshot = manifest.snapshot
+    final = snapshot.last(model.SetDataSchema)
+    schema = final or (state.schema if state else None)
+    vocab = ddl.vocabulary(snapshot.last(model.SetVocab) or (state.set_vocab if state else None))
+    if schema is None:
+        return _Looked()
+    changed = [change.event for change in changes]
+    problems: list[Problem] = []
+    notes: list[str] = []
+    for index, event in enumerate(snapshot.metadata):
+        findings: list[Finding] = []
+        if event is final and event in changed:
+            findings += columns.system_columns(final, vocab)
+        elif isinstance(event, model.SetPollingSource | model.AddPushSource) and (event in changed or final in changed):
+            compared = columns.compare(event, schema, vocab, is_final=final is not None)
+            findings += compared.findings
+            if compared.added:
+                notes.append(f"new columns come with the next data: {', '.join(map(column_text, compared.added))}")
+        problems += (Problem(manifest.place("metadata", index, *f.path), f.message, f.fix) for f in findings)
+    return _Looked(tuple(problems), tuple(dict.fromkeys(notes)))
+
+
+def _rehearsed(state: ChainState | None, manifest: Manifest, changes: Sequence[Change]) -> Iterator[Problem]:
+    """The first change that breaks a rule of the chain, found before any block is written."""
+    if manifest.snapshot.kind == "Derivative":
+        return  # its inputs become ids only when it runs
+    time = state.system_time if state else Instant(0)
+    if state is None:
+        seed = model.Seed(dataset_id="did:odf:fed01" + "0" * 64, dataset_kind=manifest.snapshot.kind)
+        state = ChainState.seed("", model.MetadataBlock(system_time=time, sequence_number=0, event=seed))
+    for change in changes:
+        block = model.MetadataBlock.model_construct(
+            system_time=time, prev_block_hash=state.head, sequence_number=state.sequence_number + 1, event=change.event
+        )
+        try:
+            state = state.apply(state.head, block)
+        except BlockRejected as e:
+            yield Problem(change.place or manifest.place("metadata"), str(e))
+            return

@@ -1,0 +1,173 @@
+"""What tells two events apart. Both are compared with their defaults written out, so that only what changes a dataset
+counts: not how a schema is spelled, nor the order of attachments."""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from airflow_provider_odf.chain import schema as chain_schema
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.protocol import Column
+
+_SAME_AS_ABSENT = ("headers", "env", "prepare", "temporalTables", "keywords")
+"""Lists that say nothing where they are empty."""
+
+_FETCH_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "Url": {"eventTime": {"kind": "FromMetadata"}},
+    "FilesGlob": {"eventTime": {"kind": "FromSystemTime"}, "order": "ByName"},
+}
+_PATH_DEFAULTS = {"timestampFormat": "yyyy-MM-dd"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A property with another value: ``path`` is dotted; None stands for what is absent."""
+
+    path: str
+    before: Any
+    after: Any
+
+
+def canonical(event: model.MetadataEvent) -> dict[str, Any]:
+    """What an event says, in the specification's spelling but for schemas, which are texts of columns. Events of one
+    kind that mean the same are equal."""
+    content = _without_empty(model.dump(event))
+    match event:
+        case model.SetPollingSource():
+            return content | {"fetch": _fetch(content["fetch"]), "read": _read(event.read)}
+        case model.AddPushSource():
+            return content | {"read": _read(event.read)}
+        case model.SetVocab():
+            names = dataclasses.asdict(ddl.vocabulary(event))
+            return content | {to_camel(key): value for key, value in names.items()}
+        case model.SetAttachments():
+            items = sorted(event.attachments.items, key=lambda item: item.path)
+            return content | {"attachments": {item.path: item.content for item in items}}
+        case model.SetDataSchema():
+            schema = chain_schema.resolved(chain_schema.data_schema(event))
+            extra = {"extra": model.dump(schema)["extra"]} if schema.extra else {}
+            return {"kind": event.kind, "schema": list(map(_field, schema.fields)), **extra}
+    return content
+
+
+def is_same(before: model.MetadataEvent | None, after: model.MetadataEvent) -> bool:
+    """Whether ``after`` says nothing that ``before`` does not say; None says what an empty event says."""
+    said = canonical(after)
+    if before is not None:
+        return canonical(before) == said
+    return said in ({"kind": after.kind}, canonical(model.SetVocab()))
+
+
+def differences(before: model.MetadataEvent, after: model.MetadataEvent) -> list[Difference]:
+    """Property by property, in the order in which the specification has them."""
+    return list(_compare("", canonical(before), canonical(after)))
+
+
+def _without_empty(content: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: _without_empty(value) if isinstance(value, dict) else value
+        for key, value in content.items()
+        if not (key in _SAME_AS_ABSENT and value == [])
+    }
+
+
+def _fetch(fetch: dict[str, Any]) -> dict[str, Any]:
+    filled = {**fetch, **{k: v for k, v in _FETCH_DEFAULTS.get(fetch["kind"], {}).items() if k not in fetch}}
+    if filled.get("eventTime", {}).get("kind") == "FromPath":
+        filled["eventTime"] = _PATH_DEFAULTS | filled["eventTime"]
+    return filled
+
+
+def _read(read: model.ReadStep) -> dict[str, Any]:
+    try:
+        step = ddl.read_step(read)
+    except InvalidInput:  # another writer's, in words that are not ours
+        return _without_empty(model.dump(read))
+    options = {to_camel(k): v for k, v in vars(step).items() if k != "columns" and v is not None}
+    options["encoding"] = _encoding(step.encoding)
+    if step.columns is not None:
+        options["schema"] = [column_text(column) for column in step.columns]
+    if read.schema_ is not None and (extra := _attributes(read.schema_)):
+        options["attributes"] = extra
+    return options
+
+
+def _encoding(name: str) -> str:
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return name
+
+
+def _attributes(schema: model.DataSchema) -> dict[str, Any]:
+    """Free attributes of a schema, and of its columns under their names."""
+    given = {f.name: f.extra.to_mapping() for f in schema.fields if f.extra is not None}
+    whole = schema.extra.to_mapping() if schema.extra is not None else {}
+    return {name: extra for name, extra in {**given, "": whole}.items() if extra}
+
+
+def column_text(column: Column) -> str:
+    """``trees INT``, ``park STRING NOT NULL``."""
+    return f"{column.name} {column.type}" + ("" if column.is_nullable else " NOT NULL")
+
+
+def _field(field: model.DataField) -> str:
+    extra = f" {json.dumps(field.extra.to_mapping(), ensure_ascii=False)}" if field.extra else ""
+    return f"{field.name} {_type(model.dump(field)['type'])}{extra}"
+
+
+def _type(odf: dict[str, Any]) -> str:
+    """``Option(Int32)``, ``Timestamp(Millisecond, UTC)``."""
+    inside = [_part(value) for key, value in odf.items() if key != "kind" and value is not None]
+    return f"{odf['kind']}({', '.join(inside)})" if inside else str(odf["kind"])
+
+
+def _part(value: Any) -> str:
+    if isinstance(value, dict):
+        return _type(value)
+    if isinstance(value, list):
+        return ", ".join(f"{field['name']} {_type(field['type'])}" for field in value)
+    return str(value)
+
+
+# --- comparison -----------------------------------------------------------------------------------------------------
+
+
+def _compare(path: str, before: Any, after: Any) -> Iterator[Difference]:
+    if before == after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys((*before, *after)):
+            yield from _compare(f"{path}.{key}" if path else key, before.get(key), after.get(key))
+    elif _is_list_of(dict, before, after):
+        for index in range(max(len(before), len(after))):
+            yield from _compare(
+                f"{path}[{index}]", *(side[index] if index < len(side) else None for side in (before, after))
+            )
+    elif _is_list_of(str, before, after):
+        yield from _entries(path, before, after)
+    else:
+        yield Difference(path, before, after)
+
+
+def _is_list_of(kind: type, *sides: Any) -> bool:
+    return all(isinstance(side, list) and all(isinstance(x, kind) for x in side) for side in sides)
+
+
+def _entries(path: str, before: Sequence[str], after: Sequence[str]) -> Iterator[Difference]:
+    """Entries of two lists of texts that were put in, taken out, or replaced."""
+    for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        old, new = before[i:j], after[k:m]
+        for n in range(max(len(old), len(new))):
+            yield Difference(path, *(side[n] if n < len(side) else None for side in (old, new)))
