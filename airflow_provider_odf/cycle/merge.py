@@ -15,10 +15,12 @@ from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, Progress, UpToDate, silent
 from airflow_provider_odf.cycle.poll import POLLING_SOURCE
+from airflow_provider_odf.cycle.shapefiles import Readable, readable
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, OdfError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.source import savepoint
+from airflow_provider_odf.source.options import Options
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -36,6 +38,7 @@ def merge(
     *,
     contract: protocol.Contract | None = None,
     manifest_version: int = 3,
+    options: Options = Options(),  # noqa: B008 - frozen
     progress: Progress = silent,
 ) -> Candidate | UpToDate:
     """The candidate that holds the polled input, made by one engine application that also tests the contract on it;
@@ -43,6 +46,7 @@ def merge(
 
     :raises CommitConflict: the head is no longer what was polled for; poll again.
     :raises InvalidQuery: the data or the SQL are not acceptable; nothing was changed.
+    :raises SourceError: the input is no shapefile, where one is to be read; nothing was changed.
     :raises InternalError: the engine broke down; nothing was changed.
     """
     dataset = store.dataset(polled.dataset)
@@ -56,7 +60,7 @@ def merge(
     work = store.work_area / polled.dataset.lower() / f"merge-{uuid.uuid4().hex[:12]}"
     work.mkdir(parents=True)
     try:
-        merged = _Merge(store, dataset, polled, ref, work, manifest_version).run(runner, contract, progress)
+        merged = _Merge(store, dataset, polled, ref, work, manifest_version, options).run(runner, contract, progress)
     except OdfError as e:
         if not e.is_transient:
             _discard(polled)
@@ -155,15 +159,25 @@ class _Merge:
     """One merge: its request to the engine, and the blocks that record the engine's answer."""
 
     def __init__(
-        self, store: Store, dataset: Dataset, polled: Polled, ref: str, work: Path, manifest_version: int
+        self,
+        store: Store,
+        dataset: Dataset,
+        polled: Polled,
+        ref: str,
+        work: Path,
+        manifest_version: int,
+        options: Options,
     ) -> None:
         self.store, self.dataset, self.polled, self.ref, self.work = store, dataset, polled, ref, work
+        self.options = options
         self.base = ChainState.of(dataset, polled.base)
         self.draft = Draft(dataset, self.base, manifest_version=manifest_version)
         self.system_time = Instant.parse(polled.system_time)
 
     def run(self, runner: Runner, contract: protocol.Contract | None, progress: Progress) -> Candidate | UpToDate:
-        request = self.request(contract)
+        source = merge_source(self.base, self.polled.source_name)
+        inputs = readable(read_step(source, self.polled), self.polled.files, self.work, progress, self.options)
+        request = self.request(source, inputs, contract)
         success = cast(protocol.MergeSuccess, runner.submit(request, progress).result())
         if not any(success.slices):
             self.declare(success.schema)
@@ -174,7 +188,8 @@ class _Merge:
         if state.head == self.base.head:
             return UpToDate()
         self.keep_state(success)
-        candidate = candidate_of(self.dataset, self.polled.base, self.claim(state.head), self.ref, success.notices)
+        notices = (*inputs.notices, *success.notices)
+        candidate = candidate_of(self.dataset, self.polled.base, self.claim(state.head), self.ref, notices)
         if success.report is not None and candidate.records:
             rejected.save_report(self.dataset, candidate, success.report)
         return candidate
@@ -188,20 +203,20 @@ class _Merge:
             return self.dataset.head(self.ref) or block_hash
         return block_hash
 
-    def request(self, contract: protocol.Contract | None) -> protocol.MergeRequest:
-        source = merge_source(self.base, self.polled.source_name)
-        read = read_step(source, self.polled)
+    def request(
+        self, source: model.SetPollingSource | model.AddPushSource, inputs: Readable, contract: protocol.Contract | None
+    ) -> protocol.MergeRequest:
         return protocol.MergeRequest(
             dataset_id=self.base.dataset_id,
             dataset_alias=self.polled.dataset,
             system_time=self.polled.system_time,
             vocab=self.base.vocab,
-            read=read,
+            read=inputs.read,
             merge=ddl.merge_strategy(source.merge),
-            inputs=tuple(protocol.MergeInput(f.paths, f.event_time, f.label) for f in self.polled.files),
+            inputs=tuple(protocol.MergeInput(f.paths, f.event_time, f.label) for f in inputs.files),
             next_offset=0 if self.base.last_offset is None else self.base.last_offset + 1,
             new_data_path=str(self.work),
-            preprocess=None if self.polled.is_read else preprocess(source, read),
+            preprocess=None if self.polled.is_read else preprocess(source, inputs.read),
             history=history(self.dataset, self.base),
             schema=chain_schema.ipc_base64(self.base.schema) if self.base.schema else None,
             prev_state=self.prev_state(),

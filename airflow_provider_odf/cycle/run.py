@@ -104,7 +104,7 @@ class Cycle:
     def finish(self, polled: Polled, contract: Contract | None) -> Outcome:
         """Merge, test and publish what was polled or pushed."""
         progress = self._progress(polled.dataset)
-        candidate = merge(self.store, polled, self.runner, contract=contract, progress=progress)
+        candidate = merge(self.store, polled, self.runner, contract=contract, options=self.options, progress=progress)
         if isinstance(candidate, UpToDate):
             return Outcome(polled.dataset, up_to_date=candidate.reason, notices=polled.warnings)
         report = None

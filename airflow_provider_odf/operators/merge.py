@@ -83,7 +83,7 @@ class MergeOperator(OdfOperator):
         from airflow_provider_odf.cycle.run import ATTEMPTS
 
         contract = self.load_contract() if self.manifest else None
-        version = settings.read().manifest_version
+        config = settings.read()
         with self.runner() as runner:
             for _ in range(ATTEMPTS):
                 if isinstance(polled, UpToDate):
@@ -91,7 +91,13 @@ class MergeOperator(OdfOperator):
                 self._pushed = polled.pushed
                 try:
                     return merge(
-                        self.odf, polled, runner, contract=contract, manifest_version=version, progress=self.progress
+                        self.odf,
+                        polled,
+                        runner,
+                        contract=contract,
+                        manifest_version=config.manifest_version,
+                        options=config.options,
+                        progress=self.progress,
                     )
                 except CommitConflict as e:
                     conflict = e

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import UpToDate
+from airflow_provider_odf.dag import settings
 from airflow_provider_odf.operators.base import OdfOperator, poll_source
 from airflow_provider_odf.operators.lineage import source_of
 
@@ -61,4 +62,4 @@ class PollingSourceOperator(OdfOperator):
         from airflow_provider_odf.cycle.read import read
 
         with self.runner() as runner:
-            return read(self.odf, polled, runner, progress=self.progress)
+            return read(self.odf, polled, runner, options=settings.read().options, progress=self.progress)
