@@ -244,8 +244,7 @@ def _open(cache: StateCache, past: Past) -> Cache | None:
 
 
 def _starts_with(types: T.StructType, columns: object) -> bool:
-    prefixes = (T.StructType(types.fields[:count]).simpleString() for count in range(1, len(types) + 1))
-    return columns in prefixes
+    return any(columns == T.StructType(types.fields[:count]).simpleString() for count in range(1, len(types) + 1))
 
 
 def _about(past: Past) -> dict[str, object]:
