@@ -6,13 +6,16 @@ joined in parallel and written where they are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from airflow_provider_odf.engine import duplicates, slices, strategies
+from airflow_provider_odf.engine import duplicates, in_memory, slices, strategies
 from airflow_provider_odf.engine import state as states
-from airflow_provider_odf.engine.carried import Carried
+from airflow_provider_odf.engine.batches import name_of
 from airflow_provider_odf.engine.layout import Fitted
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.instant import Instant
@@ -40,39 +43,80 @@ class Base:
         self.past = states.past(request, first)
         self._next_offset = request.next_offset
         self._input_size = max(sum(map(states.file_size, source.paths)) for source in request.inputs)
-        self.is_small = self._input_size + self.past.size <= states.SMALL
+        self._past_size = self.past.size
+        self.is_small = self._input_size + self._past_size <= states.SMALL
         for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
             spark.conf.set(key, value)
-        self._carries = len(request.inputs) > 1 and self.is_small and self.past.has_state
-        self._carried = self._carry()
-
-    def _carry(self) -> Carried | None:
-        return Carried.of(self._spark, self.past) if self._carries else None
+        self._rows: pa.Table | None = None
+        """The state after the last input, where it is kept in memory."""
+        self._is_in_memory = len(request.inputs) > 1 and self._input_size <= states.SMALL
 
     def evolve(self, fitted: Fitted) -> None:
         """Go on in the columns of a later input; what came before has null in those that are new."""
         self.layout, self.past = fitted.layout, self.past.in_columns(fitted)
-        self._carried = self._carry()
+        self._rows = None
 
     def merge(self, new: DataFrame, source: MergeInput, name: str) -> tuple[NewSlice | None, int]:
         """The slice that new rows give, None for no records, and how many rows were dropped for being the same."""
         new = new.coalesce(1) if self.is_small else new
-        target = slices.Target(
+        if self._is_in_memory:
+            return self.merge_rows([new.toArrow()], [source])[0]
+        return self._merge(new, source, name)
+
+    def merge_rows(
+        self, tables: Sequence[pa.Table], sources: Sequence[MergeInput]
+    ) -> list[tuple[NewSlice | None, int]]:
+        """The same for several small inputs, one onto the other."""
+        given = list(zip(map(in_memory.plain, tables), sources, strict=True))
+        if self.past.kind == "Snapshot" and not self._fits_in_memory():
+            return [self._merge(self._spark.createDataFrame(table), s, name_of(s)) for table, s in given]
+        rows = [in_memory.Rows(table, Instant.parse(s.event_time), name_of(s)) for table, s in given]
+        state = self._state_of(rows) if self.past.has_state else None
+        merged, rows_after = in_memory.merged(self.past.kind, rows, state, self.layout)
+        self._rows = rows_after if self._fits_in_memory() else None
+        return [self._write_merged(new, records) for new, records in zip(rows, merged, strict=True)]
+
+    def _write_merged(self, new: in_memory.Rows, records: in_memory.Records) -> tuple[NewSlice | None, int]:
+        order = strategies.order(self.past.kind, self.layout)
+        written = slices.write(records.table, order, self._target(new.event_time, new.label))
+        return self._followed(written), records.dropped
+
+    def _fits_in_memory(self) -> bool:
+        return self._past_size <= states.SMALL
+
+    def _state_of(self, rows: Sequence[in_memory.Rows]) -> pa.Table | None:
+        """What new rows are merged onto; of a long history only that of the keys which they have."""
+        if self._rows is not None:
+            return self._rows
+        state = states.state(self._spark, self.past, small=self.is_small)
+        if state is not None and not self._fits_in_memory():
+            keys = list(self.layout.keys)
+            new = pa.concat_tables(r.table.select(keys) for r in rows).group_by(keys).aggregate([])
+            state = state.join(F.broadcast(self._spark.createDataFrame(new)), keys, "left_semi")
+        return in_memory.plain(state.toArrow()) if state is not None else None
+
+    def _merge(self, new: DataFrame, source: MergeInput, name: str) -> tuple[NewSlice | None, int]:
+        written, dropped = self._write(new, self._count(source), self._target(Instant.parse(source.event_time), name))
+        return self._followed(written), dropped
+
+    def _target(self, event_time: Instant, name: str) -> slices.Target:
+        return slices.Target(
             directory=self._request.new_data_path,
             schema=self.layout.schema,
             system_time=Instant.parse(self._request.system_time),
-            event_time=Instant.parse(source.event_time),
+            event_time=event_time,
             next_offset=self._next_offset,
             keys=self.layout.keys,
             label=name,
         )
-        written, dropped = self._write(new, self._count(source), target)
+
+    def _followed(self, written: NewSlice | None) -> NewSlice | None:
+        """The slice, which is part of the past from now on."""
         if written is not None:
             self._next_offset = written.offset_interval.end + 1
+            self._past_size += written.size
             self.past = self.past.followed_by(HistorySlice(written.path, written.offset_interval))
-            if self._carried is not None:
-                self._carried = self._carried.after(written.path)
-        return written, dropped
+        return written
 
     def _write(self, new: DataFrame, count: int | None, target: slices.Target) -> tuple[NewSlice | None, int]:
         """Duplicate keys are rare, so they are looked for in what is written, and the work is then done once more."""
@@ -136,8 +180,6 @@ class Base:
                 return strategies.changelog_stream(new, layout)
 
     def _state(self) -> DataFrame | None:
-        if self._carried is not None:
-            return self._carried.frame()
         return states.state(self._spark, self.past, small=self.is_small)
 
     def _known_keys(self, new: DataFrame) -> DataFrame | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
@@ -14,7 +17,7 @@ from airflow_provider_odf.engine.strategies import APPEND, CORRECT_TO
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import NewSlice
 
-_SHOWN = 5
+SHOWN = 5
 
 
 def are_in(spark: SparkSession, written: NewSlice, layout: Layout) -> bool:
@@ -52,11 +55,16 @@ def collapse(rows: DataFrame, layout: Layout, label: str) -> tuple[DataFrame, in
     copy = f"row_number() OVER (PARTITION BY {columns} ORDER BY {quoted(POSITION)})"
     distinct = rows.selectExpr("*", f"{copy} AS `odf:same`").where("`odf:same` = 1").drop("odf:same")
     several = distinct.groupBy(*map(quoted, layout.keys)).count().where("count > 1")
-    if found := several.orderBy(*map(quoted, layout.keys)).limit(_SHOWN + 1).collect():
-        named = ["(" + ", ".join(f"{k}={row[k]}" for k in layout.keys) + ")" for row in found]
-        more = ", ..." if len(named) > _SHOWN else ""
-        raise InvalidQuery(
-            f"{label}: different rows have one primary key: {', '.join(named[:_SHOWN])}{more}; "
-            "choose a primaryKey that is unique within an input, or decide between the rows in preprocess"
-        )
+    if found := several.orderBy(*map(quoted, layout.keys)).limit(SHOWN + 1).collect():
+        raise refused([row.asDict() for row in found], layout.keys, label)
     return distinct, rows.count() - distinct.count()
+
+
+def refused(found: Sequence[Mapping[str, Any]], keys: Sequence[str], label: str) -> InvalidQuery:
+    """The error for keys of several different rows, of which the first ``SHOWN`` are named."""
+    named = ["(" + ", ".join(f"{k}={row[k]}" for k in keys) + ")" for row in found]
+    more = ", ..." if len(named) > SHOWN else ""
+    return InvalidQuery(
+        f"{label}: different rows have one primary key: {', '.join(named[:SHOWN])}{more}; "
+        "choose a primaryKey that is unique within an input, or decide between the rows in preprocess"
+    )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.base import Base
-from airflow_provider_odf.engine.layout import fit
+from airflow_provider_odf.engine.batches import apart, batches, name_of, read_batch
+from airflow_provider_odf.engine.layout import Fitted, fit
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read
 from airflow_provider_odf.engine.refusal import refusal
@@ -57,7 +58,7 @@ class _Merge:
         self._notices: list[str] = []
 
     def run(self) -> MergeSuccess:
-        written = tuple(self._merge(source) for source in self._request.inputs)
+        written = tuple(new for batch in batches(self._request.inputs) for new in self._merge_batch(batch))
         new = [s for s in written if s is not None]
         return MergeSuccess(
             slices=written,
@@ -67,26 +68,45 @@ class _Merge:
             notices=tuple(self._notices),
         )
 
+    def _merge_batch(self, batch: Sequence[MergeInput]) -> Iterator[NewSlice | None]:
+        """The slices of inputs that are read at once, if they can be."""
+        found = read_batch(self._spark, self._request, batch)
+        if found is None:
+            yield from map(self._merge, batch)
+            return
+        self._progress(f"merging {len(batch)} inputs, {name_of(batch[0])} to {name_of(batch[-1])}")
+        self._notices += found.notices
+        base, fitted = self._fitted(found.frame)
+        tables = apart(fitted.frame.toArrow(), found.owners, len(batch))
+        for source, (new, dropped) in zip(batch, base.merge_rows(tables, batch), strict=True):
+            yield self._told(new, dropped, fitted.layout.schema, name_of(source))
+
     def _merge(self, source: MergeInput) -> NewSlice | None:
-        name = source.label or ", ".join(source.paths)
+        name = name_of(source)
         self._progress(f"merging {name}")
         raw = read(self._spark, self._request.read, source.paths, name)
         self._notices += raw.notices
         if not raw.frame.columns:
             return None
         frame = preprocess(self._spark, raw.frame, self._request.preprocess) if self._request.preprocess else raw.frame
+        base, fitted = self._fitted(frame)
+        return self._told(*base.merge(fitted.frame, source, name), fitted.layout.schema, name)
+
+    def _fitted(self, frame: DataFrame) -> tuple[Base, Fitted]:
+        """New rows in the form of the dataset, and what they are merged onto, in the same columns."""
         fitted = fit(frame, self._request, self._stored)
         if self._base is None:
             self._base = Base(self._spark, self._request, fitted)
         elif self._base.layout != fitted.layout:
             self._base.evolve(fitted)
-        new, dropped = self._base.merge(fitted.frame, source, name)
+        return self._base, fitted
+
+    def _told(self, new: NewSlice | None, dropped: int, schema: pa.Schema, name: str) -> NewSlice | None:
+        """The slice, with the schema where it is another than before; tells what was written."""
         if dropped:
             self._notices.append(f"{name}: {dropped} rows are the same as others and were dropped")
-        return new if new is None else self._said(new, fitted.layout.schema, name)
-
-    def _said(self, new: NewSlice, schema: pa.Schema, name: str) -> NewSlice:
-        """The slice, with the schema where it is another than before; tells what was written."""
+        if new is None:
+            return None
         offsets = new.offset_interval
         self._progress(f"wrote {offsets.count} records, offsets {offsets.start} to {offsets.end}")
         if schema == self._stored:

@@ -66,7 +66,7 @@ def write(table: pa.Table, order: Sequence[str], target: Target) -> NewSlice | N
     :raises InvalidQuery: a null in a key or in a required column, an operation that is none, half a correction.
     :raises DuplicateKeys: COPY marks a row.
     """
-    table = _filled(table, target)
+    table = event_time_filled(table, target.schema, target.event_time)
     # Spark and Arrow both order strings by their bytes.
     in_order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in order])
     return _write(iter([table.take(in_order)]), target)
@@ -88,17 +88,18 @@ def write_in_task(records: DataFrame, order: Sequence[str], target: Target) -> N
     return None
 
 
+def event_time_filled(table: pa.Table, schema: pa.Schema, event_time: Instant) -> pa.Table:
+    """Records in memory, with an event time where they have none; ``schema`` is the dataset's."""
+    index = table.schema.get_field_index(schema.names[3])
+    kind = schema.field(3).type
+    time = event_time.floor_ms().to_datetime()
+    value = pa.scalar(time.date() if pt.is_date(kind) else time, kind)
+    return table.set_column(index, table.field(index).name, pc.fill_null(table.column(index).cast(kind), value))
+
+
 def remove(slice_: NewSlice) -> None:
     """Take back a slice that nothing refers to yet."""
     Path(slice_.path).unlink(missing_ok=True)
-
-
-def _filled(table: pa.Table, target: Target) -> pa.Table:
-    index = table.schema.get_field_index(target.schema.names[3])
-    kind = target.schema.field(3).type
-    time = target.event_time.floor_ms().to_datetime()
-    value = pa.scalar(time.date() if pt.is_date(kind) else time, kind)
-    return table.set_column(index, table.field(index).name, pc.fill_null(table.column(index).cast(kind), value))
 
 
 def _filled_columns(records: DataFrame, target: Target) -> list[str]:
