@@ -89,7 +89,14 @@ def record(feature: Any, *, may_lack_geometry: bool = False) -> dict[str, Any]:
 
 def _sorted(properties: dict[str, Any], geometry: str | None) -> dict[str, Any]:
     columns = {**properties, GEOMETRY: geometry}
-    return {name: columns[name] for name in sorted(columns)}
+    return {name: _in_order(columns[name]) for name in sorted(columns)}
+
+
+def _in_order(value: Any) -> Any:
+    """A value whose objects have their keys by name, which is the order of the fields of a STRUCT."""
+    if isinstance(value, dict):
+        return {name: _in_order(value[name]) for name in sorted(value)}
+    return list(map(_in_order, value)) if isinstance(value, list) else value
 
 
 def _what(feature: dict[str, Any], name: str) -> str:

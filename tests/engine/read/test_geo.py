@@ -44,17 +44,20 @@ def test_collection_with_a_schema(read) -> None:
 
 
 def test_without_a_schema_columns_come_by_name_the_geometry_among_them(read) -> None:
-    content = json.dumps([feature({"zip": "00101", "id": 7, "area": 1.5, "open": True, "none": None})])
+    content = json.dumps(
+        [feature({"zip": "00101", "id": 7, "area": 1.5, "open": True, "none": None, "at": {"y": 2, "x": 1}})]
+    )
     frame = read("GeoJson", f'{{"features": {content}, "type": "FeatureCollection", "crs": {{"x": [1]}}}}\n').frame
     assert [(f.name, f.dataType.simpleString()) for f in frame.schema] == [
         ("area", "double"),
+        ("at", "struct<x:bigint,y:bigint>"),
         ("geometry", "string"),
         ("id", "bigint"),
         ("none", "string"),
         ("open", "boolean"),
         ("zip", "string"),
     ]
-    assert [tuple(r) for r in frame.collect()] == [(1.5, POINT_TEXT, 7, None, True, "00101")]
+    assert [tuple(r) for r in frame.collect()] == [(1.5, (1, 2), POINT_TEXT, 7, None, True, "00101")]
 
 
 def test_lines(rows) -> None:
