@@ -25,7 +25,8 @@ POSITION = "odf:position"
 STREAMS = ("ChangelogStream", "UpsertStream")
 """Strategies whose input may say the operation itself."""
 
-_OPERATIONS = "'+A', 0, '-R', 1, '-C', 2, '+C', 3"
+_OPERATIONS = "'+A', 0, '-R', 1, '-C', 2, '+C', 3, '0', 0, '1', 1, '2', 2, '3', 3"
+_CODES = "0 (+A), 1 (-R), 2 (-C), 3 (+C)"
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Fi
         schema = schemas.evolve(stored, schema)
     columns = tuple(schema.names[3:])
     layout = Layout(schema, columns, *_keys(request.merge, data, columns))
-    return Fitted(_project(frame, layout, event, op, data), layout)
+    return Fitted(_project(frame, layout, event, op and _operation(op, request), data), layout)
 
 
 def _check_names(names: Sequence[str], vocab: DatasetVocabulary, merge: MergeStrategy) -> None:
@@ -164,7 +165,7 @@ def _project(
     frame: DataFrame,
     layout: Layout,
     event: T.StructField | None,
-    op: T.StructField | None,
+    op: str | None,
     data: Sequence[tuple[str, T.StructField]],
 ) -> DataFrame:
     kind = "DATE" if pa.types.is_date(layout.schema.field(3).type) else "TIMESTAMP"
@@ -172,7 +173,7 @@ def _project(
     sql = [f"{time} AS {quoted(layout.event_time)}"]
     sql += [f"{_expression(name, f.dataType)} AS {quoted(f.name)}" for name, f in data]
     if op is not None:
-        sql.append(f"{_operation(op)} AS {quoted(OP)}")
+        sql.append(f"{op} AS {quoted(OP)}")
     return frame.selectExpr(*sql, f"monotonically_increasing_id() AS {quoted(POSITION)}")
 
 
@@ -182,8 +183,25 @@ def _expression(name: str, kind: T.DataType) -> str:
     return quoted(name)
 
 
-def _operation(field: T.StructField) -> str:
+def _operation(field: T.StructField, request: MergeRequest) -> str:
+    """The code of an operation, given as such or as its name. What is neither is an error with its text; only an
+    UpsertStream knows what to do with none."""
     column = quoted(field.name)
     if isinstance(field.dataType, T.StringType):
-        return f"decode({column}, {_OPERATIONS}, -1)"
-    return f"coalesce(try_cast({column} AS INT), -1)"
+        code = f"decode({column}, {_OPERATIONS})"
+    elif isinstance(field.dataType, T.IntegralType):
+        code = f"IF({column} BETWEEN 0 AND 3, CAST({column} AS INT), NULL)"
+    else:
+        kind = field.dataType.simpleString().upper()
+        raise InvalidQuery(f"column {field.name} holds operations and is {kind}: it must be {_CODES}, as INT or STRING")
+    labels = [source.label for source in request.inputs]
+    where = f"{labels[0]}: column {field.name}" if len(labels) == 1 else f"column {field.name}"
+    text = f"coalesce(CAST({column} AS STRING), 'null')"
+    refused = f"raise_error(concat({_literal(f'{where}: an operation is none of {_CODES}: ')}, {text}))"
+    if request.merge.kind == "UpsertStream":
+        return f"CASE WHEN {column} IS NULL THEN 0 ELSE coalesce({code}, {refused}) END"
+    return f"coalesce({code}, {refused})"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import SparkRuntimeException
 
 from airflow_provider_odf.engine import base, schema, state
 from airflow_provider_odf.engine.logical_hash import logical_hash
@@ -234,6 +235,8 @@ def test_upsert_stream(polled: Make, form: str) -> None:
     data.poll([{"op": "+A", "k": 2, "v": 1}, {"op": "+A", "k": 1, "v": 1}, {"op": "+C", "k": 1, "v": 2}])
     data.poll([{"op": "-R", "k": 2, "v": 9}, {"k": 1, "v": 2}, {"op": "-R", "k": 7}, {"k": 3, "v": 3}])
     assert data.records("k", "v") == [("+A", 1, 2), ("+A", 2, 1), ("-R", 2, 1), ("+A", 3, 3)]
+    with pytest.raises(SparkRuntimeException, match=r"column op: an operation is none of 0 \(\+A\), .*: R SQLSTATE"):
+        data.poll([{"op": "R", "k": 1, "v": 3}])
 
 
 def test_changelog_stream(polled: Make, form: str) -> None:
@@ -248,8 +251,11 @@ def test_changelog_stream(polled: Make, form: str) -> None:
         ([(4, 1, 10)], "an operation is none of"),
         ([(None, 1, 10)], "an operation is none of"),
     ):
-        with pytest.raises(InvalidQuery, match=message):
+        with pytest.raises((InvalidQuery, SparkRuntimeException), match=message):
             data.poll([{"op": op, "event_time": time, "k": k, "v": v} for op, k, v in bad])
+    fractional = polled("op DOUBLE; k BIGINT", "ChangelogStream", "k")
+    with pytest.raises(InvalidQuery, match="column op holds operations and is DOUBLE"):
+        fractional.poll([{"op": 0.5, "k": 1}])
     without = polled("k BIGINT", "ChangelogStream", "k")
     with pytest.raises(InvalidQuery, match="takes the operation from a column op; the data have k"):
         without.poll([{"k": 1}])
