@@ -47,14 +47,14 @@ class Base:
         self.is_small = self._input_size + self._past_size <= states.SMALL
         for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
             spark.conf.set(key, value)
-        self._rows: pa.Table | None = None
+        self.rows: pa.Table | None = None
         """The state after the last input, where it is kept in memory."""
         self._is_in_memory = len(request.inputs) > 1 and self._input_size <= states.SMALL
 
     def evolve(self, fitted: Fitted) -> None:
         """Go on in the columns of a later input; what came before has null in those that are new."""
         self.layout, self.past = fitted.layout, self.past.in_columns(fitted)
-        self._rows = None
+        self.rows = None
 
     def merge(self, new: DataFrame, source: MergeInput, name: str) -> tuple[NewSlice | None, int]:
         """The slice that new rows give, None for no records, and how many rows were dropped for being the same."""
@@ -73,7 +73,7 @@ class Base:
         rows = [in_memory.Rows(table, Instant.parse(s.event_time), name_of(s)) for table, s in given]
         state = self._state_of(rows) if self.past.has_state else None
         merged, rows_after = in_memory.merged(self.past.kind, rows, state, self.layout)
-        self._rows = rows_after if self._fits_in_memory() else None
+        self.rows = rows_after if self._fits_in_memory() else None
         return [self._write_merged(new, records) for new, records in zip(rows, merged, strict=True)]
 
     def _write_merged(self, new: in_memory.Rows, records: in_memory.Records) -> tuple[NewSlice | None, int]:
@@ -86,8 +86,8 @@ class Base:
 
     def _state_of(self, rows: Sequence[in_memory.Rows]) -> pa.Table | None:
         """What new rows are merged onto; of a long history only that of the keys which they have."""
-        if self._rows is not None:
-            return self._rows
+        if self.rows is not None:
+            return self.rows
         state = states.state(self._spark, self.past, small=self.is_small)
         if state is not None and not self._fits_in_memory():
             keys = list(self.layout.keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from airflow_provider_odf.protocol import MergeInput, MergeRequest, Transform
 
 _ROW_WISE = frozenset(("Project", "Filter", "Generate", "LogicalRDD", "LocalRelation"))
 _PLACE_IN_FILE = re.compile(r"monotonically_increasing_id|spark_partition_id|input_file", re.IGNORECASE)
+_PARTITION_ROWS = 10_000
 _PARTITION = 33
 """``monotonically_increasing_id`` has the number of the partition above these bits."""
 
@@ -38,30 +40,56 @@ def batches(inputs: Sequence[MergeInput]) -> Iterator[tuple[MergeInput, ...]]:
         yield tuple(batch)
 
 
-def read_batch(spark: SparkSession, request: MergeRequest, batch: Sequence[MergeInput]) -> ReadApart | None:
+@dataclass(frozen=True)
+class Batch:
+    """Rows of several inputs in one frame, in order. ``sizes`` tells how many each has; where rows were left out or
+    added since, ``owners`` tells the input of each partition."""
+
+    frame: DataFrame
+    sizes: tuple[int, ...]
+    notices: tuple[str, ...]
+    owners: tuple[int, ...] | None = None
+
+    def apart(self, rows: pa.Table) -> list[pa.Table]:
+        """The rows of each input, of a table that was made of the frame and has POSITION."""
+        sizes = self.sizes if self.owners is None else self._counted(rows[POSITION], self.owners)
+        starts = accumulate(sizes, initial=0)
+        return [rows.slice(start, size) for start, size in zip(starts, sizes, strict=False)]
+
+    def _counted(self, positions: pa.ChunkedArray, owners: Sequence[int]) -> list[int]:
+        sizes = [0] * len(self.sizes)
+        for run in pc.value_counts(pc.shift_right(positions, _PARTITION)).to_pylist():
+            sizes[owners[run["values"]]] += run["counts"]
+        return sizes
+
+
+def read_batch(spark: SparkSession, request: MergeRequest, batch: Sequence[MergeInput]) -> Batch | None:
     """The rows of several inputs, read and preprocessed; None where each must be taken by itself, since the reader or
     a query looks at more than one row.
 
     :raises InvalidQuery: as ``read`` and ``preprocess`` do.
     """
-    if len(batch) == 1 or not _is_row_wise_text(request.preprocess):
+    if len(batch) == 1 or not _may_be_row_wise(request.preprocess):
         return None
     found = read_several(spark, request.read, [(source.paths, name_of(source)) for source in batch])
-    if found is None or request.preprocess is None:
-        return found
-    frame = preprocess(spark, found.frame, request.preprocess)
-    return ReadApart(frame, found.owners, found.notices) if _is_row_wise(frame) else None
+    if found is None:
+        return None
+    if request.preprocess is None:
+        return Batch(found.frame, found.sizes, found.notices)
+    if not _is_row_wise(preprocess(spark, found.frame, request.preprocess)):
+        return None
+    frame, owners = _partitioned(spark, found)
+    return Batch(preprocess(spark, frame, request.preprocess), found.sizes, found.notices, owners)
 
 
-def apart(rows: pa.Table, owners: Sequence[int], count: int) -> list[pa.Table]:
-    """The rows of each of ``count`` inputs, in order, by their POSITION."""
-    partitions = pc.shift_right(rows[POSITION], _PARTITION)
-    runs = pc.value_counts(partitions).to_pylist()
-    sizes = [0] * count
-    for run in runs:
-        sizes[owners[run["values"]]] += run["counts"]
-    starts = accumulate(sizes, initial=0)
-    return [rows.slice(start, size) for start, size in zip(starts, sizes, strict=False)]
+def _partitioned(spark: SparkSession, found: ReadApart) -> tuple[DataFrame, tuple[int, ...]]:
+    """The rows with each input in partitions of its own, and the input of each partition."""
+    # Of the session, and so of the request: each has its own. Batches become partitions where none are held locally.
+    spark.conf.set("spark.sql.execution.arrow.localRelationThreshold", "0")
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_PARTITION_ROWS))
+    rows = Batch(found.frame, found.sizes, ()).apart(found.frame.toArrow().combine_chunks())
+    owners = tuple(i for i, table in enumerate(rows) for _ in table.to_batches(max_chunksize=_PARTITION_ROWS))
+    return spark.createDataFrame(pa.concat_tables(rows), found.frame.schema), owners
 
 
 def name_of(source: MergeInput) -> str:
@@ -69,7 +97,7 @@ def name_of(source: MergeInput) -> str:
     return source.label or ", ".join(source.paths)
 
 
-def _is_row_wise_text(transform: Transform | None) -> bool:
+def _may_be_row_wise(transform: Transform | None) -> bool:
     return transform is None or not any(_PLACE_IN_FILE.search(step.query) for step in transform.queries)
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.base import Base
-from airflow_provider_odf.engine.batches import apart, batches, name_of, read_batch
+from airflow_provider_odf.engine.batches import batches, name_of, read_batch
 from airflow_provider_odf.engine.layout import Fitted, fit
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read
@@ -77,7 +77,7 @@ class _Merge:
         self._progress(f"merging {len(batch)} inputs, {name_of(batch[0])} to {name_of(batch[-1])}")
         self._notices += found.notices
         base, fitted = self._fitted(found.frame)
-        tables = apart(fitted.frame.toArrow(), found.owners, len(batch))
+        tables = found.apart(fitted.frame.toArrow())
         for source, (new, dropped) in zip(batch, base.merge_rows(tables, batch), strict=True):
             yield self._told(new, dropped, fitted.layout.schema, name_of(source))
 
@@ -128,7 +128,7 @@ class _Merge:
         if base is None or path is None or not base.past.is_worth_caching():
             return None
         self._progress("keeping the state")
-        return states.save(self._spark, base.past, path, small=base.is_small)
+        return states.save(self._spark, base.past, path, small=base.is_small, rows=base.rows)
 
     def _test(self, new: list[NewSlice]) -> ContractReport | None:
         request = self._request

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
@@ -189,12 +190,18 @@ def file_size(path: str) -> int:
 # --- the cache ------------------------------------------------------------------------------------------------------
 
 
-def save(spark: SparkSession, of: Past, directory: str, *, small: bool) -> StateCache | None:
-    """Write the state after a dataset's past. None where the disk does not let it: a cache is not worth a failure."""
+def save(
+    spark: SparkSession, of: Past, directory: str, *, small: bool, rows: pa.Table | None = None
+) -> StateCache | None:
+    """Write the state after a dataset's past: its ``rows``, if they are in memory. None where the disk does not let it:
+    a cache is not worth a failure."""
     target = Path(directory)
     try:
         shutil.rmtree(target, ignore_errors=True)
-        if not _link(of, target):
+        if rows is not None:
+            target.mkdir(parents=True)
+            pq.write_table(rows, target / "part-0.parquet")
+        elif not _link(of, target):
             frame = state(spark, of, small=small)
             if frame is None:
                 return None

@@ -1,7 +1,6 @@
 """Files that are ready to be parsed: their columns are known, their rows not yet read.
 
-One file becomes a frame of its own. Many small ones become one frame, each in partitions of its own: a frame for each
-would cost more than its rows.
+One file becomes a frame of its own. Many small ones become one frame: a frame for each would cost more than its rows.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.protocol import Column, ReadStep
 
 _LABEL = "__label"
-_PARTITION_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -43,10 +41,10 @@ class Opened:
 
 @dataclass(frozen=True)
 class ReadApart:
-    """Rows of several inputs in one frame; ``owners`` tells the input of each partition."""
+    """Rows of several inputs in one frame, in order; ``sizes`` tells how many each has."""
 
     frame: DataFrame
-    owners: tuple[int, ...]
+    sizes: tuple[int, ...]
     notices: tuple[str, ...]
 
 
@@ -54,15 +52,11 @@ def read_apart(spark: SparkSession, inputs: Sequence[Opened]) -> ReadApart:
     """The rows of files that have the same columns, parsed by the driver."""
     first = inputs[0]
     tables = [_labelled(raw.table(opened.parser, opened.chunks), opened.label) for opened in inputs]
-    owners = [i for i, t in enumerate(tables) for _ in t.to_batches(max_chunksize=_PARTITION_ROWS)]
-    # Of the session, and so of the request: each has its own. A batch is a partition only beyond a local relation.
-    spark.conf.set("spark.sql.execution.arrow.localRelationThreshold", "0")
-    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_PARTITION_ROWS))
-    frame = spark.createDataFrame(pa.concat_tables(tables))
+    frame = spark.createDataFrame(pa.concat_tables(tables)).coalesce(1)
     rows = typed.frame(frame, first.columns, first.step, sf.col(_LABEL), first.unit)
-    return ReadApart(rows, tuple(owners), tuple(notice for opened in inputs for notice in opened.notices))
+    notices = tuple(notice for opened in inputs for notice in opened.notices)
+    return ReadApart(rows, tuple(table.num_rows for table in tables), notices)
 
 
 def _labelled(table: pa.Table, label: str) -> pa.Table:
-    whole = table.combine_chunks()
-    return whole.append_column(_LABEL, pa.repeat(pa.scalar(label), whole.num_rows))
+    return table.append_column(_LABEL, pa.repeat(pa.scalar(label), table.num_rows))
