@@ -1,14 +1,15 @@
 """Whether the columns that a manifest declares go with those that the dataset has: found before anything runs.
 
-Only a read step without preprocess says what the dataset's columns are. What a query makes of them, the engine sees
-(`engine.schema`), by the same rules.
+A read step without preprocess says what the dataset's columns are. Of what a query makes of them only the names are
+known here, where they are written out; the rest the engine sees (`engine.schema`), by the same rules.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.cycle.difference import column_text
@@ -21,7 +22,7 @@ _GEOMETRY = "geometry"
 _GEO_KINDS = ("GeoJson", "NdGeoJson", "EsriShapefile")
 """Readers that make a column which needs no declaration."""
 
-_SYSTEM_TYPES = (
+_SYSTEM_TYPES: tuple[tuple[model.DataType, ...], ...] = (
     (model.DataTypeInt64(),),
     (model.DataTypeInt32(),),
     (model.DataTypeTimestamp(unit="Millisecond", timezone="UTC"),),
@@ -33,40 +34,50 @@ _IRRELEVANT = re.compile(r" NOT NULL|\s|(?<=TIME)\(\d\)")
 Source = model.SetPollingSource | model.AddPushSource
 
 
+Path = tuple[str | int, ...]
+Found = tuple[Path, Column]
+"""A column and the path of its declaration in the source event."""
+
+
 @dataclass(frozen=True)
 class Compared:
     """What came of a comparison: paths of the findings start at the source event."""
 
     findings: list[Finding] = field(default_factory=list)
     added: list[Column] = field(default_factory=list)
-    """Columns that the dataset gains with the next data."""
+    """Columns that the dataset gains with the next data; without a type where only the engine knows it."""
 
 
 def compare(source: Source, declared: model.SetDataSchema, vocab: DatasetVocabulary, *, is_final: bool) -> Compared:
     """The columns of a source beside those that the dataset has, or is declared to have: if the manifest itself
     declares them (``is_final``), none are gained."""
+    given, stored = _given(source, vocab), _stored(declared, vocab)
     result = Compared()
-    given = _given(source, vocab) if source.preprocess is None else None
-    stored = _stored(declared, vocab)
     if given is None or stored is None:
         return result
+    event_time = vocab.event_time_column.lower()
     for name, (path, column) in given.items():
         if name in stored:
-            result.findings.extend(
-                _changed(path, column, stored[name], is_event=name == vocab.event_time_column.lower())
-            )
+            result.findings.extend(_changed(path, column, stored[name], is_event=name == event_time))
         elif is_final:
             message = f"column {column.name} is not in the SetDataSchema of this manifest"
             result.findings.append(Finding(path, message, "add it there"))
-        elif name == vocab.event_time_column.lower():
-            continue
         elif not column.is_nullable:
             message = f"column {column.name} is new and NOT NULL, but the records before have no value for it"
             result.findings.append(Finding(path, message, "declare it without NOT NULL"))
-        else:
+        elif name != event_time:
             result.added.append(column)
-    result.findings.extend(_missing(source, given, stored, vocab))
+    result.findings.extend(_missing(source, given, stored, event_time))
     return result
+
+
+def lacking(source: Source, added: Sequence[Column], vocab: DatasetVocabulary) -> Iterator[Finding]:
+    """Columns that the dataset gains by another source, and that this one does not have."""
+    given = _given(source, vocab)
+    for column in added if given is not None else ():
+        if given is not None and column.name.lower() not in given:
+            message = f"column {_text(column)} comes from another source of the dataset, and is missing here"
+            yield Finding(_last(source), message, "all sources give the same columns: add it")
 
 
 def system_columns(event: model.SetDataSchema, vocab: DatasetVocabulary) -> Iterator[Finding]:
@@ -83,15 +94,42 @@ def system_columns(event: model.SetDataSchema, vocab: DatasetVocabulary) -> Iter
             return
 
 
-def _given(source: Source, vocab: DatasetVocabulary) -> dict[str, tuple[tuple[str | int, ...], Column]] | None:
-    """Lower-case name -> path and declaration of each column that reaches the dataset."""
-    columns = ddl.columns(source.read)
+def _given(source: Source, vocab: DatasetVocabulary) -> dict[str, Found] | None:
+    """By lower-case name each column that reaches the dataset; None where only the data tell."""
+    declared = ddl.columns(source.read)
+    paths: Iterable[Path]
+    if source.preprocess is not None:
+        names = _output(source, source.preprocess)
+        columns = tuple(Column(name, "") for name in names) if names is not None else None
+        paths = repeat(_last(source))
+    else:
+        columns = declared
+        paths = (("read", *found.path) for found in read_rules.columns(source.read))
     if columns is None:
         return None
     operation = vocab.operation_type_column.lower()
-    paths = (("read", *found.path) for found in read_rules.columns(source.read))
-    pairs = zip(paths, columns, strict=True)
-    return {column.name.lower(): (path, column) for path, column in pairs if column.name.lower() != operation}
+    found = zip(paths, columns, strict=False)
+    return {column.name.lower(): (path, column) for path, column in found if column.name.lower() != operation}
+
+
+def _output(source: Source, preprocess: model.TransformSql) -> list[str] | None:
+    """Names of the columns that preprocess gives, None where they are not written out."""
+    # sqlglot takes a third of a second to import.
+    from airflow_provider_odf.dialect.place import QueryRefused
+    from airflow_provider_odf.dialect.translate import input_columns, translate
+
+    try:
+        columns = translate(preprocess, {"input": input_columns(ddl.read_step(source.read))}).columns
+    except QueryRefused:  # which is told when the query is translated
+        return None
+    return [name for name, _ in columns.known] if columns.others is None else None
+
+
+def _last(source: Source) -> Path:
+    """Where the columns that reach the dataset are written."""
+    if source.preprocess is not None:
+        return ("preprocess", "queries", max(len(source.preprocess.steps) - 1, 0), "query")
+    return ("read", "ddl_schema" if source.read.schema_ is None else "schema_")
 
 
 def _stored(declared: model.SetDataSchema, vocab: DatasetVocabulary) -> dict[str, Column] | None:
@@ -104,14 +142,14 @@ def _stored(declared: model.SetDataSchema, vocab: DatasetVocabulary) -> dict[str
     return {column.name.lower(): column for column in columns if column.name not in system}
 
 
-def _changed(path: tuple[str | int, ...], given: Column, stored: Column, *, is_event: bool) -> Iterator[Finding]:
+def _changed(path: Path, given: Column, stored: Column, *, is_event: bool) -> Iterator[Finding]:
+    if not given.type:
+        return
     if _bare(given.type) != _bare(stored.type):
-        fix = (
-            f"convert it back in preprocess, `cast({stored.name} AS {stored.type})`, or give the new form a new name"
-            if not is_event
-            else "a dataset of another name can have it"
-        )
-        yield Finding(path, f"column {stored.name} is {stored.type} in the dataset, not {given.type}", fix)
+        fix = f"convert it back in preprocess, `cast({stored.name} AS {stored.type})`, or give the new form a new name"
+        other = "convert it in preprocess, or start a dataset of another name"
+        message = f"column {stored.name} is {stored.type} in the dataset, not {given.type}"
+        yield Finding(path, message, other if is_event else fix)
     elif is_event or given.is_nullable == stored.is_nullable:
         return
     elif stored.is_nullable:
@@ -123,22 +161,21 @@ def _changed(path: tuple[str | int, ...], given: Column, stored: Column, *, is_e
 
 
 def _missing(
-    source: Source,
-    given: dict[str, tuple[tuple[str | int, ...], Column]],
-    stored: dict[str, Column],
-    vocab: DatasetVocabulary,
+    source: Source, given: Mapping[str, Found], stored: Mapping[str, Column], event_time: str
 ) -> Iterator[Finding]:
-    attribute = "ddl_schema" if source.read.schema_ is None else "schema_"
     for name, column in stored.items():
-        if name in given or name == vocab.event_time_column.lower():
+        if name in given or name == event_time:
             continue
-        if name == _GEOMETRY and source.read.kind in _GEO_KINDS:
+        if name == _GEOMETRY and source.read.kind in _GEO_KINDS and source.preprocess is None:
             continue
         message = f"column {column_text(column)} of the dataset is missing: columns are neither removed nor renamed"
-        fix = (
-            f"put it back; where the source no longer has it: `select *, cast(null AS {column.type}) AS {column.name}`"
-        )
-        yield Finding(("read", attribute), message, fix if column.is_nullable else "put it back")
+        null = f"cast(null AS {column.type}) AS {column.name}"
+        fix = f"put it back; where the source no longer has it, have preprocess select `{null}`"
+        yield Finding(_last(source), message, fix if column.is_nullable else "put it back")
+
+
+def _text(column: Column) -> str:
+    return column_text(column).strip()
 
 
 def _bare(spark_type: str) -> str:

@@ -61,9 +61,9 @@ def canonical(event: model.MetadataEvent) -> dict[str, Any]:
 
 def is_same(before: model.MetadataEvent | None, after: model.MetadataEvent) -> bool:
     """Whether ``after`` says nothing that ``before`` does not say; None says what an empty event says."""
-    said = canonical(after)
     if before is not None:
-        return canonical(before) == said
+        return before == after or canonical(before) == canonical(after)
+    said = canonical(after)
     return said in ({"kind": after.kind}, canonical(model.SetVocab()))
 
 

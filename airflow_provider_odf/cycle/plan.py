@@ -19,6 +19,7 @@ from airflow_provider_odf.manifest import ddl, model
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.finding import Finding
     from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.protocol import Column
 
 _BY_KEY = ("Snapshot", "UpsertStream", "ChangelogStream")
 """Strategies whose history reads the same: the newest record of each key is its row, unless it is a retraction."""
@@ -207,19 +208,23 @@ def _columns(state: ChainState | None, manifest: Manifest, changes: Sequence[Cha
     if schema is None:
         return _Looked()
     changed = [change.event for change in changes]
-    problems: list[Problem] = []
-    notes: list[str] = []
+    found: list[tuple[int, Finding]] = []
+    added: dict[str, Column] = {}
     for index, event in enumerate(snapshot.metadata):
-        findings: list[Finding] = []
         if event is final and event in changed:
-            findings += columns.system_columns(final, vocab)
-        elif isinstance(event, model.SetPollingSource | model.AddPushSource) and (event in changed or final in changed):
+            found += ((index, f) for f in columns.system_columns(final, vocab))
+        elif isinstance(event, columns.Source) and (event in changed or final in changed):
             compared = columns.compare(event, schema, vocab, is_final=final is not None)
-            findings += compared.findings
-            if compared.added:
-                notes.append(f"new columns come with the next data: {', '.join(map(column_text, compared.added))}")
-        problems += (Problem(manifest.place("metadata", index, *f.path), f.message, f.fix) for f in findings)
-    return _Looked(tuple(problems), tuple(dict.fromkeys(notes)))
+            found += ((index, f) for f in compared.findings)
+            added |= {column.name.lower(): column for column in compared.added}
+    for index, event in enumerate(snapshot.metadata):
+        if isinstance(event, columns.Source) and added:
+            found += ((index, f) for f in columns.lacking(event, tuple(added.values()), vocab))
+    texts = ", ".join(column_text(column).strip() for column in added.values())
+    return _Looked(
+        tuple(Problem(manifest.place("metadata", index, *f.path), f.message, f.fix) for index, f in found),
+        (f"new columns come with the next data: {texts}",) if added else (),
+    )
 
 
 def _rehearsed(state: ChainState | None, manifest: Manifest, changes: Sequence[Change]) -> Iterator[Problem]:
