@@ -24,6 +24,19 @@ demo: setup ## Run the example DAGs on real Airflow and Spark and show what they
 test: setup ## Run every test, with coverage
 	@$(UV) run --frozen pytest --cov --cov-report=term $(ARGS)
 
+# Flink has its own environment (725 MB), since it pins other versions of what this project uses.
+FLINK := 2.3.0
+FLINK_ENVIRONMENT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airflow-provider-odf/flink-$(FLINK)
+
+$(FLINK_ENVIRONMENT)/ready:
+	@$(UV) venv --quiet --clear --python 3.11 $(FLINK_ENVIRONMENT)
+	@$(UV) pip install --quiet --python $(FLINK_ENVIRONMENT)/bin/python apache-flink==$(FLINK)
+	@touch $@
+
+.PHONY: test-slow
+test-slow: setup $(FLINK_ENVIRONMENT)/ready ## Compare the Flink dialect with a real Flink
+	@ODF_FLINK_PYTHON=$(FLINK_ENVIRONMENT)/bin/python $(UV) run --frozen pytest -m flink $(ARGS)
+
 .PHONY: lint
 lint: setup ## Check style, import rings, spelling of shell and containers
 	@$(UV) run --frozen ruff check .

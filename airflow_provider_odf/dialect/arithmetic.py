@@ -31,7 +31,7 @@ def arithmetic(t: Translation, node: exp.Expr) -> Typed:
     """Whole numbers stay whole (division truncates), numbers with a DOUBLE are DOUBLE; overflow stops the query."""
     left, right = operand(t, node.this), operand(t, node.expression)
     if left.type.name in ("DATE", "TIMESTAMP", "INTERVAL") or right.type.name in ("DATE", "TIMESTAMP", "INTERVAL"):
-        return _with_time(node, left, right)
+        return with_time(node, left, right)
     if not (left.type.is_known and right.type.is_known):
         return _with_unknown(node, left, right)
     return _numbers(node, left, right)
@@ -80,7 +80,7 @@ def _with_unknown(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     return _plain(node, *sides, DOUBLE)
 
 
-def _with_time(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+def with_time(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     is_sum = isinstance(node, exp.Add)
     if not (is_sum or isinstance(node, exp.Sub)):
         raise Refused(node, "times can be added to and subtracted from only")

@@ -14,7 +14,7 @@ from sqlglot import Dialect, exp
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.scope import Columns, Scope
 from airflow_provider_odf.dialect.typed import Typed, strictly
-from airflow_provider_odf.dialect.types import STRING, Type
+from airflow_provider_odf.dialect.types import STRING, Type, common
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ class Engine:
     """A source engine: how its SQL is parsed, and what each of its nodes and functions is in Spark.
 
     ``integer`` is the type of an integer literal. ``reasons`` say why a function is refused, where there is more to say
-    than that it is not known. ``is_streaming``: only queries without state. ``query``: the query in a statement."""
+    than that it is not known. ``common``: the type in which the engine and Spark put two values side by side, None
+    where they do not agree. ``query``: the query in a statement."""
 
     name: str
     dialect: type[Dialect]
@@ -81,7 +82,7 @@ class Engine:
     windows: Mapping[str, FunctionRule]
     integer: Type
     reasons: Mapping[str, str]
-    is_streaming: bool = False
+    common: Callable[[Type, Type], Type | None] = common
     query: Callable[[exp.Expr], exp.Expr] = _itself
 
 

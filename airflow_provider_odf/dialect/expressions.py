@@ -21,7 +21,7 @@ from airflow_provider_odf.dialect.typed import (
     strictly,
     switch,
 )
-from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, NULL, STRING, UNKNOWN, Type, common
+from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, NULL, STRING, UNKNOWN, Type
 
 _LARGEST_INTEGER = 2**63 - 1
 _PREDICATES = (
@@ -127,17 +127,17 @@ def operand(t: Translation, node: exp.Expr) -> Typed:
 
 
 def comparison(t: Translation, node: exp.Expr) -> Typed:
-    left, right = comparable(node, operand(t, node.this), operand(t, node.expression))
+    left, right = comparable(t, node, operand(t, node.this), operand(t, node.expression))
     return Typed(type(node)(this=left.sql, expression=right.sql), BOOLEAN)
 
 
-def comparable(node: exp.Expr, left: Typed, right: Typed) -> tuple[Typed, Typed]:
+def comparable(t: Translation, node: exp.Expr, left: Typed, right: Typed) -> tuple[Typed, Typed]:
     """Both sides in the type in which the source engine and Spark compare them.
 
     :raises Refused: if the engines differ."""
     left, right = _timed(node, left, right.type), _timed(node, right, left.type)
     if left.type.is_known and right.type.is_known:
-        shared = common(left.type, right.type)
+        shared = t.engine.common(left.type, right.type)
         if shared is None:
             raise Refused(node, f"{left.type} and {right.type} are compared in different ways", "cast one of them")
         return Typed(aligned(left, shared), shared), Typed(aligned(right, shared), shared)
@@ -173,7 +173,7 @@ def number_of_unknown_type(value: Typed) -> exp.Expr:
 def between(t: Translation, node: exp.Expr) -> Typed:
     value = operand(t, node.this)
     bounds = [t.expression(node.args["low"]), t.expression(node.args["high"])]
-    pairs = [comparable(node, value, bound) for bound in bounds]
+    pairs = [comparable(t, node, value, bound) for bound in bounds]
     if pairs[0][0] != pairs[1][0] or node.args.get("symmetric"):
         raise Refused(node, "BETWEEN is translated only with bounds of one type", "write it as two comparisons")
     return Typed(exp.Between(this=pairs[0][0].sql, low=pairs[0][1].sql, high=pairs[1][1].sql), BOOLEAN)
@@ -186,7 +186,7 @@ def in_(t: Translation, node: exp.Expr) -> Typed:
         return _in_query(t, node, value, query)
     if node.args.get("unnest") or node.args.get("field") or not node.expressions:
         raise Refused(node, "IN is translated with a list of values or a query")
-    pairs = [comparable(node, value, t.expression(member)) for member in node.expressions]
+    pairs = [comparable(t, node, value, t.expression(member)) for member in node.expressions]
     if len({side.sql.sql() for side, _ in pairs}) > 1:
         raise Refused(node, "IN is translated only with values of one type", "cast them to one type")
     return Typed(exp.In(this=pairs[0][0].sql, expressions=[member.sql for _, member in pairs]), BOOLEAN)
@@ -233,7 +233,7 @@ def case(t: Translation, node: exp.Expr) -> Typed:
     subject = t.expression(node.this) if node.this else None
     values = t.expressions([branch.args["true"] for branch in node.args["ifs"]])
     default = t.expression(node.args["default"]) if node.args.get("default") else None
-    type_ = common_type(node, [*values, *([default] if default else [])])
+    type_ = common_type(t, node, [*values, *([default] if default else [])])
     conditions = [_when(t, node, subject, branch.this) for branch in node.args["ifs"]]
     branches = [exp.If(this=c, true=one_of(v, type_)) for c, v in zip(conditions, values, strict=True)]
     return Typed(exp.Case(ifs=branches, default=one_of(default, type_) if default else None), type_)
@@ -242,18 +242,18 @@ def case(t: Translation, node: exp.Expr) -> Typed:
 def _when(t: Translation, node: exp.Expr, subject: Typed | None, condition_node: exp.Expr) -> exp.Expr:
     if subject is None:
         return condition(t, condition_node).sql
-    left, right = comparable(node, subject, t.expression(condition_node))
+    left, right = comparable(t, node, subject, t.expression(condition_node))
     return exp.EQ(this=left.sql.copy(), expression=right.sql)
 
 
-def common_type(node: exp.Expr, values: list[Typed]) -> Type:
+def common_type(t: Translation, node: exp.Expr, values: list[Typed]) -> Type:
     """The type of a CASE, COALESCE and the like over these values.
 
     :raises Refused: if the engines would not agree on it."""
     type_ = NULL
     known = [v.type for v in values if v.type.is_known]
     for other in known:
-        shared = common(type_, other)
+        shared = t.engine.common(type_, other)
         if shared is None:
             raise Refused(node, f"{type_} and {other} have no type in common", "cast them to one type")
         type_ = shared

@@ -87,7 +87,7 @@ def over_common_type(name: str) -> FunctionRule:
         values = list(c.arguments)
         if not values:
             raise c.refusal("needs arguments")
-        type_ = common_type(c.node, values)
+        type_ = common_type(c.translation, c.node, values)
         forms = [one_of(v, type_) for v in values]
         return Typed(call(name, *forms) if len(forms) > 1 else forms[0], type_)
 
@@ -110,7 +110,7 @@ def extreme(name: str) -> FunctionRule:
 def nullif(c: Call) -> Typed:
     c.expect(2)
     first = c.argument(0)
-    left, right = comparable(c.node, first, c.argument(1))
+    left, right = comparable(c.translation, c.node, first, c.argument(1))
     # The result has the type in which the two are compared, also where Spark would not widen the first.
     shared = converted(first, left.type) if left.sql is first.sql else left.sql
     return Typed(call("nullif", shared, right.sql), left.type)
@@ -118,7 +118,7 @@ def nullif(c: Call) -> Typed:
 
 def nvl2(c: Call) -> Typed:
     c.expect(3)
-    type_ = common_type(c.node, list(c.arguments[1:]))
+    type_ = common_type(c.translation, c.node, list(c.arguments[1:]))
     return Typed(call("nvl2", c.argument(0).sql, one_of(c.argument(1), type_), one_of(c.argument(2), type_)), type_)
 
 

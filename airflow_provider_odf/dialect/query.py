@@ -12,7 +12,6 @@ from airflow_provider_odf.dialect.engine import Engine, Translation
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.scope import Columns, Scope
-from airflow_provider_odf.dialect.state import refuse_state
 from airflow_provider_odf.dialect.typed import Typed
 from airflow_provider_odf.dialect.types import INTERVAL, NULL, UNKNOWN, Type, common
 
@@ -31,6 +30,7 @@ _SELECT = {
     "kind",
 }
 _SET_OPERATION = {"with_", "this", "expression", "distinct", "order", "limit", "offset"}
+_DERIVE = "join versions and make time windows in a derivative dataset"
 _JOIN_KINDS = {"", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"}
 _JOIN_SIDES = {"", "LEFT", "RIGHT", "FULL"}
 
@@ -84,8 +84,6 @@ class Queries:
         return queries, exp.With(expressions=translated)
 
     def _set_operation(self, node: exp.SetOperation, parent: Scope | None, is_named: bool) -> tuple[exp.Query, Columns]:
-        if self.engine.is_streaming:
-            refuse_state(node)
         _refuse_others(node, _SET_OPERATION)
         left, columns = self.query(node.this, parent, is_named=is_named)
         right, others = self.query(node.expression, parent, is_named=False)
@@ -96,8 +94,6 @@ class Queries:
         return operation, merged
 
     def _select(self, node: exp.Select, parent: Scope | None, is_named: bool) -> tuple[exp.Select, Columns]:
-        if self.engine.is_streaming:
-            refuse_state(node)
         _refuse_others(node, _SELECT)
         select = exp.Select()
         scope = self._from(node, select, parent)
@@ -137,7 +133,9 @@ class Queries:
             name = _plain_alias(node.args["alias"]) if node.args.get("alias") else ""
             return exp.Subquery(this=query, alias=_table_alias(name)), name, columns
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-            raise Refused(node, "FROM is translated with tables and queries only")
+            raise Refused(node, "FROM is translated with tables and queries only", _DERIVE)
+        if node.args.get("version"):
+            raise Refused(node, "FOR SYSTEM_TIME AS OF needs a history, and what is preprocessed has none", _DERIVE)
         if node.args.get("db"):
             name = ".".join(part.name for part in node.parts)
             raise Refused(node, f"table {name} does not exist", "a name with dots is quoted as a whole")

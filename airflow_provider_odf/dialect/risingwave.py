@@ -1,4 +1,7 @@
-"""``engine: risingwave``: RisingWave's SQL (PostgreSQL's grammar), queries without state only."""
+"""``engine: risingwave``: RisingWave's SQL (PostgreSQL's grammar and meanings) over a batch.
+
+No RisingWave runs beside the tests, so that only what PostgreSQL documents to be as in Spark is listed.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,25 @@ from sqlglot import exp
 from sqlglot.dialects.risingwave import RisingWave as Stock
 from sqlglot.parsers.risingwave import RisingWaveParser
 
-from airflow_provider_odf.dialect import streaming
-from airflow_provider_odf.dialect.engine import Engine
+from airflow_provider_odf.dialect import numerals, text_functions
+from airflow_provider_odf.dialect.arithmetic import arithmetic
+from airflow_provider_odf.dialect.calls import anonymous, filtered, windowed
+from airflow_provider_odf.dialect.datafusion import aggregates
+from airflow_provider_odf.dialect.engine import Call, Engine, FunctionRule, Translation
+from airflow_provider_odf.dialect.expressions import SHARED
+from airflow_provider_odf.dialect.parameters import CONDITIONS, plain, same_type, string
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.types import BIGINT
+from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, call
+from airflow_provider_odf.dialect.typed import cast as cast_to
+from airflow_provider_odf.dialect.types import BIGINT, DOUBLE, INT, NULL, STRING, of_data_type, timestamp
 
 _SYNTAX = ("CAST", "EXTRACT", "SUBSTRING", "TRIM")
+_FAMILIES = {"TINYINT": "INTEGER", "SMALLINT": "INTEGER", "INT": "INTEGER", "BIGINT": "INTEGER"}
+_CASTS = {
+    ("INTEGER", "INTEGER"), ("INTEGER", "DOUBLE"), ("INTEGER", "STRING"), ("INTEGER", "DECIMAL"),
+    ("STRING", "INTEGER"), ("STRING", "DOUBLE"), ("FLOAT", "DOUBLE"), ("TIMESTAMP", "TIMESTAMP"),
+}  # fmt: skip
+_COMPARED = ("TINYINT", "SMALLINT", "INT", "BIGINT", "DATE", "TIMESTAMP", "STRING")
 
 
 class RisingWave(Stock):
@@ -36,15 +52,84 @@ def query(statement: exp.Expr) -> exp.Expr:
     return statement
 
 
+def calculation(t: Translation, node: exp.Expr) -> Typed:
+    """Whole numbers among themselves (not divided), and anything with a DOUBLE."""
+    left, right = t.expression(node.this), t.expression(node.expression)
+    types = (left.type, right.type)
+    is_whole = all(type_.is_integer for type_ in types) and not isinstance(node, exp.Div)
+    is_double = DOUBLE in types and all(type_.is_integer or type_.name in ("DOUBLE", "DECIMAL") for type_ in types)
+    if not (is_whole or is_double):
+        raise Refused(node, f"engines calculate {types[0]} with {types[1]} in different ways", "cast both to DOUBLE")
+    return arithmetic(t, node)
+
+
+def cast(t: Translation, node: exp.Expr) -> Typed:
+    value, type_ = t.expression(node.this), of_data_type(node.args["to"], timestamp("ms"))
+    pair = tuple(_FAMILIES.get(name, name) for name in (value.type.name, type_.name))
+    if value.type.ddl == type_.ddl:
+        return value
+    if value.type != NULL and pair not in _CASTS:
+        advice = SCHEMA_ADVICE if not value.type.is_known else "use engine: spark or datafusion for this query"
+        raise Refused(node, f"CAST of {value.type} to {type_} is not translated", advice)
+    return Typed(cast_to(value.sql, type_), type_)
+
+
+def absolute(c: Call) -> Typed:
+    return same_type("abs", lambda type_: type_.is_integer or type_ == DOUBLE, "whole numbers and DOUBLE")(c)
+
+
+def replace(c: Call) -> Typed:
+    c.expect(3)
+    if not c.text(1):
+        raise c.refusal("the text to replace must not be empty")
+    return Typed(call("replace", c.string(0).sql, c.text(1), c.string(2).sql), STRING)
+
+
+def sum_(c: Call) -> Typed:
+    """Of INT a BIGINT; of BIGINT it would be a NUMERIC without limit."""
+    c.expect(1)
+    if c.argument(0).type not in (INT, DOUBLE):
+        raise c.refusal(f"is translated for INT and DOUBLE, not {c.argument(0).type}", "cast it")
+    return Typed(call("sum", c.argument(0).sql), BIGINT if c.argument(0).type == INT else DOUBLE)
+
+
+def extreme(name: str) -> FunctionRule:
+    def rule(c: Call) -> Typed:
+        c.expect(1)
+        if c.argument(0).type.name not in _COMPARED:
+            raise c.refusal(f"is not translated for {c.argument(0).type}")
+        return Typed(call(name, c.argument(0).sql), c.argument(0).type)
+
+    return rule
+
+
 ENGINE = Engine(
     name="risingwave",
     dialect=RisingWave,
-    nodes=streaming.NODES,
-    scalars=streaming.SCALARS,
-    aggregates=streaming.AGGREGATES,
-    windows={},
+    nodes={
+        **SHARED,
+        **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), calculation),
+        exp.Anonymous: anonymous,
+        exp.Cast: cast,
+        exp.Filter: filtered,
+        exp.Literal: numerals.literal,
+        exp.Star: lambda t, node: Typed(exp.Star(), BIGINT),
+        exp.Substring: text_functions.substring_node,
+        exp.Trim: text_functions.trim_node,
+        exp.Window: windowed,
+    },
+    scalars={
+        **{name: CONDITIONS[name] for name in ("coalesce", "nullif")},
+        "abs": absolute,
+        "char_length": plain("char_length", string, result=INT),
+        "character_length": plain("char_length", string, result=INT),
+        "lower": plain("lower", string, result=STRING),
+        "replace": replace,
+        "upper": plain("upper", string, result=STRING),
+    },
+    aggregates={"count": aggregates.count, "max": extreme("max"), "min": extreme("min"), "sum": sum_},
+    windows={name: aggregates.WINDOWS[name] for name in ("dense_rank", "lag", "lead", "rank", "row_number")},
     integer=BIGINT,
-    reasons={},
-    is_streaming=True,
+    reasons=dict.fromkeys(("tumble", "hop"), "time windows come with transforms: use one in a derivative dataset"),
     query=query,
 )

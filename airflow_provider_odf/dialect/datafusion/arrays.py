@@ -15,15 +15,15 @@ from airflow_provider_odf.dialect.types import BIGINT, BOOLEAN, NULL, STRING, Ty
 
 
 def make_array(c: Call) -> Typed:
-    return _array(c.node, list(c.arguments))
+    return _array(c.translation, c.node, list(c.arguments))
 
 
 def array_node(t: Translation, node: exp.Expr) -> Typed:
-    return _array(node, list(t.expressions(node.expressions)))
+    return _array(t, node, list(t.expressions(node.expressions)))
 
 
-def _array(node: exp.Expr, members: list[Typed]) -> Typed:
-    type_ = common_type(node, members) if members else NULL
+def _array(t: Translation, node: exp.Expr, members: list[Typed]) -> Typed:
+    type_ = common_type(t, node, members) if members else NULL
     if type_ == NULL or not type_.is_known:
         raise Refused(node, "an array needs members of a known type")
     return Typed(call("array", *[one_of(m, type_) for m in members]), array(type_))

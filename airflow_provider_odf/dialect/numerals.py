@@ -1,0 +1,24 @@
+"""Literal numbers where a fraction is a DECIMAL, as standard SQL has it."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from airflow_provider_odf.dialect.engine import Translation
+from airflow_provider_odf.dialect.expressions import literal as shared
+from airflow_provider_odf.dialect.typed import Typed
+from airflow_provider_odf.dialect.types import INT, Type
+
+_LARGEST_INT = 2**31 - 1
+
+
+def literal(t: Translation, node: exp.Expr) -> Typed:
+    """Whole numbers are INT or BIGINT by their size, others DECIMAL unless they have an exponent."""
+    if node.args.get("is_string") or "e" in node.name.lower():
+        return shared(t, node)
+    if node.name.isdigit():
+        is_int = int(node.name) <= _LARGEST_INT
+        return Typed(exp.Literal.number(int(node.name)), INT) if is_int else shared(t, node)
+    whole, _, fraction = node.name.partition(".")
+    digits = len(whole.lstrip("0")) + len(fraction)
+    return Typed(exp.Literal.number(node.name), Type("DECIMAL", max(digits, 1), len(fraction)))

@@ -1,0 +1,59 @@
+"""Runs queries on real Flink, in batch mode and UTC, and tells names, types and values of what comes out.
+
+A program of its own: ``python oracle.py JOB.json ANSWER.json`` in an environment with ``apache-flink``. The job has
+``tables`` (each ``columns`` as ``[name, Flink type]`` and ``rows`` as JSON objects) and ``queries``; the answer has for
+each query either ``names``, ``types`` and ``rows`` (values as ``told`` has them) or ``error``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def told(value: Any) -> str:
+    """A value as text that tells -0.0 from 0.0, takes NaN for equal, and has times in microseconds of UTC."""
+    if isinstance(value, dt.datetime):
+        return str((value.replace(tzinfo=None) - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(told, value))}]"
+    if isinstance(value, (bytes, bytearray)):
+        return repr(bytes(value))
+    return repr(value)
+
+
+def main(job_file: str, answer_file: str) -> None:
+    from pyflink.table import EnvironmentSettings, TableEnvironment
+
+    job = json.loads(Path(job_file).read_text())
+    environment = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    environment.get_config().set("table.local-time-zone", "UTC")
+    environment.get_config().set("parallelism.default", "1")
+    for name, table in job["tables"].items():
+        path = Path(job_file).with_name(f"{name}.json")
+        path.write_text("".join(json.dumps(row) + "\n" for row in table["rows"]))
+        columns = ", ".join(f"`{column}` {type_}" for column, type_ in table["columns"])
+        environment.execute_sql(
+            f"CREATE TEMPORARY TABLE `{name}` ({columns}) WITH ('connector' = 'filesystem', 'format' = 'json', "
+            f"'path' = 'file://{path}', 'json.timestamp-format.standard' = 'ISO-8601')"
+        )
+    Path(answer_file).write_text(json.dumps([_answer(environment, query) for query in job["queries"]]))
+
+
+def _answer(environment: Any, query: str) -> dict[str, Any]:
+    try:
+        result = environment.execute_sql(query)
+        columns = list(result._j_table_result.getResolvedSchema().getColumns())
+        with result.collect() as rows:
+            values = [[told(value) for value in row] for row in rows]
+    except Exception as e:  # whatever Flink raises is the answer
+        return {"error": str(e)}
+    types = [str(column.getDataType().getLogicalType().asSummaryString()) for column in columns]
+    return {"names": [str(column.getName()) for column in columns], "types": types, "rows": values}
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
