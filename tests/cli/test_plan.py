@@ -1,0 +1,151 @@
+"""``odf plan`` as a user sees it. No engine runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cli import app
+from airflow_provider_odf.cycle.apply import apply
+from airflow_provider_odf.errors import ManifestInvalid
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.load import load
+
+PARKS = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: parks
+  kind: Root
+  metadata:
+    - kind: SetPollingSource
+      fetch: {kind: Url, url: parks.csv}
+      read:
+        kind: Csv
+        schema:
+          - park STRING
+          - trees INT
+      preprocess:
+        kind: Sql
+        engine: spark
+        query: |
+          select park, trees
+          from input
+      merge: {kind: Snapshot, primaryKey: [park]}
+"""
+
+
+@pytest.fixture
+def parks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The manifest of a dataset that exists and has no data, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ODF_STORE", raising=False)
+    file = tmp_path / "parks.yaml"
+    file.write_text(PARKS)
+    apply(Store.open("odf-store"), load([file]).manifests[0], Instant.parse("2024-01-01T00:00:00Z"))
+    return file
+
+
+def odf_plan(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["plan", "parks.yaml", *arguments])
+
+
+def text(result: Result) -> str:
+    return result.stdout.replace(f"{Path.cwd()}/", "")
+
+
+def test_a_new_dataset_is_created(parks: Path) -> None:
+    result = odf_plan("--store", "another")
+    assert (result.exit_code, Path("another").exists()) == (0, False)
+    assert text(result) == dedent("""\
+        parks: create
+          + SetPollingSource  (parks.yaml:7:7)
+              fetch.kind: Url
+              fetch.url: parks.csv
+              read.kind: Csv
+              read.ddlSchema: ["park STRING", "trees INT"]
+              preprocess.kind: Sql
+              preprocess.engine: spark
+              preprocess.queries[0].query: "select park, trees\\nfrom input\\n"
+              merge.kind: Snapshot
+              merge.primaryKey: ["park"]
+        """)
+
+
+def test_nothing_new_is_no_change(parks: Path) -> None:
+    result = odf_plan()
+    assert (result.exit_code, text(result)) == (0, "parks: no changes\n")
+
+
+def test_changes_are_shown_and_not_written(parks: Path) -> None:
+    edited = PARKS.replace("parks.csv", "'https://example.com/parks.csv'").replace(
+        "select park", "select upper(park) as park"
+    )
+    parks.write_text(edited + "    - {kind: SetInfo, description: Parks, keywords: [trees]}\n")
+    before = sorted(Path("odf-store").rglob("*"))
+    result = odf_plan()
+    assert result.exit_code == 0
+    assert text(result) == dedent("""\
+        parks: change
+          ~ SetPollingSource  (parks.yaml:7:7)
+              fetch.url: parks.csv -> https://example.com/parks.csv
+              preprocess.queries[0].query:
+                -select park, trees
+                +select upper(park) as park, trees
+                 from input
+          + SetInfo  (parks.yaml:21:7)
+              description: Parks
+              keywords: ["trees"]
+        """)
+    assert sorted(Path("odf-store").rglob("*")) == before
+
+
+def test_a_source_that_is_gone_is_shown(parks: Path) -> None:
+    parks.write_text(
+        PARKS[: PARKS.index("    - kind: SetPollingSource")] + "    - {kind: SetInfo, description: Parks}\n"
+    )
+    assert text(odf_plan()).splitlines()[:2] == ["parks: change", "  - DisablePollingSource"]
+
+
+def test_what_is_refused_has_its_place_and_exit_code_2(parks: Path) -> None:
+    parks.write_text(PARKS + "    - kind: SetDataSchema\n      schema: {fields: [{name: park, type: String}]}\n")
+    result = odf_plan()
+    assert result.exit_code == 2
+    assert text(result).splitlines() == [
+        "parks: refused",
+        "  parks.yaml:17:16: column trees is not in the SetDataSchema of this manifest (add it there)",
+        "  parks.yaml:22:16: the schema of slices begins with the system columns offset Int64, op Int32, "
+        "system_time Timestamp, event_time Timestamp, in this order and not optional; "
+        "here park String stands in place of offset (write them first)",
+    ]
+
+
+def test_json_has_the_events_and_what_changes_in_them(parks: Path) -> None:
+    parks.write_text(PARKS.replace("trees INT", "trees BIGINT"))
+    (plan,) = json.loads(odf_plan("--format", "json").stdout)
+    (block,) = plan.pop("blocks")
+    assert plan == {"dataset": "parks", "action": "change", "refused": [], "notes": []}
+    assert (block["event"]["kind"], block["place"]) == ("SetPollingSource", f"{parks}:7:7")
+    assert block["replaces"]["read"]["ddlSchema"] == ["park STRING", "trees INT"]
+    assert block["differences"] == [{"path": "read.schema", "before": "trees INT", "after": "trees BIGINT"}]
+
+
+def test_refusals_as_json(parks: Path) -> None:
+    parks.write_text(PARKS + "    - kind: SetDataSchema\n      schema: {fields: [{name: trees, type: Int32}]}\n")
+    result = odf_plan("--format", "json")
+    (plan,) = json.loads(result.stdout)
+    assert (result.exit_code, plan["action"], plan["blocks"]) == (2, "refused", [])
+    assert [(p["line"], p["column"]) for p in plan["refused"]] == [(17, 16), (22, 16)]
+
+
+def test_invalid_manifests_are_told_after_the_plans_of_the_others(parks: Path) -> None:
+    Path("broken.yaml").write_text(PARKS.replace("name: parks", "name: broken").replace("kind: Csv", "kind: Cvs"))
+    result = odf_plan("broken.yaml")
+    assert text(result) == "parks: no changes\n"
+    assert isinstance(result.exception, ManifestInvalid)
+    assert "broken.yaml:10:15" in str(result.exception)
