@@ -13,6 +13,7 @@ PUBLIC = [
     "PollingSourceOperator",
     "PollingSourceSensor",
     "PublishOperator",
+    "PushSourceOperator",
     "__version__",
     "build_dags",
     "raise_manifest_errors",

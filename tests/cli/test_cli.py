@@ -239,24 +239,6 @@ def test_a_file_that_is_no_parquet_has_no_hash(tmp_path: Path) -> None:
     assert odf("hash", "x.csv", code=2, cwd=tmp_path).startswith("x.csv: not a Parquet file that can be read: ")
 
 
-def test_push_takes_files_and_standard_input(tmp_path: Path) -> None:
-    (tmp_path / "events.yaml").write_text(
-        "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: events\n  kind: Root\n  metadata:\n"
-        "    - kind: AddPushSource\n      sourceName: default\n"
-        '      read: {kind: NdJson, schema: ["id BIGINT"]}\n      merge: {kind: Ledger, primaryKey: [id]}\n'
-    )
-    odf("run", "events.yaml", cwd=tmp_path)
-    (tmp_path / "1.ndjson").write_text('{"id": 1}\n{"id": 2}\n')
-    assert odf("push", "events", "1.ndjson", cwd=tmp_path) == "events: published 2 records (offsets 0..1)\n"
-    assert odf("push", "events", "1.ndjson", cwd=tmp_path) == "events: up to date\n"
-    assert "no push source 'other', there are: default" in odf(
-        "push", "events", "1.ndjson", "--source", "other", code=2, cwd=tmp_path
-    )
-    (tmp_path / "2.ndjson").write_text('{"id": 2}\n{"id": 3}\n')
-    with (tmp_path / "2.ndjson").open() as given:
-        assert odf("push", "events", "-", cwd=tmp_path, stdin=given) == "events: published 1 records (offsets 2..2)\n"
-
-
 @pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("validate", "."), ("schema",)])
 def test_light_commands_import_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
     heavy = ("airflow", "pyspark", "pyarrow", "pandas", "sqlglot", "openlineage", "httpx", "cryptography")

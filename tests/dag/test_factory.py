@@ -101,7 +101,7 @@ def test_for_a_task_only_its_own_manifest_is_loaded(folder, monkeypatch):
     assert loaded == [["acme.parts.yaml"]]
 
 
-def test_derivatives_and_push_sources_have_no_dag(folder, caplog):
+def test_a_pushed_dataset_has_a_dag_and_a_derivative_has_none(folder, caplog):
     derivative = """\
 kind: DatasetSnapshot
 version: 1
@@ -130,7 +130,10 @@ content:
       merge: {kind: Append}
 """
     (folder / "more.yaml").write_text(f"{derivative}---\n{push}")
-    assert sorted(build_dags(folder)) == ["acme.parts", "com.acme.orders"]
+    found = build_dags(folder, schedule="@daily")
+    assert sorted(found) == ["acme.parts", "com.acme.orders", "pushed"]
+    assert (found["pushed"].schedule, found["pushed"].max_active_runs) == (None, 1)
+    assert [t.task_id for t in found["pushed"].topological_sort()] == ["push", "merge", "publish"]
     assert "sums has no DAG: derivative datasets are not supported yet" in caplog.text
 
 

@@ -1,7 +1,12 @@
 """Every file in dags/ is run here, as Airflow runs it."""
 
+import json
+import os
 import shutil
+from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from airflow.sdk.exceptions import AirflowSkipException
@@ -19,14 +24,16 @@ pytestmark = [
 ]
 
 EXAMPLES = Path(__file__).parents[2] / "dags"
-POLLED = ["bike-stations", "coffee-prices", "river-levels", "support-tickets"]
+POLLED = ["bike-stations", "city-parks", "coffee-prices", "river-levels", "support-tickets"]
+PUSHED = ["parcel-scans"]
 TASKS = ("poll", "merge", "publish")
+PUSHES = ("push", "merge", "publish")
 TESTED = ("poll", "merge", "contract_test", "publish")
 
 
-def run(dags, dag_id):
+def run(dags, dag_id, conf=None):
     """States of the tasks of one run."""
-    dag_run = dags.dags[dag_id].test()
+    dag_run = dags.dags[dag_id].test(run_conf=conf)
     return {ti.task_id: str(ti.state) for ti in dag_run.get_task_instances()}
 
 
@@ -36,10 +43,15 @@ def rows(store, name, *columns):
 
 def test_nothing_in_the_folder_is_left_out(dags):
     loaders = {"odf.py", "odf_errors.py"}
-    assert {f.name for f in EXAMPLES.glob("*.py")} == {*loaders, "merge_parquet.py", "read_on_spark.py"}
-    assert sorted(dags.dags) == sorted([*POLLED, "merge_parquet", "read_on_spark"])
+    assert {f.name for f in EXAMPLES.glob("*.py")} == {
+        *loaders,
+        "merge_parquet.py",
+        "push_records.py",
+        "read_on_spark.py",
+    }
+    assert sorted(dags.dags) == sorted([*POLLED, *PUSHED, "merge_parquet", "push_records", "read_on_spark"])
     manifests = {f.name.partition(".")[0] for f in EXAMPLES.glob("*.yaml")}
-    assert manifests == {*POLLED, "odf"}
+    assert manifests == {*POLLED, *PUSHED, "odf"}
 
 
 def test_bike_stations_keep_what_changed_between_two_lists(dags, store):
@@ -79,6 +91,29 @@ def test_river_levels_take_each_reading_once(dags, store, one_jvm):
         (9, "+A", "2026-05-02T00:00:00Z", "Low Weir", 0.9, True),
         (10, "+A", "2026-05-02T00:00:00Z", "Ox Ford", None, False),
     ]
+
+
+def test_city_parks_keep_what_changed_on_the_map(dags, store, one_jvm):
+    assert run(dags, "city-parks") == dict.fromkeys(TASKS, "success")
+    file = Path(dags.dag_folder) / "data" / "city-parks.geojson"
+    file.write_text(file.read_text().replace("Old Cemetery", "Poplar Garden"))
+    os.utime(file, (0, 2_000_000_000))
+    run(dags, "city-parks")
+    assert rows(store, "city-parks", "offset", "op", "park_id", "name", "has_playground") == [
+        (0, "+A", 1, "Mill Meadow", True),
+        (1, "+A", 2, "Old Cemetery", False),
+        (2, "-C", 2, "Old Cemetery", False),
+        (3, "+C", 2, "Poplar Garden", False),
+    ]
+    ((geometry,), *_) = rows(store, "city-parks", "geometry")
+    ring = [[7.5, 47.5], [7.75, 47.5], [7.75, 47.75], [7.5, 47.5]]
+    assert json.loads(geometry) == {"type": "Polygon", "coordinates": [ring]}
+
+
+def test_the_documentation_of_a_dag_has_the_readme_and_the_licence(dags):
+    text = dags.dags["city-parks"].doc_md
+    assert "### City parks" in text
+    assert "| Licence | [Creative Commons Attribution 4.0 International](https://creativecommons.org/" in text
 
 
 def test_support_tickets_are_all_kept(dags, store, one_jvm):
@@ -136,6 +171,53 @@ def test_merge_parquet_takes_what_a_task_wrote(dags, store, one_jvm):
         (2, "+A", "2026-05-01T09:30:00Z", 503, "new", "7.50"),
     ]
     assert run(dags, "merge_parquet") == {"export": "success", "merge": "skipped", "publish": "skipped"}
+
+
+def test_parcel_scans_take_records_and_files(dags, store, one_jvm, lineage):
+    scanned = {"event_time": "2026-05-01T17:40:00Z", "parcel": "P-1001", "place": "van 7"}
+    evening = str(Path(dags.dag_folder) / "data" / "arriving" / "parcel-scans" / "2026-05-01.csv")
+    assert run(dags, "parcel-scans", {"records": [scanned], "source": "scanner"}) == dict.fromkeys(PUSHES, "success")
+    events = lineage(3)
+    assert names(events["parcel-scans.push", "COMPLETE"]) == ([], [])
+    assert names(events["parcel-scans.merge", "COMPLETE"]) == ([], [("file", f"{store.root}/parcel-scans")])
+    assert run(dags, "parcel-scans", {"file": evening, "source": "depot"}) == dict.fromkeys(PUSHES, "success")
+    assert run(dags, "parcel-scans", {"records": [scanned], "source": "scanner"}) == dict.fromkeys(PUSHES, "success")
+    assert rows(store, "parcel-scans", "event_time", "parcel", "place") == [
+        ("2026-05-01T17:40:00Z", "P-1001", "van 7"),
+        ("2026-05-01T18:05:00Z", "P-1001", "depot"),
+        ("2026-05-01T18:06:00Z", "P-1002", "depot"),
+        ("2026-05-01T17:40:00Z", "P-1001", "van 7"),
+    ]
+    events = lineage(3)
+    assert names(events["parcel-scans.push", "COMPLETE"])[0] in ([], [("file", evening)])
+    failed = {"push": "failed", "merge": "upstream_failed", "publish": "upstream_failed"}
+    assert run(dags, "parcel-scans", {"file": evening}) == failed
+
+
+def test_a_run_pushes_once_however_often_its_tasks_run(dags, store, one_jvm):
+    push, merge, publish = (dags.dags["parcel-scans"].get_task(name) for name in PUSHES)
+    conf = {"records": [{"parcel": "P-1001"}], "source": "scanner"}
+    task = SimpleNamespace(dag_id="parcel-scans", run_id="manual__1", task_id="push", map_index=-1)
+    context = {"dag_run": SimpleNamespace(conf=conf), "ti": task, "outlet_events": defaultdict(Mock)}
+    merge.data = push.execute(context)
+    publish.candidate = merge.execute(context)
+    publish.execute(context)
+    head = store.dataset("parcel-scans").head()
+    for again in (push, merge):
+        with pytest.raises(AirflowSkipException, match="the same was pushed already"):
+            again.execute(context)
+    publish.execute(context)
+    assert store.dataset("parcel-scans").head() == head
+
+
+def test_push_records_upserts_what_a_task_returned(dags, store, one_jvm):
+    assert run(dags, "push_records") == dict.fromkeys(("quotes", *PUSHES), "success")
+    assert rows(store, "exchange-rates", "op", "event_time", "currency", "rate") == [
+        ("+A", "2026-05-01T14:15:00Z", "CHF", "0.9512"),
+        ("+A", "2026-05-01T14:15:00Z", "USD", "1.0845"),
+    ]
+    again = run(dags, "push_records")
+    assert again == {"quotes": "success", "push": "success", "merge": "skipped", "publish": "skipped"}
 
 
 def test_read_on_spark_hands_typed_parquet_on(dags, store, one_jvm):
