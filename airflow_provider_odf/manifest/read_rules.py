@@ -16,6 +16,10 @@ from airflow_provider_odf.manifest.time_format import java_pattern
 from airflow_provider_odf.protocol import Column
 
 
+_GEO_KINDS = ("GeoJson", "NdGeoJson", "EsriShapefile")
+_GEOMETRY = "geometry"
+
+
 @dataclass(frozen=True)
 class DeclaredColumn:
     """A column of a read step's schema; ``type`` is empty where it cannot be read."""
@@ -38,6 +42,10 @@ def check(read: ReadStep) -> Iterator[Finding]:
     yield from _encoding(getattr(read, "encoding", None))
     for name in ("date_format", "timestamp_format"):
         yield from _format(name, getattr(read, name, None))
+    if read.kind in _GEO_KINDS:
+        yield from _geometry(read)
+    if read.kind == "EsriShapefile" and read.sub_path == "":
+        yield Finding(("sub_path",), "`subPath` is empty", "leave it out where the archive has one shapefile")
 
 
 @rule
@@ -105,6 +113,13 @@ def columns(read: ReadStep) -> Iterator[DeclaredColumn]:
         yield from (DeclaredColumn(path, column.name, column.type) for column in _ddl_columns(entry))
     for index, field in enumerate(read.schema_.fields if read.schema_ else ()):
         yield DeclaredColumn(("schema_", "fields", index, "name"), field.name, _spark_type(field))
+
+
+@rule
+def _geometry(read: ReadStep) -> Iterator[Finding]:
+    for column in columns(read):
+        if column.name.lower() == _GEOMETRY and column.type not in ("", "STRING"):
+            yield Finding(column.path, f"column {column.name} is the text of a GeoJSON geometry", "declare it STRING")
 
 
 @rule

@@ -38,6 +38,10 @@ content:
         ("{kind: Csv, encoding: utf-9}", ["m.yaml:9:35: unknown encoding 'utf-9' (such as utf-8, latin1, windows-1252)"]),
         ("{kind: Csv, dateFormat: '%Q'}", ["m.yaml:9:37: %Q has no counterpart in Java's patterns"]),
         ("{kind: Csv, timestampFormat: '%Y-%m-%d', encoding: utf8}", []),
+        ("{kind: GeoJson, schema: [id INT, 'Geometry STRUCT<x: INT>']}", ["m.yaml:9:46: column Geometry is the text of a GeoJSON geometry (declare it STRING)"]),
+        ("{kind: NdGeoJson, schema: [geometry BINARY]}", ["m.yaml:9:40: column geometry is the text of a GeoJSON geometry (declare it STRING)"]),
+        ("{kind: EsriShapefile, schema: [geometry TEXT NOT NULL], subPath: ''}", ["m.yaml:9:78: `subPath` is empty (leave it out where the archive has one shapefile)"]),
+        ("{kind: Csv, schema: [geometry INT]}", []),
     ],
 )  # fmt: skip
 def test_rules(outcome: Callable[..., Any], read: str, problems: list[str]) -> None:

@@ -1,0 +1,121 @@
+"""Shapefiles on their way to the engine."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+import shapefile as pyshp
+
+from airflow_provider_odf.chain.tail import tail_rows
+from airflow_provider_odf.cycle.merge import merge
+from airflow_provider_odf.cycle.messages import Polled, PolledFile, silent
+from airflow_provider_odf.cycle.read import read
+from airflow_provider_odf.cycle.shapefiles import readable
+from airflow_provider_odf.errors import InvalidInput, SourceError
+from airflow_provider_odf.protocol import Column, ReadStep
+from airflow_provider_odf.source.options import Options
+
+SHAPEFILE = ReadStep("EsriShapefile")
+COLUMNS = (Column("geometry", "STRING"), Column("id", "BIGINT"), Column("name", "STRING"))
+MAIN = '{"coordinates":[1.0,49.25],"type":"Point"}'
+
+
+def zipped(path: Path, *names: str, extra: str | None = None) -> Path:
+    """A zip with a shapefile of numbered points."""
+    files = {suffix: io.BytesIO() for suffix in ("shp", "shx", "dbf")}
+    with pyshp.Writer(**files, shapeType=pyshp.POINT) as writer:
+        writer.field("id", "N", 9)
+        writer.field("name", "C", 20)
+        if extra:
+            writer.field(extra, "L")
+        for number, name in enumerate(names, 1):
+            writer.point(float(number), 49.25)
+            writer.record(number, name, *([True] if extra else []))
+    with zipfile.ZipFile(path, "w") as archive:
+        for suffix, file in files.items():
+            archive.writestr(f"stations.{suffix}", file.getvalue())
+    return path
+
+
+def polled(*paths: Path) -> PolledFile:
+    return PolledFile(tuple(map(str, paths)), "2024-01-01T00:00:00Z", "stations.zip")
+
+
+def test_other_inputs_stay_as_they_are(tmp_path: Path) -> None:
+    step, files = ReadStep("NdGeoJson"), (polled(tmp_path / "a.json"),)
+    result = readable(step, files, tmp_path, silent)
+    assert (result.read, result.files, result.notices) == (step, files, ())
+
+
+def test_the_first_shapefile_says_what_the_columns_are(tmp_path: Path) -> None:
+    one, two = zipped(tmp_path / "1.zip", "Main"), zipped(tmp_path / "2.zip", "Burrard", extra="open")
+    result = readable(SHAPEFILE, (polled(one), polled(two, one)), tmp_path / "work", silent)
+    assert result.read == ReadStep("EsriShapefile", COLUMNS)
+    assert [len(file.paths) for file in result.files] == [1, 2]
+    assert Path(result.files[1].paths[0]).read_text() == (
+        '{"type":"Feature","properties":{"id":1,"name":"Burrard","open":true},'
+        '"geometry":{"type":"Point","coordinates":[1.0,49.25]}}\n'
+    )
+    assert result.notices == ("stations.zip: columns not in the schema are left out: open",)
+
+
+def test_columns_of_a_schema(tmp_path: Path) -> None:
+    file = polled(zipped(tmp_path / "1.zip", "Main"))
+    declared = (Column("NAME", "STRING", False),)
+    result = readable(ReadStep("EsriShapefile", declared), (file,), tmp_path / "a", silent)
+    assert result.read.columns == declared
+    assert result.notices == ("stations.zip: columns not in the schema are left out: id",)
+    wrong = ReadStep("EsriShapefile", (Column("name", "STRING"), Column("zip", "STRING")))
+    with pytest.raises(
+        InvalidInput, match=r"stations\.zip: no column zip in the shapefile, which has geometry, id, name"
+    ):
+        readable(wrong, (file,), tmp_path / "b", silent)
+
+
+def test_limits_of_the_installation_apply(tmp_path: Path) -> None:
+    file = polled(zipped(tmp_path / "1.zip", "Main"))
+    with pytest.raises(SourceError, match="more than 100 bytes"):
+        readable(SHAPEFILE, (file,), tmp_path / "work", silent, Options(largest_file=100))
+
+
+MANIFEST = """\
+    kind: DatasetSnapshot
+    version: 1
+    content:
+      name: stations
+      kind: Root
+      metadata:
+        - kind: SetPollingSource
+          fetch: {kind: Url, url: "file:stations.zip"}
+          read: {kind: EsriShapefile}
+          preprocess: {kind: Sql, engine: datafusion, query: "select id, upper(name) as name, geometry from input"}
+          merge: {kind: Snapshot, primaryKey: [id]}
+    """
+
+
+@pytest.mark.spark
+def test_cycles(write, run, store, engine, tmp_path: Path) -> None:
+    manifest = write("stations.yaml", MANIFEST)
+    zipped(tmp_path / "stations.zip", "Main", "Burrard")
+    assert str(run(manifest)) == "published 2 records (offsets 0..1)"
+    dataset = store.dataset("stations")
+    head = dataset.head()
+    assert next((row["id"], row["name"], row["geometry"]) for row in tail_rows(dataset, 9)) == (1, "MAIN", MAIN)
+
+    whole = (tmp_path / "stations.zip").read_bytes()
+    (tmp_path / "stations.zip").write_bytes(whole[:-30])
+    outcome = run(manifest, "2024-01-02T12:00:00Z")
+    assert isinstance(outcome.error, SourceError)
+    assert "not a zip file, or a cut one" in str(outcome.error)
+    assert dataset.head() == head
+
+    changed = polled(zipped(tmp_path / "b.zip", "Main St", "Burrard"))
+    given = Polled("stations", head, "2024-01-03T12:00:00Z", (changed,))
+    typed = read(store, given, engine)
+    assert typed.is_read
+    assert [path.suffix for path in Path(typed.files[0].paths[0]).parent.iterdir()] == [".parquet"]
+    assert merge(store, typed, engine).records == 2
+    assert not list(store.work_area.glob("**/*.ndgeojson"))
