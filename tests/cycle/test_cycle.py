@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -265,20 +264,6 @@ def test_what_data_depend_on_may_not_change(
         raise outcome.error
     assert str(outcome).startswith(f"{prices}:")
     assert store.dataset("prices").head() == head
-
-
-def test_a_schema_that_changed_is_refused_before_anything_is_written(
-    prices: Path, write: Write, run: Run, store: Store
-) -> None:
-    write("in/1.csv", "sku,price\na,1\n")
-    run(prices)
-    files = sorted(os.listdir(store.dataset("prices").path / "data"))
-    prices.write_text(prices.read_text().replace("price BIGINT", "price DOUBLE"))
-    write("in/2.csv", "sku,price\na,2\n")
-    outcome = run(prices)
-    assert isinstance(outcome.error, InvalidQuery)
-    assert "price" in str(outcome)
-    assert sorted(os.listdir(store.dataset("prices").path / "data")) == files
 
 
 def test_many_datasets_share_one_engine(write: Write, store: Store, engine: LocalRunner) -> None:

@@ -1,0 +1,157 @@
+"""Datasets that gain a column, from the manifest to the chain, in every merge strategy; sources that go and come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_odf.chain import schema as chain_schema
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.chain.tail import columns, state_rows, tail_rows
+from airflow_provider_odf.chain.verify import verify
+from airflow_provider_odf.errors import InvalidQuery, ManifestInvalid
+
+from .conftest import Run, Write
+
+pytestmark = pytest.mark.spark
+
+THINGS = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: things
+  kind: Root
+  metadata:
+    - kind: SetPollingSource
+      fetch: {kind: FilesGlob, path: in/*.json}
+      read: {kind: NdJson, schema: [op INT, k BIGINT NOT NULL, v STRING]}
+      merge: {kind: MERGE, primaryKey: [k]}
+"""
+STREAMS = ("UpsertStream", "ChangelogStream")
+OLD, ADDED = ("+A", 1, "a", None), ("+A", 2, "b", 20)
+CORRECTED = [("-C", 1, "a", None), ("+C", 1, "a", 10)]
+EXPECTED = {
+    "Append": [OLD, ("+A", 1, "a", 10), ADDED],
+    "Ledger": [OLD, ADDED],
+    "Snapshot": [OLD, *CORRECTED, ADDED],
+    "UpsertStream": [OLD, *CORRECTED, ADDED],
+    "ChangelogStream": [OLD, *CORRECTED, ADDED],
+}
+
+
+def manifest(kind: str) -> str:
+    text = THINGS.replace("MERGE", kind) if kind in STREAMS else THINGS.replace("MERGE", kind).replace("op INT, ", "")
+    return text if kind != "Append" else text.replace(", primaryKey: [k]", "")
+
+
+def kinds(store: Store) -> list[str]:
+    return [block.event.kind for _, block in store.dataset("things").walk()][::-1]
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_a_column_is_added(write: Write, run: Run, store: Store, kind: str) -> None:
+    file = write("things.yaml", manifest(kind))
+    op = '"op": {}, ' if kind in STREAMS else ""
+    write("in/1.json", f'{{{op.format(0)}"k": 1, "v": "a"}}\n')
+    assert str(run(file)) == "published 1 records (offsets 0..0)"
+    file.write_text(file.read_text().replace("v STRING", "n INT, v STRING"))
+    changed = [(2, '"k": 1, "v": "a"'), (3, '"k": 1, "v": "a", "n": 10')] if kind == "ChangelogStream" else [
+        (0, '"k": 1, "v": "a", "n": 10')
+    ]  # fmt: skip
+    rows = [*changed, (0, '"k": 2, "v": "b", "n": 20')]
+    write("in/2.json", "".join(f"{{{op.format(code)}{row}}}\n" for code, row in rows))
+    outcome = run(file)
+    assert outcome.error is None
+    assert outcome.notices == ("in/2.json: new columns, null in the records before: n (int32)",)
+    dataset = store.dataset("things")
+    assert [(r["op"], r["k"], r["v"], r["n"]) for r in tail_rows(dataset, 99)] == EXPECTED[kind]
+    assert kinds(store)[3:] == ["AddData", "SetPollingSource", "SetDataSchema", "AddData"]
+    assert columns(dataset) == ["offset", "op", "system_time", "event_time", "k", "v", "n"]
+    state = {row["k"]: row["n"] for row in state_rows(dataset)}
+    assert state == ({1: None, 2: 20} if kind == "Ledger" else {1: 10, 2: 20})
+    assert verify(dataset).slices == 2
+
+
+def test_files_of_one_run_may_bring_the_column_one_after_the_other(write: Write, run: Run, store: Store) -> None:
+    file = write("things.yaml", manifest("Ledger").replace(", schema: [k BIGINT NOT NULL, v STRING]", ""))
+    write("in/1.json", '{"k": 1, "v": "a"}\n')
+    write("in/2.json", '{"k": 1, "v": "a", "n": 10}\n{"k": 2, "v": "b", "n": 20}\n')
+    assert str(run(file)) == "published 2 records (offsets 0..1)"
+    assert kinds(store)[2:] == ["SetDataSchema", "AddData", "SetDataSchema", "AddData"]
+    assert [(r["k"], r["n"]) for r in tail_rows(store.dataset("things"), 9)] == [(1, None), (2, 20)]
+    assert verify(store.dataset("things")).slices == 2
+
+
+def test_attributes_of_a_declared_schema_stay(write: Write, run: Run, store: Store) -> None:
+    declared = """\
+    - kind: SetDataSchema
+      schema:
+        fields:
+          - {name: offset, type: Int64}
+          - {name: op, type: Int32}
+          - {name: system_time, type: Timestamp}
+          - {name: event_time, type: Timestamp}
+          - {name: k, type: Int64, extra: {unit.example.com: metre}}
+          - {name: v, type: {kind: Option, inner: String}}
+"""
+    file = write("things.yaml", manifest("Ledger") + declared)
+    write("in/1.json", '{"k": 1, "v": "a"}\n')
+    run(file)
+    file.write_text(manifest("Ledger").replace("v STRING", "v STRING, n INT"))
+    write("in/2.json", '{"k": 2, "v": "b", "n": 20}\n')
+    assert run(file).error is None
+    schema = ChainState.of(store.dataset("things")).schema
+    assert schema is not None
+    fields = {field.name: field for field in chain_schema.data_schema(schema).fields}
+    assert list(fields)[4:] == ["k", "v", "n"]
+    assert fields["k"].extra is not None
+    assert fields["k"].extra.to_mapping() == {"unit.example.com": "metre"}
+
+
+def test_a_break_that_is_declared_is_refused_before_anything_is_written(write: Write, run: Run, store: Store) -> None:
+    file = write("things.yaml", manifest("Snapshot"))
+    write("in/1.json", '{"k": 1, "v": "a"}\n')
+    run(file)
+    written = sorted(path for path in store.dataset("things").path.rglob("*"))
+    file.write_text(manifest("Snapshot").replace("v STRING", "v INT"))
+    write("in/2.json", '{"k": 1, "v": 1}\n')
+    outcome = run(file)
+    assert isinstance(outcome.error, ManifestInvalid)
+    assert str(outcome).startswith(f"{file}:9:56: column v is STRING in the dataset, not INT (convert it back in ")
+    assert sorted(path for path in store.dataset("things").path.rglob("*")) == written
+
+
+def test_a_break_that_only_the_engine_sees_adds_no_data(write: Write, run: Run, store: Store) -> None:
+    file = write("things.yaml", manifest("Snapshot"))
+    write("in/1.json", '{"k": 1, "v": "a"}\n')
+    run(file)
+    query = (
+        "      preprocess: {kind: Sql, engine: spark, query: 'select *, 1 as n from (select k, k as v from input)'}\n"
+    )
+    file.write_text(manifest("Snapshot") + query)
+    write("in/2.json", '{"k": 1, "v": "b"}\n')
+    outcome = run(file)
+    assert isinstance(outcome.error, InvalidQuery)
+    assert "column v is string in the dataset and int64 in the new data" in str(outcome)
+    assert kinds(store)[3:] == ["AddData", "SetPollingSource"]
+    file.write_text(manifest("Snapshot"))
+    assert str(run(file)) == "published 2 records (offsets 1..2)"
+
+
+def test_a_disabled_source_is_not_asked_and_goes_on_where_it_was(
+    write: Write, run: Run, store: Store, tmp_path: Path
+) -> None:
+    file = write("things.yaml", manifest("Append"))
+    write("in/1.json", '{"k": 1, "v": "a"}\n')
+    run(file)
+    file.write_text(THINGS[: THINGS.index("metadata:")] + "metadata: []\n")
+    write("in/2.json", '{"k": 2, "v": "b"}\n')
+    assert str(run(file)) == "no polling source"
+    assert kinds(store)[4:] == ["DisablePollingSource"]
+    assert str(run(file)) == "no polling source"
+    file.write_text(manifest("Append"))
+    assert str(run(file)) == "published 1 records (offsets 1..1)"
+    assert [row["k"] for row in tail_rows(store.dataset("things"), 9)] == [1, 2]
+    assert verify(store.dataset("things")).blocks == 7
