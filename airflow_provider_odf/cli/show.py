@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import unquote, urlsplit
 
 import typer
 
@@ -115,13 +116,13 @@ def _state_pairs(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Source at", f"{state['value']} ({state['kind']}, source {state['sourceName']})"
     yield "Head", found["head"]
     yield "Chain", f"{_count(found['blocks'], 'block')}, the newest of {found['systemTime']}"
-    yield "Stored at", found["uri"]
+    uri = urlsplit(found["uri"])
+    yield "Stored at", unquote(uri.path) if uri.scheme == "file" else found["uri"]
 
 
 def _license(license_: Mapping[str, str]) -> str:
-    names = [license_["name"], license_["shortName"]]
-    if "spdxId" in license_:
-        names.append(f"SPDX {license_['spdxId']}")
+    short, spdx = license_["shortName"], license_.get("spdxId")
+    names = [license_["name"], *([short] if short != spdx else []), *([f"SPDX {spdx}"] if spdx else [])]
     return f"{', '.join(dict.fromkeys(names))}, {license_['websiteUrl']}"
 
 

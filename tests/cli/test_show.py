@@ -99,7 +99,7 @@ Vocabulary   event time column founded
 Records      0
 Head         {dataset.head()}
 Chain        6 blocks, the newest of 2024-05-02T08:00:00Z
-Stored at    file://{folder}/store/acme/cities
+Stored at    {folder}/store/acme/cities
 """
     )
 

@@ -12,6 +12,7 @@ PAGES = [
     "how-to/change-a-manifest.md",
     "how-to/poll-over-http.md",
     "how-to/read-a-dataset.md",
+    "how-to/describe-a-dataset.md",
     "how-to/use-a-contract.md",
 ]
 
