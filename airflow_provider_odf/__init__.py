@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.operators.publish import PublishOperator
     from airflow_provider_odf.operators.push_source import PushSourceOperator
     from airflow_provider_odf.sensors.polling_source import PollingSourceSensor
+    from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
 __all__ = [
     "ContractTestOperator",
@@ -27,6 +28,7 @@ __all__ = [
     "OdfHook",
     "PollingSourceOperator",
     "PollingSourceSensor",
+    "PollingSourceTrigger",
     "PublishOperator",
     "PushSourceOperator",
     "__version__",
@@ -43,6 +45,7 @@ _MODULES = {
     "OdfHook": "hooks.odf",
     "PollingSourceOperator": "operators.polling_source",
     "PollingSourceSensor": "sensors.polling_source",
+    "PollingSourceTrigger": "triggers.polling_source",
     "PublishOperator": "operators.publish",
     "PushSourceOperator": "operators.push_source",
     "build_dags": "dag.factory",

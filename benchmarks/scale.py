@@ -13,3 +13,4 @@ class Scale:
     directory: Path
     rows: int
     reps: int
+    sources: int

@@ -12,6 +12,7 @@ PUBLIC = [
     "OdfHook",
     "PollingSourceOperator",
     "PollingSourceSensor",
+    "PollingSourceTrigger",
     "PublishOperator",
     "PushSourceOperator",
     "__version__",

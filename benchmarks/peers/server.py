@@ -27,9 +27,16 @@ class Handler(BaseHTTPRequestHandler):
         """Nothing."""
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 1024
+
+    def handle_error(self, *_: object) -> None:
+        """Clients hang up when they are done."""
+
+
 def main(directory: str) -> None:
     Handler.directory = Path(directory)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with Server(("127.0.0.1", 0), Handler) as server:
         print(f"http://127.0.0.1:{server.server_address[1]}", flush=True)
         server.serve_forever()
 

@@ -1,5 +1,6 @@
 """Every file in dags/ is run here, as Airflow runs it."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -48,8 +49,10 @@ def test_nothing_in_the_folder_is_left_out(dags):
         "merge_parquet.py",
         "push_records.py",
         "read_on_spark.py",
+        "start_on_change.py",
     }
-    assert sorted(dags.dags) == sorted([*POLLED, *PUSHED, "merge_parquet", "push_records", "read_on_spark"])
+    by_hand = ["merge_parquet", "push_records", "read_on_spark", "start_on_change"]
+    assert sorted(dags.dags) == sorted([*POLLED, *PUSHED, *by_hand])
     manifests = {f.name.partition(".")[0] for f in EXAMPLES.glob("*.yaml")}
     assert manifests == {*POLLED, *PUSHED, "odf"}
 
@@ -301,17 +304,75 @@ def test_a_deferred_sensor_is_woken_by_a_new_file(dags, store, one_jvm, read_aga
     run(dags, "coffee-prices")
     (folder / "waiting.py").write_text(WAITING)
     answers = []
-    ask = PollingSourceTrigger.has_changed
+    look = PollingSourceTrigger._look
 
-    async def asked(trigger):
-        answers.append(await ask(trigger))
+    async def looked(trigger, client):
+        answers.append(await look(trigger, client))
         if len(answers) == 2:  # the sensor has asked and deferred, the trigger has asked once
             (folder / "data" / "coffee-prices" / "2026-05-03.csv").write_text("sku,title,origin,price\n")
         return answers[-1]
 
-    monkeypatch.setattr(PollingSourceTrigger, "has_changed", asked)
+    monkeypatch.setattr(PollingSourceTrigger, "_look", looked)
     assert run(read_again(folder), "waiting") == {"wait": "success", "poll": "success"}
-    assert answers == [False, False, True]
+    assert [answer is not None for answer in answers] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("dag_id", "name"), [("start_on_change", "visitor-counts"), ("coffee-prices", "coffee-prices")]
+)
+def test_a_file_that_arrives_starts_a_run(dags, store, one_jvm, read_again, dag_id, name):
+    folder = Path(dags.dag_folder)
+    settings = folder / "odf.yaml"
+    settings.write_text(f"{settings.read_text()}  coffee-prices: {{schedule: '@change', poke_interval: 1}}\n")
+    assert set(run(read_again(folder), dag_id).values()) == {"success"}
+    trigger = watcher_of(read_again, folder, dag_id, f"{name}/source")
+
+    async def fire():
+        events = trigger.run()
+        waiting = asyncio.ensure_future(anext(events))
+        await asyncio.sleep(1.5)
+        assert not waiting.done()
+        header, row = (folder / "data" / name / "2026-05-01.csv").read_text().splitlines()[:2]
+        (folder / "data" / name / "2026-05-09.csv").write_text(f"{header}\n{row}\n")
+        return await asyncio.wait_for(waiting, 20)
+
+    event = asyncio.run(fire())
+    assert queued(trigger, event) == [dag_id]
+    assert set(run(dags, dag_id).values()) == {"success"}
+
+
+def watcher_of(read_again, folder, dag_id, asset):
+    """The trigger that Airflow gives to its triggerer for a DAG that is not paused."""
+    from airflow.models.asset import AssetModel
+    from airflow.models.dag import DagModel
+    from airflow.serialization.decoders import smart_decode_trigger_kwargs
+    from airflow.utils.session import create_session
+    from sqlalchemy import select, update
+
+    with create_session() as session:
+        session.execute(update(DagModel).where(DagModel.dag_id == dag_id).values(is_paused=False))
+    read_again(folder)
+    with create_session() as session:
+        (row,) = session.scalar(select(AssetModel).where(AssetModel.name == asset)).triggers
+        assert row.classpath == f"{PollingSourceTrigger.__module__}.PollingSourceTrigger"
+        given = {name: smart_decode_trigger_kwargs(value) for name, value in row.kwargs.items()}
+        trigger = PollingSourceTrigger(**given | {"poke_interval": 0.2})
+        trigger.trigger_id = row.id
+    return trigger
+
+
+def queued(trigger, event):
+    """The DAGs that Airflow starts for an event of a trigger."""
+    from airflow.models.asset import AssetDagRunQueue
+    from airflow.models.trigger import Trigger
+    from airflow.utils.session import create_session
+    from sqlalchemy import delete, select
+
+    with create_session() as session:
+        session.execute(delete(AssetDagRunQueue))
+    Trigger.submit_event(trigger.trigger_id, event)
+    with create_session() as session:
+        return list(session.scalars(select(AssetDagRunQueue.target_dag_id)))
 
 
 def test_airflow_shows_a_bad_manifest_and_hides_no_dag(dags, store):
