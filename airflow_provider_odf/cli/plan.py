@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, print_json
-from airflow_provider_odf.cli.run import load_manifests, open_store, problem_json
+from airflow_provider_odf.cli.run import every_problem, load_manifests, open_store, problem_json
 from airflow_provider_odf.errors import ManifestInvalid
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def plan_manifests(
     else:
         for plan in plans:
             print("\n".join(_lines(plan)))
-    if loaded.problems:
-        raise ManifestInvalid(loaded.problems)
+    if problems := every_problem(loaded):
+        raise ManifestInvalid(problems)
     raise typer.Exit(2 if any(plan.problems for plan in plans) else 0)
 
 
@@ -115,7 +115,7 @@ def _values(path: str, value: Any) -> Iterator[str]:
 
 def _difference(difference: Difference) -> Iterator[str]:
     before, after = difference.before, difference.after
-    if isinstance(before, str) and isinstance(after, str) and ("\n" in before or "\n" in after):
+    if isinstance(before, str) and isinstance(after, str) and _is_long(before, after):
         yield f"      {difference.path}:"
         changed = list(unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm=""))[2:]
         yield from (f"        {line}" for line in changed if not line.startswith("@@"))
@@ -125,6 +125,11 @@ def _difference(difference: Difference) -> Iterator[str]:
         yield f"      {difference.path}: - {_shown(before)}"
     else:
         yield f"      {difference.path}: {_shown(before)} -> {_shown(after)}"
+
+
+def _is_long(before: str, after: str) -> bool:
+    """Whether two texts are easier to compare one above the other."""
+    return "\n" in before or "\n" in after or len(before) + len(after) > _SHOWN
 
 
 def _shown(value: Any) -> str:

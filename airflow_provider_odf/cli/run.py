@@ -62,12 +62,12 @@ def validate(
     if how not in ("text", "json"):
         raise typer.BadParameter(f"{how!r} is neither text nor json", param_hint="--format")
     loaded = load_manifests(paths, None)
-    problems = [*loaded.problems, *_contract_problems(loaded.manifests), *_query_problems(loaded.manifests)]
+    problems = every_problem(loaded)
     if how == "json":
         entries = [("error", p) for p in problems] + [("warning", w) for w in loaded.warnings]
         print_json([problem_json(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
     else:
-        for problem in sorted(problems):
+        for problem in problems:
             print(problem)
         for warning in loaded.warnings:
             print(f"{warning.place}: warning: {warning.message}", file=sys.stderr)
@@ -98,12 +98,8 @@ def run(
     loaded = load_manifests(manifests, target)
     for warning in loaded.warnings:
         print(f"{warning.place}: warning: {warning.message}", file=sys.stderr)
-    if problems := [
-        *loaded.problems,
-        *_contract_problems(loaded.manifests),
-        *_query_problems(loaded.manifests),
-    ]:
-        raise ManifestInvalid(sorted(problems))
+    if problems := every_problem(loaded):
+        raise ManifestInvalid(problems)
     roots = [(m, contract_of(m)) for m in loaded.manifests if m.snapshot.kind == "Root"]
     code = 0
     with LocalRunner() as runner:
@@ -203,6 +199,11 @@ def contract_of(manifest: Manifest) -> Contract | None:
     from airflow_provider_odf.contract.binding import bind
 
     return bind(manifest.file, str(manifest.snapshot.alias))
+
+
+def every_problem(loaded: Loaded) -> list[Problem]:
+    """What is wrong with manifests, with the contracts beside them, and with their queries."""
+    return sorted([*loaded.problems, *_contract_problems(loaded.manifests), *_query_problems(loaded.manifests)])
 
 
 def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:

@@ -145,6 +145,9 @@ def _part(value: Any) -> str:
 def _compare(path: str, before: Any, after: Any) -> Iterator[Difference]:
     if before == after:
         return
+    if before is None or after is None:
+        empty = type(before if after is None else after)()
+        before, after = (empty if side is None and isinstance(empty, dict | list) else side for side in (before, after))
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys((*before, *after)):
             yield from _compare(f"{path}.{key}" if path else key, before.get(key), after.get(key))

@@ -196,11 +196,11 @@ CHANGES: dict[str, tuple[Sequence[str], list[tuple[str, Any, Any]]]] = {
     ),
     "a prepare step": (
         [polling().replace("read:", "prepare: [{kind: Decompress, format: Gzip}], read:")],
-        [("prepare", None, [{"kind": "Decompress", "format": "Gzip"}])],
+        [("prepare[0].kind", None, "Decompress"), ("prepare[0].format", None, "Gzip")],
     ),
     "compared columns": (
         [polling(merge="{kind: Snapshot, primaryKey: [k], compareColumns: [v]}")],
-        [("merge.compareColumns", None, ["v"])],
+        [("merge.compareColumns", None, "v")],
     ),
     "the spelling of a key": (
         [polling(merge="{kind: Snapshot, primaryKey: [K]}")],
