@@ -129,7 +129,7 @@ def _difference(difference: Difference) -> Iterator[str]:
 
 def _is_long(before: str, after: str) -> bool:
     """Whether two texts are easier to compare one above the other."""
-    return "\n" in before or "\n" in after or len(before) + len(after) > _SHOWN
+    return "\n" in before or "\n" in after or len(before) + len(after) > _SHOWN // 2
 
 
 def _shown(value: Any) -> str:
