@@ -76,13 +76,13 @@ def push(
     from airflow_provider_odf.cycle.push import Push
     from airflow_provider_odf.cycle.run import Cycle
     from airflow_provider_odf.runner.local import LocalRunner
-    from airflow_provider_odf.source.options import Options
+    from airflow_provider_odf.source.options import from_environment
 
     time, target = instant(system_time), open_store(store)
     event = instant(event_time, "--event-time") if event_time is not None else None
     contract = _applied(manifest, name, target, time) if manifest is not None else None
     dataset = str(target.dataset(name).alias)
-    options = Options(forbidden_steps=frozenset(forbid or ()))
+    options = from_environment(os.environ, forbid or ())
     with _given(file) as (uris, label), LocalRunner() as runner:
         cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
         given = Push(uris, source_name=source, event_time=event, push_id=push_id, label=label)

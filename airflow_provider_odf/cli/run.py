@@ -90,10 +90,10 @@ def run(
     """
     from airflow_provider_odf.cycle.run import Cycle
     from airflow_provider_odf.runner.local import LocalRunner
-    from airflow_provider_odf.source.options import Options
+    from airflow_provider_odf.source.options import from_environment
 
     time = instant(system_time)
-    options = Options(forbidden_steps=frozenset(forbid or ()))
+    options = from_environment(os.environ, forbid or ())
     target = open_store(store)
     loaded = load_manifests(manifests, target)
     for warning in loaded.warnings:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_provider_odf.errors import InvalidInput
@@ -118,13 +118,17 @@ OPTIONS = tuple(_OPTIONS)
 """Names of the options that an installation sets: in ``[odf]`` of airflow.cfg, or as ``ODF_NAME`` for ``odf run``."""
 
 
-def from_environment(environment: Mapping[str, str]) -> Options:
-    """Options from ``ODF_FORBID_STEPS``, ``ODF_LARGEST_FILE`` and so on.
+def from_environment(environment: Mapping[str, str], forbid: Sequence[str] = ()) -> Options:
+    """Options from ``ODF_FORBID_STEPS``, ``ODF_LARGEST_FILE`` and so on, with further steps forbidden.
 
     :raises InvalidInput: a value that the option does not take.
     """
     texts = {name: environment[_variable(name)] for name in OPTIONS if _variable(name) in environment}
-    return from_texts(texts, _variable)
+    options = from_texts(texts, _variable)
+    if not forbid:
+        return options
+    more = from_texts({"forbid_steps": ",".join(forbid)}, lambda _: "--forbid").forbidden_steps
+    return replace(options, forbidden_steps=options.forbidden_steps | more)
 
 
 def _variable(name: str) -> str:

@@ -93,6 +93,37 @@ def test_schedule_of_the_call(manifest, written, schedule):
     assert built(manifest, schedule="@weekly").schedule == schedule
 
 
+def test_a_source_that_starts_its_dag(manifest):
+    (manifest.file.parent / "odf.yaml").write_text("defaults: {schedule: '@change', poke_interval: 5}")
+    (asset,) = built(manifest).schedule
+    assert asset.name == "acme/orders/source"
+    (watcher,) = asset.watchers
+    assert watcher.trigger.serialize() == (
+        "airflow_provider_odf.triggers.polling_source.PollingSourceTrigger",
+        {
+            "manifest": str(manifest.file),
+            "dataset": "acme/orders",
+            "store": "/data/odf",
+            "odf_conn_id": "odf_default",
+            "poke_interval": 5,
+        },
+    )
+
+
+def test_every_dataset_of_a_loader_can_start_on_change(manifest):
+    (asset,) = built(manifest, schedule="@change").schedule
+    assert asset.watchers[0].trigger.poke_interval == 60
+
+
+def test_what_airflow_stores_of_a_watched_source_has_no_secrets(manifest):
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    stored = DagSerialization.to_dict(built(manifest, schedule="@change"))["dag"]["timetable"]
+    assert "PollingSourceTrigger" in str(stored)
+    assert "secret" not in str(stored)
+    assert "env.KEY" not in str(stored)
+
+
 def test_the_asset_is_the_datasets_directory(manifest):
     (asset,) = built(manifest).get_task("publish").outlets
     assert asset.uri == "file:///data/odf/acme/orders"

@@ -145,3 +145,53 @@ def test_invalid_settings(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ManifestInvalid) as caught:
         settings_for(tmp_path / "m.yaml", "a")
     assert str(caught.value).replace(f"{tmp_path}/", "") == message
+
+
+def test_start_on_change(tmp_path: Path) -> None:
+    (tmp_path / "odf.yaml").write_text("defaults: {schedule: '@change', poke_interval: 5}")
+    found = settings_for(tmp_path / "a.yaml", "acme.orders")
+    assert (found.schedule, found.poke_interval) == ("@change", 5)
+
+
+def test_entries_of_env_are_settings_each(tmp_path: Path) -> None:
+    (tmp_path / "odf.yaml").write_text("defaults: {env: {A: {variable: upper}, B: {variable: upper}}}")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "odf.yaml").write_text(
+        "defaults: {env: {B: {connection: deep, field: extra.b}, C: {connection: deep}}}\n"
+        "datasets: {acme.orders: {env: {C: {variable: own}}}}"
+    )
+    found = settings_for(tmp_path / "deep" / "a.yaml", "acme.orders").env
+    assert {name: str(value) for name, value in found.items()} == {
+        "A": "variable upper",
+        "B": "extra.b of deep",
+        "C": "variable own",
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("schedule: '@chnge'", "2:13: '@chnge' is not a schedule (did you mean @change?)"),
+        ("poke_interval: 0", "2:18: `poke_interval` must be greater than or equal to 1, not the number 0"),
+        (
+            "env: {K: {variable: a, connection: b}}",
+            "2:9: one place is expected ({variable: NAME}, or {connection: ID, field: password})",
+        ),
+        (
+            "env: {K: {connection: b, field: pasword}}",
+            "2:35: a connection has no field 'pasword' (did you mean password?)",
+        ),
+        (
+            "env: {K: {connection: b, field: token}}",
+            "2:35: a connection has no field 'token' (there are password, login, host, port, schema and extra.KEY)",
+        ),
+        ("env: {K: {variable: b, field: login}}", "2:33: a variable has no fields (`field` goes with `connection`)"),
+        ("env: {K: b}", "2:12: `K` must be a mapping, not the text 'b'"),
+        ("env: {a-b: {variable: b}}", "2:9: env.a-b is no name of a template (letters, digits and _ are allowed)"),
+    ],
+)
+def test_settings_of_a_source_that_are_not_valid(tmp_path: Path, written: str, problem: str) -> None:
+    (tmp_path / "odf.yaml").write_text(f"defaults:\n  {written}\n")
+    with pytest.raises(ManifestInvalid) as caught:
+        settings_for(tmp_path / "a.yaml", "acme.orders")
+    assert str(caught.value) == f"{tmp_path / 'odf.yaml'}:{problem}"

@@ -1,6 +1,12 @@
+import subprocess
+import sys
+import time
+
+import psutil
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from airflow_provider_odf import PollingSourceOperator
 from airflow_provider_odf.errors import CommitConflict, InternalError, InvalidQuery
 from airflow_provider_odf.operators.base import OdfOperator
 
@@ -62,3 +68,57 @@ def test_killing_a_task_stops_spark(monkeypatch):
     with operator.runner():
         operator.on_kill()
     assert closed == [True]
+
+
+PIPED = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: piped
+  kind: Root
+  metadata:
+    - kind: SetPollingSource
+      fetch: {kind: Url, url: in.csv}
+      prepare: [{kind: Pipe, command: [sh, -c, "echo $$ > pid; sleep 600"]}]
+      read: {kind: Csv, schema: [id BIGINT]}
+      merge: Append
+"""
+
+KILLED = """\
+import signal, sys
+from airflow_provider_odf import PollingSourceOperator
+operator = PollingSourceOperator(task_id="poll", manifest=sys.argv[1], store=sys.argv[2])
+signal.signal(signal.SIGTERM, lambda *_: operator.on_kill())  # as Airflow does in the process of a task
+operator.execute({})
+"""
+
+
+def test_what_a_pipe_runs_ends_with_its_task(tmp_path):
+    (tmp_path / "piped.yaml").write_text(PIPED)
+    (tmp_path / "in.csv").write_text("1\n")
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "piped.yaml"), str(tmp_path / "store")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as task:
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert task.poll() is None, task.stderr.read()
+            time.sleep(0.05)
+        pid = int((tmp_path / "pid").read_text())
+        assert psutil.pid_exists(pid)
+        task.terminate()
+        assert "sh was killed by SIGKILL" in task.communicate(timeout=20)[1]
+    assert not psutil.pid_exists(pid)
+    assert task.returncode == 1
+
+
+def test_limits_and_secrets_of_the_installation_reach_the_source(tmp_path, monkeypatch):
+    (tmp_path / "piped.yaml").write_text(
+        PIPED.replace("echo $$ > pid; sleep 600", "yes").replace("in.csv", "'${{ env.NAME }}'")
+    )
+    (tmp_path / "odf.yaml").write_text("defaults: {env: {NAME: {variable: name_of_file}}}")
+    (tmp_path / "in.csv").write_text("1\n")
+    monkeypatch.setenv("AIRFLOW_VAR_NAME_OF_FILE", "in.csv")
+    monkeypatch.setenv("AIRFLOW__ODF__LARGEST_FILE", "1m")
+    operator = PollingSourceOperator(
+        task_id="poll", manifest=str(tmp_path / "piped.yaml"), store=str(tmp_path / "store")
+    )
+    with pytest.raises(AirflowFailException, match="sh wrote more than 1 MB: killed"):
+        operator.execute({})

@@ -65,3 +65,9 @@ def test_what_is_not_understood_is_named(name, text, message):
     with pytest.raises(InvalidInput) as caught:
         from_environment({f"ODF_{name}": text})
     assert str(caught.value).startswith(message)
+
+
+def test_steps_forbidden_on_the_command_line_come_on_top():
+    assert from_environment({"ODF_FORBID_STEPS": "Pipe"}, ["container"]).forbidden_steps == {"Pipe", "Container"}
+    with pytest.raises(InvalidInput, match=r"^--forbid = Pip: Pip is no kind of step"):
+        from_environment({}, ["Pip"])
