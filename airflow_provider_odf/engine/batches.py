@@ -14,12 +14,15 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_provider_odf.engine.layout import POSITION
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read.opened import ReadApart
+from airflow_provider_odf.engine.read.raw import concatenated
 from airflow_provider_odf.engine.read.several import read_several
 from airflow_provider_odf.engine.state import SMALL, file_size
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, Transform
 
-_ROW_WISE = frozenset(("Project", "Filter", "Generate", "LogicalRDD", "LocalRelation"))
-_PLACE_IN_FILE = re.compile(r"monotonically_increasing_id|spark_partition_id|input_file", re.IGNORECASE)
+_ROW_WISE = frozenset(("Project", "Filter", "Generate", "Repartition", "LogicalRDD", "LocalRelation"))
+"""Nodes of plans; Repartition is of our own making, since hints are left to the other way."""
+
+_NOT_ROW_WISE = re.compile(r"monotonically_increasing_id|spark_partition_id|input_file|/\*\+", re.IGNORECASE)
 _PARTITION_ROWS = 10_000
 _PARTITION = 33
 """``monotonically_increasing_id`` has the number of the partition above these bits."""
@@ -89,7 +92,7 @@ def _partitioned(spark: SparkSession, found: ReadApart) -> tuple[DataFrame, tupl
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_PARTITION_ROWS))
     rows = Batch(found.frame, found.sizes, ()).apart(found.frame.toArrow().combine_chunks())
     owners = tuple(i for i, table in enumerate(rows) for _ in table.to_batches(max_chunksize=_PARTITION_ROWS))
-    return spark.createDataFrame(pa.concat_tables(rows), found.frame.schema), owners
+    return spark.createDataFrame(concatenated(rows), found.frame.schema), owners
 
 
 def name_of(source: MergeInput) -> str:
@@ -98,7 +101,7 @@ def name_of(source: MergeInput) -> str:
 
 
 def _may_be_row_wise(transform: Transform | None) -> bool:
-    return transform is None or not any(_PLACE_IN_FILE.search(step.query) for step in transform.queries)
+    return transform is None or not any(_NOT_ROW_WISE.search(step.query) for step in transform.queries)
 
 
 def _is_row_wise(frame: DataFrame) -> bool:

@@ -52,7 +52,7 @@ def read_apart(spark: SparkSession, inputs: Sequence[Opened]) -> ReadApart:
     """The rows of files that have the same columns, parsed by the driver."""
     first = inputs[0]
     tables = [_labelled(raw.table(opened.parser, opened.chunks), opened.label) for opened in inputs]
-    frame = spark.createDataFrame(pa.concat_tables(tables)).coalesce(1)
+    frame = spark.createDataFrame(raw.concatenated(tables)).coalesce(1)
     rows = typed.frame(frame, first.columns, first.step, sf.col(_LABEL), first.unit)
     notices = tuple(notice for opened in inputs for notice in opened.notices)
     return ReadApart(rows, tuple(table.num_rows for table in tables), notices)

@@ -62,7 +62,15 @@ def frame(spark: SparkSession, parser: Parser, chunks: Sequence[Chunk]) -> DataF
 
 def table(parser: Parser, chunks: Sequence[Chunk]) -> pa.Table:
     """The raw rows of small chunks, in memory."""
-    return pa.Table.from_batches(list(_checked(parser, chunks)), schema(parser))
+    arrow = schema(parser)
+    batches = [b for b in _checked(parser, chunks) if b.num_rows]
+    # Spark takes no nested column without a batch, and reads no batch after an empty one.
+    return pa.Table.from_batches(batches or [pa.RecordBatch.from_pylist([], arrow)], arrow)
+
+
+def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
+    """All rows, for Spark, which reads no batch after an empty one."""
+    return pa.concat_tables([t for t in tables if t.num_rows] or tables[:1])
 
 
 def spark_schema(arrow: pa.Schema) -> st.StructType:
