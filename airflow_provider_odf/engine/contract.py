@@ -231,7 +231,7 @@ def _state(history: DataFrame, vocab: DatasetVocabulary, merge: MergeStrategy) -
 
 
 def _read(spark: SparkSession, schema: T.StructType | None, slices: Sequence[HistorySlice]) -> DataFrame:
-    reader = spark.read if schema is None else spark.read.schema(schema)
+    reader = spark.read.option("mergeSchema", True) if schema is None else spark.read.schema(schema)
     return reader.parquet(*(s.path for s in slices))
 
 

@@ -126,3 +126,41 @@ def test_schema_of_another_writer_is_made_the_same():
 def test_a_damaged_arrow_schema_is_corrupted():
     with pytest.raises(ChainCorrupted, match="cannot be read"):
         schema.arrow_schema(model.SetDataSchema(raw_arrow_schema=b"\x10\x00\x00\x00abc"))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_new_columns_follow_the_known_ones_which_stay_as_declared(version):
+    extra = model.ExtraAttributes(entries='{"unit":"m"}')
+    known = [
+        model.DataField(name="at", type=model.DataTypeTimestamp()),
+        model.DataField(name="height", type=model.DataTypeInt64(), extra=extra),
+    ]
+    event = model.SetDataSchema(schema_=model.DataSchema(fields=tuple(known)))
+    columns = [("new", pa.int32()), ("height", pa.int64()), ("at", pa.timestamp("ms", "UTC"))]
+    text = base64.b64encode(pa.schema(columns).serialize()).decode()
+    grown = schema.grown(event, text, manifest_version=version)
+    assert (grown.schema_ is None) == (version == 2)
+    added = model.DataField(name="new", type=model.DataTypeOption(inner=model.DataTypeInt32()))
+    if version == 3:
+        assert grown.schema_.fields == (*known, added)
+    assert [f.name for f in schema.data_schema(grown).fields] == ["at", "height", "new"]
+    assert schema.grown(grown, text, manifest_version=version) is None
+
+
+def test_schemas_that_mean_the_same_are_equal_once_resolved():
+    def event(time, inner, extra=None):
+        nested = model.DataTypeStruct(fields=(model.DataField(name="t", type=inner),))
+        fields = [model.DataField(name="at", type=time), model.DataField(name="n", type=nested, extra=extra)]
+        return model.DataSchema(fields=tuple(fields))
+
+    short = event(model.DataTypeTimestamp(), model.DataTypeOption(inner=model.DataTypeTime()))
+    long = event(
+        model.DataTypeTimestamp(unit="Millisecond", timezone="UTC"),
+        model.DataTypeOption(inner=model.DataTypeTime(unit="Millisecond")),
+        model.ExtraAttributes(),
+    )
+    assert short != long
+    assert schema.resolved(short) == schema.resolved(long)
+    assert schema.resolved(short) != schema.resolved(
+        event(model.DataTypeTimestamp(unit="Second"), model.DataTypeTime())
+    )

@@ -12,7 +12,7 @@ import pytest
 from airflow_provider_odf.engine import schema, state
 from airflow_provider_odf.engine.logical_hash import logical_hash
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import SqlQueryStep, Transform
+from airflow_provider_odf.protocol import Check, Contract, SqlQueryStep, Transform
 
 pytestmark = pytest.mark.spark
 
@@ -119,6 +119,22 @@ def test_preprocess_adds_a_column(polled: Make) -> None:
     data.preprocess = Transform("spark", (SqlQueryStep("select length(v) as n, v, k from input"),))
     data.poll(_rows((1, "a"), (2, "bb")))
     assert _history(data) == [("+A", 1, "a", None), ("+A", 2, "bb", 2)]
+
+
+@pytest.mark.parametrize("kind", ["Append", "Snapshot"])
+def test_a_contract_sees_old_rows_in_the_new_columns(polled: Make, form: str, kind: str) -> None:
+    checks = (
+        Check("n", "field_present", "there is a column n", column="n"),
+        Check("n/required", "required", "n is there", column="n"),
+        Check("n/unique", "unique", "n is unique", column="n"),
+    )
+    data = polled(OLD, kind, *(() if kind == "Append" else ("k",)))
+    data.poll(_rows((1, "a"), (2, "b")))
+    data.columns, data.contract = NEW, Contract("c", "m", "0" * 64, checks)
+    report = data.poll(_rows((1, "a", 10), (2, "b", None))).report
+    results = [(r.outcome, r.failed_rows) for r in report.results]
+    assert results == [("pass", None), ("fail", 1), ("pass", 0)]
+    assert report.tested_rows == 2
 
 
 def test_a_break_is_refused_with_the_difference(polled: Make) -> None:
