@@ -77,7 +77,8 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Fi
         schema = schemas.evolve(stored, schema)
     columns = tuple(schema.names[3:])
     layout = Layout(schema, columns, *_keys(request.merge, data, columns))
-    return Fitted(_project(frame, layout, event, op and _operation(op, request), data), layout)
+    operation = _operation(op, request) if op is not None else None
+    return Fitted(_project(frame, layout, event, operation, data), layout)
 
 
 def _check_names(names: Sequence[str], vocab: DatasetVocabulary, merge: MergeStrategy) -> None:

@@ -15,7 +15,6 @@ from airflow_provider_odf.manifest.fragments import ReadStep
 from airflow_provider_odf.manifest.time_format import java_pattern
 from airflow_provider_odf.protocol import Column
 
-
 _GEO_KINDS = ("GeoJson", "NdGeoJson", "EsriShapefile")
 _GEOMETRY = "geometry"
 

@@ -105,7 +105,8 @@ PROPERTIES: dict[str, dict[str, str]] = {
         "nullValue": "Text that means null; default the empty text.",
         "dateFormat": "`rfc3339` (default), a Java pattern, or strftime where it has a `%`.",
         "timestampFormat": "`rfc3339` (default), a Java pattern, or strftime where it has a `%`.",
-        "subPath": "Json: path of the array, such as `data.rows`. EsriShapefile: name or pattern of the `.shp` in the zip.",
+        "subPath": "Json: path of the array, such as `data.rows`. "
+        "EsriShapefile: name or pattern of the `.shp` in the zip.",
     },
     "TransformSql": {
         "engine": "Dialect of the SQL: `spark`, `datafusion`, `flink` or `risingwave`. Spark runs all of them; what "

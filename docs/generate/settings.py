@@ -9,7 +9,10 @@ from airflow_provider_odf.manifest.folder import FolderSettings
 from docs.generate.markdown import NOTICE, code, from_rst, table
 
 _FOLDER = {
-    "schedule": "A cron expression or a preset such as `@daily`; `null`: only by hand.",
+    "schedule": "A cron expression or a preset such as `@daily`; `@change`: when the source changes; "
+    "`null`: only by hand.",
+    "poke_interval": 'Seconds between two looks at the source, with `schedule: "@change"`.',
+    "env": "What `${{ env.NAME }}` of a manifest stands for: `{variable: ID}`, or `{connection: ID, field: password}`.",
     "store": "Path or URI of the store, in place of the connection's.",
     "spark_conn_id": "Connection of type `spark` that the dataset's Spark applications are submitted to.",
     "pool": "Airflow pool of the tasks.",
