@@ -176,12 +176,17 @@ class _Merge:
 
     def run(self, runner: Runner, contract: protocol.Contract | None, progress: Progress) -> Candidate | UpToDate:
         source = merge_source(self.base, self.polled.source_name)
-        inputs = readable(read_step(source, self.polled), self.polled.files, self.work, progress, self.options)
-        request = self.request(source, inputs, contract)
-        success = cast(protocol.MergeSuccess, runner.submit(request, progress).result())
+        files = tuple(file for file in self.polled.files if file.paths)
+        inputs = readable(read_step(source, self.polled), files, self.work, progress, self.options)
+        success = protocol.MergeSuccess(())
+        if files:
+            request = self.request(source, inputs, contract)
+            success = cast(protocol.MergeSuccess, runner.submit(request, progress).result())
         if not any(success.slices):
             self.declare(success.schema)
-        for file, new in zip(self.polled.files, success.slices, strict=True):
+        slices = iter(success.slices)
+        for file in self.polled.files:
+            new = next(slices) if file.paths else None
             self.declare(new.schema if new else None)
             self.add(file, new)
         state = self.draft.state

@@ -29,7 +29,8 @@ class SourceState:
 
 @dataclass(frozen=True)
 class PolledFile:
-    """One input: ``paths`` are read together, ``event_time`` (RFC 3339) is the source's time of these data."""
+    """One input: ``paths`` are read together, ``event_time`` (RFC 3339) is the source's time of these data. Without
+    paths only the source's state has moved."""
 
     paths: tuple[str, ...]
     event_time: str

@@ -55,9 +55,10 @@ def read(
     for answer in [runner.submit(request, progress) for request in requests]:
         answer.result()
     shutil.rmtree(features, ignore_errors=True)
+    outputs = iter(requests)
     files = tuple(
-        dataclasses.replace(file, paths=(request.output_data_path,))
-        for file, request in zip(polled.files, requests, strict=True)
+        dataclasses.replace(file, paths=(next(outputs).output_data_path,)) if file.paths else file
+        for file in polled.files
     )
     warnings = (*polled.warnings, *inputs.notices)
     return dataclasses.replace(polled, files=files, is_read=True, warnings=warnings)

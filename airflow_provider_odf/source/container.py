@@ -2,7 +2,8 @@
 
 The container learns how far the source was read from ``ODF_ETAG`` or ``ODF_LAST_MODIFIED`` and says how far it has read
 in files under ``/opt/odf/out``: ``new-etag`` or ``new-last-modified``, and ``new-has-more-data`` if it wants to be run
-again. Each run that brings data is an input of its own. One that says nothing of its state is compared by content.
+again. Each run that brings data is an input of its own; one that only moves its state is kept in mind. One that says
+nothing of its state is compared by content.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def _run(image: Image, context: Context, index: int) -> tuple[Fetched | None, bo
     finally:
         shutil.rmtree(out, ignore_errors=True)
     file = _judged(state, target, image.label, context)
-    if file is None:
+    if file is None or file.path is None:
         target.unlink()
     return file, has_more
 
@@ -187,7 +188,7 @@ def _judged(state: SourceState | None, target: Path, label: str, context: Contex
         raise SourceError(
             f"{label}: the container wrote data and left its state as it was: they would come again with each poll"
         )
-    if state is None and is_empty:
-        return None
+    if is_empty:
+        return Fetched(None, context.system_time, state, label) if state else None
     state = state or states.content_hash(target)
     return None if states.is_same(state, context.state) else Fetched(target, context.system_time, state, label)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fetched:
-    """One input as the source has it, before any prepare step."""
+    """One input as the source has it, before any prepare step; without a path only the source's state has moved."""
 
-    path: Path
+    path: Path | None
     event_time: Instant
     state: SourceState | None
     label: str

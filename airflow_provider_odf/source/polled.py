@@ -16,7 +16,8 @@ class SourceFile:
     """One input. ``paths`` are read together (an archive may give several) and do not change until they are discarded.
 
     ``event_time`` is the source's time of these data, ``state`` what the chain records once they are in it, ``label``
-    what messages call the input: the URL as the manifest has it, or the path."""
+    what messages call the input: the URL as the manifest has it, or the path. Without paths only the state has
+    moved."""
 
     paths: tuple[Path, ...]
     event_time: Instant

@@ -20,7 +20,7 @@ def prepare(file: Fetched, steps: Sequence[PrepStep], context: Context) -> Sourc
 
     :raises SourceError: the data are not what a step takes, or a program fails.
     """
-    paths: tuple[Path, ...] = (file.path,)
+    paths: tuple[Path, ...] = (file.path,) if file.path is not None else ()
     for index, step in enumerate(steps):
         prepared = [new for path in paths for new in _apply(step, path, file.label, f"{path.name}-{index}", context)]
         for path in paths:

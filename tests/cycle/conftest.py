@@ -18,6 +18,7 @@ from airflow_provider_odf.cycle.run import Cycle
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
+from airflow_provider_odf.source.options import Options
 from tests.http_server import Server
 
 
@@ -75,13 +76,14 @@ Run = Callable[..., Outcome]
 
 @pytest.fixture
 def run(store: Store, engine: LocalRunner) -> Run:
-    """One cycle of the one dataset in a manifest file, as ``odf run`` does it."""
+    """One cycle of the one dataset in a manifest file, as ``odf run`` does it; ``options`` are those of polls."""
 
     def run(manifest: Path, system_time: str = "2024-01-01T12:00:00Z", **options: object) -> Outcome:
         loaded = load([manifest])
         assert loaded.problems == ()
         (one,) = loaded.manifests
-        cycle = Cycle(store, options.pop("runner", engine), Instant.parse(system_time), os.environ)
+        runner, limits = options.pop("runner", engine), Options(**options)
+        cycle = Cycle(store, runner, Instant.parse(system_time), os.environ, limits)
         (outcome,) = cycle.run([(one, bind(one.file, str(one.snapshot.alias)))])
         return outcome
 

@@ -55,13 +55,13 @@ def image(tmp_path_factory) -> str:
 def run(image, poller):
     """Polls a container that runs a shell script."""
 
-    def poll(script, state=None, env=None, args=None, **options):
+    def poll(script, state=None, env=None, args=None, prepare=(), **options):
         options = {"container_memory": "", "container_cpus": "", **options}
         step = model.FetchStepContainer(image=image, command=("/bin/sh", "-c", script), args=args, env=env)
         poller.options = dataclasses.replace(
             poller.options, container_command=PODMAN, container_arguments=FLAGS, **options
         )
-        return poller(step, state=state)
+        return poller(step, *prepare, state=state)
 
     return poll
 
@@ -106,7 +106,9 @@ def test_nothing_new(run, poller):
 
 def test_an_empty_batch_may_move_the_state(run, poller):
     polled = run("printf e2 > $ODF_NEW_ETAG_PATH", state=poller.state("odf/etag", "e1"))
-    assert (poller.content(polled), polled.files[0].state.value) == ([b""], "e2")
+    assert (polled.files[0].paths, polled.files[0].state.value) == ((), "e2")
+    prepare = (model.PrepStepDecompress(format="Gzip"),)
+    assert run("printf e2 > $ODF_NEW_ETAG_PATH", prepare=prepare).files[0].paths == ()
 
 
 def test_without_a_state_the_content_is_compared(run, poller):
