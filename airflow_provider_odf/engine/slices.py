@@ -35,8 +35,9 @@ from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import NewSlice, OffsetInterval, from_json, to_json
 
-ROW_GROUP = 262_144
-ROW_GROUP_BYTES = 128 * 1024 * 1024
+ROW_GROUP = 131_072
+ROW_GROUP_BYTES = 64 * 1024 * 1024
+_HASHED_ROWS = 65_536
 
 
 class DuplicateKeys(Exception):
@@ -187,7 +188,7 @@ class _SliceWriter:
             *(records[name] for name in self._target.columns()),
         ]
         table = pa.table(columns, names=self._written.names).cast(self._written)
-        for batch in table.combine_chunks().to_batches():
+        for batch in table.to_batches(max_chunksize=_HASHED_ROWS):
             self._hasher.update(batch)
         self._parquet.write_table(table, row_group_size=ROW_GROUP)
         self._rows += table.num_rows

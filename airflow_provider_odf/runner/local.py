@@ -6,10 +6,8 @@ import contextlib
 import itertools
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -22,6 +20,7 @@ from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.engine import archive, jvm
 from airflow_provider_odf.runner import apps
 from airflow_provider_odf.runner.runner import OnProgress, gist, report_progress, settle
+from airflow_provider_odf.runner.scratch import Scratch
 
 _TAIL_LINES = 200
 _PATIENCE_SECONDS = 2
@@ -30,8 +29,8 @@ _PATIENCE_SECONDS = 2
 class LocalRunner:
     """The embedded default: ``local[*]`` in a child process, which dies with this one.
 
-    ``conf`` are Spark settings; ``spark.driver.memory`` sets the heap, which is otherwise Java's own choice, a quarter
-    of the memory. ``threads`` requests run at once; more wait. When the JVM dies, running requests fail with
+    ``conf`` are Spark settings; ``spark.driver.memory`` sets the heap, else the environment's ``ODF_LOCAL_MEMORY``, else
+    it is Java's own choice, a quarter of the memory. ``threads`` requests run at once; more wait. When the JVM dies, running requests fail with
     ``errors.InternalError`` and the next request starts another.
     """
 
@@ -44,7 +43,7 @@ class LocalRunner:
         app_name: str = "odf",
     ) -> None:
         self.started = 0
-        self._settings = {"app_name": app_name, "master": master, "conf": dict(conf or {}), "threads": threads}
+        self._settings = {"app_name": app_name, "master": master, "conf": _memory() | dict(conf or {}), "threads": threads}
         self._child: _Child | None = None
         self._lock = threading.Lock()
 
@@ -84,12 +83,12 @@ class _Child:
     def __init__(self, settings: Mapping[str, object]) -> None:
         jvm.find_java()
         self.has_ended = False
-        self._work = tempfile.mkdtemp(prefix="odf-spark-")
+        self._scratch = Scratch()
         self._pending: dict[str, _Pending] = {}
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._process = subprocess.Popen(
-            [sys.executable, str(apps.application("serve.py")), json.dumps({**settings, "work": self._work})],
+            [sys.executable, str(apps.application("serve.py")), json.dumps({**settings, "work": self._scratch.path})],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -161,7 +160,7 @@ class _Child:
             self._pending.clear()
         code = self._process.wait()
         self._errors.join()
-        shutil.rmtree(self._work, ignore_errors=True)
+        self._scratch.remove()
         reason = "the runner was closed" if was_told else f"the Spark process ended with exit code {code}"
         last_words = "\n".join(self._tail)
         reason = f"{reason}: {said}" if (said := gist(self._tail)) and not was_told else reason
@@ -170,6 +169,11 @@ class _Child:
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with contextlib.suppress(OSError):
                 _pipe(pipe).close()
+
+
+def _memory() -> dict[str, str]:
+    heap = os.environ.get("ODF_LOCAL_MEMORY")
+    return {"spark.driver.memory": heap} if heap else {}
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

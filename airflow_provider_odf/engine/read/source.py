@@ -13,7 +13,8 @@ from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.errors import InvalidQuery
 
 CHUNK_BYTES = 16 << 20
-"""A file up to this size is read by the driver, a larger one in pieces of it by the workers."""
+"""A file up to this size is read by the driver, a larger one by the workers in pieces of a quarter of it, of which they
+have several copies at a time."""
 
 LONGEST = 256 << 20
 """Bytes of one record from which on it is taken for a quote that is never closed."""
@@ -185,7 +186,7 @@ def pieces(blocks: Iterable[bytes], end_of_records: EndOfRecords) -> Iterator[by
 
 def _blocks(path: str) -> Iterator[bytes]:
     with open_file(path) as file:
-        while data := file.read(CHUNK_BYTES):
+        while data := file.read(CHUNK_BYTES // 4):
             yield data
 
 
