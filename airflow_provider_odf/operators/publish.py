@@ -44,7 +44,7 @@ class PublishOperator(OdfOperator):
             head = publish(self.odf, candidate)
         except CommitConflict as e:
             raise AirflowFailException(
-                f"{e}: clear the merge task of this run, it merges again onto the head"
+                f"{e}: clear this run, it merges again onto the head"
             ) from None
         self.show(candidate)
         self.log.info("%s: published %d records, head is %s", candidate.dataset, candidate.records, head)

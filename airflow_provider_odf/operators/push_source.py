@@ -132,7 +132,7 @@ def given_by(conf: Mapping[str, Any], source_name: str | None = None, push_id: s
 
     :raises InvalidInput: it says nothing, too much, or has what does not belong there.
     """
-    given = {key: value for key, value in conf.items() if value is not None}
+    given = {key: value for key, value in conf.items() if value not in (None, "")}
     known = (*CONF, "source", "event_time")
     if unknown := [key for key in given if key not in known]:
         raise InvalidInput(f"conf: {', '.join(unknown)} is not known; known are {', '.join(known)}")

@@ -20,6 +20,7 @@ _ORDER = (
     "build_dags",
     "raise_manifest_errors",
     "PollingSourceOperator",
+    "PushSourceOperator",
     "MergeOperator",
     "ContractTestOperator",
     "PublishOperator",
