@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
 
 MOST_REDIRECTS = 10
-MOST_CONNECTIONS = 64
-"""Requests at once of those who wait; the others queue."""
+MOST_AT_ONCE = 64
+"""Sources that are asked at once in one event loop; the others take turns."""
 
 NOT_MODIFIED, NOT_FOUND, GONE, TOO_MANY_REQUESTS = 304, 404, 410, 429
 _USER_AGENT = "airflow-provider-odf/0.1"
 _EXCERPT = 200
-_TIMEOUT = 30.0
+_TIMEOUT, _CONNECT_TIMEOUT = 30.0, 10.0
 
 Taken = TypeVar("Taken")
 
@@ -245,35 +245,37 @@ def reason(error: httpx.RequestError) -> str:
     return str(error) or type(error).__name__
 
 
+class Waiting:
+    """What all who wait in one event loop share: a client without cookies, and turns at asking, since a client is slow
+    with hundreds of requests in its queue, and time spent there counts against the server."""
+
+    def __init__(self) -> None:
+        self.turns = asyncio.Semaphore(MOST_AT_ONCE)
+        self.client = httpx.AsyncClient(
+            verify=ssl_context("https"),
+            timeout=httpx.Timeout(_TIMEOUT, connect=_CONNECT_TIMEOUT),
+            limits=httpx.Limits(max_connections=MOST_AT_ONCE),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        )
+        self.users = 0
+
+
 @asynccontextmanager
-async def shared_client() -> AsyncIterator[httpx.AsyncClient]:
-    """The one client of all who wait in this event loop: few connections, no cookies, closed with the last of them."""
+async def waiting() -> AsyncIterator[Waiting]:
+    """What those who wait in the running event loop share, closed with the last of them."""
     loop = asyncio.get_running_loop()
-    shared = _shared.get(loop) or _shared.setdefault(loop, _Shared())
+    shared = _waiting.get(loop) or _waiting.setdefault(loop, Waiting())
     shared.users += 1
     try:
-        yield shared.client
+        yield shared
     finally:
         shared.users -= 1
         if not shared.users:
-            del _shared[loop]
+            del _waiting[loop]
             await shared.client.aclose()
 
 
-class _Shared:
-    """A client and how many use it."""
-
-    def __init__(self) -> None:
-        self.users = 0
-        self.client = httpx.AsyncClient(
-            verify=ssl_context("https"),
-            timeout=httpx.Timeout(_TIMEOUT, pool=None),
-            limits=httpx.Limits(max_connections=MOST_CONNECTIONS),
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-        )
-
-
-_shared: dict[asyncio.AbstractEventLoop, _Shared] = {}
+_waiting: dict[asyncio.AbstractEventLoop, Waiting] = {}
 
 
 @functools.cache

@@ -80,10 +80,12 @@ class PollingSourceTrigger(BaseEventTrigger):
 
         attention = watch.Attention()
         await asyncio.sleep(random.uniform(0, min(self.poke_interval, _LONGEST_DELAY)))  # noqa: S311 - no secret
-        async with http.shared_client() as client:
+        async with http.waiting() as shared:
             while True:
                 try:
-                    seen, event = await self._look(client), {"status": "changed"}
+                    async with shared.turns:
+                        seen = await self._look(shared.client)
+                    event = {"status": "changed"}
                 except OdfError as e:
                     seen, event = str(e), {"status": "error", "message": str(e)}
                 if attention.is_news(seen, time.monotonic(), longest=seen == watch.UNKNOWN):

@@ -64,12 +64,13 @@ def ours(tally: Tally, folder: Path, pause: float) -> list[Callable[[], Awaitabl
 
 
 def bare(tally: Tally, url: str, etag: str, pause: float) -> list[Callable[[], Awaitable[None]]]:
-    client = httpx.AsyncClient(limits=httpx.Limits(max_connections=64), timeout=httpx.Timeout(30, pool=None))
+    client, turns = httpx.AsyncClient(limits=httpx.Limits(max_connections=64)), asyncio.Semaphore(64)
 
     async def wait() -> None:
         await asyncio.sleep(random.uniform(0, pause))
         while True:
-            await tally.ask(client.get(url, headers={"If-None-Match": etag}))
+            async with turns:
+                await tally.ask(client.get(url, headers={"If-None-Match": etag}))
             await asyncio.sleep(pause)
 
     return [wait] * tally.sources

@@ -135,7 +135,7 @@ def test_schedules(tmp_path: Path, schedule: str) -> None:
         ("{}\n---\n{}", "odf.yaml:3:1: a second YAML document: settings are one"),
         (
             "defaults: {schedule: sometimes}",
-            "odf.yaml:1:22: 'sometimes' is not a schedule (a cron expression such as \"*/15 * * * *\", or @once, "
+            "odf.yaml:1:22: 'sometimes' is not a schedule (a cron expression such as \"*/15 * * * *\", or @change, @once, "
             "@continuous, @hourly, @daily, @weekly, @monthly, @quarterly, @yearly)",
         ),
     ],

@@ -152,9 +152,13 @@ def test_hundreds_of_sources_in_one_loop(server, poller):
     state = poller.state("odf/etag", '"v1"')
 
     async def ask_all():
-        async with http.shared_client() as client:
-            asks = (look(s, base=poller.base, state=state, environment={}, client=client) for s in steps)
-            return await asyncio.gather(*asks)
+        async with http.waiting() as shared:
+
+            async def ask(step):
+                async with shared.turns:
+                    return await look(step, base=poller.base, state=state, environment={}, client=shared.client)
+
+            return await asyncio.gather(*map(ask, steps))
 
     assert asyncio.run(ask_all()) == [None] * 300
 
@@ -163,11 +167,11 @@ def test_waiters_share_a_client_that_keeps_no_cookies(server):
     server.serve("/a", b"x", etag='"v1"', headers={"Set-Cookie": "session=1"})
 
     async def ask_twice():
-        async with http.shared_client() as client, http.shared_client() as other:
-            assert client is other
-            await client.get(f"{server.url}/a")
-            await client.get(f"{server.url}/a")
-        assert client.is_closed
+        async with http.waiting() as shared, http.waiting() as other:
+            assert shared is other
+            await shared.client.get(f"{server.url}/a")
+            await shared.client.get(f"{server.url}/a")
+        assert shared.client.is_closed
 
     asyncio.run(ask_twice())
     assert ["cookie" in headers for _, headers in server.requests] == [False, False]
