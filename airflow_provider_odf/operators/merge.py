@@ -126,4 +126,11 @@ class MergeOperator(OdfOperator):
 
         uris = (self.data,) if isinstance(self.data, str) else tuple(self.data)
         given = Push(uris, source_name=self.source_name, push_id=push_id(context))
-        return push(self.odf, apply_manifest(self), given, system_time=Instant.now(), progress=self.progress)
+        return push(
+            self.odf,
+            apply_manifest(self),
+            given,
+            system_time=Instant.now(),
+            options=settings.read().options,
+            progress=self.progress,
+        )

@@ -213,6 +213,21 @@ def test_a_run_pushes_once_however_often_its_tasks_run(dags, store, one_jvm):
     assert store.dataset("parcel-scans").head() == head
 
 
+def test_what_is_pushed_is_tested_too(dags, store, one_jvm, read_again):
+    folder = Path(dags.dag_folder)
+    (folder / "parcel-scans.datacontract.yaml").write_text(
+        "dataContractSpecification: 1.2.1\nid: urn:scans\ninfo: {title: Scans, version: 1.0.0}\n"
+        "models: {parcel_scans: {fields: {parcel: {type: string, pattern: '^P-'}}}}\n"
+    )
+    found = read_again(folder)
+    tested = ("push", "merge", "contract_test", "publish")
+    good, bad = ({"records": [{"parcel": parcel}], "source": "scanner"} for parcel in ("P-1", "Q-1"))
+    assert run(found, "parcel-scans", good) == dict.fromkeys(tested, "success")
+    states = {"push": "success", "merge": "success", "contract_test": "failed", "publish": "upstream_failed"}
+    assert run(found, "parcel-scans", bad) == states
+    assert rows(store, "parcel-scans", "parcel") == [("P-1",)]
+
+
 def test_push_records_upserts_what_a_task_returned(dags, store, one_jvm):
     assert run(dags, "push_records") == dict.fromkeys(("quotes", *PUSHES), "success")
     assert rows(store, "exchange-rates", "op", "event_time", "currency", "rate") == [
