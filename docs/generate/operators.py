@@ -11,7 +11,7 @@ import airflow_provider_odf
 from docs.generate.markdown import NOTICE, code, from_rst, table
 
 _INTRODUCTION = """\
-# Operators, sensor, hook and loaders
+# Operators, sensor, trigger, hook and loaders
 
 Everything here is imported from `airflow_provider_odf`. Templated arguments are Jinja templates. The
 [how-to](../how-to/compose-operators.md) puts operators together by hand.
@@ -25,6 +25,7 @@ _ORDER = (
     "ContractTestOperator",
     "PublishOperator",
     "PollingSourceSensor",
+    "PollingSourceTrigger",
     "OdfHook",
 )
 _PARAM = re.compile(r"^:param (\w+): (.*?)(?=^:|\Z)", re.MULTILINE | re.DOTALL)

