@@ -43,9 +43,7 @@ class PublishOperator(OdfOperator):
         try:
             head = publish(self.odf, candidate)
         except CommitConflict as e:
-            raise AirflowFailException(
-                f"{e}: clear this run, it merges again onto the head"
-            ) from None
+            raise AirflowFailException(f"{e}: clear this run, it merges again onto the head") from None
         self.show(candidate)
         self.log.info("%s: published %d records, head is %s", candidate.dataset, candidate.records, head)
         event = {
