@@ -137,7 +137,7 @@ def comparable(t: Translation, node: exp.Expr, left: Typed, right: Typed) -> tup
     :raises Refused: if the engines differ."""
     left, right = _timed(node, left, right.type), _timed(node, right, left.type)
     if left.type.is_known and right.type.is_known:
-        shared = t.engine.common(left.type, right.type)
+        shared = t.engine.compared(left.type, right.type)
         if shared is None:
             raise Refused(node, f"{left.type} and {right.type} are compared in different ways", "cast one of them")
         return Typed(aligned(left, shared), shared), Typed(aligned(right, shared), shared)

@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from airflow_provider_odf.dialect.engine import Translation
 from airflow_provider_odf.dialect.expressions import literal as shared
-from airflow_provider_odf.dialect.typed import Typed
-from airflow_provider_odf.dialect.types import INT, Type
+from airflow_provider_odf.dialect.typed import Typed, cast
+from airflow_provider_odf.dialect.types import INT, decimal
 
 _LARGEST_INT = 2**31 - 1
 
@@ -20,5 +20,7 @@ def literal(t: Translation, node: exp.Expr) -> Typed:
         is_int = int(node.name) <= _LARGEST_INT
         return Typed(exp.Literal.number(int(node.name)), INT) if is_int else shared(t, node)
     whole, _, fraction = node.name.partition(".")
-    digits = len(whole.lstrip("0")) + len(fraction)
-    return Typed(exp.Literal.number(node.name), Type("DECIMAL", max(digits, 1), len(fraction)))
+    type_ = decimal(len(whole) + len(fraction), len(fraction))
+    number = exp.Literal.number(node.name)
+    # Spark does not count the zero before the point.
+    return Typed(cast(number, type_) if whole.startswith("0") else number, type_)

@@ -45,7 +45,7 @@ _REASONS = {
         "cos exp ln log log10 log2 sin sqrt stddev stddev_pop stddev_samp tan var_pop var_samp"
     ),
     "its result depends on the order of the rows": "array_agg collect json_arrayagg listagg",
-    "engines differ in details": "ascii initcap json_query json_value parse_url regexp_extract_all truncate",
+    "engines differ in details": "ascii cume_dist initcap json_query json_value parse_url regexp_extract_all truncate",
 }
 REASONS = {name: reason for reason, names in _REASONS.items() for name in names.split()}
 
@@ -71,4 +71,5 @@ ENGINE = Engine(
     integer=INT,
     reasons=REASONS,
     common=numbers.common,
+    compared=numbers.compared,
 )

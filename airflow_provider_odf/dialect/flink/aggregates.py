@@ -59,8 +59,20 @@ def neighbour(name: str) -> FunctionRule:
     return rule
 
 
+def edge(name: str) -> FunctionRule:
+    """FIRST_VALUE and LAST_VALUE pass over nulls in Flink."""
+
+    def rule(c: Call) -> Typed:
+        c.expect(1)
+        return Typed(call(name, c.argument(0).sql, exp.true()), c.argument(0).type)
+
+    return rule
+
+
 WINDOWS: dict[str, FunctionRule] = {
-    **{name: rule for name, rule in same.WINDOWS.items() if name != "nth_value"},
+    **{name: same.WINDOWS[name] for name in ("dense_rank", "ntile", "percent_rank", "rank", "row_number")},
+    "first_value": edge("first_value"),
     "lag": neighbour("lag"),
+    "last_value": edge("last_value"),
     "lead": neighbour("lead"),
 }

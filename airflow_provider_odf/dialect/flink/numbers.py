@@ -32,6 +32,11 @@ def common(left: Type, right: Type) -> Type | None:
     return types.common(left, right)
 
 
+def compared(left: Type, right: Type) -> Type | None:
+    """None where Flink compares in 32 bits."""
+    return None if {left.name, right.name} == {"FLOAT", "DOUBLE"} else types.common(left, right)
+
+
 def arithmetic(t: Translation, node: exp.Expr) -> Typed:
     """+ - * / and %, also of times with intervals; overflow and division by zero stop the query."""
     left, right = operand(t, node.this), operand(t, node.expression)
@@ -189,12 +194,21 @@ def modulo(c: Call) -> Typed:
     return _rest(exp.Mod(this=c.node.expressions[0], expression=c.node.expressions[1]), c.argument(0), c.argument(1))
 
 
-def if_(c: Call) -> Typed:
-    """IF is CASE with one branch."""
-    c.expect(3)
-    condition, value, other = c.node.expressions
-    case = exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())], default=other.copy())
-    return c.translation.expression(case)
+def if_(t: Translation, node: exp.Expr) -> Typed:
+    """IF(condition, value, other) is CASE with one branch."""
+    if node.args.get("false") is None:
+        raise Refused(node, "IF needs three arguments")
+    branch = exp.If(this=node.this.copy(), true=node.args["true"].copy())
+    return t.expression(exp.Case(ifs=[branch], default=node.args["false"].copy()))
+
+
+def nullif(c: Call) -> Typed:
+    """Has the type of the first argument."""
+    c.expect(2)
+    first, second = c.argument(0), c.argument(1)
+    if common(first.type, second.type) != first.type:
+        raise c.refusal(f"is not translated for {first.type} and {second.type}", "cast the second")
+    return CONDITIONS["nullif"](c)
 
 
 def strict_extreme(name: str) -> FunctionRule:
@@ -216,12 +230,12 @@ def _grouped(node: exp.Expr) -> exp.Expr:
 
 
 SCALARS: dict[str, FunctionRule] = {
-    **{name: CONDITIONS[name] for name in ("coalesce", "ifnull", "nullif")},
+    **{name: CONDITIONS[name] for name in ("coalesce", "ifnull")},
     "abs": same_type("abs", lambda type_: type_.is_numeric, "numbers"),
     "greatest": strict_extreme("greatest"),
-    "if": if_,
     "least": strict_extreme("least"),
     "mod": modulo,
+    "nullif": nullif,
     "pi": double_numbers.pi,
     "power": power,
     "round": round_,
@@ -231,5 +245,6 @@ NODES: dict[type[exp.Expr], NodeRule] = {
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod), arithmetic),
     exp.Ceil: ceil,
     exp.Floor: floor,
+    exp.If: if_,
     exp.Neg: negation,
 }

@@ -14,7 +14,7 @@ from airflow_provider_odf.dialect.calls import anonymous as call_of
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.time_text import DATE_PATTERN
-from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, as_int, call, cast, number, switch
+from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, as_int, call, cast, fail, number, switch
 from airflow_provider_odf.dialect.types import BIGINT, DATE, INT, STRING, Type, timestamp
 
 _TRUNCATED = ("second", "minute", "hour", "day", "month", "quarter", "year")
@@ -38,6 +38,7 @@ _FUNCTIONS = {
     "dayofweek": "dow", "hour": "hour", "minute": "minute", "second": "second",
 }  # fmt: skip
 _UNITS = {"year": 1, "quarter": 3, "month": 1, "week": 7, "day": 1, "hour": 3, "minute": 1, "second": 1}
+_YEAR_10000 = 253_402_300_799
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 
 
@@ -153,11 +154,9 @@ def _by_format(c: Call, type_: Type) -> exp.Expr:
         raise c.refusal(f"the format '{pattern}' is not translated", f"letters: {' '.join(_DIGITS)}, the date complete")
     shape = "".join(_shape(token) for token in tokens)
     reading = call("to_timestamp" if type_ != DATE else "to_date", text.copy(), pattern)
-    branches = [
-        (_is_like(text, f"^{shape}$"), reading),
-        (_is_null(text), exp.Null()),
-        (_is_like(text, "^[^+-]|^$"), exp.Null()),
-    ]
+    branches = [(_is_like(text, f"^{shape}$"), reading), (_is_null(text), exp.Null())]
+    # Of other text Flink's TO_DATE makes dates in the year 1705471.
+    branches += [] if type_ == DATE else [(_is_like(text, "^[^+-]|^$"), exp.Null())]
     return switch(branches, _unreadable(text, type_))
 
 
@@ -229,7 +228,10 @@ def from_unixtime(c: Call) -> Typed:
     if not c.argument(0).type.is_integer:
         raise c.refusal(f"takes a whole number, not {c.argument(0).type}")
     pattern = _written(c, 1) if len(c.arguments) == 2 else "yyyy-MM-dd HH:mm:ss"
-    return Typed(call("date_format", call("timestamp_seconds", cast(c.argument(0).sql, BIGINT)), pattern), STRING)
+    seconds = cast(c.argument(0).sql, BIGINT)
+    is_later = exp.GT(this=seconds.copy(), expression=exp.Literal.number(f"{_YEAR_10000}L"))
+    text = call("date_format", call("timestamp_seconds", seconds), pattern)
+    return Typed(switch([(is_later, fail("FROM_UNIXTIME after the year 9999", STRING))], text), STRING)
 
 
 def element(t: Translation, node: exp.Expr) -> Typed:

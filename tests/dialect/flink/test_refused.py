@@ -1,0 +1,84 @@
+"""What Flink does and Spark does not, or the other way round: refused with its place and a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from airflow_provider_odf.errors import InvalidInput
+
+
+@pytest.mark.parametrize(
+    ("text", "spark"),
+    [
+        ("`s`", "`s`"),
+        ("i / 2", "(`i` DIV 2)"),
+        ("j / 2", "CAST((`j` DIV 2) AS INT)"),
+        ("k % 3", "CAST((`k` % 3) AS INT)"),
+        ("f * 2", "CAST((CAST(`f` AS DOUBLE) * CAST(CAST(2 AS FLOAT) AS DOUBLE)) AS FLOAT)"),
+        ("m * k", "(CAST(`m` AS DECIMAL(12, 2)) * CAST(`k` AS DECIMAL(19, 0)))"),
+        ("cast(ts as string)", "DATE_FORMAT(`ts`, 'yyyy-MM-dd HH:mm:ss.SSS')"),
+        ("concat(s, u)", "concat(`s`, `u`)"),
+        ("if(b, 'x', s)", "CASE WHEN `b` THEN 'x' ELSE `s` END"),
+        ("power(10.0, 18)", "1e+18D"),
+        ("'a\\d'", r"'a\\d'"),
+    ],
+)
+def test_translated(expression: Callable[..., str], text: str, spark: str) -> None:
+    assert expression(text, "flink").lower() == spark.lower()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("foo(i)", "1:8: function foo is not known to the flink translation"),
+        ("sqrt(d)", "1:8: function sqrt has no exact form on Spark: its last bit depends on the mathematical library"),
+        ("tumble_start(ts)", "1:8: function tumble_start has no exact form on Spark: time windows come"),
+        ("listagg(s)", "1:8: function listagg has no exact form on Spark: its result depends on the order of the rows"),
+        ("uuid()", "1:8: function uuid has no exact form on Spark: it gives another result with every run"),
+        ("power(10.0, k)", "1:8: power: the last bit may differ unless both arguments are literals"),
+        ("case when b then f else d end", "1:18: FLOAT and DOUBLE have no type in common (cast them to one type)"),
+        ("coalesce(m, k)", "1:8: DECIMAL(12,2) and BIGINT have no type in common (cast them to one type)"),
+        ("f = d", "1:8: FLOAT and DOUBLE are compared in different ways (cast one of them)"),
+        ("d % 2", "1:8: Flink has % for whole numbers and DECIMAL only (cast them)"),
+        ("s || i", "1:8: || takes strings of known type (cast both sides to STRING)"),
+        ("cast(s as char(5))", "1:13: CHAR is filled up with blanks, which Spark does not do (use STRING or VARCHAR)"),
+        ("cast(ts as timestamp(9))", "1:13: TIMESTAMP(9) is not translated (use a precision of 0, 3 or 6)"),
+        ("cast(ts as bigint)", "1:13: CAST of TIMESTAMP to BIGINT is not translated"),
+        ("substring(s, -2)", "1:18: SUBSTRING: argument 2 must be a literal whole number, not negative"),
+        ("substring(s, j)", "1:18: SUBSTRING: argument 2 must be a literal whole number, not negative"),
+        ("replace(s, '', 'x')", "1:8: replace: the text to replace must not be empty"),
+        ("regexp_replace(s, 'x*', '-')", "1:8: regexp_replace: the pattern can match nothing"),
+        ("regexp_extract(s, '(a)|b', 1)", "1:8: regexp_extract: a group that may be missing is not translated"),
+        ("extract(millisecond from ts)", "millisecond of TIMESTAMP is not translated (parts: epoch, year"),
+        ("floor(ts to week)", "FLOOR of TIMESTAMP to week is not translated (units: second"),
+        ("to_timestamp(s, 'yy-MM-dd')", "1:8: to_timestamp: the format 'yy-MM-dd' is not translated (letters: yyyy"),
+        ("date_format(dt, 'yyyy')", "1:8: date_format: takes a TIMESTAMP here, not DATE"),
+        ("lag(i, 1, cast(0 as bigint)) over (order by r)", "1:8: lag: takes 1 to 2 arguments here, not 3"),
+        ("max(i) over w", "named windows are not translated"),
+        ("w = 1", "1:8: STRING and INT are compared in different ways (cast one of them)"),
+        ("avg(m)", "1:8: avg: is translated for whole numbers and DOUBLE, not DECIMAL(12,2) (cast it to DOUBLE)"),
+        ("sum(f)", "1:8: sum: is translated for whole numbers, DECIMAL and DOUBLE, not FLOAT (cast it to DOUBLE)"),
+    ],
+)  # fmt: skip
+def test_what_may_differ_is_refused(expression: Callable[..., str], text: str, reason: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        expression(text, "flink")
+    assert reason in str(refused.value)
+
+
+@pytest.mark.parametrize("engine", ["flink", "risingwave"])
+def test_temporal_join_needs_a_history(translate: Callable[..., str], engine: str) -> None:
+    query = "select a.i from input as a join input for system_time as of a.ts as b on a.s = b.s"
+    message = "FOR SYSTEM_TIME AS OF needs a history, and what is preprocessed has none (join versions"
+    with pytest.raises(InvalidInput) as refused:
+        translate(query, engine)
+    assert message in str(refused.value)
+
+
+def test_window_tables_come_with_transforms(translate: Callable[..., str]) -> None:
+    with pytest.raises(InvalidInput, match="make time windows in a derivative dataset"):
+        translate("select window_start as at from tumble(input, ts, interval '1' day)", "risingwave")
+    with pytest.raises(InvalidInput):
+        translate("select 1 as x from table(tumble(table input, descriptor(ts), interval '1' day))", "flink")

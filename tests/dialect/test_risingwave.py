@@ -1,0 +1,49 @@
+"""RisingWave: what PostgreSQL documents to be as in Spark is translated, the rest refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from airflow_provider_odf.errors import InvalidInput
+
+
+@pytest.mark.parametrize(
+    ("text", "spark"),
+    [
+        ('"s"', "`s`"),
+        ("d * 1.5", "(`d` * CAST(1.5 AS DOUBLE))"),
+        ("nullif(s, '')", "nullif(`s`, '')"),
+        ("w::int", "CAST(`w` AS INT)"),
+        ("sum(j) over (partition by g order by r)", "sum(`j`) OVER (PARTITION BY `g` ORDER BY `r` ASC NULLS LAST)"),
+        ("count(distinct s)", "count(DISTINCT `s`)"),
+    ],
+)
+def test_translated(expression: Callable[..., str], text: str, spark: str) -> None:
+    assert expression(text, "risingwave") == spark
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["i / 2", "i % 2", "f * 2", "m * m", "cast(s as timestamp)", "cast(d as varchar)", "s = 1", "power(10.0, i)",
+     "foo(i)", "sum(i)", "avg(i)", "max(d)", "tumble(ts)"],
+)  # fmt: skip
+def test_what_may_differ_is_refused(expression: Callable[..., str], text: str) -> None:
+    with pytest.raises(InvalidInput):
+        expression(text, "risingwave")
+
+
+def test_a_batch_is_grouped_joined_and_ordered(translate: Callable[..., str]) -> None:
+    query = "select a.g, count(*) as n from input a join input b on a.r = b.r group by a.g order by n desc limit 2"
+    assert translate(query, "risingwave") == (
+        "SELECT `a`.`g`, count(*) AS `n` FROM `input` AS `a` JOIN `input` AS `b` ON `a`.`r` = `b`.`r` "
+        "GROUP BY `a`.`g` ORDER BY `n` DESC NULLS FIRST LIMIT 2"
+    )
+
+
+def test_names_are_folded_and_steps_written_as_views(translate: Callable[..., str]) -> None:
+    query = 'create materialized view x as select I, s as Foo, k as "Bar" from input'
+    assert translate(query, "risingwave") == "SELECT `i`, `s` AS `foo`, `k` AS `Bar` FROM `input`"
+    with pytest.raises(InvalidInput, match="only CREATE MATERIALIZED VIEW"):
+        translate("create table x as select 1 as a", "risingwave")
