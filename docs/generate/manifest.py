@@ -34,8 +34,8 @@ content:
 `odf schema` prints the same schema for the installed version.
 
 **Templates.** In `url`, in values of `headers`, and in `image`, `args` and `env` of a container, `${{ env.NAME }}` is
-a value from Airflow or the environment ([how](../how-to/use-secrets.md)), `${{ env.NAME || 'text' }}` has a fallback. What
-comes in through a template never appears in a message, a log or lineage.
+a value from Airflow or the environment ([how](../how-to/use-secrets.md)), `${{ env.NAME || 'text' }}` has a fallback.
+What comes in through a template never appears in a message, a log or lineage.
 
 **Relative paths** are relative to the manifest's folder.
 """

@@ -32,6 +32,14 @@ def test_polls_and_hashes() -> None:
     assert rows["odf logical hash"]["seconds"] > 0
 
 
+def test_waiting_sources() -> None:
+    bare, ours = run("triggers", "--sources", "20")
+    assert ours["subject"] == "20 triggers"
+    assert ours["to"] == bare["subject"] == "httpx.AsyncClient"
+    assert ours["cpu"] > 0
+    assert "KiB each" in ours["note"]
+
+
 @pytest.mark.spark
 @pytest.mark.slow
 def test_cases_that_start_spark() -> None:
