@@ -71,8 +71,8 @@ class Engine:
     """A source engine: how its SQL is parsed, and what each of its nodes and functions is in Spark.
 
     ``integer`` is the type of an integer literal. ``reasons`` say why a function is refused, where there is more to say
-    than that it is not known. ``common``: the type of a CASE over values of two types, and ``compared`` that in which two
-    are compared, None where the engine's and Spark's do not agree. ``query``: the query in a statement."""
+    than that it is not known. ``common`` is the type of a CASE over values of two types, ``compared`` the one in which
+    they are compared; None where the engine and Spark do not agree. ``query``: the query in a statement."""
 
     name: str
     dialect: type[Dialect]

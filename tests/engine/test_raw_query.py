@@ -70,6 +70,17 @@ def test_faults_of_data_and_query_are_invalid(spark, request_: RawQueryRequest, 
     assert response.message.startswith(message)
 
 
+def test_a_step_that_fails_on_rows_is_named(spark, request_: RawQueryRequest) -> None:
+    steps = (
+        SqlQueryStep("SELECT a FROM input", "all_rows"),
+        SqlQueryStep("SELECT a,\n  1 / (a - 1) AS b FROM all_rows", "halves"),
+        SqlQueryStep("SELECT b FROM halves"),
+    )
+    response = answer(spark, replace(request_, transform=Transform("spark", steps)))
+    assert isinstance(response, InvalidQuery)
+    assert response.message.startswith("query 2 (halves), line 2: [DIVIDE_BY_ZERO] Division by zero.")
+
+
 def test_bad_data_are_invalid_with_their_place(spark, request_: RawQueryRequest) -> None:
     bad = replace(request_, read=ReadStep("Csv", (Column("a", "INT"), Column("b", "INT")), header=True))
     assert answer(spark, bad) == InvalidQuery("rows: line 2, column b: 'x' is not an INT")

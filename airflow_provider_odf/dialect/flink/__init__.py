@@ -14,7 +14,7 @@ from airflow_provider_odf.dialect import intervals, numerals
 from airflow_provider_odf.dialect.calls import filtered, windowed
 from airflow_provider_odf.dialect.engine import Engine
 from airflow_provider_odf.dialect.expressions import SHARED
-from airflow_provider_odf.dialect.flink import aggregates, casts, numbers, text, times
+from airflow_provider_odf.dialect.flink import aggregates, arrays, casts, numbers, text, times
 from airflow_provider_odf.dialect.typed import Typed
 from airflow_provider_odf.dialect.types import BIGINT, INT
 
@@ -54,6 +54,7 @@ ENGINE = Engine(
     dialect=Flink,
     nodes={
         **SHARED,
+        **arrays.NODES,
         **casts.NODES,
         **numbers.NODES,
         **text.NODES,
@@ -65,7 +66,7 @@ ENGINE = Engine(
         exp.Star: lambda t, node: Typed(exp.Star(), BIGINT),
         exp.Window: windowed,
     },
-    scalars={**numbers.SCALARS, **text.SCALARS, **times.SCALARS},
+    scalars={**arrays.SCALARS, **numbers.SCALARS, **text.SCALARS, **times.SCALARS},
     aggregates=aggregates.AGGREGATES,
     windows=aggregates.WINDOWS,
     integer=INT,

@@ -234,29 +234,12 @@ def from_unixtime(c: Call) -> Typed:
     return Typed(switch([(is_later, fail("FROM_UNIXTIME after the year 9999", STRING))], text), STRING)
 
 
-def element(t: Translation, node: exp.Expr) -> Typed:
-    """array[n], counted from 1; null beyond its end."""
-    value, index = t.expression(node.this), node.expressions[0] if len(node.expressions) == 1 else None
-    position = t.expression(index).integer if index is not None else None
-    if value.type.name != "ARRAY" or value.type.element is None or not position or position < 1:
-        raise Refused(node, "[ ] is translated for arrays of known type with a literal from 1 on", SCHEMA_ADVICE)
-    return Typed(call("try_element_at", value.sql, number(position)), value.type.element)
-
-
-def cardinality(c: Call) -> Typed:
-    c.expect(1)
-    if c.argument(0).type.name != "ARRAY":
-        raise c.refusal(f"takes an array, not {c.argument(0).type}")
-    return Typed(call("array_size", c.argument(0).sql), INT)
-
-
 SCALARS: dict[str, FunctionRule] = {
     **{name: part_function(field) for name, field in _FUNCTIONS.items()},
-    "cardinality": cardinality,
     "date_format": date_format,
     "from_unixtime": from_unixtime,
     "to_date": from_text(DATE),
     "to_timestamp": from_text(timestamp("ms")),
     "to_timestamp_ltz": to_timestamp_ltz,
 }
-NODES: dict[type[exp.Expr], NodeRule] = {exp.Bracket: element, exp.Extract: extract}
+NODES: dict[type[exp.Expr], NodeRule] = {exp.Extract: extract}
