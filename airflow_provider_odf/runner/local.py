@@ -29,9 +29,9 @@ _PATIENCE_SECONDS = 2
 class LocalRunner:
     """The embedded default: ``local[*]`` in a child process, which dies with this one.
 
-    ``conf`` are Spark settings; ``spark.driver.memory`` sets the heap, else the environment's ``ODF_LOCAL_MEMORY``, else
-    it is Java's own choice, a quarter of the memory. ``threads`` requests run at once; more wait. When the JVM dies, running requests fail with
-    ``errors.InternalError`` and the next request starts another.
+    ``conf`` are Spark settings. The heap is ``spark.driver.memory`` of these, else ``ODF_LOCAL_MEMORY`` of the
+    environment, else Java's own choice, a quarter of the memory. ``threads`` requests run at once; more wait. When the
+    JVM dies, running requests fail with ``errors.InternalError`` and the next request starts another.
     """
 
     def __init__(
@@ -43,7 +43,8 @@ class LocalRunner:
         app_name: str = "odf",
     ) -> None:
         self.started = 0
-        self._settings = {"app_name": app_name, "master": master, "conf": _memory() | dict(conf or {}), "threads": threads}
+        own = _memory() | dict(conf or {})
+        self._settings = {"app_name": app_name, "master": master, "conf": own, "threads": threads}
         self._child: _Child | None = None
         self._lock = threading.Lock()
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow.sdk.exceptions import AirflowException, AirflowRuntimeError
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from airflow_provider_odf.errors import OdfError
@@ -86,7 +87,7 @@ class PollingSourceTrigger(BaseEventTrigger):
                     async with shared.turns:
                         seen = await self._look(shared.client)
                     event = {"status": "changed"}
-                except OdfError as e:
+                except (OdfError, AirflowException, AirflowRuntimeError) as e:
                     seen, event = str(e), {"status": "error", "message": str(e)}
                 if attention.is_news(seen, time.monotonic(), longest=seen == watch.UNKNOWN):
                     yield TriggerEvent(event)  # type: ignore[no-untyped-call]

@@ -215,6 +215,18 @@ def test_a_manifest_that_became_invalid_is_told(watched):
     running(body)
 
 
+def test_a_connection_that_is_missing_is_told(watched):
+    trigger = watched()
+    trigger.store, trigger.odf_conn_id = None, "odf_nowhere"
+
+    async def body():
+        event = await Running(trigger).next()
+        assert event["status"] == "error"
+        assert "odf_nowhere" in event["message"]
+
+    running(body)
+
+
 def test_values_of_templates_are_looked_up_in_the_triggerer(watched, server, tmp_path, monkeypatch):
     monkeypatch.setenv("AIRFLOW_VAR_RATES_KEY", "hunter2-hunter2")
     (tmp_path / "odf.yaml").write_text("defaults: {env: {KEY: {variable: rates_key}}}")
