@@ -27,6 +27,7 @@ QUICK_FROM = 256 << 10
 """Bytes with quotes from which on it pays to look at all of them together."""
 
 _BATCH_CELLS = 400_000
+_NEVER = ("\0", "\r", "\n")
 
 
 def read_csv(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
@@ -66,6 +67,10 @@ def _format(step: ReadStep) -> CsvFormat:
     ):
         if len(value) > 1 or not (value or is_optional):
             raise InvalidQuery(f"read.{name} is {value!r}: it must be a single character")
+        if value in _NEVER:
+            raise InvalidQuery(f"read.{name} is {value!r}: it cannot be a line end or NUL")
+    if separator in (step.quote, step.escape):
+        raise InvalidQuery(f"read.separator is {separator!r}, and so is the quote or the escape: choose another")
     return CsvFormat(separator, step.quote, step.escape)
 
 
@@ -175,4 +180,4 @@ class CsvParser:
         return raw.batch(self, texts, pa.array([line for line, _ in block], pa.int64()))
 
     def _ragged(self, line: int, text: str, fields: int) -> Malformed:
-        return Malformed(f"{fields} fields instead of {self.width}: {shown(text)}", line)
+        return Malformed(f"{fields} field{'s' * (fields > 1)} instead of {self.width}: {shown(text)}", line)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read.raw import PROBLEM
 from airflow_provider_odf.engine.read.scalar import Formats, scalar
+from airflow_provider_odf.engine.read.sql import Sql, when
 from airflow_provider_odf.engine.read.typed import raw_name
 from airflow_provider_odf.protocol import Column, ReadStep
 
@@ -30,25 +29,27 @@ def columns(raw: DataFrame, untyped: Sequence[Column], step: ReadStep) -> tuple[
     """The columns with types, STRING where none fits or no value is there. Reads all rows once."""
     if not untyped:
         return ()
-    tests = [_fits(i, column, step).alias(raw_name(i)) for i, column in enumerate(untyped)]
-    row = raw.agg(*tests, sf.first(PROBLEM, ignorenulls=True).alias(PROBLEM)).first()
+    tests = [f"{_fits(i, column, step)} AS {raw_name(i)}" for i, column in enumerate(untyped)]
+    row = raw.selectExpr(*tests, f"first({PROBLEM}, true) AS {PROBLEM}").first()
     if row is None or row[PROBLEM] is not None:
         # The rows' own check says it with the label.
         return tuple(untyped)
     return tuple(replace(column, type=_narrowest(row[raw_name(i)])) for i, column in enumerate(untyped))
 
 
-def _fits(index: int, column: Column, step: ReadStep) -> Expression:
+def _fits(index: int, column: Column, step: ReadStep) -> Sql:
     """For each candidate whether all values are of it, null where there is no value."""
-    raw = sf.col(raw_name(index))
-    return sf.array(*(sf.bool_and(sf.when(raw.isNotNull(), _is(raw, t, column, step))) for t in CANDIDATES))
+    raw = raw_name(index)
+    fits = (when(f"{raw} IS NOT NULL", _is(raw, kind, column, step)) for kind in CANDIDATES)
+    return f"array({', '.join(f'bool_and({one})' for one in fits)})"
 
 
-def _is(raw: Expression, kind: st.DataType, column: Column, step: ReadStep) -> Expression:
+def _is(raw: Sql, kind: st.DataType, column: Column, step: ReadStep) -> Sql:
     formats = Formats.of(step)
-    fits = scalar(raw, kind, formats, column.name).isNotNull()
+    fits = f"{scalar(raw, kind, formats, column.name)} IS NOT NULL"
     # A declared DATE takes the date of a timestamp; to infer it would lose the time.
-    return fits & (sf.length(raw) == _DATE_LENGTH) if kind == st.DateType() and formats.date is None else fits
+    is_date = kind == st.DateType() and formats.date is None
+    return f"{fits} AND length({raw}) = {_DATE_LENGTH}" if is_date else fits
 
 
 def _narrowest(fits: Sequence[bool | None]) -> str:

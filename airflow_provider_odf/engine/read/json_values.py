@@ -9,9 +9,11 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from airflow_provider_odf.engine.read.json_text import JsonText, decode, space
+from airflow_provider_odf.engine.read.json_text import JsonText, NoJson, decode, space
 from airflow_provider_odf.engine.read.json_text import Number as Number
 from airflow_provider_odf.engine.read.problem import Malformed, shown
+
+_ONE_DOCUMENT = ": a line must have whole objects; read a document of several lines with kind Json"
 
 Records: TypeAlias = Iterator[tuple[int, dict[str, Any]]]
 """Objects, each with its number or line."""
@@ -27,10 +29,12 @@ def on_lines(text: str | Iterable[str], first_line: int = 1) -> Records:
         while at < len(content):
             try:
                 value, at = decode(content, at)
-            except Malformed as e:
-                raise Malformed(e.reason, line) from None
+            except NoJson as e:
+                hint = _ONE_DOCUMENT if e.at >= len(content.rstrip()) else ""
+                raise Malformed(e.reason + hint, line) from None
             if not isinstance(value, dict):
-                raise Malformed(f"{shown(compact(value))} is no JSON object", line)
+                hint = ": read an array with kind Json" if isinstance(value, list) else ""
+                raise Malformed(f"{shown(compact(value))} is no JSON object{hint}", line)
             yield line, value
             at = space(content, at)
 
@@ -68,7 +72,10 @@ def _descend(document: JsonText, path: Sequence[str], above: tuple[str, ...]) ->
         yield from _elements(document)
         return
     if not path:
-        raise Malformed(f"{where} there is {_kind(document)}, not an array: set `subPath` to where the array is")
+        kind = _kind(document)
+        are_lines = opening == "{" and not above and document.peek() == "{"
+        advice = "read lines of objects with kind NdJson" if are_lines else "set `subPath` to where the array is"
+        raise Malformed(f"{where} there is {kind}, not an array: {advice}")
     if opening != "{":
         raise Malformed(f"{where} there is {_kind(document)}, and `subPath` goes on to {'.'.join(path)}")
     keys = dict[str, None]()

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 
 from airflow_provider_odf.engine.read import raw, typed
 from airflow_provider_odf.engine.read.raw import Parser
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
+from airflow_provider_odf.engine.read.sql import text
 from airflow_provider_odf.protocol import Column, ReadStep
 
 _LABEL = "__label"
@@ -36,7 +36,7 @@ class Opened:
     def read(self, spark: SparkSession) -> Read:
         """The rows in order."""
         frame = raw.frame(spark, self.parser, self.chunks)
-        return Read(typed.frame(frame, self.columns, self.step, sf.lit(self.label), self.unit), self.notices)
+        return Read(typed.frame(frame, self.columns, self.step, text(self.label), self.unit), self.notices)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def read_apart(spark: SparkSession, inputs: Sequence[Opened]) -> ReadApart:
     first = inputs[0]
     tables = [_labelled(raw.table(opened.parser, opened.chunks), opened.label) for opened in inputs]
     frame = spark.createDataFrame(raw.concatenated(tables)).coalesce(1)
-    rows = typed.frame(frame, first.columns, first.step, sf.col(_LABEL), first.unit)
+    rows = typed.frame(frame, first.columns, first.step, _LABEL, first.unit)
     notices = tuple(notice for opened in inputs for notice in opened.notices)
     return ReadApart(rows, tuple(table.num_rows for table in tables), notices)
 

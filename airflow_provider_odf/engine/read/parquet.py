@@ -16,6 +16,7 @@ from pyspark.sql import types as st
 from airflow_provider_odf.engine.read import source, typed
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
 from airflow_provider_odf.engine.read.result import Read
+from airflow_provider_odf.engine.read.sql import text
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
 
@@ -90,7 +91,7 @@ def _coerced(frame: DataFrame, step: ReadStep, label: str) -> Read:
         sf.lit(None).cast("string").alias(PROBLEM),
     )
     notice = f"{label}: columns not in the schema are left out: {', '.join(extra)}"
-    return Read(typed.frame(raw, columns, step, sf.lit(label), "row"), (notice,) if extra else ())
+    return Read(typed.frame(raw, columns, step, text(label), "row"), (notice,) if extra else ())
 
 
 def _column(name: str) -> Expression:

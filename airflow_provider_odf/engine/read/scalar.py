@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column as Expression
-from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from airflow_provider_odf.engine.read.sql import Sql, ddl, extracted, matches, text, when
 from airflow_provider_odf.engine.read.time_format import java_pattern
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
@@ -22,6 +21,11 @@ MILLIS = "@"
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _TIME = r"\d{2}:\d{2}:\d{2}(\.\d{1,9})?"
 _TIMESTAMP = rf"^{_DATE}([Tt ]{_TIME}([Zz]|[+-]\d{{2}}:\d{{2}})?)?$"
+_DIGIT = r"\d"
+_MANTISSA = r"^\s*[+-]?([\d.]*)"
+_EXPONENT = r"[eE]([+-]?\d+)\s*$"
+_DECIMALS = r"\.(\d*)"
+_DECIMALS_BEYOND = r"\.\d{%d}\d*[1-9]"
 _JAVA_FLOAT = r"[\d.][dDfF]\s*$|[xX]"
 
 
@@ -46,86 +50,85 @@ class Formats:
         return f" of the format {pattern}" if pattern else ""
 
 
-def scalar(raw: Expression, kind: st.DataType, formats: Formats, path: str) -> Expression:
+def scalar(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
     """``raw`` as a value of ``kind``.
 
     :raises InvalidQuery: values of this type cannot be written as text.
     """
+    typed = f"try_cast({raw} AS {ddl(kind)})"
     if isinstance(kind, st.VarcharType | st.CharType):
-        return sf.when(sf.char_length(raw) <= kind.length, raw)
+        return when(f"char_length({raw}) <= {kind.length}", raw)
     if isinstance(kind, st.StringType):
         return raw
     if isinstance(kind, st.BooleanType):
-        return sf.when(sf.lower(sf.trim(raw)).isin("true", "false"), raw.try_cast(kind))
+        return when(f"lower(trim({raw})) IN ('true', 'false')", typed)
     if isinstance(kind, st.IntegralType):
-        return raw.try_cast(kind)
+        return typed
     if isinstance(kind, st.DecimalType):
-        return sf.when(_has_scale(raw, kind.scale), raw.try_cast(kind))
+        return when(_has_scale(raw, kind.scale), typed)
     if isinstance(kind, st.FractionalType):
-        typed = raw.try_cast(kind)
-        is_too_large = _is_infinite(typed) & raw.rlike(r"\d")
-        return sf.when(~raw.rlike(_JAVA_FLOAT) & ~is_too_large, typed)
+        is_too_large = f"({_is_infinite(typed)} AND {matches(raw, _DIGIT)})"
+        return when(f"NOT {matches(raw, _JAVA_FLOAT)} AND NOT {is_too_large}", typed)
     return _other(raw, kind, formats, path)
 
 
-def cast(value: Expression, given: st.DataType, kind: st.DataType) -> Expression:
+def cast(value: Sql, given: st.DataType, kind: st.DataType) -> Sql:
     """A value that has a type already as one of ``kind``: null where that would change it."""
     if given == kind:
         return value
     if isinstance(kind, st.TimestampType | st.TimestampNTZType) and isinstance(given, st.IntegralType):
-        return sf.timestamp_millis(value).cast(kind)
-    typed = value.try_cast(kind)
+        return f"CAST(timestamp_millis({value}) AS {ddl(kind)})"
+    typed = f"try_cast({value} AS {ddl(kind)})"
     if isinstance(kind, st.IntegralType) and isinstance(given, st.FractionalType | st.DecimalType):
-        return sf.when(typed == value, typed)
+        return when(f"{typed} = {value}", typed)
     if isinstance(kind, st.DecimalType) and isinstance(given, st.FractionalType):
-        return sf.when(typed.try_cast(given) == value, typed)
+        return when(f"try_cast({typed} AS {ddl(given)}) = {value}", typed)
     if isinstance(kind, st.FractionalType) and isinstance(given, st.NumericType):
-        return sf.when(~_is_infinite(typed) | _is_infinite(value.cast("double")), typed)
+        return when(f"NOT {_is_infinite(typed)} OR {_is_infinite(f'CAST({value} AS DOUBLE)')}", typed)
     return typed
 
 
-def _is_infinite(number: Expression) -> Expression:
-    return sf.abs(number) == float("inf")
+def _is_infinite(number: Sql) -> Sql:
+    return f"abs({number}) = double('infinity')"
 
 
-def _has_scale(raw: Expression, scale: int) -> Expression:
+def _has_scale(raw: Sql, scale: int) -> Sql:
     """Whether a number needs no more digits after its point than ``scale``; zeros at its end are not needed."""
-    digits = sf.regexp_replace(sf.regexp_extract(raw, r"^\s*[+-]?([\d.]*)", 1), r"\.", "")
-    significant = sf.regexp_replace(digits, "0+$", "")
-    zeros = sf.length(digits) - sf.length(significant)
-    exponent = sf.coalesce(sf.regexp_extract(raw, r"[eE]([+-]?\d+)\s*$", 1).try_cast("int"), sf.lit(0))
-    needed = sf.length(sf.regexp_extract(raw, r"\.(\d*)", 1)) - zeros - exponent
-    plain = ~raw.rlike(rf"\.\d{{{scale}}}\d*[1-9]")
-    return sf.when(raw.rlike("[eE]"), (significant == "") | (needed <= scale)).otherwise(plain)
+    digits = f"replace({extracted(raw, _MANTISSA)}, '.', '')"
+    significant = f"regexp_replace({digits}, '0+$', '')"
+    exponent = f"coalesce(try_cast({extracted(raw, _EXPONENT)} AS INT), 0)"
+    needed = f"length({extracted(raw, _DECIMALS)}) - (length({digits}) - length({significant})) - {exponent}"
+    plain = f"NOT {matches(raw, _DECIMALS_BEYOND % scale)}"
+    return f"CASE WHEN {matches(raw, '[eE]')} THEN {significant} = '' OR {needed} <= {scale} ELSE {plain} END"
 
 
-def _other(raw: Expression, kind: st.DataType, formats: Formats, path: str) -> Expression:
+def _other(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
     if isinstance(kind, st.DateType):
         return _date(raw, formats.date)
     if isinstance(kind, st.TimestampType | st.TimestampNTZType):
-        return _timestamp(raw, formats.timestamp).cast(kind)
+        return f"CAST({_timestamp(raw, formats.timestamp)} AS {ddl(kind)})"
     if isinstance(kind, st.TimeType):
-        return sf.when(raw.rlike(rf"^{_TIME}$"), raw.try_cast(kind))
+        return when(matches(raw, f"^{_TIME}$"), f"try_cast({raw} AS {ddl(kind)})")
     if isinstance(kind, st.BinaryType):
-        return sf.try_to_binary(raw, sf.lit("base64")) if formats.is_base64 else sf.encode(raw, "utf-8")
+        return f"try_to_binary({raw}, 'base64')" if formats.is_base64 else f"encode({raw}, 'utf-8')"
     if isinstance(kind, st.VariantType):
-        return sf.try_parse_json(raw)
+        return f"try_parse_json({raw})"
     raise InvalidQuery(f"column {path}: {kind.simpleString().upper()} cannot be read from text")
 
 
-def _date(raw: Expression, pattern: str | None) -> Expression:
+def _date(raw: Sql, pattern: str | None) -> Sql:
     if pattern:
-        return sf.try_to_timestamp(raw, sf.lit(pattern)).cast("date")
+        return f"CAST(try_to_timestamp({raw}, {text(pattern)}) AS DATE)"
     # Of a timestamp, the date as written.
-    return sf.when(raw.rlike(_TIMESTAMP), sf.substring(raw, 1, 10).try_cast("date"))
+    return when(matches(raw, _TIMESTAMP), f"try_cast(substring({raw}, 1, 10) AS DATE)")
 
 
-def _timestamp(raw: Expression, pattern: str | None) -> Expression:
-    text = sf.try_to_timestamp(raw, sf.lit(pattern)) if pattern else _rfc3339(raw)
-    millis = sf.substring(raw, 2, 30).try_cast("bigint")
-    return sf.when(raw.startswith(MILLIS), sf.timestamp_millis(millis)).otherwise(text)
+def _timestamp(raw: Sql, pattern: str | None) -> Sql:
+    written = f"try_to_timestamp({raw}, {text(pattern)})" if pattern else _rfc3339(raw)
+    millis = f"timestamp_millis(try_cast(substring({raw}, 2, 30) AS BIGINT))"
+    return f"CASE WHEN startswith({raw}, {text(MILLIS)}) THEN {millis} ELSE {written} END"
 
 
-def _rfc3339(raw: Expression) -> Expression:
+def _rfc3339(raw: Sql) -> Sql:
     """Also without a zone, which is then UTC, and dates alone."""
-    return sf.when(raw.rlike(_TIMESTAMP), sf.upper(raw).try_cast("timestamp"))
+    return when(matches(raw, _TIMESTAMP), f"try_cast(upper({raw}) AS TIMESTAMP)")

@@ -22,6 +22,8 @@ LONGEST = 256 << 20
 EndOfRecords: TypeAlias = Callable[[bytes], int]
 """How many bytes of data that begin with a record are whole records."""
 
+_JAVA_NAMES = {"windows-31j": "cp932", "x-windows-949": "cp949", "x-windows-950": "cp950", "x-macroman": "mac-roman"}
+
 _BLOCK = 4 << 20
 _BOM = codecs.BOM_UTF8
 
@@ -46,8 +48,10 @@ def encoding(name: str) -> str:
 
     :raises InvalidQuery: no such encoding.
     """
+    given = name.strip().lower() or "utf-8"
     try:
-        found = codecs.lookup(name.strip() or "utf-8").name
+        found = codecs.lookup(_JAVA_NAMES.get(given, given)).name
+        "".encode(found)  # Python also has codecs that are not of text
     except LookupError:
         raise InvalidQuery(f"encoding {name!r} is not known: use utf-8, iso-8859-1, windows-1252, utf-16, …") from None
     return "utf-8" if found == "ascii" else found
@@ -135,6 +139,8 @@ def texts(chunk: Chunk, name: str) -> Iterator[str]:
                 text = decoder.decode(data, final=not data)
             except UnicodeDecodeError as e:
                 raise _not_of(name, e, line + e.object[: e.start].decode(name, "replace").count("\n")) from None
+            except UnicodeError:
+                raise Malformed(f"no byte order mark, so set `encoding` to {name}-le or {name}-be") from None
             yield text.removeprefix("\ufeff") if start else text
             if not data:
                 return

@@ -5,35 +5,30 @@ The check names every column, so that no plan can leave one out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import or_
-from typing import TypeAlias
 
-from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
 from airflow_provider_odf.engine.read.scalar import Formats, cast, scalar
+from airflow_provider_odf.engine.read.sql import Sql, ddl, text, when
+from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
 
-Problem: TypeAlias = Expression
-"""Null, or what is wrong with a value."""
-
-_ZERO: dict[type[st.DataType], object] = {
-    st.StringType: "",
-    st.VarcharType: "",
-    st.CharType: "",
-    st.BooleanType: False,
-    st.BinaryType: b"",
-    st.DateType: "1970-01-01",
-    st.TimestampType: "1970-01-01 00:00:00",
+_ZERO: dict[type[st.DataType], Sql] = {
+    st.StringType: "''",
+    st.VarcharType: "''",
+    st.CharType: "''",
+    st.BooleanType: "false",
+    st.BinaryType: "X''",
+    st.DateType: "DATE '1970-01-01'",
+    st.TimestampType: "TIMESTAMP '1970-01-01 00:00:00'",
 }
 
+_MISSING = ": no value, and the schema says NOT NULL"
 
 NESTED = (st.ArrayType, st.MapType, st.StructType)
 
@@ -58,7 +53,7 @@ def declared(columns: Sequence[Column]) -> st.StructType:
     return st.StructType(fields)
 
 
-def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Expression, unit: str) -> DataFrame:
+def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Sql, unit: str) -> DataFrame:
     """The typed rows of a raw frame. ``label`` is what messages call the input, ``unit`` what its places count: line,
     record or row.
 
@@ -71,24 +66,28 @@ def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Expr
             "declare STRING, and use from_json in preprocess"
         )
     given = [raw.schema[raw_name(i)].dataType if step.kind == "Parquet" else None for i, _ in enumerate(schema)]
-    values = [Value(f.name, f.dataType, sf.col(raw_name(i)), Formats.of(step), given[i]) for i, f in enumerate(schema)]
-    typed = raw.select(
+    values = [Value(f.name, f.dataType, raw_name(i), Formats.of(step), given[i]) for i, f in enumerate(schema)]
+    typed = raw.selectExpr(
         "*",
-        *(value.typed().alias(_typed_name(i)) for i, value in enumerate(values)),
+        *(f"{value.typed()} AS {_typed_name(i)}" for i, value in enumerate(values)),
         # Nothing is pushed through an expression that is not deterministic: each value is converted once.
-        sf.monotonically_increasing_id().alias("__once"),
+        "monotonically_increasing_id() AS __once",
     )
-    results = [sf.col(_typed_name(i)) for i, _ in enumerate(schema)]
-    wrong = [value.problem(result) for value, result in zip(values, results, strict=True)]
-    wrong += [_missing(result, f) for result, f in zip(results, schema, strict=True) if not f.nullable]
-    is_wrong = [value.is_wrong(result) for value, result in zip(values, results, strict=True)]
-    is_wrong += [result.isNull() for result, f in zip(results, schema, strict=True) if not f.nullable]
-    place = sf.format_string(f"{unit} %s, column %s", sf.col(PLACE), sf.coalesce(*wrong, sf.lit("")))
-    error = sf.raise_error(sf.concat(label, sf.lit(": "), sf.coalesce(sf.col(PROBLEM), place)))
+    checked = typed.where(_is_right(values, schema, label, unit))
+    return checked.selectExpr(*(f"{_result(i, f)} AS {quoted(f.name)}" for i, f in enumerate(schema)))
+
+
+def _is_right(values: Sequence[Value], schema: st.StructType, label: Sql, unit: str) -> Sql:
+    """Whether all values of a row are of their types; the first that is not ends the query with its message."""
+    required = [i for i, f in enumerate(schema) if not f.nullable]
+    wrong = [value.problem(_typed_name(i)) for i, value in enumerate(values)]
+    wrong += [when(f"{_typed_name(i)} IS NULL", text(schema[i].name + _MISSING)) for i in required]
+    is_wrong = [value.is_wrong(_typed_name(i)) for i, value in enumerate(values)]
+    is_wrong += [f"{_typed_name(i)} IS NULL" for i in required]
+    place = f"concat({text(unit + ' ')}, {PLACE}, ', column ', coalesce({', '.join([*wrong, text('')])}))"
+    error = f"raise_error(concat({label}, ': ', coalesce({PROBLEM}, {place})))"
     # Messages are only made where something is wrong.
-    is_right = sf.col(PROBLEM).isNull() & ~reduce(or_, is_wrong, sf.lit(False))
-    checked = typed.filter(sf.when(is_right, sf.lit(True)).otherwise(error.isNotNull()))
-    return checked.select(*(_result(result, f).alias(f.name) for result, f in zip(results, schema, strict=True)))
+    return f"CASE WHEN {' OR '.join([f'{PROBLEM} IS NOT NULL', *is_wrong])} THEN {error} IS NOT NULL ELSE true END"
 
 
 @dataclass(frozen=True)
@@ -100,76 +99,84 @@ class Value:
 
     path: str
     type: st.DataType
-    raw: Expression
+    raw: Sql
     formats: Formats
     given: st.DataType | None = None
 
-    def typed(self) -> Expression:
+    def typed(self) -> Sql:
         """The value in its type; null where it is not of it."""
         if self.given is not None and not isinstance(self.given, st.StringType):
             return cast(self.raw, self.given, self.type)
         if isinstance(self.type, st.ArrayType):
-            return sf.transform(self.raw, lambda x: self._element(x).typed())
+            return f"transform({self.raw}, {self._x} -> {self._element().typed()})"
         if isinstance(self.type, st.MapType):
-            return sf.transform_values(self.raw, lambda _, x: self._entry(x).typed())
+            return f"transform_values({self.raw}, (k, {self._x}) -> {self._entry().typed()})"
         if isinstance(self.type, st.StructType):
-            fields = sf.struct(*(self._field(i).typed().alias(f.name) for i, f in enumerate(self.type)))
-            return sf.when(self.raw.isNotNull(), fields)
+            fields = (f"{text(f.name)}, {self._field(i).typed()}" for i, f in enumerate(self.type))
+            return when(f"{self.raw} IS NOT NULL", f"named_struct({', '.join(fields)})")
         return scalar(self.raw, self.type, self.formats, self.path)
 
-    def is_wrong(self, typed: Expression) -> Expression:
+    def is_wrong(self, typed: Sql) -> Sql:
         """Whether the value, given what it became, is not of its type."""
         if isinstance(self.type, NESTED):
-            return self.problem(typed).isNotNull()
-        return self.raw.isNotNull() & typed.isNull()
+            return f"{self.problem(typed)} IS NOT NULL"
+        return f"({self.raw} IS NOT NULL AND {typed} IS NULL)"
 
-    def problem(self, typed: Expression) -> Problem:
-        """What is wrong with the value, given what it became."""
+    def problem(self, typed: Sql) -> Sql:
+        """Null, or what is wrong with the value, given what it became."""
         if self.given is not None and not isinstance(self.given, st.StringType):
-            return self._unfit(self.raw.cast("string"), typed)
+            return self._unfit(f"CAST({self.raw} AS STRING)", typed)
         if isinstance(self.type, st.ArrayType):
-            return _first(self.raw, lambda x: self._element(x).problem(self._element(x).typed()))
+            return self._first(self.raw, self._element())
         if isinstance(self.type, st.MapType):
-            return _first(sf.map_values(self.raw), lambda x: self._entry(x).problem(self._entry(x).typed()))
+            return self._first(f"map_values({self.raw})", self._entry())
         if isinstance(self.type, st.StructType):
-            fields = [self._field(i) for i, _ in enumerate(self.type)]
-            return sf.coalesce(*(f.problem(typed[name.name]) for f, name in zip(fields, self.type, strict=True)))
+            return f"coalesce({', '.join([*self._problems_of_fields(typed, self.type), 'NULL'])})"
         return self._unfit(self.raw, typed)
 
-    def _unfit(self, text: Expression, typed: Expression) -> Problem:
-        cut = sf.when(sf.length(text) > 200, sf.concat(sf.substring(text, 1, 200), sf.lit("…"))).otherwise(text)
-        name = sf.lit(_named(self.type, self.formats))
-        return sf.when(
-            self.raw.isNotNull() & typed.isNull(), sf.format_string("%s: '%s' is not %s", sf.lit(self.path), cut, name)
-        )
+    def _problems_of_fields(self, typed: Sql, kind: st.StructType) -> Iterator[Sql]:
+        for i, field in enumerate(kind):
+            inner, value = self._field(i), f"{typed}.{quoted(field.name)}"
+            yield inner.problem(value)
+            if not field.nullable:
+                yield when(f"{self.raw} IS NOT NULL AND {inner.raw} IS NULL", text(inner.path + _MISSING))
 
-    def _element(self, x: Expression) -> Value:
+    def _unfit(self, written: Sql, typed: Sql) -> Sql:
+        cut = f"CASE WHEN length({written}) > 200 THEN concat(substring({written}, 1, 200), '…') ELSE {written} END"
+        name = _named(self.type, self.formats)
+        before, after = text(f"{self.path}: '"), text(f"' is not {name}")
+        message = f"concat({before}, {cut}, {after})"
+        return when(f"{self.raw} IS NOT NULL AND {typed} IS NULL", message)
+
+    def _first(self, values: Sql, inner: Value) -> Sql:
+        problems = f"transform({values}, {self._x} -> {inner.problem(inner.typed())})"
+        return f"get(filter({problems}, p -> p IS NOT NULL), 0)"
+
+    @property
+    def _x(self) -> str:
+        """Name of a lambda's variable, another one at each depth."""
+        return f"x{len(self.path)}"
+
+    def _element(self) -> Value:
         kind = self.type.elementType  # type: ignore[attr-defined]
-        return replace(self, path=f"{self.path}[]", type=kind, raw=x)
+        return replace(self, path=f"{self.path}[]", type=kind, raw=self._x)
 
-    def _entry(self, x: Expression) -> Value:
+    def _entry(self) -> Value:
         kind = self.type.valueType  # type: ignore[attr-defined]
-        return replace(self, path=f"{self.path}{{}}", type=kind, raw=x)
+        return replace(self, path=f"{self.path}{{}}", type=kind, raw=self._x)
 
     def _field(self, index: int) -> Value:
         field: st.StructField = self.type[index]  # type: ignore[index]
-        return replace(self, path=f"{self.path}.{field.name}", type=field.dataType, raw=self.raw[raw_name(index)])
+        return replace(self, path=f"{self.path}.{field.name}", type=field.dataType, raw=f"{self.raw}.{raw_name(index)}")
 
 
-def _first(values: Expression, problem: Callable[[Expression], Problem]) -> Problem:
-    return sf.get(sf.filter(sf.transform(values, problem), lambda x: x.isNotNull()), sf.lit(0))
-
-
-def _missing(typed: Expression, field: st.StructField) -> Problem:
-    return sf.when(typed.isNull(), sf.lit(f"{field.name}: no value, and the schema says NOT NULL"))
-
-
-def _result(typed: Expression, field: st.StructField) -> Expression:
+def _result(index: int, field: st.StructField) -> Sql:
     """Of a column that is NOT NULL, one that Spark knows to be: the check has left no nulls, only this shows it."""
-    zero = 0 if isinstance(field.dataType, st.NumericType) else _ZERO.get(type(field.dataType))
+    typed = _typed_name(index)
+    zero = "0" if isinstance(field.dataType, st.NumericType) else _ZERO.get(type(field.dataType))
     if field.nullable or zero is None:
         return typed
-    return sf.coalesce(typed, sf.lit(zero).cast(field.dataType))
+    return f"coalesce({typed}, CAST({zero} AS {ddl(field.dataType)}))"
 
 
 def _typed_name(index: int) -> str:

@@ -220,9 +220,9 @@ def test_columns_that_nothing_uses_are_checked_too(read) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n3\n", "line 3: 1 fields instead of 2: '3'"),
+        ("a,b\n1,2\n3\n", "line 3: 1 field instead of 2: '3'"),
         ("a,b\n1,2\n3,4,5\n", "line 3: 3 fields instead of 2: '3,4,5'"),
-        ('a,b\n1,2\n\n"3"\n', "line 4: 1 fields instead of 2: '3'"),
+        ('a,b\n1,2\n\n"3"\n', "line 4: 1 field instead of 2: '3'"),
         ('a,b\n1,2\n3,"x\n5,6\n', "line 3: a quote that is opened here is never closed"),
         ('a,b\n1,"x"y\n', "line 2: text after a closing quote: only ',' or a line end may follow"),
         (b"a,b\n1,2\n3,\xff\n", "line 3: byte 0xff is not utf-8: set `encoding` to what the file has"),
@@ -253,6 +253,10 @@ def test_columns_by_name_and_by_position(read) -> None:
         ({"separator": "||"}, "read.separator is '||': it must be a single character"),
         ({"separator": ""}, "read.separator is '': it must be a single character"),
         ({"quote": "''"}, "read.quote is \"''\": it must be a single character"),
+        ({"separator": "\n"}, "read.separator is '\\n': it cannot be a line end or NUL"),
+        ({"separator": ";", "quote": ";"}, "read.separator is ';', and so is the quote or the escape: choose another"),
+        ({"encoding": "rot13"}, "encoding 'rot13' is not known: use utf-8, iso-8859-1, windows-1252, utf-16, …"),
+        ({"encoding": "utf-16"}, f"{LABEL}: no byte order mark, so set `encoding` to utf-16-le or utf-16-be"),
         ({"encoding": "klingon"}, "encoding 'klingon' is not known: use utf-8, iso-8859-1, windows-1252, utf-16, …"),
         ({"timestamp_format": "%Q"}, "time format '%Q': %Q is not known"),
     ],
@@ -310,3 +314,42 @@ class TestLarge:
     def test_quoted_line_breaks_are_not_cut(self, rows) -> None:
         text = "".join(f'{i},"name\n{i}"\n' for i in range(500))
         assert rows("Csv", text, ["id INT", "name STRING"])[499] == (499, "name\n499")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "expected"),
+    [
+        ("1§x\n", {"separator": "§"}, [("1", "x")]),
+        ("þaþ\x14þb\nþþþ\n", {"separator": "\x14", "quote": "þ"}, [("a", "b\nþ")]),
+        ('"x,y"\n', {"quote": ""}, [('"x', 'y"')]),
+        ('"a^"b",c\n', {"escape": "^"}, [('a"b', "c")]),
+        ('"a\\",c\n', {"escape": ""}, [("a\\", "c")]),
+        ('-,"-"\n,x\n', {"null_value": "-"}, [(None, None), (None, "x")]),
+    ],
+)
+def test_options(rows, content: str, options: dict[str, str], expected: object) -> None:
+    assert rows("Csv", content, ["a STRING", "b STRING"], **options) == expected
+
+
+def test_dollars_in_names_are_no_settings(refusal_of) -> None:
+    message = refusal_of("Csv", "x\n", ["a ${spark.app.name} INT".replace(" ${", "${", 1)], date_format="yyyy")
+    assert message == f"{LABEL}: line 1, column a${{spark.app.name}}: 'x' is not an INT"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252", "utf-16", "Shift_JIS", "cp037"])
+def test_large_files_with_quoted_line_breaks_are_read_in_pieces(
+    rows, refusal_of, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    from airflow_provider_odf.engine.read import csv, raw
+
+    for module, name, size in ((source, "CHUNK_BYTES", 2_000), (raw, "CHUNK_BYTES", 2_000), (csv, "QUICK_FROM", 0)):
+        monkeypatch.setattr(module, name, size)
+    lines = [f'{i},"a ""b""\n,{i}"' for i in range(400)]
+    columns = ["id INT", "text STRING"]
+    expected = [(i, f'a "b"\n,{i}') for i in range(400)]
+    assert rows("Csv", "\n".join(["i,t", *lines]).encode(encoding), columns, header=True, encoding=encoding) == expected
+    lines[300] = '300,"a \\"b\\"\n,300"'
+    assert rows("Csv", "\n".join(lines).encode(encoding), columns, encoding=encoding) == expected
+    lines[350] = 'x,"y"'
+    message = refusal_of("Csv", "\n".join(lines).encode(encoding), columns, encoding=encoding)
+    assert message == f"{LABEL}: line 701, column id: 'x' is not an INT"

@@ -133,6 +133,13 @@ def test_value(read, kind: str, value: str, expected: object) -> None:
         ("ARRAY<INT>", '{"a": 1}', "column v: '{\"a\":1}' is not ARRAY<INT>"),
         ("STRUCT<x: ARRAY<DATE>>", '{"x": ["y"]}', "column v.x[]: 'y' is not a DATE"),
         ("STRUCT<x: INT>", "3", "column v: '3' is not STRUCT<X:INT>"),
+        ("STRUCT<x: INT NOT NULL>", "{}", "column v.x: no value, and the schema says NOT NULL"),
+        (
+            "ARRAY<STRUCT<x: STRUCT<y: INT NOT NULL>>>",
+            '[{"x": null}, {"x": {"Y": null}}]',
+            "column v[].x.y: no value, and the schema says NOT NULL",
+        ),
+        ("ARRAY<ARRAY<MAP<STRING, DATE>>>", '[[{"k": "y"}]]', "column v[][]{}: 'y' is not a DATE"),
         ("MAP<STRING, INT>", '{"k": "y"}', "column v{}: 'y' is not an INT"),
     ],
 )
@@ -142,9 +149,22 @@ def test_value_refused(refusal_of, kind: str, value: str, message: str) -> None:
 
 def test_lines_refused(refusal_of) -> None:
     message = refusal_of("NdJson", '{"a": 1}\n{"a":', ["a INT"])
-    assert message == f"{LABEL}: line 2: no JSON: Expecting value, where the text ends"
+    hint = "a line must have whole objects; read a document of several lines with kind Json"
+    assert message == f"{LABEL}: line 2: no JSON: Expecting value, where the text ends: {hint}"
     assert refusal_of("NdJson", "null\n", ["a INT"]) == f"{LABEL}: line 1: 'null' is no JSON object"
-    assert refusal_of("NdJson", "[{}]\n", ["a INT"]) == f"{LABEL}: line 1: '[{{}}]' is no JSON object"
+    assert refusal_of("NdJson", "[{}]\n", ["a INT"]) == (
+        f"{LABEL}: line 1: '[{{}}]' is no JSON object: read an array with kind Json"
+    )
+    assert refusal_of("Json", '{"a": 1}\n{"a": 2}\n', ["a INT"]) == (
+        f"{LABEL}: at the root there is an object with the keys a, not an array: read lines of objects with kind NdJson"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "Shift_JIS", "GB18030", "windows-31j", "UTF8"])
+def test_encodings(rows, encoding: str) -> None:
+    codec = {"windows-31j": "cp932"}.get(encoding, encoding)
+    for kind, text in (("Json", '[{"a": "表"},\n{"a": "x"}]'), ("NdJson", '{"a": "表"}\n{"a": "x"}\n')):
+        assert rows(kind, text.encode(codec), ["a STRING"], encoding=encoding) == [("表",), ("x",)]
 
 
 def test_map_keys_are_strings(refusal_of) -> None:
