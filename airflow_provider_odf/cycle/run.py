@@ -18,6 +18,7 @@ from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.cycle.push import Push, push
 from airflow_provider_odf.errors import CommitConflict, OdfError
 from airflow_provider_odf.source.options import Options
+from airflow_provider_odf.source.program import kill_all
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -47,7 +48,12 @@ class Cycle:
     def run(self, manifests: Sequence[tuple[Manifest, Contract | None]]) -> Iterator[Outcome]:
         """One cycle of each root dataset, several at once, each outcome as soon as those before it are known."""
         with ThreadPoolExecutor(POLLS_AT_ONCE, thread_name_prefix="cycle") as pool:
-            yield from pool.map(lambda pair: self.run_one(*pair), manifests)
+            try:
+                yield from pool.map(lambda pair: self.run_one(*pair), manifests)
+            except BaseException:  # an interrupt, or nobody wants the rest
+                pool.shutdown(wait=False, cancel_futures=True)
+                kill_all()
+                raise
 
     def run_one(self, manifest: Manifest, contract: Contract | None) -> Outcome:
         """The outcome of one cycle; errors are in it."""

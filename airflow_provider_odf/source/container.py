@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import uuid
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -117,7 +116,7 @@ def _execute(image: Image, out: Path, target: Path, context: Context) -> None:
     }
     runtime = _runtime(options, image.label)
     command = (*runtime, "run", "--rm", "--name", name, *_flags(out, variables, options), *_what(image))
-    program = Program(command, image.label, context.base, options, stop=lambda: _kill(runtime, name))
+    program = Program(command, image.label, context.base, options, stop=(*runtime, "kill", name))
     code = program.run(None, target, options.container_timeout, {**variables, **os.environ})
     if code:
         raise SourceError(f"{image.label}: {program.ending(code)}")
@@ -151,11 +150,6 @@ def _runtime(options: Options, label: str) -> tuple[str, ...]:
     if found is None:
         raise InvalidInput(f"{label}: no container runtime: install podman or docker where polls run")
     return (found,)
-
-
-def _kill(runtime: tuple[str, ...], name: str) -> None:
-    """End a container whose runtime no longer waits for it."""
-    subprocess.run([*runtime, "kill", name], capture_output=True, timeout=30, check=False)
 
 
 def _state(out: Path, label: str) -> SourceState | None:

@@ -1,4 +1,7 @@
-"""Programs that a source's steps run: without a shell, killed with all that they started, watched for time and size."""
+"""Programs that a source's steps run: without a shell, killed with all that they started, watched for time and size.
+
+They end with this process however it ends: a watchman reads from a pipe of ours, which the kernel closes.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,14 @@ if TYPE_CHECKING:
 
 _LOOK = 0.5
 _PIECE = 1 << 16
+_STOP_SECONDS = 30
+_WATCHMAN = 'read -r _ && exit; kill -KILL -- "-$0"; [ $# = 0 ] || exec "$@"'
+"""Told that all is done, it goes; else it kills a process group and runs a command."""
 
 
 class Program:
-    """A command to run once. ``label`` begins its messages; ``stop`` ends what killing the command does not."""
+    """A command to run once. ``label`` begins its messages; ``stop`` is a command that ends what killing it does
+    not."""
 
     def __init__(
         self,
@@ -31,7 +38,7 @@ class Program:
         label: str,
         folder: Path,
         options: Options,
-        stop: Callable[[], None] = lambda: None,
+        stop: tuple[str, ...] = (),
     ) -> None:
         self.command, self.label, self.folder, self.options, self.stop = command, label, folder, options, stop
         self.name = Path(command[0]).name if command else "(empty)"
@@ -45,6 +52,7 @@ class Program:
         """
         with open(source or os.devnull, "rb") as stdin, target.open("wb") as stdout:
             process = self._start(stdin, stdout, environment)
+            watchman = self._watchman(process)
             _running[process.pid] = lambda: self._end(process)
             reader = threading.Thread(target=self._read_errors, args=(process.stderr,), daemon=True)
             reader.start()
@@ -55,6 +63,7 @@ class Program:
             finally:
                 self._end(process)
                 del _running[process.pid]
+                watchman.communicate(b"done\n")
                 reader.join()
 
     def ending(self, code: int) -> str:
@@ -83,6 +92,11 @@ class Program:
         except (OSError, ValueError) as e:
             raise InvalidInput(f"{self.label}: command {self.name} cannot be run: {e}") from None
 
+    def _watchman(self, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+        command = ("/bin/sh", "-c", _WATCHMAN, str(process.pid), *self.stop)
+        null = subprocess.DEVNULL
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True)
+
     def _wait(self, process: subprocess.Popen[bytes], target: Path, timeout: float) -> int:
         deadline = time.monotonic() + timeout
         while True:
@@ -109,8 +123,8 @@ class Program:
                 self._errors = (self._errors + piece)[-self.options.stderr_tail :]
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        if process.poll() is None:
-            self.stop()
+        if process.poll() is None and self.stop:
+            subprocess.run(self.stop, capture_output=True, timeout=_STOP_SECONDS, check=False)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
