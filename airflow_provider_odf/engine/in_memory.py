@@ -17,7 +17,7 @@ import pyarrow.types as pt
 from airflow_provider_odf.engine import duplicates
 from airflow_provider_odf.engine.layout import OP, POSITION, Layout
 from airflow_provider_odf.engine.slices import event_time_filled
-from airflow_provider_odf.engine.strategies import APPEND, CORRECT_FROM, CORRECT_TO, ORDINAL, RETRACT
+from airflow_provider_odf.engine.strategies import APPEND, CHANGE, CORRECT_FROM, CORRECT_TO, RETRACT
 from airflow_provider_odf.instant import Instant
 
 
@@ -62,12 +62,19 @@ def _appended(new: Rows, layout: Layout) -> Records:
 
 
 def _changelog(new: Rows, layout: Layout) -> Records:
-    """The n-th -C of a key is paired with its n-th +C."""
-    counters: dict[int, Iterator[int]] = {}
-    groups = numbered(new.table, [*layout.keys, OP]).to_pylist()
-    ordinals = [next(counters.setdefault(group, itertools.count(1))) for group in groups]
+    """The n-th -C of a key and its n-th +C are one change, at the first of the two."""
+    counters: dict[tuple[int, int], Iterator[int]] = {}
+    corrections: dict[tuple[int, int], int] = {}
+    changes = []
+    keys, ops = numbered(new.table, layout.keys).to_pylist(), new.table[OP].to_pylist()
+    for place, (key, op) in enumerate(zip(keys, ops, strict=True)):
+        if op in (CORRECT_FROM, CORRECT_TO):
+            ordinal = next(counters.setdefault((key, op), itertools.count()))
+            changes.append(corrections.setdefault((key, ordinal), place))
+        else:
+            changes.append(place)
     table = event_time_filled(new.table, layout.schema, new.event_time).select([OP, *layout.columns])
-    return Records(table.append_column(ORDINAL, pa.array(ordinals, pa.int32())))
+    return Records(table.append_column(CHANGE, pa.array(changes, pa.int64())))
 
 
 def _ledger(rows: Sequence[Rows], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table | None]:

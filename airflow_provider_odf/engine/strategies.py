@@ -19,6 +19,9 @@ COPY = "odf:copy"
 """1 for a new row whose key is its own; of rows that share a key one has 1 and the others more, if marked. Those are
 always in the result, whether changed or not, for whoever writes it to find."""
 
+CHANGE = "odf:change"
+"""Where in the input a change of a ChangelogStream is."""
+
 ORDINAL = "odf:ordinal"
 _NEW, _OLD, _RETRACT = "odf:new", "odf:old", "odf:retract"
 
@@ -57,10 +60,14 @@ def upsert_stream(new: DataFrame, state: DataFrame | None, layout: Layout) -> Da
 
 
 def changelog_stream(new: DataFrame, layout: Layout) -> DataFrame:
-    """The rows as they are. The n-th -C of a key is paired with its n-th +C."""
-    partition = ", ".join(_names([*layout.keys, OP]))
-    ordinal = f"row_number() OVER (PARTITION BY {partition} ORDER BY {quoted(POSITION)}) AS {quoted(ORDINAL)}"
-    return new.selectExpr(*_names([OP, *layout.columns]), ordinal)
+    """The rows as they are, with the place of their change: the n-th -C of a key and its n-th +C are one, at the first
+    of the two."""
+    keys = ", ".join(_names(layout.keys))
+    ordinal = f"row_number() OVER (PARTITION BY {keys}, {quoted(OP)} ORDER BY {quoted(POSITION)}) AS {quoted(ORDINAL)}"
+    is_half = f"{quoted(OP)} IN ({CORRECT_FROM}, {CORRECT_TO})"
+    first = f"min({quoted(POSITION)}) OVER (PARTITION BY {keys}, {is_half}, {quoted(ORDINAL)})"
+    change = f"IF({is_half}, {first}, {quoted(POSITION)}) AS {quoted(CHANGE)}"
+    return new.selectExpr("*", ordinal).selectExpr(*_names([OP, *layout.columns]), change)
 
 
 def order(kind: str, layout: Layout) -> tuple[str, ...]:
@@ -68,7 +75,7 @@ def order(kind: str, layout: Layout) -> tuple[str, ...]:
     return {
         "Append": (layout.event_time, POSITION),
         "Ledger": (layout.event_time, POSITION),
-        "ChangelogStream": (*layout.keys, ORDINAL, OP),
+        "ChangelogStream": (*layout.keys, CHANGE, OP),
     }.get(kind, (*layout.keys, OP))
 
 

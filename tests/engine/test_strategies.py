@@ -155,6 +155,14 @@ def test_records(
             [(CT, 2020, "a", 2), (CF, 2020, "a", 1), (CF, 2020, "a", 2), (CT, 2020, "a", 3)],
             [(CF, 2020, "a", 1), (CT, 2020, "a", 2), (CF, 2020, "a", 2), (CT, 2020, "a", 3)],
         ),
+        # The changes of one key follow each other as they came: what is retracted last is gone, what comes back stays.
+        (
+            "ChangelogStream", [],
+            [(A, 2020, "b", 1), (R, 2020, "a", 7), (CF, 2020, "b", 1), (CT, 2020, "b", 2), (A, 2020, "a", 8),
+             (R, 2020, "b", 2)],
+            [(R, 2020, "a", 7), (A, 2020, "a", 8), (A, 2020, "b", 1), (CF, 2020, "b", 1), (CT, 2020, "b", 2),
+             (R, 2020, "b", 2)],
+        ),
         (
             "UpsertStream", [], [(A, *row) for row in THREE],
             [(A, 2020, "kyiv", 3), (A, 2020, "seattle", 2), (A, 2020, "vancouver", 1)],
