@@ -1,16 +1,18 @@
-"""Text of manifests as Markdown that stays what it is: no HTML, no table or code that ends early."""
+"""Text of manifests as Markdown that stays what it is: no HTML, nothing that a reader's browser fetches by itself, no
+table or code that ends early."""
 
 from __future__ import annotations
 
 import re
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])(?!(?:https?://|mailto:)[^\s<>]*>)")
+_IMAGE = re.compile(r"!\[(\]?)")
 _CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _FENCE = re.compile(r"(`{3,})[^`]*|(~{3,}).*")
 _HEADING = re.compile(r"^#{1,6}(?=\s|$)")
 _MOST_HEADING = 6
 _JOINER = "\u2060"
-"""Between ``<`` and a name it makes the two no tag, and is not seen; also where a code span shows ``&lt;`` as it is."""
+"""Between ``<`` and a name it makes the two no tag, and is not seen; also in code, which shows ``&lt;`` as it is."""
 
 
 def cell(text: str) -> str:
@@ -34,8 +36,8 @@ def link(text: str, url: str) -> str:
 
 
 def document(text: str, *, under: int, limit: int) -> str:
-    """A Markdown document inside another: headings ``under`` levels deeper, HTML shown as text, cut after ``limit``
-    characters at the end of a line. It ends with a newline."""
+    """A Markdown document inside another: headings ``under`` levels deeper, HTML shown as text, images as links, cut
+    after ``limit`` characters at the end of a line. It ends with a newline."""
     text = "\n".join(re.split(r"\r\n?|\n", text.strip()))
     cut = text if len(text) <= limit else text[:limit].rpartition("\n")[0] or text[:limit]
     lines, fence = [], ""
@@ -46,7 +48,7 @@ def document(text: str, *, under: int, limit: int) -> str:
             # At the margin, where it is no part of a list or quotation that could end before it does.
             fence, shown = opened[1] or opened[2], line
         else:
-            shown = _without_html(_HEADING.sub(lambda marks: _deeper(marks[0], under), line, count=1))
+            shown = _inert(_HEADING.sub(lambda marks: _deeper(marks[0], under), line, count=1))
         lines.append(shown)
     if cut != text:
         lines += [fence, "…"]
@@ -62,11 +64,17 @@ def _deeper(marks: str, levels: int) -> str:
     return "#" * min(len(marks) + levels, _MOST_HEADING)
 
 
-def _without_html(line: str) -> str:
-    """A line in which no HTML begins: an escape in prose, an unseen joiner in code."""
+def _inert(line: str) -> str:
+    """A line in which no HTML and no image begins. What looks like an image in code keeps its looks."""
+    line = _TAG.sub(f"<{_JOINER}", line)
     parts = []
     end = 0
     for span in _CODE_SPAN.finditer(line):
-        parts += [_TAG.sub("&lt;", line[end : span.start()]), _TAG.sub(f"<{_JOINER}", span[0])]
+        parts += [_IMAGE.sub(_link, line[end : span.start()]), span[0].replace("![", f"!{_JOINER}[")]
         end = span.end()
-    return "".join([*parts, _TAG.sub("&lt;", line[end:])])
+    return "".join([*parts, _IMAGE.sub(_link, line[end:])])
+
+
+def _link(image: re.Match[str]) -> str:
+    """The beginning of a link in place of that of an image, with a text if the image has none."""
+    return "[image]" if image[1] else "["

@@ -90,7 +90,7 @@ def test_a_polled_dataset(documented):
 
 Orders of Acme.
 
-All of &lt;b>them&lt;/b>.
+All of <\u2060b>them<\u2060/b>.
 
 | | |
 |---|---|
@@ -114,7 +114,7 @@ All of &lt;b>them&lt;/b>.
 
 ### Orders
 
-Taken from the &lt;script>alert("shop")&lt;/script> in README.md
+Taken from the <\u2060script>alert("shop")<\u2060/script> in README.md
 """
     )
 

@@ -55,6 +55,31 @@ def test_code_and_links_stay():
     )
 
 
+IMAGES = [
+    ("![a map](https://t.example/p.png) and ![](p.png)", "[a map](https://t.example/p.png) and [image](p.png)"),
+    ("[![build](b.svg)](https://ci.example)", "[[build](b.svg)](https://ci.example)"),
+    (r"\\![a](b.png)", r"\\[a](b.png)"),
+    ("![a][1]\n\n[1]: b.png", "[a][1]\n\n[1]: b.png"),
+    ("`![a](b.png)`", "`!\u2060[a](b.png)`"),
+    ("`\n` ![a](b.png) `", "`\n` !\u2060[a](b.png) `"),
+    ("wow![](x)", "wow[image](x)"),
+]
+
+
+@pytest.mark.parametrize(("text", "shown"), IMAGES)
+def test_no_image_is_fetched(text, shown):
+    assert document(text, under=0, limit=1000) == shown + "\n"
+    assert "<img" not in MarkdownIt("commonmark").render(shown)
+
+
+def test_images_in_a_code_block_stay():
+    assert document("```\n![a](b)\n```", under=0, limit=100) == "```\n![a](b)\n```\n"
+
+
+def test_tags_after_an_address_and_in_indented_code_look_as_they_were_written():
+    assert document("https://a.org<b>\n\n    <i>", under=0, limit=100) == "https://a.org<\u2060b>\n\n    <\u2060i>\n"
+
+
 def test_headings_are_deeper():
     assert document("# A\n##### B\n#c\n```\n# D\n```", under=2, limit=100) == ("### A\n###### B\n#c\n```\n# D\n```\n")
 
