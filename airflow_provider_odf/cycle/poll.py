@@ -114,11 +114,11 @@ class _Look:
             return self.after(published)
         return found
 
-    def _taken(self, head: str) -> set[str]:
-        """Values of every state of the source that a chain has recorded."""
+    def _taken(self, head: str) -> list[str]:
+        """Values of every state of the source that a chain has recorded, as often as it has."""
         events = (block.event for _, block in self.dataset.walk(head))
         states = (event.new_source_state for event in events if isinstance(event, model.AddData))
-        return {state.value for state in states if state is not None and state.source_name == POLLING_SOURCE}
+        return [state.value for state in states if state is not None and state.source_name == POLLING_SOURCE]
 
 
 def _polled(found: source.Polled, dataset: str, state: ChainState, system_time: Instant) -> Polled:

@@ -1,16 +1,20 @@
 """PrepStep::Decompress: gzip (all members) and zip, streamed, with limits against decompression bombs.
 
 What a ``subPath`` matches in a zip is read as one input, in the order of names. ``*`` also matches ``/``. Without
-``subPath`` the archive must hold one file.
+``subPath`` the archive must hold one file. Entries are never written under their own names.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import gzip
+import lzma
+import stat
+import struct
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING
 
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
+_NO_MEMBER = "Not a gzipped file"
 _ENCRYPTED = 0x1
 _SHOWN = 10
 
@@ -40,10 +45,12 @@ def gunzip(source: Path, target: Path, label: str, options: Options, tell: Calla
         raise SourceError(f"{label}: not gzip: take the Decompress step out, or correct its format")
     try:
         with gzip.open(source, "rb") as packed, target.open("wb") as file:
-            _Unpacking(label, source.stat().st_size, options, tell).copy(packed, file)
+            _Unpacking(label, source.stat().st_size, options, tell).copy(iter(lambda: packed.read(_PIECE), b""), file)
     except EOFError:
         raise SourceError(f"{label}: the gzip file is cut off") from None
     except (gzip.BadGzipFile, zlib.error) as e:
+        if str(e).startswith(_NO_MEMBER):
+            raise SourceError(f"{label}: after the gzip data comes something else: is the file whole?") from None
         raise SourceError(f"{label}: the gzip file is damaged: {e}") from None
 
 
@@ -55,18 +62,29 @@ def unzip(
     :raises SourceError: it is not a zip, is damaged or encrypted, has unsafe names, unpacks to more than is allowed, or
         has no file that is meant.
     """
+    with _reading(label):
+        archive = zipfile.ZipFile(source)
+    with archive:
+        entries = _select(archive, sub_path, label)
+        unpacking = _Unpacking(label, source.stat().st_size, options, tell)
+        return tuple(
+            _extract(archive, entry, target.with_name(f"{target.name}-{index:05}"), unpacking)
+            for index, entry in enumerate(entries)
+        )
+
+
+@contextmanager
+def _reading(label: str) -> Iterator[None]:
+    """While the archive is read, and nothing is written: errors are the archive's.
+
+    The library passes on what its parts raise, and a position that damage has made negative as an `OSError`."""
     try:
-        with zipfile.ZipFile(source) as archive:
-            entries = _select(archive, sub_path, label)
-            unpacking = _Unpacking(label, source.stat().st_size, options, tell)
-            return tuple(
-                _extract(archive, entry, target.with_name(f"{target.name}-{index:05}"), unpacking)
-                for index, entry in enumerate(entries)
-            )
-    except (zipfile.BadZipFile, zlib.error, EOFError) as e:
-        raise SourceError(f"{label}: not a zip file, or a damaged or cut one: {e}") from None
+        yield
     except NotImplementedError as e:
         raise SourceError(f"{label}: the zip file cannot be unpacked: {e}") from None
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, struct.error) as e:
+        what = "a name in it is not UTF-8" if isinstance(e, UnicodeError) else str(e)
+        raise SourceError(f"{label}: not a zip file, or a damaged or cut one: {what}") from None
 
 
 def _select(archive: zipfile.ZipFile, sub_path: str | None, label: str) -> list[zipfile.ZipInfo]:
@@ -82,6 +100,8 @@ def _select(archive: zipfile.ZipFile, sub_path: str | None, label: str) -> list[
         raise SourceError(f"{label}: the zip file has several files, choose by subPath; {_listing(files)}")
     if locked := [name for name in chosen if files[name].flag_bits & _ENCRYPTED]:
         raise SourceError(f"{label}: {locked[0]} in the zip file is encrypted")
+    if links := [name for name in chosen if stat.S_ISLNK(files[name].external_attr >> 16)]:
+        raise SourceError(f"{label}: {links[0]} in the zip file is a link, not a file")
     return [files[name] for name in chosen]
 
 
@@ -96,21 +116,32 @@ def _listing(names: dict[str, zipfile.ZipInfo]) -> str:
 
 
 def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, unpacking: _Unpacking) -> Path:
-    with archive.open(entry) as packed, target.open("wb") as file:
-        unpacking.copy(packed, file)
+    with _reading(unpacking.label):
+        packed = archive.open(entry)
+    with packed, target.open("wb") as file:
+        unpacking.copy(_pieces(packed, unpacking.label), file)
     return target
+
+
+def _pieces(packed: IO[bytes], label: str) -> Iterator[bytes]:
+    while True:
+        with _reading(label):
+            piece = packed.read(_PIECE)
+        if not piece:
+            return
+        yield piece
 
 
 class _Unpacking:
     """Copies what is unpacked from one file of ``packed_size`` bytes, and stops where that cannot be meant."""
 
     def __init__(self, label: str, packed_size: int, options: Options, tell: Callable[[str], None]) -> None:
-        self._label, self._packed_size, self._options = label, packed_size, options
+        self.label, self._packed_size, self._options = label, packed_size, options
         self._transfer = Transfer(f"{label}: unpacked", tell)
         self._size = 0
 
-    def copy(self, packed: IO[bytes] | gzip.GzipFile, file: IO[bytes]) -> None:
-        while piece := packed.read(_PIECE):
+    def copy(self, pieces: Iterator[bytes], file: IO[bytes]) -> None:
+        for piece in pieces:
             self._size += len(piece)
             self._check()
             file.write(piece)
@@ -119,9 +150,9 @@ class _Unpacking:
     def _check(self) -> None:
         if self._size > self._options.largest_file:
             limit = megabytes(self._options.largest_file)
-            raise SourceError(f"{self._label}: unpacks to more than {limit}, the limit for unpacked files")
+            raise SourceError(f"{self.label}: unpacks to more than {limit}, the limit for unpacked files")
         if self._size > max(self._options.ratio_free, self._options.largest_ratio * self._packed_size):
             raise SourceError(
-                f"{self._label}: unpacks to more than {self._options.largest_ratio} times its size: refused as a "
+                f"{self.label}: unpacks to more than {self._options.largest_ratio} times its size: refused as a "
                 "decompression bomb"
             )

@@ -2,12 +2,16 @@
 
 ByName (the default) orders by base name, byte by byte; the state is the base name of the last file. ByEventTime orders
 by event time, then base name. Either way a file that sorts before the state is left out: it is ``late`` if the chain
-never took it in.
+never took it in. So is a second file of a name that was taken; a file that changes afterwards is not seen.
 """
 
 from __future__ import annotations
 
+import functools
 import glob
+import itertools
+import os
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +50,7 @@ def fetch(step: FetchStepFilesGlob, context: Context, taken: Callable[[], Collec
     if not found and context.state is None:
         raise SourceError(f"{step.path}: no file matches in {context.base}")
     new = [file for file in found if is_new(file, context.state)]
-    late = _late([f for f in found if not is_new(f, context.state)], taken)
+    late = _late([f for f in found if not is_new(f, context.state)], context.base, taken)
     fetched, warnings = _copies(new, step, context)
     if late:
         warnings = (_late_warning(step.path, late), *warnings)
@@ -61,8 +65,19 @@ def listing(step: FetchStepFilesGlob, base: Path, system_time: Instant) -> list[
     by_time = step.order == "ByEventTime"
     if by_time and isinstance(step.event_time or EventTimeSourceFromSystemTime(), EventTimeSourceFromSystemTime):
         raise InvalidInput(f"{step.path}: order ByEventTime needs eventTime FromPath or FromMetadata")
-    paths = [p for p in glob.glob(step.path, root_dir=base, recursive=True) if (base / p).is_file()]
+    paths = _paths(step.path, base)
     return sorted(_Found(_time(step, base, p, system_time) if by_time else None, _name(p), p) for p in paths)
+
+
+def _paths(pattern: str, base: Path) -> list[str]:
+    """Matching files, each once: ``**`` comes by a file in several ways, and links lead it round in circles."""
+    folder: Callable[[str], str] = functools.cache(os.path.realpath)
+    found: dict[tuple[str, str], str] = {}
+    for path in sorted(glob.glob(pattern, root_dir=base, recursive=True), key=lambda path: (path.count(os.sep), path)):
+        parent, name = os.path.split(os.path.join(base, path))
+        if os.path.isfile(os.path.join(parent, name)):
+            found.setdefault((folder(parent), name), path)
+    return list(found.values())
 
 
 def is_new(file: _Found, state: SourceState | None) -> bool:
@@ -116,11 +131,18 @@ def _name(path: str) -> str:
     return name
 
 
-def _late(old: list[_Found], taken: Callable[[], Collection[str]] | None) -> tuple[str, ...]:
+def _late(old: list[_Found], base: Path, taken: Callable[[], Collection[str]] | None) -> tuple[str, ...]:
+    """Files that were never taken in. Where several share a base name, so many of them were as the chain has states of
+    that name, and the others are the newest."""
     if not old or taken is None:
         return ()
-    known = taken()
-    return tuple(file.path for file in old if file.state.value not in known)
+    known, late = Counter(taken()), []
+    for value, same in itertools.groupby(old, key=lambda file: file.state.value):
+        files = list(same)
+        if known[value] and len(files) > known[value]:
+            files.sort(key=lambda file: local.stat(base / file.path, file.path).st_mtime_ns)
+        late += files[known[value] :]
+    return tuple(file.path for file in late)
 
 
 def _late_warning(pattern: str, late: tuple[str, ...]) -> str:

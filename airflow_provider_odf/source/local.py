@@ -6,6 +6,7 @@ import os
 import shutil
 import time as clock
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -13,6 +14,7 @@ from airflow_provider_odf.errors import SourceError, SourceUnavailable
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
 from airflow_provider_odf.source import event_time, states
+from airflow_provider_odf.source import url as urls
 from airflow_provider_odf.source.context import Batch, Fetched
 
 if TYPE_CHECKING:
@@ -67,15 +69,21 @@ def modified(stat: os.stat_result) -> Instant:
 
 
 def stat(path: Path, label: str) -> os.stat_result:
-    """:raises SourceError: there is no such file, or it is a directory."""
+    """:raises SourceError: there is no such file, or it is a directory, a pipe or a device.
+    :raises InvalidInput: no file can have such a path.
+    """
     try:
         found = path.stat()
     except FileNotFoundError:
         raise SourceError(f"{label}: not found (no file {path})") from None
+    except ValueError:
+        raise urls.invalid(label) from None
     except OSError as e:
         raise SourceError(f"{label}: {e.strerror}: {path}") from None
-    if os.path.isdir(path):
+    if S_ISDIR(found.st_mode):
         raise SourceError(f"{label}: is a directory; FilesGlob takes the files in one")
+    if not S_ISREG(found.st_mode):
+        raise SourceError(f"{label}: is a pipe or a device, not a file")
     return found
 
 

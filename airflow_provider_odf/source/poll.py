@@ -46,9 +46,9 @@ def poll(
     """What the source has beyond ``state``, as files in ``work``; None where it has nothing new.
 
     Paths are relative to ``base``. ``work`` is one dataset's own directory, the same for each of its polls. Templates
-    are filled from ``environment``. ``taken`` gives the values of all states of the source that the chain has
-    recorded; it is called only where files of a glob may have come too late. ``progress`` hears of long transfers and
-    of warnings.
+    are filled from ``environment``. ``taken`` gives the values of all states of the source that the chain has recorded,
+    each as often as it has; it is called only where files of a glob may have come too late. ``progress`` hears of long
+    transfers and of warnings.
 
     :raises InvalidInput: the step itself is wrong: a template, a pattern, a program that does not exist.
     :raises SourceError: the source is not there, or is not what the step says.

@@ -66,6 +66,29 @@ def test_files_that_come_too_late_are_named(poller, folder):
     assert poller.messages == [f"warning: {warning}"] * 2
 
 
+def test_a_second_file_of_a_name_that_was_taken_is_late(poller, folder):
+    folder("x/a.csv", mtime=1714651300)
+    folder("y/a.csv", mtime=1714651200)
+    state = poller.state("odf/etag", "a.csv")
+    polled = poller.glob("*/a.csv", state, taken=lambda: ["a.csv", "a.csv"])
+    assert (polled, poller.messages) == (None, [])
+    poller.glob("*/a.csv", state, taken=lambda: ["a.csv"])
+    assert poller.messages == [
+        "warning: */a.csv: came too late for the order of files and left out: x/a.csv (odf push takes them in)"
+    ]
+
+
+def test_each_file_once_whatever_leads_to_it(poller, folder):
+    folder("in/a.csv", "in/sub/b.csv")
+    (poller.base / "in" / "loop").symlink_to(".")
+    (poller.base / "in" / "c.csv").symlink_to("a.csv")
+    (poller.base / "in" / "dangling.csv").symlink_to("nowhere")
+    os.mkfifo(poller.base / "in" / "pipe.csv")
+    labels = ["in/a.csv", "in/sub/b.csv", "in/c.csv"]
+    assert [file.label for file in poller.glob("in/**/*.csv").files] == labels
+    assert [file.label for file in poller.glob("in/**/**/*.csv").files] == labels
+
+
 def test_by_event_time_orders_by_time_and_keeps_its_own_state(poller, folder):
     folder("b-20240501.csv", "a-20240502.csv", "c-20240501.csv")
     pattern = model.EventTimeSourceFromPath(pattern=r"(\d{8})", timestamp_format="yyyyMMdd")

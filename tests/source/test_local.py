@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from airflow_provider_odf.errors import SourceError, SourceUnavailable
+from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.source import local
 
 NOON = 1714651200  # 2024-05-02T12:00:00Z
@@ -51,6 +51,16 @@ def test_missing_file_and_directory(poller):
     with pytest.raises(SourceError, match=r"^folder: is a directory; FilesGlob takes the files in one$"):
         poller.url("folder")
     assert poller.leftovers == []
+
+
+def test_what_is_no_file(poller):
+    os.mkfifo(poller.base / "pipe.csv")
+    with pytest.raises(SourceError, match=r"^pipe\.csv: is a pipe or a device, not a file$"):
+        poller.url("pipe.csv")
+    with pytest.raises(SourceError, match=r"^file:///dev/zero: is a pipe or a device, not a file$"):
+        poller.url("file:///dev/zero")
+    with pytest.raises(InvalidInput, match=r"^file:///a%00: not a URL once its templates are filled$"):
+        poller.url("file:///a%00")
 
 
 def test_a_file_that_never_rests_is_unavailable(poller, monkeypatch):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gzip
 import io
 import os
+import shutil
 import time
 import zipfile
 
@@ -36,6 +38,7 @@ def polled(poller):
 
     def run(content, *prepare, **options):
         (poller.base / "in").write_bytes(content)
+        os.utime(poller.base / "in", (1714651200, 1714651200))  # what was just written is waited for
         found = poller.url("in", *prepare, options=dataclasses.replace(poller.options, **options))
         return [path.read_bytes() for path in found.files[0].paths]
 
@@ -67,6 +70,12 @@ def test_gzip_that_is_none_or_broken(failure):
     assert failure(packed[:5], GZIP) == "in: the gzip file is cut off"
     assert failure(packed[:-8] + b"00000000", GZIP).startswith("in: the gzip file is damaged: CRC check failed")
     assert failure(packed[:50] + b"x" * 100 + packed[150:], GZIP).startswith("in: the gzip file is damaged")
+
+
+def test_gzip_with_something_behind_it(failure, polled):
+    packed = gzip.compress(b"a\n")
+    assert failure(packed + b"more", GZIP) == "in: after the gzip data comes something else: is the file whole?"
+    assert polled(packed + bytes(512), GZIP) == [b"a\n"]  # padding, as tapes have it
 
 
 def test_bombs_are_refused(failure, polled):
@@ -114,6 +123,43 @@ def test_zip_that_is_none_or_does_not_have_what_is_meant(failure):
     damaged = bytearray(zipped({"a": os.urandom(9999)}))
     damaged[500:600] = bytes(100)
     assert failure(bytes(damaged), unzip()).startswith("in: not a zip file, or a damaged or cut one: Bad CRC-32")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_zip_damaged_anywhere(poller, polled, method):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        archive.writestr("dir/é.csv", b"abc" * 50)
+    for place in range(len(buffer.getvalue())):
+        damaged = bytearray(buffer.getvalue())
+        damaged[place] ^= 0xFF
+        with contextlib.suppress(SourceError):
+            assert polled(bytes(damaged), unzip("*.csv")) == [b"abc" * 50]
+        shutil.rmtree(poller.work)
+
+
+def test_zip_with_a_name_that_is_not_utf_8(failure):
+    damaged = zipped({"é.csv": b"a"}).replace("é".encode(), b"\xff\xff")
+    expected = "in: not a zip file, or a damaged or cut one: a name in it is not UTF-8"
+    assert failure(damaged, unzip()) == expected
+
+
+def test_zip_with_a_link(failure, polled):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        link = zipfile.ZipInfo("a.csv")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, b"/etc/passwd")
+        archive.writestr("b.csv", b"b")
+    assert failure(buffer.getvalue(), unzip("*")) == "in: a.csv in the zip file is a link, not a file"
+    assert polled(buffer.getvalue(), unzip("b*")) == [b"b"]
+
+
+def test_zip64(polled):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive, archive.open("a.csv", "w", force_zip64=True) as entry:
+        entry.write(b"abc")
+    assert polled(buffer.getvalue(), unzip()) == [b"abc"]
 
 
 @pytest.mark.parametrize("name", ["../a.csv", "x/../../a.csv", "/etc/a.csv", "..\\a.csv"])
