@@ -11,8 +11,9 @@ import airflow_provider_odf
 
 PACKAGE = Path(airflow_provider_odf.__file__).parent
 
-ENGINE_MODULES = ("__init__.py", "errors.py", "protocol.py", "multiformats.py", "instant.py", "wire.py")
-"""What engine/ imports of the package beside itself."""
+ENGINE_MODULES = ("__init__.py", "errors.py", "multiformats.py", "instant.py")
+ENGINE_PACKAGES = ("engine", "protocol")
+"""What an engine is made of."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -28,7 +29,9 @@ def bundle(directory: Path) -> Path:
 
     A zip, because Spark does not import from a wheel.
     """
-    content = _zip([PACKAGE / name for name in ENGINE_MODULES] + sorted(PACKAGE.glob("engine/**/*.py")))
+    files = [PACKAGE / name for name in ENGINE_MODULES]
+    files += [file for name in ENGINE_PACKAGES for file in sorted((PACKAGE / name).rglob("*.py"))]
+    content = _zip(files)
     path = directory / f"odf-{hashlib.sha256(content).hexdigest()[:16]}.zip"
     path.write_bytes(content)
     return path

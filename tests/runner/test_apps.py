@@ -22,8 +22,8 @@ def test_bundle_has_the_engine_and_nothing_of_the_coordinator(tmp_path: Path) ->
     with zipfile.ZipFile(apps.bundle(tmp_path)) as bundle:
         names = bundle.namelist()
     assert "airflow_provider_odf/engine/read/csv.py" in names
-    assert "airflow_provider_odf/protocol.py" in names
-    assert {name.split("/")[1] for name in names} == {"engine", *apps.ENGINE_MODULES}
+    assert "airflow_provider_odf/protocol/messages.py" in names
+    assert {name.split("/")[1] for name in names} == {*apps.ENGINE_PACKAGES, *apps.ENGINE_MODULES}
 
 
 def test_engine_imports_from_the_bundle_alone(tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""The engine protocol: what the coordinator (Airflow, the CLI) and an engine (a Spark application) tell each other.
+
+Messages are frozen dataclasses that travel as JSON, under the field names of the ODF engine protocol
+(``RawQueryRequest``, ``TransformRequest`` and their responses) and in the same form for what ODF leaves to the
+coordinator: merging (``MergeRequest``) and testing a data contract (``ContractTestRequest``). Fields that the
+specification does not have are marked *extension*. Standard library only: this package is shipped to the cluster.
+
+An engine answers each request with any number of ``Progress`` and then exactly one ``…Success``, ``InvalidQuery`` (the
+same request will fail again) or ``InternalError`` (trying again may help).
+"""
+
+from airflow_provider_odf.protocol.contract import Check as Check
+from airflow_provider_odf.protocol.contract import CheckResult as CheckResult
+from airflow_provider_odf.protocol.contract import Contract as Contract
+from airflow_provider_odf.protocol.contract import ContractReport as ContractReport
+from airflow_provider_odf.protocol.contract import JsonObject as JsonObject
+from airflow_provider_odf.protocol.data import Column as Column
+from airflow_provider_odf.protocol.data import DatasetVocabulary as DatasetVocabulary
+from airflow_provider_odf.protocol.data import HistorySlice as HistorySlice
+from airflow_provider_odf.protocol.data import MergeStrategy as MergeStrategy
+from airflow_provider_odf.protocol.data import OffsetInterval as OffsetInterval
+from airflow_provider_odf.protocol.data import ReadStep as ReadStep
+from airflow_provider_odf.protocol.data import SqlQueryStep as SqlQueryStep
+from airflow_provider_odf.protocol.data import StateCache as StateCache
+from airflow_provider_odf.protocol.data import TemporalTable as TemporalTable
+from airflow_provider_odf.protocol.data import Transform as Transform
+from airflow_provider_odf.protocol.data import Watermark as Watermark
+from airflow_provider_odf.protocol.envelope import VERSION as VERSION
+from airflow_provider_odf.protocol.envelope import dumps_request as dumps_request
+from airflow_provider_odf.protocol.envelope import dumps_response as dumps_response
+from airflow_provider_odf.protocol.envelope import loads_request as loads_request
+from airflow_provider_odf.protocol.envelope import loads_response as loads_response
+from airflow_provider_odf.protocol.messages import OPERATIONS as OPERATIONS
+from airflow_provider_odf.protocol.messages import ContractTestRequest as ContractTestRequest
+from airflow_provider_odf.protocol.messages import ContractTestSuccess as ContractTestSuccess
+from airflow_provider_odf.protocol.messages import InternalError as InternalError
+from airflow_provider_odf.protocol.messages import InvalidQuery as InvalidQuery
+from airflow_provider_odf.protocol.messages import MergeInput as MergeInput
+from airflow_provider_odf.protocol.messages import MergeRequest as MergeRequest
+from airflow_provider_odf.protocol.messages import MergeSuccess as MergeSuccess
+from airflow_provider_odf.protocol.messages import NewSlice as NewSlice
+from airflow_provider_odf.protocol.messages import Progress as Progress
+from airflow_provider_odf.protocol.messages import RawQueryRequest as RawQueryRequest
+from airflow_provider_odf.protocol.messages import RawQuerySuccess as RawQuerySuccess
+from airflow_provider_odf.protocol.messages import Request as Request
+from airflow_provider_odf.protocol.messages import Response as Response
+from airflow_provider_odf.protocol.messages import Success as Success
+from airflow_provider_odf.protocol.messages import TransformRequest as TransformRequest
+from airflow_provider_odf.protocol.messages import TransformRequestInput as TransformRequestInput
+from airflow_provider_odf.protocol.messages import TransformSuccess as TransformSuccess
+from airflow_provider_odf.protocol.messages import operation as operation
+from airflow_provider_odf.protocol.wire import from_json as from_json
+from airflow_provider_odf.protocol.wire import to_json as to_json

@@ -1,0 +1,122 @@
+"""What a request says about data: the specification's fragments, with their defaults filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class OffsetInterval:
+    """Closed interval of record offsets."""
+
+    start: int
+    end: int
+
+    @property
+    def count(self) -> int:
+        return self.end - self.start + 1
+
+
+@dataclass(frozen=True)
+class Watermark:
+    system_time: str
+    event_time: str
+
+
+@dataclass(frozen=True)
+class DatasetVocabulary:
+    """Names of the system columns (DatasetVocabulary in the specification)."""
+
+    offset_column: str = "offset"
+    operation_type_column: str = "op"
+    system_time_column: str = "system_time"
+    event_time_column: str = "event_time"
+
+    @property
+    def columns(self) -> tuple[str, str, str, str]:
+        """The system columns in the order in which every slice has them."""
+        return (self.offset_column, self.operation_type_column, self.system_time_column, self.event_time_column)
+
+
+@dataclass(frozen=True)
+class SqlQueryStep:
+    query: str
+    alias: str | None = None
+
+
+@dataclass(frozen=True)
+class TemporalTable:
+    name: str
+    primary_key: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Transform:
+    """Transform::Sql. To an engine ``queries`` are Spark SQL, already translated from the dialect of ``engine``; the
+    last one has no alias and is the output. ``query`` is only ever set by hand and never sent."""
+
+    engine: str
+    queries: tuple[SqlQueryStep, ...] = ()
+    version: str | None = None
+    query: str | None = None
+    temporal_tables: tuple[TemporalTable, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One declared column. ``type`` is a Spark DDL type: ``BIGINT``, ``DECIMAL(12,2)``, ``ARRAY<STRING>``."""
+
+    name: str
+    type: str
+    is_nullable: bool = True
+
+
+@dataclass(frozen=True)
+class ReadStep:
+    """How raw files become rows: ReadStep of the specification with its defaults filled in.
+
+    ``columns`` is the declared schema or None. Formats of dates and times are Java patterns or the word ``rfc3339``.
+    ``kind`` is one of Csv, Json, NdJson, GeoJson, NdGeoJson, EsriShapefile, Parquet. Files of an EsriShapefile have
+    been made lines of GeoJSON Features, a record a line, with null for null shapes.
+    """
+
+    kind: str
+    columns: tuple[Column, ...] | None = None
+    separator: str = ","
+    encoding: str = "utf-8"
+    quote: str = '"'
+    escape: str = "\\"
+    header: bool = False
+    infer_schema: bool = False
+    null_value: str = ""
+    date_format: str = "rfc3339"
+    timestamp_format: str = "rfc3339"
+    sub_path: str | None = None
+
+
+@dataclass(frozen=True)
+class MergeStrategy:
+    """``kind`` is one of Append, Ledger, Snapshot, ChangelogStream, UpsertStream."""
+
+    kind: str
+    primary_key: tuple[str, ...] = ()
+    compare_columns: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class HistorySlice:
+    """A data file of the dataset's history and the offsets in it."""
+
+    path: str
+    offset_interval: OffsetInterval
+
+
+@dataclass(frozen=True)
+class StateCache:
+    """A disposable projection of the history (current rows or known keys): a directory, and the last offset it stands
+    for.
+
+    It may be missing or broken; the engine then rebuilds it from the history."""
+
+    path: str
+    last_offset: int

@@ -1,0 +1,57 @@
+"""Messages as lines of JSON, with their names and the version of the protocol."""
+
+from __future__ import annotations
+
+import json
+import typing
+from typing import Any
+
+from airflow_provider_odf.protocol.messages import OPERATIONS, InternalError, InvalidQuery, Progress, Request, Response
+from airflow_provider_odf.protocol.wire import from_json, to_json
+
+VERSION = 1
+"""Raised when a message changes so that an older engine would misread it."""
+
+
+def dumps_request(request: Request) -> str:
+    """One line of JSON: ``{"protocolVersion": 1, "message": "MergeRequest", "content": {...}}``."""
+    return _envelope(type(request).__name__, request)
+
+
+def loads_request(text: str) -> Request:
+    """:raises ValueError: not a request of this protocol version."""
+    message, content = _open(text)
+    requests = {request.__name__: request for request, _ in OPERATIONS.values()}
+    if message not in requests:
+        raise ValueError(f"unknown request {message!r}")
+    return typing.cast(Request, from_json(requests[message], content))
+
+
+def dumps_response(operation: str, response: Response) -> str:
+    """One line of JSON; the message is named as in the specification: ``RawQueryResponse::Success``."""
+    outcome = "Success" if isinstance(response, OPERATIONS[operation][1]) else type(response).__name__
+    return _envelope(f"{operation}Response::{outcome}", response)
+
+
+def loads_response(text: str) -> Response:
+    """:raises ValueError: not a response of this protocol version."""
+    message, content = _open(text)
+    of, _, outcome = message.partition("Response::")
+    if of not in OPERATIONS:
+        raise ValueError(f"unknown response {message!r}")
+    outcomes: dict[str, type[Any]] = {c.__name__: c for c in (Progress, InvalidQuery, InternalError)}
+    outcomes["Success"] = OPERATIONS[of][1]
+    return typing.cast(Response, from_json(outcomes[outcome], content))
+
+
+def _envelope(message: str, content: object) -> str:
+    return json.dumps({"protocolVersion": VERSION, "message": message, "content": to_json(content)}, ensure_ascii=False)
+
+
+def _open(text: str) -> tuple[str, dict[str, Any]]:
+    envelope = json.loads(text)
+    if envelope.get("protocolVersion") != VERSION:
+        raise ValueError(
+            f"protocol version {envelope.get('protocolVersion')}, this side speaks {VERSION}: install one release"
+        )
+    return envelope["message"], envelope["content"]
