@@ -119,7 +119,7 @@ def _execute(image: Image, out: Path, target: Path, context: Context) -> None:
     program = Program(command, image.label, context.base, options, stop=(*runtime, "kill", name))
     code = program.run(None, target, options.container_timeout, {**variables, **os.environ})
     if code:
-        raise SourceError(f"{image.label}: {program.ending(code)}")
+        raise SourceError(f"{image.label}: {program.ending(code, context.environment.redact)}")
 
 
 def _flags(out: Path, variables: dict[str, str], options: Options) -> list[str]:

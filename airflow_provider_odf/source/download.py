@@ -66,14 +66,15 @@ class Download:
         return is_new
 
     def _take(self, response: httpx.Response, seen: SourceState | None) -> bool:
-        if response.status_code == http.NOT_MODIFIED and not self._received:
+        if response.status_code == http.NOT_MODIFIED and http.is_conditional(response.request):
             return False
         if response.status_code == _PARTIAL and self._continues(response):
             self._receive(response, "ab")
             return True
         if response.status_code in (_PARTIAL, _RANGE_REFUSED):
-            self._received = 0
-            raise TryAgain(f"{self.label}: the server did not continue a cut download")
+            was_asked, self._received = bool(self._received), 0
+            what = "did not continue a cut download" if was_asked else "sent a part only, which was not asked for"
+            raise TryAgain(f"{self.label}: the server {what}")
         if response.status_code != _OK:
             raise self._refused(response)
         return self._begin(response, seen)
@@ -131,7 +132,7 @@ class Download:
         return bool(self._received) and is_same and fits
 
     def _refused(self, response: httpx.Response) -> SourceError:
-        error = http.refusal(response, self.label, http.first_line(response))
+        error = http.refusal(response, self.label, http.first_line(response, self.session.target.redact))
         if not error.is_transient:
             return error
         after = http.retry_after(response.headers)

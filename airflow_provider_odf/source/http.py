@@ -44,11 +44,13 @@ logging.getLogger("httpx").addFilter(lambda _record: not _is_polling.get())
 
 @dataclass(frozen=True)
 class Target:
-    """A URL with its headers, ready to be sent, and the URL that may be shown."""
+    """A URL with its headers, ready to be sent, and the URL that may be shown. ``redact`` masks their values in what
+    a server says."""
 
     url: str
     headers: tuple[tuple[str, str], ...]
     label: str
+    redact: Callable[[str], str] = str
 
     def request(self, extra: Mapping[str, str]) -> httpx.Request:
         """:raises InvalidInput: the URL is not one."""
@@ -105,7 +107,7 @@ class Validators:
     def strong(self) -> str | None:
         """What If-Range takes."""
         if self.etag:
-            return None if self.etag.startswith("W/") else self.etag
+            return None if self.etag.startswith("W/") or not is_sendable(self.etag) else self.etag
         return _http_date(self.last_modified) if self.last_modified and self.is_settled else None
 
 
@@ -206,10 +208,21 @@ async def _ask(
 def conditional(state: SourceState | None) -> dict[str, str]:
     """Headers that ask for the content only if it is not the one of that state."""
     if (etag := states.value_of(state, states.ETAG)) is not None:
-        return {"If-None-Match": etag}
+        # Others cannot be sent back; the answer's own tag then tells.
+        return {"If-None-Match": etag} if is_sendable(etag) else {}
     if (modified := states.value_of(state, states.LAST_MODIFIED)) is not None:
         return {"If-Modified-Since": _http_date(Instant.parse(modified))}
     return {}
+
+
+def is_conditional(request: httpx.Request) -> bool:
+    """Whether a request may be answered by 304."""
+    return "If-None-Match" in request.headers or "If-Modified-Since" in request.headers
+
+
+def is_sendable(value: str) -> bool:
+    """Whether a header may have that value."""
+    return value.isascii() and value.isprintable()
 
 
 def refusal(response: httpx.Response, label: str, said: str = "") -> SourceError:
@@ -285,14 +298,14 @@ def ssl_context(scheme: str) -> ssl.SSLContext:
     return httpx.create_ssl_context() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def first_line(response: httpx.Response) -> str:
-    """The beginning of a body that was not read yet."""
+def first_line(response: httpx.Response, redact: Callable[[str], str]) -> str:
+    """The beginning of a body that was not read yet, cut after it was redacted: half a secret is one, too."""
     try:
         piece = next(response.iter_bytes(4 * _EXCERPT), b"")
     except httpx.HTTPError:
         return ""
     text = piece.decode("utf-8", "replace").strip()
-    line = text.splitlines()[0].strip() if text else ""
+    line = redact(text.splitlines()[0].strip()) if text else ""
     return line[:_EXCERPT] + "…" if len(line) > _EXCERPT else line
 
 

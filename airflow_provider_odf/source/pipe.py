@@ -27,4 +27,4 @@ def run(step: PrepStepPipe, source: Path, target: Path, label: str, context: Con
     program = Program(step.command, label, context.base, context.options)
     code = program.run(source, target, context.options.pipe_timeout)
     if code:
-        raise SourceError(f"{label}: {program.ending(code)}")
+        raise SourceError(f"{label}: {program.ending(code, context.environment.redact)}")

@@ -66,10 +66,11 @@ class Program:
                 watchman.communicate(b"done\n")
                 reader.join()
 
-    def ending(self, code: int) -> str:
-        """How the program ended, with the end of what it wrote to standard error."""
+    def ending(self, code: int, redact: Callable[[str], str]) -> str:
+        """How the program ended, with the end of what it wrote to standard error, cut after it was redacted: half a
+        secret is one, too."""
         how = f"failed with exit code {code}" if code > 0 else f"was killed by {signal.Signals(-code).name}"
-        said = self._errors.decode("utf-8", "replace").strip()
+        said = redact(self._errors.decode("utf-8", "replace").strip())[-self.options.stderr_tail :].lstrip()
         return f"{self.name} {how}" + (f": {said}" if said else "")
 
     def _start(
@@ -120,7 +121,7 @@ class Program:
         """Keep the end; a program must neither wait for us nor fill the disk."""
         with stderr or open(os.devnull, "rb") as stream:
             while piece := os.read(stream.fileno(), _PIECE):
-                self._errors = (self._errors + piece)[-self.options.stderr_tail :]
+                self._errors = (self._errors + piece)[-2 * self.options.stderr_tail :]
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         if process.poll() is None and self.stop:

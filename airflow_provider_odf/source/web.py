@@ -52,6 +52,10 @@ def _decoded(download: Download, context: Context) -> Path:
         return raw.rename(path)
     if download.encoding not in ("gzip", "x-gzip"):
         raise SourceError(f"{download.label}: the server sent content encoding {download.encoding!r}, asked was gzip")
+    if not decompress.is_gzip(raw):
+        if not raw.stat().st_size:
+            return raw.rename(path)
+        raise SourceError(f"{download.label}: the server says that the content is encoded with gzip, and it is not")
     decompress.gunzip(raw, path, download.label, context.options, context.tell)
     if context.unpacks_gzip and not decompress.is_gzip(path):
         # Servers that know .gz only as an encoding: what the manifest calls gzip is what came over the wire.

@@ -142,6 +142,8 @@ def test_failures(run, poller):
         return str(e.value)
 
     assert failure("echo half; echo no key $KEY >&2; exit 3", env=env).endswith("failed with exit code 3: no key ***")
+    half = failure("echo $KEY and more >&2; exit 1", env=env, stderr_tail=12)
+    assert half.endswith("failed with exit code 1: *** and more")
     same = poller.state("odf/etag", "e1")
     assert failure("echo rows; printf e1 > $ODF_NEW_ETAG_PATH", state=same) == (
         f"{IMAGE}: the container wrote data and left its state as it was: they would come again with each poll"

@@ -197,6 +197,35 @@ def test_downloads_larger_than_the_limit(server, poller):
             poller.url(url, options=small)
 
 
+def test_a_tag_that_no_header_may_hold_is_compared_and_not_sent(server, poller):
+    url = server.serve("/a.csv", b"abc", etag='"é"', cuts=[2])
+    state = poller.url(url).files[0].state
+    assert state == poller.state("odf/etag", '"é"')
+    server.requests.clear()
+    assert poller.url(url, state=state) is None
+    assert ["if-none-match" in headers for _, headers in server.requests] == [False]
+
+
+def test_not_modified_although_nothing_was_seen(server, poller):
+    url = server.serve("/a.csv", statuses=[304])
+    with pytest.raises(SourceError, match=r"/a\.csv: HTTP 304 Not Modified$"):
+        poller.url(url)
+
+
+def test_a_part_that_was_not_asked_for(server, poller):
+    url = server.serve("/a.csv", statuses=[206] * 9)
+    with pytest.raises(SourceUnavailable, match=r"/a\.csv: the server sent a part only, which was not asked for$"):
+        poller.url(url)
+
+
+def test_a_wrong_content_encoding(server, poller):
+    url = server.serve("/a", b"id,name\n", headers={"Content-Encoding": "gzip"})
+    with pytest.raises(SourceError, match=r"/a: the server says that the content is encoded with gzip, and it is not$"):
+        poller.url(url)
+    url = server.serve("/empty", b"", headers={"Content-Encoding": "gzip"})
+    assert poller.content(poller.url(url)) == [b""]
+
+
 def test_unknown_content_encodings(server, poller):
     url = server.serve("/a", b"abc", headers={"Content-Encoding": "br"})
     with pytest.raises(SourceError, match=r"/a: the server sent content encoding 'br', asked was gzip$"):
@@ -226,6 +255,15 @@ def test_secrets_reach_neither_messages_nor_logs(server, poller, caplog):
     assert e.value.__suppress_context__
     told = caplog.text + "".join(poller.messages)
     assert not any(secret in told for secret in ("s3cr3t", "t0ken", "passw0rd"))
+
+
+def test_half_a_secret_is_masked_too(server, poller):
+    poller.environment["KEY"] = "s3cr3t-" * 10
+    body = b"x" * 170 + b" " + poller.environment["KEY"].encode()
+    url = f"{server.serve('/a', statuses=[403], status_body=body)}?key=${{{{ env.KEY }}}}"
+    with pytest.raises(SourceError) as e:
+        poller.url(url)
+    assert str(e.value).endswith(f"HTTP 403 Forbidden: {'x' * 170} ***")
 
 
 def test_headers_that_cannot_be_sent(poller):
