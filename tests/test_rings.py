@@ -32,10 +32,10 @@ def modules(*parts: str) -> list[str]:
 
 
 COORDINATOR = (
-    *("errors.py", "protocol", "multiformats.py", "instant.py", "graph.py"),
+    *("errors.py", "protocol", "multiformats.py", "instant.py", "wording.py", "graph.py"),
     *("manifest", "chain", "source", "contract", "dialect", "lineage", "runner", "cycle", "cli"),
 )
-ENGINE = ("errors.py", "protocol", "multiformats.py", "instant.py", "engine")
+ENGINE = ("errors.py", "protocol", "multiformats.py", "instant.py", "wording.py", "engine")
 ENGINE_MAY_NOT = ["airflow", "pydantic", "yaml", "flatbuffers", "sqlglot", "httpx", "typer", "rich", "openlineage"]
 
 

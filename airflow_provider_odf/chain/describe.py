@@ -8,6 +8,7 @@ from typing import Any
 from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.manifest.model import dump
+from airflow_provider_odf.wording import counted
 
 
 def log_entries(dataset: Dataset, ref: str = HEAD) -> list[dict[str, Any]]:
@@ -48,7 +49,7 @@ def _data_summary(event: Mapping[str, Any]) -> str:
     if "newData" in event:
         interval = event["newData"]["offsetInterval"]
         count = interval["end"] - interval["start"] + 1
-        parts.append(f"{count} record{'s' if count > 1 else ''} (offsets {interval['start']}..{interval['end']})")
+        parts.append(f"{counted(count, 'record')} (offsets {interval['start']}..{interval['end']})")
     if "newWatermark" in event:
         parts.append(f"watermark {event['newWatermark']}")
     if "newSourceState" in event:

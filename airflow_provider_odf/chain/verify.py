@@ -12,6 +12,7 @@ from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import ChainCorrupted, StorageError, TypeUnsupported
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.wording import counted
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def _check_slice(dataset: Dataset, data_slice: model.DataSlice) -> None:
             if records != _count(data_slice):
                 interval = data_slice.offset_interval
                 raise ChainCorrupted(
-                    f"{path}: {records} records, the block says offsets {interval.start} to {interval.end}"
+                    f"{path}: {counted(records, 'record')}, the block says offsets {interval.start} to {interval.end}"
                 )
             actual = logical_hash(path)
     except TypeUnsupported as e:

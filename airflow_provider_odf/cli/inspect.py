@@ -22,6 +22,7 @@ from airflow_provider_odf.cli.output import (
 )
 from airflow_provider_odf.cli.run import open_store
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
+from airflow_provider_odf.wording import counted
 
 block = typer.Typer(name="block", help="Metadata blocks as files.", no_args_is_help=True)
 
@@ -88,7 +89,8 @@ def verify(name: NameArgument, store: StoreOption = None, how: FormatOption = Fo
             [{"dataset": name, "blocks": verified.blocks, "slices": verified.slices, "records": verified.records}]
         )
     else:
-        print(f"{name}: ok: {verified.blocks} blocks, {verified.slices} slices, {verified.records} records")
+        sizes = (counted(getattr(verified, f"{noun}s"), noun) for noun in ("block", "slice", "record"))
+        print(f"{name}: ok: {', '.join(sizes)}")
 
 
 def hash_files(

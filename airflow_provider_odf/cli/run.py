@@ -19,6 +19,7 @@ from airflow_provider_odf.cli.output import (
     print_rows,
 )
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Problem
+from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -170,7 +171,7 @@ def rejected_show(
     if how is Format.json:
         print_json({"ref": rejection.ref, "hash": rejection.block_hash, **protocol.to_json(rejection.report)})
         return
-    print(f"{rejection.ref}: {rejection.records} records rejected by contract {rejection.report.contract}")
+    print(f"{rejection.ref}: {counted(rejection.records, 'record')} rejected by contract {rejection.report.contract}")
     print_rows(results, how, ["outcome", "severity", "column", "description", "expected", "actual", "failedRows"])
 
 

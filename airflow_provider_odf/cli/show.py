@@ -15,6 +15,7 @@ from airflow_provider_odf.cli.output import Format, FormatOption, NameArgument, 
 from airflow_provider_odf.cli.run import open_store
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import DatasetVocabulary
+from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
@@ -108,14 +109,14 @@ def _source_pairs(state: ChainState) -> Iterator[tuple[str, str]]:
 def _state_pairs(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     from airflow_provider_odf.manifest import public
 
-    files = f" in {_count(found['slices'], 'file')}, {public.size(found['size'])}" if found["slices"] else ""
+    files = f" in {counted(found['slices'], 'file')}, {public.size(found['size'])}" if found["slices"] else ""
     yield "Records", f"{found['records']:,}{files}"
     if found["watermark"]:
         yield "Watermark", found["watermark"]
     for state in found["sourceStates"]:
         yield "Source at", f"{state['value']} ({state['kind']}, source {state['sourceName']})"
     yield "Head", found["head"]
-    yield "Chain", f"{_count(found['blocks'], 'block')}, the newest of {found['systemTime']}"
+    yield "Chain", f"{counted(found['blocks'], 'block')}, the newest of {found['systemTime']}"
     uri = urlsplit(found["uri"])
     yield "Stored at", unquote(uri.path) if uri.scheme == "file" else found["uri"]
 
@@ -163,7 +164,3 @@ def _wrapped(text: str, indent: str) -> str:
 def _printable(text: str) -> str:
     """The text without what a terminal would obey."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -6,6 +6,7 @@ from collections import Counter
 from io import StringIO
 
 from airflow_provider_odf.protocol import CheckResult, ContractReport
+from airflow_provider_odf.wording import counted
 
 _ORDER = ("error", "fail", "warning", "pass", "unsupported", "informational")
 _WORDS = {"error": "could not be tested", "fail": "failed", "warning": "failed as warnings", "pass": "passed"}
@@ -21,7 +22,7 @@ def summary(report: ContractReport) -> str:
     outcomes = Counter(map(outcome, report.results))
     counts = [f"{outcomes[name]} {_WORDS.get(name, name)}" for name in _ORDER if outcomes[name]]
     verdict = {"error": "could not be evaluated", "warning": "passed with warnings"}.get(report.result, report.result)
-    rows = "1 row" if report.tested_rows == 1 else f"{report.tested_rows} rows"
+    rows = counted(report.tested_rows, "row")
     return f"contract {report.contract} {verdict} on {rows}: {', '.join(counts) or 'it has no clauses'}"
 
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.protocol import ContractReport, OffsetInterval
+from airflow_provider_odf.wording import counted
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -116,5 +117,5 @@ class Outcome:
             return str(self.error)
         if self.candidate is not None and self.candidate.offsets is not None:
             offsets = self.candidate.offsets
-            return f"published {self.candidate.records} records (offsets {offsets.start}..{offsets.end})"
+            return f"published {counted(self.candidate.records, 'record')} (offsets {offsets.start}..{offsets.end})"
         return self.up_to_date or "up to date"

@@ -13,6 +13,7 @@ from airflow_provider_odf.cycle.merge import history, merge_source
 from airflow_provider_odf.cycle.messages import Candidate, Progress, silent
 from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
 from airflow_provider_odf.manifest import ddl
+from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -57,8 +58,9 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
         )
     dataset = store.dataset(candidate.dataset)
     rejected.reject(dataset, candidate)
+    records = counted(candidate.records, "record")
     raise ContractRejected(
-        f"contract {report.contract} rejected {candidate.records} records of {candidate.dataset}: {clauses}; "
+        f"contract {report.contract} rejected {records} of {candidate.dataset}: {clauses}; "
         f"the dataset stays as it is, see: {rejected.hint(dataset)}"
     )
 

@@ -29,6 +29,7 @@ from airflow_provider_odf.protocol import (
     HistorySlice,
     MergeStrategy,
 )
+from airflow_provider_odf.wording import counted
 
 PROJECTED = frozenset({"Snapshot", "UpsertStream", "ChangelogStream"})
 """Merge strategies whose history is read as the changes of a state."""
@@ -210,7 +211,7 @@ def _measured(check: Check, measured: _Measured, bad: _Bad | Failure) -> CheckRe
         return replace(result, outcome="error", actual=bad.message)
     if not bad.rows:
         return replace(result, failed_rows=0)
-    rows = f"{'1 row' if bad.rows == 1 else f'{bad.rows} rows'} {measured.what}".rstrip()
+    rows = f"{counted(bad.rows, 'row')} {measured.what}".rstrip()
     shown = ", ".join(_shown(witness, is_text=measured.example is not None) for witness in bad.witnesses)
     return replace(result, outcome="fail", failed_rows=bad.rows, actual=f"{rows}: {shown}")
 

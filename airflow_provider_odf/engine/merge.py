@@ -27,6 +27,7 @@ from airflow_provider_odf.protocol import (
     NewSlice,
     StateCache,
 )
+from airflow_provider_odf.wording import counted
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -104,11 +105,11 @@ class _Merge:
     def _told(self, new: NewSlice | None, dropped: int, schema: pa.Schema, name: str) -> NewSlice | None:
         """The slice, with the schema where it is another than before; tells what was written."""
         if dropped:
-            self._notices.append(f"{name}: {dropped} rows are the same as others and were dropped")
+            self._notices.append(f"{name}: dropped {counted(dropped, 'row')}, the same as others")
         if new is None:
             return None
         offsets = new.offset_interval
-        self._progress(f"wrote {offsets.count} records, offsets {offsets.start} to {offsets.end}")
+        self._progress(f"wrote {counted(offsets.count, 'record')}, offsets {offsets.start} to {offsets.end}")
         if schema == self._stored:
             return new
         if self._stored is not None:

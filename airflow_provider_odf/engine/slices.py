@@ -34,6 +34,7 @@ from airflow_provider_odf.engine.strategies import APPEND, COPY, CORRECT_FROM, C
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import NewSlice, OffsetInterval, from_json, to_json
+from airflow_provider_odf.wording import counted
 
 ROW_GROUP = 131_072
 ROW_GROUP_BYTES = 64 * 1024 * 1024
@@ -251,7 +252,8 @@ def _refuse_nulls(records: pa.Table, nulls: pa.Array, name: str, is_key: bool, l
         row = ", ".join(f"{k}={v}" for k, v in found.slice(0, 1).to_pylist()[0].items() if not k.startswith("odf:"))
         what = f"the primary key column {name}" if is_key else f"column {name}, which is NOT NULL in the dataset,"
         advice = "; leave such rows out in preprocess, or choose a key that every row has" if is_key else ""
-        raise InvalidQuery(f"{label}: {what} is null in {found.num_rows} rows, such as ({row[:300]}){advice}")
+        rows = counted(found.num_rows, "row")
+        raise InvalidQuery(f"{label}: {what} is null in {rows}, such as ({row[:300]}){advice}")
 
 
 def _rfc3339(newest: dt.datetime | dt.date | None) -> str | None:

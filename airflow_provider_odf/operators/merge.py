@@ -14,6 +14,7 @@ from airflow_provider_odf.operators.base import OdfOperator, poll_source
 from airflow_provider_odf.operators.handed import apply_manifest, push_id
 from airflow_provider_odf.operators.lineage import names_of, source_of, subject_of, written_by
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
+from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -60,7 +61,7 @@ class MergeOperator(OdfOperator):
         for notice in candidate.notices:
             self.log.warning(notice)
         offsets = f" (offsets {candidate.offsets.start}..{candidate.offsets.end})" if candidate.offsets else ""
-        self.log.info("%s: candidate of %d records%s", candidate.dataset, candidate.records, offsets)
+        self.log.info("%s: candidate of %s%s", candidate.dataset, counted(candidate.records, "record"), offsets)
         result: dict[str, Any] = protocol.to_json(candidate)
         return result
 

@@ -13,6 +13,7 @@ from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import subject_of, written_by
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
+from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -45,7 +46,7 @@ class PublishOperator(OdfOperator):
         except CommitConflict as e:
             raise AirflowFailException(f"{e}: clear this run, it merges again onto the head") from None
         self.show(candidate)
-        self.log.info("%s: published %d records, head is %s", candidate.dataset, candidate.records, head)
+        self.log.info("%s: published %s, head is %s", candidate.dataset, counted(candidate.records, "record"), head)
         event = {
             "blockHash": candidate.candidate,
             "offsets": protocol.to_json(candidate.offsets),

@@ -11,7 +11,7 @@ import airflow_provider_odf
 
 PACKAGE = Path(airflow_provider_odf.__file__).parent
 
-ENGINE_MODULES = ("__init__.py", "errors.py", "multiformats.py", "instant.py")
+ENGINE_MODULES = ("__init__.py", "errors.py", "multiformats.py", "instant.py", "wording.py")
 ENGINE_PACKAGES = ("engine", "protocol")
 """What an engine is made of."""
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airflow_provider_odf.protocol import Column
+from airflow_provider_odf.wording import counted
 
 _HEADER = struct.Struct("<4xIHH17xB2x")
 _FIELD = struct.Struct("<11sc4xBB14x")
@@ -98,7 +99,7 @@ class Table:
             self.count, self._start, self._width, _ = _HEADER.unpack(head)
             self.fields = tuple(self._fields(file.read(max(0, self._start - _HEADER.size))))
         if path.stat().st_size < self._start + self.count * self._width:
-            raise Damaged(f"the .dbf file is cut off: it is too short for its {self.count} records")
+            raise Damaged(f"the .dbf file is cut off: it is too short for its {counted(self.count, 'record')}")
 
     @property
     def columns(self) -> tuple[Column, ...]:

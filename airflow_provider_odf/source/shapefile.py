@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.protocol import Column
 from airflow_provider_odf.source import dbf, decompress
+from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from shapefile import Shape, ShpReader
@@ -153,7 +154,7 @@ def _write(files: dict[str, Path], target: Path, encoding: str) -> tuple[Column,
         raise _Damaged(f"it has a column {clash[0]}, the name of the column of geometries")
     count = _count(files[INDEX])
     if count != table.count:
-        raise _Damaged(f"the .shx file has {count} records and the .dbf file {table.count}")
+        raise _Damaged(f"the .shx file has {counted(count, 'record')} and the .dbf file {table.count}")
     with target.open("w", encoding="utf-8", newline="\n") as out:
         for properties, geometry in zip(table.records(), _geometries(files), strict=True):
             if properties is not None:

@@ -31,7 +31,7 @@ REPORT = ContractReport(
 
 def test_summary():
     assert report.summary(REPORT) == (
-        "contract urn:orders could not be evaluated on 1200 rows: "
+        "contract urn:orders could not be evaluated on 1,200 rows: "
         "1 could not be tested, 1 failed, 1 failed as warnings, 1 passed, 1 unsupported"
     )
     assert report.summary(ContractReport("c", "", "m", REPORT.results[:2], 1)) == (

@@ -85,7 +85,7 @@ class NoEngine:
 
 def test_nothing_new_needs_no_engine(prices: Path, write: Write, run: Run, store: Store) -> None:
     write("in/1.csv", "sku,price\na,1\n")
-    assert str(run(prices)) == "published 1 records (offsets 0..0)"
+    assert str(run(prices)) == "published 1 record (offsets 0..0)"
     head = store.dataset("prices").head()
     assert str(run(prices, "2024-01-02T12:00:00Z", runner=NoEngine())) == "up to date"
     assert store.dataset("prices").head() == head
@@ -144,7 +144,7 @@ def test_a_contract_stops_new_data_until_source_or_contract_change(
 ) -> None:
     write("prices.datacontract.yaml", CONTRACT)
     write("in/1.csv", "sku,price\na,1\n")
-    assert str(run(prices)) == "published 1 records (offsets 0..0)"
+    assert str(run(prices)) == "published 1 record (offsets 0..0)"
     head = store.dataset("prices").head()
     write("in/2.csv", "sku,price\na,-2\n")
     outcome = run(prices)
@@ -170,7 +170,7 @@ def test_an_eased_contract_lets_the_rejected_data_in(prices: Path, write: Write,
     write("in/1.csv", "sku,price\na,-1\n")
     assert isinstance(run(prices).error, ContractRejected)
     contract.write_text(contract.read_text().replace("minimum: 0", "minimum: -5"))
-    assert str(run(prices)) == "published 1 records (offsets 0..0)"
+    assert str(run(prices)) == "published 1 record (offsets 0..0)"
 
 
 def test_a_url_that_takes_rejected_data_back_is_up_to_date(
@@ -275,7 +275,7 @@ def test_many_datasets_share_one_engine(write: Write, store: Store, engine: Loca
     with LocalRunner("local[2]") as runner:
         outcomes = list(Cycle(store, runner, TIME, {}).run([(m, None) for m in manifests]))
         assert runner.started == 1
-    assert [(o.dataset, str(o)) for o in outcomes] == [(n, "published 1 records (offsets 0..0)") for n in names]
+    assert [(o.dataset, str(o)) for o in outcomes] == [(n, "published 1 record (offsets 0..0)") for n in names]
 
 
 def test_of_events_that_replace_each_other_the_last_counts(prices: Path, write: Write, run: Run, store: Store) -> None:
@@ -332,7 +332,7 @@ def test_clauses_that_are_not_tested_are_told(prices: Path, write: Write, run: R
     write("prices.datacontract.yaml", CONTRACT.replace("minimum: 0", "minimum: 0, format: uri"))
     write("in/1.csv", "sku,price\na,1\n")
     outcome = run(prices)
-    assert str(outcome) == "published 1 records (offsets 0..0)"
+    assert str(outcome) == "published 1 record (offsets 0..0)"
     (notice,) = outcome.notices
     assert notice.startswith("contract urn:prices: not tested, since not supported yet: ")
     assert "uri" in notice

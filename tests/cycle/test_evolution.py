@@ -55,7 +55,7 @@ def test_a_column_is_added(write: Write, run: Run, store: Store, kind: str) -> N
     file = write("things.yaml", manifest(kind))
     op = '"op": {}, ' if kind in STREAMS else ""
     write("in/1.json", f'{{{op.format(0)}"k": 1, "v": "a"}}\n')
-    assert str(run(file)) == "published 1 records (offsets 0..0)"
+    assert str(run(file)) == "published 1 record (offsets 0..0)"
     file.write_text(file.read_text().replace("v STRING", "n INT, v STRING"))
     changed = [(2, '"k": 1, "v": "a"'), (3, '"k": 1, "v": "a", "n": 10')] if kind == "ChangelogStream" else [
         (0, '"k": 1, "v": "a", "n": 10')
@@ -152,6 +152,6 @@ def test_a_disabled_source_is_not_asked_and_goes_on_where_it_was(
     assert kinds(store)[4:] == ["DisablePollingSource"]
     assert str(run(file)) == "no polling source"
     file.write_text(manifest("Append"))
-    assert str(run(file)) == "published 1 records (offsets 1..1)"
+    assert str(run(file)) == "published 1 record (offsets 1..1)"
     assert [row["k"] for row in tail_rows(store.dataset("things"), 9)] == [1, 2]
     assert verify(store.dataset("things")).blocks == 7

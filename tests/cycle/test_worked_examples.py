@@ -68,7 +68,7 @@ def test_the_ledger_example(publisher: Publisher, run: Run, write: Write, store:
         "Year,Country,City,Population\n2019,CA,Vancouver,2581000\n2019,US,Seattle,3433000\n2020,CA,Vancouver,2606000\n",
         E2,
     )
-    assert str(run(manifest, S2)) == "published 1 records (offsets 2..2)"
+    assert str(run(manifest, S2)) == "published 1 record (offsets 2..2)"
     assert [*next(iter(tail_rows(store.dataset("cities-population"), 1)))] == [
         "offset",
         "op",

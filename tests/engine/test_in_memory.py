@@ -123,7 +123,7 @@ def test_rows_that_are_the_same_count_once(polled) -> None:
     dataset = polled("id INT; v INT", "Snapshot", "id")
     success = dataset.poll([{"id": 1, "v": 1}], [{"id": 1, "v": 1}, {"id": 2, "v": 2}, {"id": 2, "v": 2}])
     assert dataset.records("id") == [("+A", 1), ("+A", 2)]
-    assert success.notices == ("poll-1-1.json: 1 rows are the same as others and were dropped",)
+    assert success.notices == ("poll-1-1.json: dropped 1 row, the same as others",)
 
 
 def test_a_long_history_is_asked_only_for_the_keys_that_come(polled, monkeypatch) -> None:

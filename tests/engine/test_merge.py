@@ -168,7 +168,7 @@ def test_equal_rows_count_once(polled: Make, form: str, kind: str) -> None:
     data = polled(CITIES, kind, "city")
     first = data.poll([SEATTLE, VANCOUVER, SEATTLE, SEATTLE])
     assert sorted(data.records("city")) == [("+A", "Seattle"), ("+A", "Vancouver")]
-    assert first.notices == ("poll-1-0.json: 2 rows are the same as others and were dropped",)
+    assert first.notices == ("poll-1-0.json: dropped 2 rows, the same as others",)
     assert data.poll([SEATTLE, SEATTLE, VANCOUVER]).slices == (None,)
     assert len(list((data.work / "data").iterdir())) == 1
 
