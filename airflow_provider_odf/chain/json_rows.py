@@ -52,7 +52,7 @@ def _conversions() -> tuple[tuple[Callable[[Any], bool], Callable[[Any], list[An
     binaries = (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary, pt.is_binary_view)
     return (
         (pt.is_timestamp, _timestamps),
-        (pt.is_floating, lambda a: [x if x is None or math.isfinite(x) else _not_finite(x) for x in a.to_pylist()]),
+        (pt.is_floating, _floats),
         (pt.is_decimal, lambda a: _texts(a.to_pylist(), _decimal)),
         (pt.is_date, _dates),
         (pt.is_time, _times),
@@ -63,6 +63,16 @@ def _conversions() -> tuple[tuple[Callable[[Any], bool], Callable[[Any], list[An
         (pt.is_map, _maps),
         (pt.is_dictionary, lambda a: values(a.dictionary_decode())),
     )
+
+
+def _floats(array: pa.Array) -> list[float | str | None]:
+    """The shortest numbers that stand for the values: 0.1 as FLOAT is 0.1, not the nearest double of it."""
+    import pyarrow as pa
+
+    narrow = array.type.bit_width < 64
+    texts = array.cast(pa.string()).to_pylist() if narrow else array.to_pylist()
+    numbers = (x if x is None else float(x) for x in texts)
+    return [x if x is None or math.isfinite(x) else _not_finite(x) for x in numbers]
 
 
 def _texts(raw: list[Any], text: Callable[[Any], str]) -> list[str | None]:

@@ -24,6 +24,7 @@ from airflow_provider_odf.chain import json_rows
         (pa.decimal128(10, 3), [Decimal("1.500"), Decimal("0.000"), None], ["1.500", "0.000", None]),
         (pa.decimal128(5, -2), [Decimal("12300")], ["12300"]),
         (pa.float64(), [1.5, float("nan"), float("inf"), float("-inf")], [1.5, "NaN", "Infinity", "-Infinity"]),
+        (pa.float32(), [0.1, 3.4e38, float("nan"), 16777216.0], [0.1, 3.4e38, "NaN", 16777216.0]),
         (pa.binary(), [b"\x00\xff", b"", None], ["AP8=", "", None]),
         (pa.binary(2), [b"ab"], ["YWI="]),
         (pa.uint64(), [2**64 - 1], [2**64 - 1]),
