@@ -18,10 +18,6 @@ from airflow_provider_odf.manifest import ddl, model, read_rules
 from airflow_provider_odf.manifest.finding import Finding
 from airflow_provider_odf.protocol import Column, DatasetVocabulary
 
-_GEOMETRY = "geometry"
-_GEO_KINDS = ("GeoJson", "NdGeoJson", "EsriShapefile")
-"""Readers that make a column which needs no declaration."""
-
 _SYSTEM_TYPES: tuple[tuple[model.DataType, ...], ...] = (
     (model.DataTypeInt64(),),
     (model.DataTypeInt32(),),
@@ -165,8 +161,6 @@ def _missing(
 ) -> Iterator[Finding]:
     for name, column in stored.items():
         if name in given or name == event_time:
-            continue
-        if name == _GEOMETRY and source.read.kind in _GEO_KINDS and source.preprocess is None:
             continue
         message = f"column {column_text(column)} of the dataset is missing: columns are neither removed nor renamed"
         null = f"cast(null AS {column.type}) AS {column.name}"

@@ -47,20 +47,15 @@ def readable(
         for path, target in zip(file.paths, targets, strict=True):
             found = shapefile.convert(Path(path), target, read.sub_path, file.label, options, progress)
             columns = columns or found.columns
-            notices |= dict.fromkeys([*found.notices, *_unfit(columns, found.columns, file.label)])
+            _expect(columns, found.columns, file.label)
+            notices |= dict.fromkeys(found.notices)
         converted.append(dataclasses.replace(file, paths=tuple(map(str, targets))))
     return Readable(dataclasses.replace(read, columns=columns), tuple(converted), tuple(notices))
 
 
-def _unfit(columns: Sequence[Column], found: Sequence[Column], label: str) -> list[str]:
-    """What is said of columns that the schema leaves out.
-
-    :raises InvalidInput: one that it has is missing.
-    """
-    wanted = {column.name.lower() for column in columns}
+def _expect(columns: Sequence[Column], found: Sequence[Column], label: str) -> None:
+    """:raises InvalidInput: a column that the schema has is not in the shapefile."""
     given = {column.name.lower() for column in found}
     if missing := [column.name for column in columns if column.name.lower() not in given]:
         names = ", ".join(column.name for column in found)
         raise InvalidInput(f"{label}: no column {', '.join(missing)} in the shapefile, which has {names}")
-    extra = [column.name for column in found if column.name.lower() not in wanted and column != shapefile.GEOMETRY]
-    return [f"{label}: columns not in the schema are left out: {', '.join(extra)}"] if extra else []

@@ -31,8 +31,18 @@ def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = (), first: i
     """
     found = next((e for e in _chain(error) if (e.getSqlState() or "")[:2] in USER_CLASSES), None)
     if found is None:
-        return None
+        return _damaged_file(error)
     return InvalidQuery(": ".join(filter(None, [_place(found, queries, first), message(found)])))
+
+
+def _damaged_file(error: BaseException) -> InvalidQuery | None:
+    """The error of a Parquet file whose end is right and whose pages are not; other errors of files may pass."""
+    cause = root_cause(error)
+    for failure in _chain(error):
+        if (failure.getCondition() or "").startswith("FAILED_READ_FILE") and "parquet" in cause.partition(":")[0]:
+            path = (failure.getMessageParameters() or {}).get("path", "a file")
+            return InvalidQuery(f"{path}: the Parquet file is damaged: {cause.partition(': ')[2] or cause}")
+    return None
 
 
 def message(error: PySparkException) -> str:

@@ -52,6 +52,8 @@ def open_csv(step: ReadStep, path: str, label: str) -> Opened:
         whole = source.chunks(path, is_divisible, partial(csv_quotes.end_of_records, form=form))
     except Malformed as e:
         raise InvalidQuery(f"{label}: {e}") from None
+    if step.header and not first:
+        raise InvalidQuery(f"{label}: there is no header: the file is blank")
     columns, matched = _columns(step, first, label)
     width = len(first) if step.header or step.columns is None else len(step.columns)
     parser = CsvParser(form, encoding, step.header, width, matched.indexes, step.null_value)
@@ -76,7 +78,16 @@ def _format(step: ReadStep) -> CsvFormat:
 
 def _first_record(path: str, form: CsvFormat, encoding: str) -> list[str]:
     texts = source.texts(Chunk(path, 0, source.size(path), 1), encoding)
-    return next(records(next(texts) + next(texts, ""), form), (0, []))[1]
+    text = next(texts) + next(texts, "")
+    _expect_text(text.encode(), 1)
+    return next(records(text, form), (0, []))[1]
+
+
+def _expect_text(data: bytes, line: int) -> None:
+    """:raises Malformed: a NUL, as text of two bytes a character has when it is read as if it had one."""
+    if (at := data.find(0)) >= 0:
+        line += source.line_ends(data[:at])
+        raise Malformed("a NUL byte, which CSV does not have: is the `encoding` UTF-16?", line)
 
 
 def _columns(step: ReadStep, first: Sequence[str], label: str) -> tuple[tuple[Column, ...], header.Matched]:
@@ -110,6 +121,7 @@ class CsvParser:
     def parse(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
         line, has_header = chunk.first_line, self.has_header and chunk.start == 0
         for piece in self._pieces(chunk):
+            _expect_text(piece, line)
             batch = self._split(piece, line, has_header)
             yield from self._scanned(piece, line, has_header) if batch is None else [batch]
             line, has_header = line + source.line_ends(piece), False

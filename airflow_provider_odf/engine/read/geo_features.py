@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from airflow_provider_odf.engine.read.json_text import JsonText, Number
-from airflow_provider_odf.engine.read.json_values import Records, compact
+from airflow_provider_odf.engine.read.json_text import TOO_DEEP, JsonText, Number
+from airflow_provider_odf.engine.read.json_values import Records, brief
 from airflow_provider_odf.engine.read.problem import Malformed, shown
 
 GEOMETRY = "geometry"
@@ -36,7 +36,9 @@ def in_collection(blocks: Iterable[str]) -> Records:
         if key == "type":
             kind = document.value()
             _expect_collection(kind)
-        elif key == "features" and not is_found:
+        elif key == "features":
+            if is_found:
+                raise document.malformed("the FeatureCollection has `features` twice")
             yield from _elements(document)
             is_found = True
         else:
@@ -67,12 +69,12 @@ def _elements(document: JsonText) -> Records:
 
 
 def record(feature: Any, *, may_lack_geometry: bool = False) -> dict[str, Any]:
-    """The properties of a Feature and its geometry as text, or None where it may lack one and does, by name.
+    """The properties of a Feature and its geometry as text, or None where it may lack one and does.
 
     :raises Malformed: it is no Feature, has no properties or no geometry, or a property with the geometry's name.
     """
     if not isinstance(feature, dict) or feature.get("type") != "Feature":
-        kind = _named(feature.get("type")) if isinstance(feature, dict) else shown(compact(feature))
+        kind = _named(feature.get("type")) if isinstance(feature, dict) else brief(feature)
         hint = ": read it with kind GeoJson" if kind == "FeatureCollection" else ""
         raise Malformed(f"no GeoJSON Feature but {kind}{hint}")
     properties, geometry = feature.get("properties"), feature.get(GEOMETRY)
@@ -81,45 +83,40 @@ def record(feature: Any, *, may_lack_geometry: bool = False) -> dict[str, Any]:
     if clash := [name for name in properties if name.lower() == GEOMETRY]:
         raise Malformed(f"the Feature has a property {clash[0]}, the name of the column of geometries")
     if geometry is None and may_lack_geometry:
-        return _sorted(properties, None)
+        return {**properties, GEOMETRY: None}
     if not isinstance(geometry, dict) or not isinstance(geometry.get("type"), str):
         raise Malformed(f"the Feature has no geometry: {_what(feature, GEOMETRY)}")
-    return _sorted(properties, canonical(geometry))
-
-
-def _sorted(properties: dict[str, Any], geometry: str | None) -> dict[str, Any]:
-    columns = {**properties, GEOMETRY: geometry}
-    return {name: _in_order(columns[name]) for name in sorted(columns)}
-
-
-def _in_order(value: Any) -> Any:
-    """A value whose objects have their keys by name, which is the order of the fields of a STRUCT."""
-    if isinstance(value, dict):
-        return {name: _in_order(value[name]) for name in sorted(value)}
-    return list(map(_in_order, value)) if isinstance(value, list) else value
+    return {**properties, GEOMETRY: canonical(geometry)}
 
 
 def _what(feature: dict[str, Any], name: str) -> str:
-    return f"`{name}` is {shown(compact(feature[name]))}" if name in feature else f"there is no `{name}`"
+    return f"`{name}` is {brief(feature[name])}" if name in feature else f"there is no `{name}`"
 
 
 def _named(kind: Any) -> str:
     if kind is None:
         return "missing"
-    return kind if isinstance(kind, str) and kind.isalpha() else shown(compact(kind))
+    return kind if isinstance(kind, str) and kind.isalpha() else brief(kind)
 
 
 def canonical(value: Any) -> str:
     """A JSON value as its one text.
 
-    :raises Malformed: a number that is none in JSON, or beyond the range of 64-bit numbers.
+    :raises Malformed: a number that is none in JSON, or beyond the range of 64-bit numbers, or too deep nesting.
     """
+    try:
+        return _canonical(value)
+    except RecursionError:
+        raise Malformed(f"geometry: {TOO_DEEP}") from None
+
+
+def _canonical(value: Any) -> str:
     if isinstance(value, list):
-        return "[" + ",".join(map(canonical, value)) + "]"
+        return "[" + ",".join(map(_canonical, value)) + "]"
     if isinstance(value, Number):
         return _number(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{_string(key)}:{canonical(value[key])}" for key in sorted(value)) + "}"
+        return "{" + ",".join(f"{_string(key)}:{_canonical(value[key])}" for key in sorted(value)) + "}"
     return _string(value)
 
 

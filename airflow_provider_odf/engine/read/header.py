@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from airflow_provider_odf.engine.read.problem import left_out
 from airflow_provider_odf.errors import InvalidQuery
 
 
@@ -26,8 +27,7 @@ def match(header: Sequence[str], columns: Sequence[str], label: str) -> Matched:
     named = tuple(i for i in found if i is not None)
     if len(named) == len(columns) == len(set(named)):
         extra = [name for i, name in enumerate(header) if i not in named]
-        notice = f"{label}: columns not in the schema are left out: {', '.join(extra)}"
-        return Matched(named, (notice,) if extra else ())
+        return Matched(named, left_out(label, extra))
     if len(header) == len(columns) and all(i is None or i == at for at, i in enumerate(found)):
         pairs = ", ".join(f"{n!r} as {c}" for n, c in zip(header, columns, strict=True) if _key(n) != _key(c))
         notice = f"{label}: the header's names are not those of the schema, columns are taken by position: {pairs}"

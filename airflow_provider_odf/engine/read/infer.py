@@ -10,10 +10,11 @@ from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read.raw import PROBLEM
 from airflow_provider_odf.engine.read.scalar import Formats, scalar
-from airflow_provider_odf.engine.read.sql import Sql, when
+from airflow_provider_odf.engine.read.sql import Sql, matches, when
 from airflow_provider_odf.engine.read.typed import raw_name
 from airflow_provider_odf.protocol import Column, ReadStep
 
+_LONG = r"^\s*[+-]?\d{19,}\s*$"
 _DATE_LENGTH = len("yyyy-mm-dd")
 
 CANDIDATES: tuple[st.DataType, ...] = (
@@ -46,10 +47,17 @@ def _fits(index: int, column: Column, step: ReadStep) -> Sql:
 
 def _is(raw: Sql, kind: st.DataType, column: Column, step: ReadStep) -> Sql:
     formats = Formats.of(step)
-    fits = f"{scalar(raw, kind, formats, column.name)} IS NOT NULL"
+    value = scalar(raw, kind, formats, column.name)
+    if kind == st.DoubleType():
+        return f"{value} IS NOT NULL AND (NOT {matches(raw, _LONG)} OR {_keeps_digits(raw, value)})"
     # A declared DATE takes the date of a timestamp; to infer it would lose the time.
     is_date = kind == st.DateType() and formats.date is None
-    return f"{fits} AND length({raw}) = {_DATE_LENGTH}" if is_date else fits
+    return f"{value} IS NOT NULL AND length({raw}) = {_DATE_LENGTH}" if is_date else f"{value} IS NOT NULL"
+
+
+def _keeps_digits(raw: Sql, double: Sql) -> Sql:
+    """Whether an integer is still itself as a DOUBLE: an id of 20 digits is not."""
+    return f"coalesce(try_cast({raw} AS DECIMAL(38,0)) = try_cast({double} AS DECIMAL(38,0)), false)"
 
 
 def _narrowest(fits: Sequence[bool | None]) -> str:

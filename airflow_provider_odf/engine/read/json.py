@@ -7,6 +7,7 @@ value as its JSON text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -17,11 +18,14 @@ from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read import json_columns, json_values, raw, source, typed
 from airflow_provider_odf.engine.read.opened import Opened
-from airflow_provider_odf.engine.read.problem import Malformed
+from airflow_provider_odf.engine.read.problem import Malformed, left_out, listed
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
+
+_LOOKED_AT = 10_000
+"""Records in which keys are looked for that the schema does not have."""
 
 _FIRST_ROWS, _MOST_ROWS = 500, 20_000
 _BATCH_BYTES = 4 << 20
@@ -93,7 +97,22 @@ def open_records(step: ReadStep, records: JsonRecords | JsonLines, chunks: Seque
     for name, kind in ((f.name, f.dataType) for f in schema if isinstance(f.dataType, st.MapType)):
         if not isinstance(kind.keyType, st.StringType):
             raise InvalidQuery(f"column {name}: keys of a MAP are STRING in JSON, not {kind.keyType.simpleString()}")
-    return Opened(step, JsonParser(records, schema), chunks, columns, label, records.unit)
+    notices = _left_out(records, chunks, schema, label) if step.columns else ()
+    return Opened(step, JsonParser(records, schema), chunks, columns, label, records.unit, notices)
+
+
+def _left_out(
+    records: JsonRecords | JsonLines, chunks: Sequence[Chunk], schema: st.StructType, label: str
+) -> tuple[str, ...]:
+    found, given = dict[str, None](), set[str]()
+    with suppress(Malformed):  # which the rows' own check says
+        for _, record in islice(records.of(chunks[0]), _LOOKED_AT):
+            found |= dict.fromkeys(json_columns.left_out(record, schema))
+            given.update(map(str.lower, record))
+    # Perhaps one is the other, misspelt.
+    absent = [name for name in schema.names if name.lower() not in given]
+    also = f"; all are null: {listed(absent)}" if absent else ""
+    return tuple(notice + also for notice in left_out(label, found))
 
 
 def _inferred(records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str) -> tuple[Column, ...]:
@@ -101,11 +120,6 @@ def _inferred(records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: 
         found = json_columns.infer(record for chunk in chunks for _, record in records.of(chunk))
     except Malformed as e:
         raise InvalidQuery(f"{label}: {e}") from None
-    spellings: dict[str, str] = {}
-    for name in found:
-        if other := spellings.get(name.lower()):
-            raise InvalidQuery(f"{label}: the keys {other} and {name} differ only by case: declare a schema with one")
-        spellings[name.lower()] = name
     return tuple(Column(name, kind) for name, kind in found.items())
 
 

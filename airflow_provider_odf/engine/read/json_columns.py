@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import types as st
 
-from airflow_provider_odf.engine.read.json_values import Number, compact
-from airflow_provider_odf.engine.read.problem import Malformed, shown
+from airflow_provider_odf.engine.read.json_values import Number, brief, compact
+from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.engine.read.scalar import MILLIS
+from airflow_provider_odf.engine.read.typed import NESTED
+
+DEEPEST = 50
+"""Levels of lists and structs in a type: Arrow passes on 64 at most."""
 
 Raw: TypeAlias = str | list[Any] | dict[str, Any] | None
 
@@ -59,9 +63,28 @@ def raw_value(value: Any, kind: st.DataType, path: str) -> Raw:
     return _text(value, kind)
 
 
+def left_out(value: Any, kind: st.DataType, path: str = "") -> Iterator[str]:
+    """The keys of a value that its type has no field for, and of values within it: ``a``, ``a.b``, ``a[].b``."""
+    if isinstance(kind, st.ArrayType) and isinstance(value, list):
+        for v in value:
+            yield from left_out(v, kind.elementType, f"{path}[]")
+    elif isinstance(kind, st.MapType) and isinstance(value, dict):
+        for v in value.values():
+            yield from left_out(v, kind.valueType, f"{path}{{}}")
+    elif isinstance(kind, st.StructType) and isinstance(value, dict):
+        fields = {f.name.lower(): f for f in kind}
+        for key, v in value.items():
+            f = fields.get(key.lower())
+            name = f"{path}.{key}" if path else key
+            if f is None or (f.name != key and f.name in value):
+                yield name
+            elif isinstance(f.dataType, NESTED):
+                yield from left_out(v, f.dataType, name)
+
+
 def _expect(value: Any, form: type, kind: st.DataType, path: str) -> None:
     if not isinstance(value, form):
-        raise Malformed(f"column {path}: {shown(compact(value))} is not {kind.simpleString().upper()}")
+        raise Malformed(f"column {path}: {brief(value)} is not {kind.simpleString().upper()}")
 
 
 def _text(value: Any, kind: st.DataType) -> str:
@@ -89,29 +112,55 @@ def _whole(number: str) -> str:
 
 
 def infer(records: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Column names in order of appearance, and the DDL types that hold all their values."""
+    """Column names and the DDL types that hold all their values. Names are those of the first record in their order,
+    then what later ones add: the order of keys in an object means nothing, so that a source may change it.
+
+    :raises Malformed: a key that is no name, two that differ only by case, or values too deeply nested for a type.
+    """
     kinds: dict[str, Any] = {}
     for record in records:
-        for key, value in record.items():
-            kinds[key] = _merge(kinds.get(key), _kind(value))
+        for key in sorted(record):
+            kinds[key] = _merge(kinds.get(key), _kind(record[key], key))
+    _expect_names(kinds)
     return {key: _ddl(kind) for key, kind in kinds.items()}
 
 
-def _kind(value: Any) -> Any:
+def _expect_names(keys: Iterable[str]) -> None:
+    spellings: dict[str, str] = {}
+    for key in keys:
+        if not key:
+            raise Malformed("a key is empty, which names no column: declare a schema")
+        if other := spellings.get(key.lower()):
+            raise Malformed(f"the keys {other} and {key} differ only by case: declare a schema with one")
+        spellings[key.lower()] = key
+
+
+def _kind(value: Any, column: str, depth: int = 0) -> Any:
     """None for null, a type name, a dict of field kinds for an object, a list of one kind for an array."""
     if value is None:
         return None
+    if isinstance(value, dict | list) and depth == DEEPEST:
+        reason = f"column {column}: values are nested more than {DEEPEST} deep"
+        raise Malformed(f"{reason}: declare a schema, with it as STRING")
     if isinstance(value, dict):
-        return {key: _kind(v) for key, v in value.items()}
+        return {key: _kind(value[key], column, depth + 1) for key in sorted(value)}
     if isinstance(value, list):
         inner = None
         for v in value:
-            inner = _merge(inner, _kind(v))
+            inner = _merge(inner, _kind(v, column, depth + 1))
         return [inner]
     if isinstance(value, Number):
-        digits = value.lstrip("-")
-        return "BIGINT" if digits.isdigit() and -(2**63) <= int(value) < 2**63 else "DOUBLE"
+        return _kind_of_number(value)
     return "BOOLEAN" if isinstance(value, bool) else "STRING"
+
+
+def _kind_of_number(number: str) -> str:
+    """STRING where neither BIGINT nor DOUBLE keeps the digits of an integer, such as an id of 20 digits."""
+    if not number.lstrip("-").isdigit():
+        return "DOUBLE"
+    if len(number) < 19 or (len(number) < 21 and -(2**63) <= int(number) < 2**63):
+        return "BIGINT"
+    return "DOUBLE" if len(number) < 310 and Decimal(repr(float(number))) == Decimal(number) else "STRING"
 
 
 def _merge(a: Any, b: Any) -> Any:
@@ -129,6 +178,7 @@ _NUMERIC = ("BIGINT", "DOUBLE")
 
 def _ddl(kind: Any) -> str:
     if isinstance(kind, dict) and kind:
+        _expect_names(kind)
         fields = (f"`{key.replace('`', '``')}`: {_ddl(inner)}" for key, inner in kind.items())
         return f"STRUCT<{', '.join(fields)}>"
     if isinstance(kind, list):

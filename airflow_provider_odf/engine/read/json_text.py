@@ -19,32 +19,66 @@ class Number(str):
 LONGEST = 256 << 20
 """Characters of one value, from which on it is taken for a quote or a bracket that is never closed."""
 
-_DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number, strict=False)
+
+class _Repeated(ValueError):
+    """A key comes twice in an object: one of its values would be lost."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _Repeated(next(key for key in keys if keys.count(key) > 1))
+    return found
+
+
+_DECODER = json.JSONDecoder(
+    parse_int=Number, parse_float=Number, parse_constant=Number, strict=False, object_pairs_hook=_object
+)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _IN_NUMBER = re.compile(r"[-+.eE\d]*")
+TOO_DEEP = "values are nested too deeply"
 _CLOSING = {"[": "]", "{": "}"}
 _LONGEST_TOKEN = len("-Infinity")
 
 
 class NoJson(Malformed):
-    """A text is no JSON at the index ``at``; ``is_open``: a string that begins there does not end."""
+    """A text is no JSON, or none that can be kept, at the index ``at``; ``is_open``: a string that begins there has no
+    end."""
 
-    def __init__(self, message: str, text: str, at: int) -> None:
-        super().__init__(f"no JSON: {message.removesuffix(' at')}{_place(text, at)}")
-        self.at, self.is_open = at, message.startswith("Unterminated string")
+    def __init__(self, reason: str, text: str, at: int, *, is_open: bool = False) -> None:
+        super().__init__(reason + _place(text, at))
+        self.at, self.is_open = at, is_open
 
 
 def decode(text: str, at: int) -> tuple[Any, int]:
     """The value that begins at an index, numbers as ``Number``, and the index where it ends.
 
-    :raises NoJson: there is none.
+    :raises NoJson: there is none, or one with a key twice, or with half of a character.
     """
     try:
-        return _DECODER.raw_decode(text, at)
+        value, end = _DECODER.raw_decode(text, at)
+        half = _half_of_a_character(value) if _SURROGATE.search(text, at, end) else ""
     except json.JSONDecodeError as e:
-        raise NoJson(e.msg, text, e.pos) from None
+        is_open = e.msg.startswith("Unterminated string")
+        raise NoJson(f"no JSON: {e.msg.removesuffix(' at')}", text, e.pos, is_open=is_open) from None
+    except _Repeated as e:
+        raise NoJson(f"the key {shown(str(e))} comes twice in the object", text, at) from None
     except RecursionError:
-        raise NoJson("values are nested too deeply", text, at) from None
+        raise NoJson(TOO_DEEP, text, at) from None
+    if half:
+        raise NoJson(f"a text has {half}, half of a character, in the value", text, at)
+    return value, end
+
+
+def _half_of_a_character(value: Any) -> str:
+    """A surrogate that stands alone, as it is escaped, nothing where there is none."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as e:
+        return f"\\u{ord(e.object[e.start]):04x}"
+    return ""
 
 
 def space(text: str, at: int) -> int:
@@ -104,10 +138,16 @@ class JsonText:
         try:
             _, self._at = decode(self._text, self._at)
         except NoJson:
-            for _ in self.members():
-                if opening == "{":
-                    self.key()
-                self.skip()
+            try:
+                self._skip_members(is_object=opening == "{")
+            except RecursionError:
+                raise self.malformed(TOO_DEEP) from None
+
+    def _skip_members(self, *, is_object: bool) -> None:
+        for _ in self.members():
+            if is_object:
+                self.key()
+            self.skip()
 
     def members(self) -> Iterator[None]:
         """Stops before each element of the array or key of the object that is next; it is to be taken before going
@@ -140,6 +180,7 @@ class JsonText:
 
     def malformed(self, reason: str) -> Malformed:
         """An error here, which quotes what is next."""
+        self.peek()
         return Malformed(reason + _place(self._text, self._at), self.line)
 
     def _may_be_cut(self, error: NoJson) -> bool:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from airflow_provider_odf.engine.read.json_text import JsonText, NoJson, decode, space
+from airflow_provider_odf.engine.read.json_text import TOO_DEEP, JsonText, NoJson, decode, space
 from airflow_provider_odf.engine.read.json_text import Number as Number
 from airflow_provider_odf.engine.read.problem import Malformed, shown
 
@@ -34,7 +34,7 @@ def on_lines(text: str | Iterable[str], first_line: int = 1) -> Records:
                 raise Malformed(e.reason + hint, line) from None
             if not isinstance(value, dict):
                 hint = ": read an array with kind Json" if isinstance(value, list) else ""
-                raise Malformed(f"{shown(compact(value))} is no JSON object{hint}", line)
+                raise Malformed(f"{brief(value)} is no JSON object{hint}", line)
             yield line, value
             at = space(content, at)
 
@@ -52,13 +52,13 @@ def _lines(blocks: Iterable[str]) -> Iterator[str]:
 
 
 def in_array(text: str | Iterable[str], path: Sequence[str]) -> Records:
-    """The objects of the array at ``path`` in a document, numbered from 1. A document without text has none.
+    """The objects of the array at ``path`` in a document, numbered from 1.
 
     :raises Malformed: text that is no JSON, no array at the path, or a value in it that is no object.
     """
     document = JsonText([text] if isinstance(text, str) else text)
     if not document.peek():
-        return
+        raise Malformed("no JSON: the file is blank")
     yield from _descend(document, path, ())
     if document.peek():
         raise document.malformed("more comes after the end of the JSON document")
@@ -81,13 +81,19 @@ def _descend(document: JsonText, path: Sequence[str], above: tuple[str, ...]) ->
     keys = dict[str, None]()
     for _ in document.members():
         key = document.key()
-        if key == path[0] and key not in keys:
+        if key == path[0]:
+            if key in keys:
+                raise document.malformed(f"the key {key} comes twice {where}")
             yield from _descend(document, path[1:], (*above, key))
         else:
             document.skip()
         keys[key] = None
     if path[0] not in keys:
-        raise Malformed(f"`subPath` names {path[0]}, and {where} there are only {', '.join(keys) or 'no keys'}")
+        raise Malformed(f"`subPath` names {path[0]}, and {where} there {_listed(keys)}")
+
+
+def _listed(keys: Iterable[str]) -> str:
+    return f"are only {', '.join(keys)}" if keys else "are no keys"
 
 
 def _elements(document: JsonText) -> Records:
@@ -97,7 +103,7 @@ def _elements(document: JsonText) -> Records:
         except Malformed as e:
             raise Malformed(e.reason, e.line, number) from None
         if not isinstance(value, dict):
-            raise Malformed(f"{shown(compact(value))} is no JSON object", record=number)
+            raise Malformed(f"{brief(value)} is no JSON object", record=number)
         yield number, value
 
 
@@ -107,7 +113,7 @@ def _kind(document: JsonText) -> str:
     if opening == "[":
         return "an array"
     if opening != "{":
-        return f"the value {shown(compact(document.value()))}"
+        return f"the value {brief(document.value())}"
     keys = list[str]()
     for _ in document.members():
         keys.append(document.key())
@@ -115,12 +121,30 @@ def _kind(document: JsonText) -> str:
     return f"an object with the keys {', '.join(keys) or '(none)'}"
 
 
+def brief(value: Any) -> str:
+    """A value as messages quote it."""
+    try:
+        return shown(compact(value))
+    except Malformed as e:
+        return f"({e})"
+
+
 def compact(value: Any) -> str:
-    """A value as JSON text, numbers as they were written."""
+    """A value as JSON text, numbers as they were written.
+
+    :raises Malformed: it is nested too deeply.
+    """
+    try:
+        return _compact(value)
+    except RecursionError:
+        raise Malformed(TOO_DEEP) from None
+
+
+def _compact(value: Any) -> str:
     if isinstance(value, Number):
         return str(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(k, ensure_ascii=False)}:{compact(v)}" for k, v in value.items()) + "}"
+        return "{" + ",".join(f"{json.dumps(k, ensure_ascii=False)}:{_compact(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(compact, value)) + "]"
+        return "[" + ",".join(map(_compact, value)) + "]"
     return json.dumps(value, ensure_ascii=False)

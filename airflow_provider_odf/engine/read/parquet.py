@@ -6,6 +6,9 @@ are cut to microseconds; Spark itself reads unsigned integers as the next larger
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import Column as Expression
@@ -14,6 +17,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read import source, typed
+from airflow_provider_odf.engine.read.problem import left_out
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.sql import text
@@ -21,6 +25,7 @@ from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
 
 _MICROS = 1000
+_MOST_DIGITS = 38
 _ROW = "__row"
 
 
@@ -30,7 +35,10 @@ def read_parquet(spark: SparkSession, step: ReadStep, path: str, label: str) -> 
     :raises InvalidQuery: no Parquet, a declared column that is not in the file, or a type that cannot be read or become
         another.
     """
-    nanoseconds = _nanoseconds(_footer(path, label), label)
+    footer = _footer(path, label)
+    if footer and (problem := next(_problems(footer), "")):
+        raise InvalidQuery(f"{label}: {problem}")
+    nanoseconds = _nanoseconds(footer) if footer else frozenset()
     if nanoseconds:
         # Of the session, and so of the request: each has its own.
         spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
@@ -53,16 +61,38 @@ def _footer(path: str, label: str) -> pq.FileMetaData | None:
         raise InvalidQuery(f"{label}: no Parquet file: {e}") from None
 
 
-def _nanoseconds(footer: pq.FileMetaData | None, label: str) -> frozenset[str]:
-    """The columns that are integers counting nanoseconds; INT96 is a timestamp to Spark.
+def _problems(footer: pq.FileMetaData) -> Iterator[str]:
+    """What Spark cannot read."""
+    names: dict[str, str] = {}
+    for name in footer.schema.to_arrow_schema().names:
+        if not name:
+            yield "a column has no name: write the file with one"
+        if other := names.get(name.lower()):
+            yield f"the columns {other} and {name} differ only by case: write the file with other names"
+        names[name.lower()] = name
+    for column in (footer.schema.column(i) for i in range(footer.num_columns)):
+        if kind := _unknown_type(column, is_nested=column.path.lower() not in names):
+            yield f"column {column.path}: {kind[0]} cannot be read: write the file with {kind[1]}"
 
-    :raises InvalidQuery: a column of a type that Spark cannot read.
-    """
-    if footer is None:
-        return frozenset()
+
+def _unknown_type(column: pq.ColumnSchema, *, is_nested: bool) -> tuple[str, str] | None:
+    """The type of a column that Spark does not know, and one that it does."""
+    logical = json.loads(column.logical_type.to_json())
+    kind, unit = logical["Type"].upper(), logical.get("timeUnit")
+    if kind == "FLOAT16":
+        return kind, "FLOAT"
+    if kind == "TIME" and unit != "microseconds":
+        return f"a TIME of {unit}", "one of microseconds"
+    if kind == "TIMESTAMP" and unit == "nanoseconds" and is_nested:
+        return "a nested TIMESTAMP of nanoseconds", "one of microseconds"
+    if kind == "DECIMAL" and logical["precision"] > _MOST_DIGITS:
+        return f"a DECIMAL of {logical['precision']} digits", f"{_MOST_DIGITS} at most"
+    return None
+
+
+def _nanoseconds(footer: pq.FileMetaData) -> frozenset[str]:
+    """The columns that are integers counting nanoseconds; INT96 is a timestamp to Spark."""
     columns = [footer.schema.column(i) for i in range(footer.num_columns)]
-    if half := [column.path for column in columns if column.logical_type.type == "FLOAT16"]:
-        raise InvalidQuery(f"{label}: column {half[0]}: FLOAT16 cannot be read: write the file with FLOAT")
     int96 = {column.path for column in columns if column.physical_type == "INT96"}
     fields = [f for f in footer.schema.to_arrow_schema() if f.name not in int96]
     return frozenset(f.name for f in fields if pa.types.is_timestamp(f.type) and f.type.unit == "ns")
@@ -90,8 +120,7 @@ def _coerced(frame: DataFrame, step: ReadStep, label: str) -> Read:
         _column(_ROW).alias(PLACE),
         sf.lit(None).cast("string").alias(PROBLEM),
     )
-    notice = f"{label}: columns not in the schema are left out: {', '.join(extra)}"
-    return Read(typed.frame(raw, columns, step, text(label), "row"), (notice,) if extra else ())
+    return Read(typed.frame(raw, columns, step, text(label), "row"), left_out(label, extra))
 
 
 def _column(name: str) -> Expression:

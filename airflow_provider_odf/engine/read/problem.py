@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import islice
+
 _LONGEST = 200
+_MOST = 20
 
 
 def shown(text: str) -> str:
     """A piece of the data as messages quote it, cut when it is long."""
     return repr(text if len(text) <= _LONGEST else text[:_LONGEST] + "…")
+
+
+def listed(names: Collection[str]) -> str:
+    """Names as messages list them, the first of them where there are many."""
+    more = len(names) - _MOST
+    return ", ".join([*islice(names, _MOST), *([f"and {more} more"] if more > 0 else [])])
+
+
+def left_out(label: str, names: Collection[str]) -> tuple[str, ...]:
+    """What is told of columns of the data that the schema does not have, nothing where there are none."""
+    return (f"{label}: columns not in the schema are left out: {listed(names)}",) if names else ()
 
 
 class Malformed(Exception):

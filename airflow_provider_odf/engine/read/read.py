@@ -43,8 +43,9 @@ def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) 
         raise InvalidQuery(f"read: {step.kind} is no kind of read step: use one of {', '.join(READERS)}")
     if not paths:
         raise InvalidQuery(f"{label}: no files to read")
-    if any(source.is_file(path) and source.size(path) == 0 for path in paths):
-        raise InvalidQuery(f"{label}: the file is empty")
+    for path in paths:
+        if source.is_file(path) and (reason := source.unreadable(path, step.kind)):
+            raise InvalidQuery(f"{label}: {reason}")
     first, *rest = paths
     parts = [reader(spark, step, first, label)]
     known = replace(step, columns=step.columns or _columns(parts[0].frame))

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read.sql import Sql, ddl, extracted, matches, text, when
-from airflow_provider_odf.engine.read.time_format import java_pattern
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
 
 MILLIS = "@"
 """Before a number that stands for a time."""
 
+_RFC3339 = "rfc3339"
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _TIME = r"\d{2}:\d{2}:\d{2}(\.\d{1,9})?"
 _TIMESTAMP = rf"^{_DATE}([Tt ]{_TIME}([Zz]|[+-]\d{{2}}:\d{{2}})?)?$"
@@ -39,9 +39,10 @@ class Formats:
 
     @staticmethod
     def of(step: ReadStep) -> Formats:
-        return Formats(
-            java_pattern(step.date_format), java_pattern(step.timestamp_format), step.kind in ("Json", "NdJson")
+        date, timestamp = (
+            None if pattern in ("", _RFC3339) else pattern for pattern in (step.date_format, step.timestamp_format)
         )
+        return Formats(date, timestamp, step.kind in ("Json", "NdJson"))
 
     def suffix(self, kind: st.DataType) -> str:
         """What messages add to the name of a type: its format, where one is set."""

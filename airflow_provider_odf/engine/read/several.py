@@ -20,14 +20,14 @@ OPENERS: dict[str, Opener] = {"Csv": open_csv, "Json": open_json, "NdJson": open
 
 def read_several(spark: SparkSession, step: ReadStep, inputs: Sequence[tuple[Sequence[str], str]]) -> ReadApart | None:
     """The rows of inputs, each given by its paths and its label, in one frame; None where they are better read one by
-    one: they have several files, other columns, no bytes, or types that only their rows tell.
+    one: they have several files, other columns, no text, or types that only their rows tell.
 
     :raises InvalidQuery: as ``read`` does.
     """
     opener = OPENERS.get(step.kind)
     if opener is None or (step.columns is None and step.infer_schema):
         return None
-    if any(len(paths) != 1 or source.size(paths[0]) == 0 for paths, _ in inputs):
+    if any(len(paths) != 1 or source.unreadable(paths[0], step.kind) for paths, _ in inputs):
         return None
     opened = [opener(step, paths[0], label) for paths, label in inputs]
     first = opened[0]

@@ -24,6 +24,9 @@ EndOfRecords: TypeAlias = Callable[[bytes], int]
 
 _JAVA_NAMES = {"windows-31j": "cp932", "x-windows-949": "cp949", "x-windows-950": "cp950", "x-macroman": "mac-roman"}
 
+_PACKED = {b"\x1f\x8b": "Gzip", b"PK\x03\x04": "Zip"}
+_PARQUET = b"PAR1"
+
 _BLOCK = 4 << 20
 _BOM = codecs.BOM_UTF8
 
@@ -54,7 +57,7 @@ def encoding(name: str) -> str:
         "".encode(found)  # Python also has codecs that are not of text
     except LookupError:
         raise InvalidQuery(f"encoding {name!r} is not known: use utf-8, iso-8859-1, windows-1252, utf-16, …") from None
-    return "utf-8" if found == "ascii" else found
+    return found
 
 
 def is_cut_at_newline_bytes(name: str) -> bool:
@@ -105,6 +108,21 @@ def _resolve(uri: str) -> tuple[Any, str]:
 def size(path: str) -> int:
     with open_file(path) as file:
         return file.seek(0, os.SEEK_END)
+
+
+def unreadable(path: str, kind: str) -> str:
+    """Why no reader of a kind is for a file, nothing where one may be. In some encoding any bytes are texts."""
+    with open_file(path) as file:
+        if not file.seek(0, os.SEEK_END):
+            return "the file is empty"
+        file.seek(0)
+        begin = file.read(len(_PARQUET))
+        if kind == "Parquet":
+            return ""
+        if packed := next((name for magic, name in _PACKED.items() if begin.startswith(magic)), None):
+            return f"the file is packed: add the prepare step Decompress with format {packed}"
+        is_parquet = begin == _PARQUET and file.seek(-len(_PARQUET), os.SEEK_END) and file.read() == _PARQUET
+        return "the file is Parquet: read it with kind Parquet" if is_parquet else ""
 
 
 def decode(data: bytes, name: str, first_line: int = 1) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 from decimal import Decimal
 from pathlib import Path
 
@@ -56,6 +57,17 @@ def test_inference_takes_the_narrowest_type_of_all_rows(read) -> None:
         "i": None, "x": 2.0, "b": False, "d": dt.date(2020, 1, 3), "t": frame.collect()[1].t, "s": "b", "mixed": 1.5,
         "empty": None,
     }  # fmt: skip
+
+
+def test_inference_keeps_the_digits_of_ids(read) -> None:
+    text = (
+        "id,long,round,mixed,huge\n"
+        "12345678901234567890,9223372036854775807,100000000000000000000,12345678901234567890," + "9" * 40 + "\n"
+        "1,-9223372036854775808,1.5,0.5,1\n"
+    )
+    frame = read("Csv", text, header=True, infer_schema=True).frame
+    assert [f.dataType.simpleString() for f in frame.schema] == ["string", "bigint", "double", "string", "string"]
+    assert frame.first().id == "12345678901234567890"
 
 
 def test_tsv_nulls(rows) -> None:
@@ -115,6 +127,27 @@ def test_one_byte_encodings(rows, name: str) -> None:
 def test_utf16(rows, name: str) -> None:
     content = "a,b\n1,Zoë\n".encode("utf-16-le" if "le" in name else "utf-16")
     assert rows("Csv", content, ["a INT", "b STRING"], encoding=name, header=True) == [(1, "Zoë")]
+
+
+def test_ascii_is_ascii_alone(rows, refusal_of) -> None:
+    assert rows("Csv", "1,x\n", ["a INT", "b STRING"], encoding="us-ascii") == [(1, "x")]
+    message = f"{LABEL}: line 1: byte 0xc3 is not ascii: set `encoding` to what the file has"
+    assert refusal_of("Csv", "1,é\n", ["a INT", "b STRING"], encoding="US-ASCII") == message
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_files_that_are_no_csv(refusal_of, header: bool) -> None:
+    """In latin1 any bytes are text."""
+    packed = {"Gzip": gzip.compress(b"a\n1\n"), "Zip": b"PK\x03\x04\x14\0"}
+    for form, content in packed.items():
+        message = f"{LABEL}: the file is packed: add the prepare step Decompress with format {form}"
+        assert refusal_of("Csv", content, encoding="latin1", header=header) == message
+    message = f"{LABEL}: the file is Parquet: read it with kind Parquet"
+    assert refusal_of("Csv", b"PAR1\x15\x04PAR1", encoding="latin1", header=header) == message
+
+
+def test_a_text_may_begin_as_parquet_does(rows) -> None:
+    assert rows("Csv", "PAR1,x\n", ["a STRING", "b STRING"]) == [("PAR1", "x")]
 
 
 def test_types(rows) -> None:
@@ -192,18 +225,18 @@ def test_a_value_that_does_not_fit_is_named_with_its_place(refusal_of, kind: str
 
 def test_formats(read) -> None:
     columns = ["d DATE", "t TIMESTAMP"]
-    java = {"date_format": "dd/MM/yyyy", "timestamp_format": "yyyy/MM/dd HH:mm:ssx"}
-    strftime = {"date_format": "%d/%m/%Y", "timestamp_format": "%Y/%m/%d %H:%M:%S%z"}
-    expected = [{"d": dt.date(2020, 2, 1), "t": dt.datetime(2020, 2, 1, 1, 4, 5, tzinfo=UTC)}]
-    for formats, zone in ((java, "+02"), (strftime, "+0200"), (strftime, "+02:00")):
-        assert (
-            read("Csv", f"01/02/2020,2020/02/01 03:04:05{zone}\n", columns, **formats).frame.toArrow().to_pylist()
-            == expected
-        )
+    formats = {"date_format": "dd/MM/yyyy", "timestamp_format": "yyyy/MM/dd HH:mm:ss[xxx][x]"}
+    text = "01/02/2020,2020/02/01 03:04:05+02\n01/02/2020,2020/02/01 03:04:05+02:00\n"
+    expected = {"d": dt.date(2020, 2, 1), "t": dt.datetime(2020, 2, 1, 1, 4, 5, tzinfo=UTC)}
+    assert read("Csv", text, columns, **formats).frame.toArrow().to_pylist() == [expected] * 2
+
+
+def test_a_percent_sign_in_a_pattern_is_itself(rows) -> None:
+    assert rows("Csv", "100% 2020\n", ["d DATE"], date_format="100% yyyy") == [(dt.date(2020, 1, 1),)]
 
 
 def test_a_value_that_is_not_of_its_format_is_told_the_format(refusal_of) -> None:
-    message = refusal_of("Csv", "2020-02-01\n", ["d DATE"], date_format="%d/%m/%Y")
+    message = refusal_of("Csv", "2020-02-01\n", ["d DATE"], date_format="dd/MM/yyyy")
     assert message == f"{LABEL}: line 1, column d: '2020-02-01' is not a DATE of the format dd/MM/yyyy"
 
 
@@ -225,6 +258,9 @@ def test_columns_that_nothing_uses_are_checked_too(read) -> None:
         ('a,b\n1,2\n\n"3"\n', "line 4: 1 field instead of 2: '3'"),
         ('a,b\n1,2\n3,"x\n5,6\n', "line 3: a quote that is opened here is never closed"),
         ('a,b\n1,"x"y\n', "line 2: text after a closing quote: only ',' or a line end may follow"),
+        ("a,b\n1,2\n3,x\0y\n", "line 3: a NUL byte, which CSV does not have: is the `encoding` UTF-16?"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "line 1: a NUL byte, which CSV does not have: is the `encoding` UTF-16?"),
+        ("\ufeff\n\n", "there is no header: the file is blank"),
         (b"a,b\n1,2\n3,\xff\n", "line 3: byte 0xff is not utf-8: set `encoding` to what the file has"),
         ("a,b\n1,\n", "line 2, column b: no value, and the schema says NOT NULL"),
         ("a,b\n1,\"q\\\"\nz\"\nx,y\n", "line 4, column a: 'x' is not an INT"),
@@ -258,7 +294,6 @@ def test_columns_by_name_and_by_position(read) -> None:
         ({"encoding": "rot13"}, "encoding 'rot13' is not known: use utf-8, iso-8859-1, windows-1252, utf-16, …"),
         ({"encoding": "utf-16"}, f"{LABEL}: no byte order mark, so set `encoding` to utf-16-le or utf-16-be"),
         ({"encoding": "klingon"}, "encoding 'klingon' is not known: use utf-8, iso-8859-1, windows-1252, utf-16, …"),
-        ({"timestamp_format": "%Q"}, "time format '%Q': %Q is not known"),
     ],
 )
 def test_options_that_cannot_be(refusal_of, option: dict[str, str], message: str) -> None:

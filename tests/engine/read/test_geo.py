@@ -43,6 +43,14 @@ def test_collection_with_a_schema(read) -> None:
     assert [f.nullable for f in frame.schema] == [False, True, True]
 
 
+def test_columns_left_out_are_told_the_geometry_among_them(read) -> None:
+    notice = (f"{LABEL}: columns not in the schema are left out: name, geometry",)
+    assert read("GeoJson", STATIONS, ["id BIGINT"]).notices == notice
+    record = feature({"id": 1, "name": "x"})
+    assert read("NdGeoJson", lines(record), ["id BIGINT"]).notices == notice
+    assert read("EsriShapefile", lines(record), ["id BIGINT"]).notices == notice
+
+
 def test_without_a_schema_columns_come_by_name_the_geometry_among_them(read) -> None:
     content = json.dumps(
         [feature({"zip": "00101", "id": 7, "area": 1.5, "open": True, "none": None, "at": {"y": 2, "x": 1}})]
@@ -69,12 +77,12 @@ def test_properties_are_coerced_as_values_of_ndjson_are(rows) -> None:
     properties = {
         "n": "1",
         "d": "2024-05-01",
-        "s": {"x": 1.50},
+        "s": {"x": [1.50, {"y": 2}]},
         "list": [1, 2.0],
         "bytes": "AQI=",
     }
     declared = ["n BIGINT", "d DATE", "s STRING", "list ARRAY<INT>", "bytes BINARY"]
-    expected = (1, dt.date(2024, 5, 1), '{"x":1.5}', [1, 2], bytearray(b"\x01\x02"))
+    expected = (1, dt.date(2024, 5, 1), '{"x":[1.5,{"y":2}]}', [1, 2], bytearray(b"\x01\x02"))
     for kind, content in (("GeoJson", collection(feature(properties))), ("NdGeoJson", lines(feature(properties)))):
         assert rows(kind, content, declared) == [expected]
 
@@ -109,6 +117,10 @@ GOOD = feature({"a": 1})
         (collection(GOOD) + "{}", "line 1: more comes after the end of the FeatureCollection at '{}'"),
         (collection(GOOD, 5), "record 2: no GeoJSON Feature but '5'"),
         (collection(GOOD, {"a": 1}), "record 2: no GeoJSON Feature but missing"),
+        (
+            '{"type": "FeatureCollection", "features": [], "features": []}',
+            "line 1: the FeatureCollection has `features` twice at '[]}'",
+        ),
         (collection(GOOD)[:-2], "line 1: no JSON: a comma or ] must come here, where the text ends"),
         (collection(feature({"a": "x"})), "record 1, column a: 'x' is not an INT"),
         (collection(GOOD, feature({})), "record 2, column a: no value, and the schema says NOT NULL"),
@@ -127,6 +139,11 @@ def test_collection_refused(refusal_of, content: str | bytes, message: str) -> N
         ({"a": 1}, [1, 2], "the Feature has no geometry: `geometry` is '[1,2]'"),
         ({"a": 1}, {"coordinates": [1, 2]}, "the Feature has no geometry: `geometry` is '{\"coordinates\":[1,2]}'"),
         ({"Geometry": 1}, POINT, "the Feature has a property Geometry, the name of the column of geometries"),
+        (
+            {"a": 1},
+            {"type": "Point", "coordinates": json.loads("[" * 600 + "]" * 600)},
+            "geometry: values are nested too deeply",
+        ),
         (
             {"a": 1},
             {"type": "Point", "coordinates": [float("inf")]},

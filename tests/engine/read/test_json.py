@@ -76,6 +76,59 @@ def test_data_without_records_have_no_rows(rows) -> None:
         assert rows(kind, content) == []
 
 
+def test_a_blank_document_is_none(refusal_of) -> None:
+    assert refusal_of("Json", " \n", ["a INT"]) == f"{LABEL}: no JSON: the file is blank"
+
+
+def test_keys_beyond_the_schema_are_told(read) -> None:
+    text = (
+        '{"a": 1, "popuIation": 2, "s": [{"x": 1, "y": 2}], "m": {"k": {"z": 3}}}\n'
+        '{"a": 1, "A": 2, "later": 3, "s": [{"X": 1}], "m": null}\n'
+    )
+    columns = ["a INT", "population INT", "s ARRAY<STRUCT<x: INT>>", "m MAP<STRING,STRUCT<w: INT>>"]
+    assert read("NdJson", text, columns).notices == (
+        f"{LABEL}: columns not in the schema are left out: popuIation, s[].y, m{{}}.z, A, later; "
+        "all are null: population",
+    )
+    assert read("NdJson", '{"a": 1}\n', ["A INT", "b INT"]).notices == ()
+    assert read("NdJson", '{"a": 1}\n').notices == ()
+    many = ", ".join(f'"k{i:02}": 1' for i in range(30))
+    (notice,) = read("Json", f"[{{{many}}}]", ["k00 INT"]).notices
+    assert notice.endswith("k18, k19, k20, and 9 more")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ('{"k": 1, "k": 2}', 'the key \'k\' comes twice in the object at \'{"v": {"k": 1, "k": 2}}\''),
+        ('"x\\uD83D"', 'a text has \\ud83d, half of a character, in the value at \'{"v": "x\\\\uD83D"}\''),
+        ('{"\\udc00": 1}', 'a text has \\udc00, half of a character, in the value at \'{"v": {"\\\\udc00": 1}}\''),
+        ("[" * 20_000, 'values are nested too deeply at \'{"v": ' + "[" * 34 + "'"),
+    ],
+)
+@pytest.mark.parametrize("columns", [["v STRING"], ["w STRING"], None])
+def test_values_that_cannot_be_kept(refusal_of, columns: list[str] | None, value: str, message: str) -> None:
+    assert refusal_of("NdJson", f'{{"v": {value}}}', columns) == f"{LABEL}: line 1: {message}"
+
+
+def test_nesting(rows, refusal_of) -> None:
+    deep = "[" * 40 + "1" + "]" * 40
+    assert rows("NdJson", f'{{"v": {deep}}}', ["v STRING"]) == [(deep,)]
+    assert rows("NdJson", f'{{"v": {deep}}}', ["w STRING"]) == [(None,)]
+    too_deep = "[" * 51 + "]" * 51
+    message = f"{LABEL}: column v: values are nested more than 50 deep: declare a schema, with it as STRING"
+    assert refusal_of("NdJson", f'{{"v": {too_deep}}}') == message
+    text_too_deep = "[" * 900 + "]" * 900
+    assert (
+        refusal_of("NdJson", f'{{"v": {text_too_deep}}}', ["v STRING"])
+        == f"{LABEL}: line 1, values are nested too deeply"
+    )
+
+
+def test_pairs_of_surrogates_are_characters(rows) -> None:
+    assert rows("NdJson", '{"v": "\\ud83d\\ude00", "w": "\\\\ud83d"}', ["v STRING", "w STRING"]) == [("😀", "\\ud83d")]
+
+
 def test_keys_match_ignoring_case_unless_two_differ_only_by_case(rows, refusal_of) -> None:
     assert rows("NdJson", '{"CITY": "A"}', ["city STRING"]) == [("A",)]
     assert rows("NdJson", '{"City": "A", "city": "B"}', ["city STRING"]) == [("B",)]
@@ -183,6 +236,34 @@ def test_without_schema(read) -> None:
     assert frame.toArrow().to_pylist()[1] == {
         "a": 2.5, "b": None, "c": {"x": [1.5], "y": True}, "d": None, "e": "x", "new key": [],
     }  # fmt: skip
+
+
+def test_without_schema_columns_come_by_name_and_what_later_records_add_after_them(read) -> None:
+    """As in the reference implementation."""
+    text = (
+        '{"title": "t", "channel": 1, "views": {"b": 1, "a": 2}}\n{"subscribers": 2, "count": 1, "views": {"c": 1}}\n'
+    )
+    assert read("NdJson", text).frame.schema.simpleString() == (
+        "struct<channel:bigint,title:string,views:struct<a:bigint,b:bigint,c:bigint>,count:bigint,subscribers:bigint>"
+    )
+
+
+def test_without_schema_numbers_keep_their_digits(read) -> None:
+    text = (
+        '{"id": 12345678901234567890, "long": 9223372036854775807, "round": 100000000000000000000, "nan": NaN}\n'
+        '{"id": 1, "long": -9223372036854775808, "round": 1.5, "nan": 1}\n'
+    )
+    frame = read("NdJson", text).frame
+    assert frame.schema.simpleString() == "struct<id:string,long:bigint,nan:double,round:double>"
+    assert frame.collect()[0].id == "12345678901234567890"
+
+
+def test_without_schema_keys_are_names(refusal_of) -> None:
+    message = f"{LABEL}: a key is empty, which names no column: declare a schema"
+    assert refusal_of("NdJson", '{"": 1}') == message
+    assert refusal_of("Json", '[{"a": {"": 1}}]') == message
+    message = f"{LABEL}: the keys X and x differ only by case: declare a schema with one"
+    assert refusal_of("NdJson", '{"a": {"X": 1}}\n{"a": {"x": 1}}') == message
 
 
 def test_without_schema_keys_that_differ_by_case_are_refused(refusal_of) -> None:

@@ -68,8 +68,16 @@ def test_what_is_wrong_is_told_alike(text: str, message: str, size: int) -> None
 
 
 def test_deep_nesting_is_an_error_of_the_data() -> None:
-    with pytest.raises(Malformed, match="record 1: no JSON: values are nested too deeply"):
+    with pytest.raises(Malformed, match="record 1: values are nested too deeply"):
         list(in_array("[" * 100_000, []))
+    with pytest.raises(Malformed, match="line 1: values are nested too deeply"):
+        list(in_array('{"a": ' + "[" * 100_000, ["b"]))
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_key_on_the_path_comes_once(size: int) -> None:
+    with pytest.raises(Malformed, match="line 2: the key a comes twice at the root"):
+        list(in_array(cut('{"a": [{}],\n"a": [{}]}', size), ["a"]))
 
 
 class Window(JsonText):

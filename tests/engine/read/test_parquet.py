@@ -72,6 +72,60 @@ def test_half_floats_are_refused(refusal_of) -> None:
 
 
 @pytest.mark.parametrize(
+    ("column", "kind", "advice"),
+    [
+        (pa.array([1], pa.time32("ms")), "a TIME of milliseconds", "one of microseconds"),
+        (pa.array([1], pa.time64("ns")), "a TIME of nanoseconds", "one of microseconds"),
+        (pa.array([[1]], pa.list_(pa.timestamp("ns"))), "a nested TIMESTAMP of nanoseconds", "one of microseconds"),
+        (pa.array([Decimal(1)], pa.decimal256(60, 2)), "a DECIMAL of 60 digits", "38 at most"),
+    ],
+)
+def test_types_that_spark_cannot_read(refusal_of, column: pa.Array, kind: str, advice: str) -> None:
+    path = "c.list.element" if pa.types.is_list(column.type) else "c"
+    message = f"{LABEL}: column {path}: {kind} cannot be read: write the file with {advice}"
+    assert refusal_of("Parquet", parquet(a=[1], c=column)) == message
+
+
+def test_names_that_spark_cannot_read(refusal_of) -> None:
+    message = f"{LABEL}: the columns a and A differ only by case: write the file with other names"
+    assert refusal_of("Parquet", parquet(a=[1], A=[1])) == message
+    assert refusal_of("Parquet", parquet(**{"": [1]})) == f"{LABEL}: a column has no name: write the file with one"
+
+
+def test_types_of_arrow(read) -> None:
+    data = parquet(
+        **{"a.b": pa.array([1_000], pa.timestamp("ns", "UTC"))},
+        time=pa.array([1], pa.time64("us")),
+        date=pa.array([1], pa.date32()),
+        binary=pa.array([b"ab"], pa.binary(2)),
+        dictionary=pa.array(["x"]).dictionary_encode(),
+        large=pa.array(["x"], pa.large_string()),
+        decimal=pa.array([Decimal("1.50")], pa.decimal128(38, 2)),
+        list=[[1, None]],
+        map=pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int8())),
+    )
+    assert read("Parquet", data).frame.toArrow().to_pylist() == [
+        {
+            "a.b": dt.datetime(1970, 1, 1, 0, 0, 0, 1, tzinfo=UTC),
+            "time": dt.time(0, 0, 0, 1),
+            "date": dt.date(1970, 1, 2),
+            "binary": b"ab",
+            "dictionary": "x",
+            "large": "x",
+            "decimal": Decimal("1.50"),
+            "list": [1, None],
+            "map": [("k", 1)],
+        }
+    ]
+
+
+def test_a_damaged_page(refusal_of) -> None:
+    data = parquet(a=[1], b=["x"])
+    message = refusal_of("Parquet", data[:40] + bytes(40) + data[80:], ["a BIGINT", "b STRING"])
+    assert "/file: the Parquet file is damaged: " in message
+
+
+@pytest.mark.parametrize(
     ("column", "value"),
     [("double DECIMAL(8,2)", "1.239"), ("decimal DECIMAL(8,2)", "1.239"), ("large FLOAT", "1.0E60")],
 )
