@@ -84,6 +84,11 @@ _OPTIONS = {
         "Comma-separated kinds of steps that manifests may not use: those that run programs on the worker.",
         example="Pipe, Container",
     ),
+    "push_paths": _option(
+        "Comma-separated folders and URIs from which runs of DAGs with push sources may take files. "
+        "``none``: only records. Empty: whatever workers can read.",
+        example="/data/incoming, https://files.example.org/drop",
+    ),
     "largest_download": _option("Most bytes that one download may bring: a number, or 512m, 10g.", default="256g"),
     "largest_file": _option("Most bytes that the prepare steps of one file may write, in all.", default="1t"),
     "read_timeout": _option("Seconds that a server may stay silent.", default="60", kind="float"),

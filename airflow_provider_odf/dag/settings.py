@@ -9,6 +9,7 @@ from airflow.sdk import conf
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.get_provider_info import get_provider_info
+from airflow_provider_odf.operators import push_paths
 from airflow_provider_odf.source.options import OPTIONS, Options, from_texts
 
 SECTION = "odf"
@@ -16,13 +17,14 @@ SECTION = "odf"
 
 @dataclass(frozen=True)
 class Settings:
-    """The section's values; an empty text means that the setting is not made."""
+    """The section's values; an empty text, or None, means that the setting is not made."""
 
     store: str
     work_area: str
     spark_conn_id: str
     local_master: str
     local_memory: str
+    push_paths: tuple[str, ...] | None
     options: Options
     manifest_version: int
     naming_spec: Literal["current", "2024"]
@@ -41,10 +43,18 @@ def read() -> Settings:
         spark_conn_id=text["spark_conn_id"],
         local_master=text["local_master"],
         local_memory=text["local_memory"],
+        push_paths=_push_paths(text["push_paths"]),
         options=from_texts({name: text[name] for name in OPTIONS}, _place),
         manifest_version=int(_one_of("manifest_version", text, ("3", "2"))),
         naming_spec="2024" if _one_of("naming_spec", text, ("current", "2024")) == "2024" else "current",
     )
+
+
+def _push_paths(text: str) -> tuple[str, ...] | None:
+    try:
+        return push_paths.parse(text)
+    except ValueError as e:
+        raise InvalidInput(f"{_place('push_paths')} = {text}: {e}") from None
 
 
 def _one_of(name: str, text: dict[str, str], values: tuple[str, ...]) -> str:

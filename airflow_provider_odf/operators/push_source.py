@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Param
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.cycle.merge import DEFAULT_SOURCE
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.operators import push_paths
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.handed import apply_manifest, push_id
 from airflow_provider_odf.operators.lineage import names_of
@@ -38,7 +40,8 @@ class PushSourceOperator(OdfOperator):
 
     :param data: a path or URI (file, http, https, ftp, ftps), a list of them that are read together, or a list of
     records as dicts; None: what the conf of the DAG run says, as ``{"file": PATH}``, ``{"uri": URI}`` or ``{"records":
-    [...]}``, each with ``"source": NAME`` and ``"event_time": RFC3339`` if wanted. (templated)
+    [...]}``, each with ``"source": NAME`` and ``"event_time": RFC3339`` if wanted; ``[odf] push_paths`` says which
+    paths and URIs it may name. (templated)
     :param dataset: alias of the dataset. (templated)
     :param manifest: path of the file with the dataset's manifest; the dataset is first made to say what it says.
     (templated)
@@ -58,6 +61,8 @@ class PushSourceOperator(OdfOperator):
         from airflow_provider_odf.cycle.push import push
 
         given = given_by(self._conf(context), self.source_name, push_id(context))
+        if self.data is None:
+            push_paths.check(given.uris, settings.read().push_paths)
         polled = push(
             self.odf,
             apply_manifest(self),
@@ -97,14 +102,16 @@ class PushSourceOperator(OdfOperator):
 
 
 def conf_params(source_names: Sequence[str]) -> dict[str, Param]:
-    """The keys of a run's conf as ``params`` of a DAG, for Airflow's trigger form and its API to check."""
-    only = source_names[0] if len(source_names) == 1 else None
+    """The keys of a run's conf as ``params`` of a DAG, for Airflow's trigger form and its API to check. A run says
+    which source is meant where none is the only one or called ``default``."""
+    meant = source_names[0] if len(source_names) == 1 else DEFAULT_SOURCE
+    default: dict[str, Any] = {"default": meant} if meant in source_names else {}
     text = ["null", "string"]
     return {
         "source": Param(
-            only,
-            type=text,
-            enum=[*source_names, None],
+            **default,
+            type="string",
+            enum=list(source_names),
             title="Push source",
             description="How the data are read and merged.",
         ),
@@ -136,6 +143,8 @@ def given_by(conf: Mapping[str, Any], source_name: str | None = None, push_id: s
     known = (*CONF, "source", "event_time")
     if unknown := [key for key in given if key not in known]:
         raise InvalidInput(f"conf: {', '.join(unknown)} is not known; known are {', '.join(known)}")
+    if given.get("records") == [] and ("file" in given or "uri" in given):
+        del given["records"]  # what the trigger form sends once somebody has looked at the field
     kinds = [key for key in CONF if key in given]
     if len(kinds) != 1:
         what = f"has {' and '.join(kinds)}" if kinds else "has nothing to push"

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 class PollingSourceSensor(BaseSensorOperator):
-    """Waits until a poll of a dataset's source would find something. It only asks: it fetches and writes nothing.
+    """Waits until a poll of a dataset's source would find something. It only asks: it fetches and writes nothing. For a
+    source that cannot be reached, or is not there yet, it waits, too, as long as its ``timeout`` allows.
 
     :param manifest: path of the file with the dataset's manifest. (templated)
     :param dataset: which dataset of the file, where it has several. (templated)
@@ -78,4 +79,5 @@ class PollingSourceSensor(BaseSensorOperator):
             store=self.store,
             odf_conn_id=self.odf_conn_id,
             poke_interval=float(self.poke_interval),
+            outage=None,
         )

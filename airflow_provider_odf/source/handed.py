@@ -120,17 +120,24 @@ class LocalFile:
     relative: Path
 
 
+def path_of(uri: str) -> Path | None:
+    """The absolute path that a path or ``file:`` URI means; None for other schemes."""
+    scheme = _scheme(uri)
+    if scheme not in ("", "file"):
+        return None
+    return Path(os.path.abspath(unquote(urlsplit(uri).path) if scheme else uri))
+
+
 def local_files(uri: str) -> list[LocalFile]:
     """The files of a path or ``file:`` URI: itself, or a folder's, without those that Spark does not read either.
 
     :raises InvalidInput: there are none, or the URI has another scheme.
     """
-    scheme = _scheme(uri)
-    if scheme not in ("", "file"):
+    path = path_of(uri)
+    if path is None:
         raise InvalidInput(
-            f"{shown(uri)}: {scheme}: is not known here: take a path, or a URI of file, http, https or ftp"
+            f"{shown(uri)}: {_scheme(uri)}: is not known here: take a path, or a URI of file, http, https or ftp"
         )
-    path = Path(os.path.abspath(unquote(urlsplit(uri).path) if scheme else uri))
     if path.is_file():
         return [LocalFile(path, Path(path.name))]
     found = sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] not in "._")

@@ -72,14 +72,14 @@ async def look(
     client: httpx.AsyncClient | None = None,
 ) -> str | None:
     """What a source has beyond ``state``, as a text that stays the same as long as the source does; None where it has
-    nothing new, or is not there yet.
+    nothing new.
 
     Over HTTP one conditional request is sent, and no body is read that validators speak for; files are looked at, not
     opened. ``environment`` is read in a thread. Who asks often keeps a ``client``, and with it its connections.
 
     :raises InvalidInput: the step itself is wrong.
     :raises SourceError: the source refuses.
-    :raises SourceUnavailable: the source cannot be asked now; asking again later may help.
+    :raises SourceUnavailable: the source cannot be asked now, or is not there yet; asking again later may help.
     """
     if isinstance(step, FetchStepFilesGlob):
         return await asyncio.to_thread(_look_at_glob, step, base, state)
@@ -105,14 +105,16 @@ async def _look_at_url(
     url, headers, label = await asyncio.to_thread(filled, step, environment)
     path = local.path_of(url, base)
     if path is not None:
-        return await asyncio.to_thread(_look_at_file, path, state)
+        return await asyncio.to_thread(_look_at_file, path, label, state)
     if urlsplit(url).scheme not in ("http", "https"):
         return UNKNOWN
     from airflow_provider_odf.source import http  # files need no HTTP library
 
     async def take(response: httpx.Response) -> str | None:
-        if response.status_code in (http.NOT_MODIFIED, http.NOT_FOUND, http.GONE):
+        if response.status_code == http.NOT_MODIFIED:
             return None
+        if response.status_code in (http.NOT_FOUND, http.GONE):
+            raise SourceUnavailable(str(http.refusal(response, label)))
         if response.status_code != _OK:
             raise http.refusal(response, label)
         found = http.Validators.of(response.headers).state or await _content(response)
@@ -137,11 +139,10 @@ async def _content(response: httpx.Response) -> SourceState | None:
     return states.content_of(multiformats.multihash(multiformats.SHA3_256, digest.digest()))
 
 
-def _look_at_file(path: Path, state: SourceState | None) -> str | None:
-    try:
-        stat = path.stat()
-    except OSError:
-        return None
+def _look_at_file(path: Path, label: str, state: SourceState | None) -> str | None:
+    stat = _stat(path)
+    if stat is None:
+        raise SourceUnavailable(f"{label}: no such file")
     return None if states.is_same(states.last_modified(local.modified(stat)), state) else _stamp(stat)
 
 

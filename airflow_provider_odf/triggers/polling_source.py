@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 DEFAULT_POKE_INTERVAL = 60.0
 
+DEFAULT_OUTAGE = 3600.0
+
 _LONGEST_DELAY = 60.0
 """Seconds over which the first looks of sources that begin to wait together are spread."""
 
@@ -40,8 +42,9 @@ class PollingSourceTrigger(BaseEventTrigger):
     How far the source was read, the dataset's chain says. Each state of the source beyond that is one event:
     ``{"status": "changed"}``, or ``{"status": "error", "message"}`` where the source refuses, or the manifest
     is not valid, so that somebody sees it. A change that is not taken in is told again, after five minutes and then
-    ever more rarely, up to once an hour. A source that cannot be reached is asked again. A source that only a poll can
-    compare (a container, FTP, long content without ETag and Last-Modified) is told of once an hour.
+    ever more rarely, up to once an hour. A source that cannot be reached, or is not there, is asked again: the
+    triggerer's log says so once, and an outage that lasts is an error. A source that only a poll can compare (a
+    container, FTP, long content without ETag and Last-Modified) is told of once an hour.
 
     Manifest and store must be seen by the triggerer as by workers.
 
@@ -50,6 +53,7 @@ class PollingSourceTrigger(BaseEventTrigger):
     :param store: path or URI of the store, in place of the connection's.
     :param odf_conn_id: connection of type ``odf`` that names the store.
     :param poke_interval: seconds between two looks.
+    :param outage: seconds without an answer after which that is told as an error; None: never.
     """
 
     def __init__(
@@ -60,6 +64,7 @@ class PollingSourceTrigger(BaseEventTrigger):
         store: str | None = None,
         odf_conn_id: str = OdfHook.default_conn_name,
         poke_interval: float = DEFAULT_POKE_INTERVAL,
+        outage: float | None = DEFAULT_OUTAGE,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.manifest = manifest
@@ -67,13 +72,16 @@ class PollingSourceTrigger(BaseEventTrigger):
         self.store = store
         self.odf_conn_id = odf_conn_id
         self.poke_interval = poke_interval
+        self.outage = outage
+        self._trouble: str | None = None
+        self._troubled_since = 0.0
         self._watch: Watch | None = None
         self._environment: TaskEnvironment | None = None
         self._stale = 0.0
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         cls = type(self)
-        fields = ("manifest", "dataset", "store", "odf_conn_id", "poke_interval")
+        fields = ("manifest", "dataset", "store", "odf_conn_id", "poke_interval", "outage")
         return f"{cls.__module__}.{cls.__qualname__}", {name: getattr(self, name) for name in fields}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
@@ -101,7 +109,11 @@ class PollingSourceTrigger(BaseEventTrigger):
         return await self._look(None) is not None
 
     async def _look(self, client: httpx.AsyncClient | None) -> str | None:
-        """What the source has beyond how far it was read, and with that, since progress makes it news."""
+        """What the source has beyond how far it was read, and with that, since progress makes it news. None, too, where
+        it cannot be asked now.
+
+        :raises OdfError: asking again does not help, or did not for too long.
+        """
         from airflow_provider_odf.source.watch import UNKNOWN, look
 
         position, environment = await asyncio.to_thread(self._where)
@@ -109,11 +121,22 @@ class PollingSourceTrigger(BaseEventTrigger):
         try:
             seen = await look(position.fetch, base=position.base, state=state, environment=environment, client=client)
         except OdfError as e:
-            if not e.is_transient:
+            if not e.is_transient or self._lasts_too_long(str(e)):
                 raise
-            self.log.warning("%s; asking again in %s s", e, self.poke_interval)
             return None
+        if self._trouble is not None:
+            self.log.info("%s: the source answers again", position.dataset)
+            self._trouble = None
         return seen if seen in (None, UNKNOWN) or state is None else f"{state.kind} {state.value}: {seen}"
+
+    def _lasts_too_long(self, trouble: str) -> bool:
+        """Whether the source has not answered for longer than it may. Logs what is new of it."""
+        if self._trouble is None:
+            self._troubled_since = time.monotonic()
+        if trouble != self._trouble:
+            self.log.warning("%s; asking again every %s s", trouble, self.poke_interval)
+        self._trouble = trouble
+        return self.outage is not None and time.monotonic() - self._troubled_since >= self.outage
 
     def _where(self) -> tuple[Position, TaskEnvironment]:
         """The source, how far it was read, and what its templates are filled from."""

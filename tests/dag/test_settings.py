@@ -12,6 +12,7 @@ def test_defaults():
         spark_conn_id="",
         local_master="local[*]",
         local_memory="",
+        push_paths=None,
         options=Options(),
         manifest_version=3,
         naming_spec="current",
@@ -21,9 +22,11 @@ def test_defaults():
 def test_airflows_own_configuration_counts(monkeypatch):
     monkeypatch.setenv("AIRFLOW__ODF__STORE", "/data/odf")
     monkeypatch.setenv("AIRFLOW__ODF__FORBID_STEPS", "Pipe, Container")
+    monkeypatch.setenv("AIRFLOW__ODF__PUSH_PATHS", "/data/in, https://example.org/drop")
     monkeypatch.setenv("AIRFLOW__ODF__MANIFEST_VERSION", "2")
     monkeypatch.setenv("AIRFLOW__ODF__NAMING_SPEC", "2024")
     found = settings.read()
+    assert found.push_paths == ("/data/in", "https://example.org/drop")
     assert (found.store, found.options.forbidden_steps, found.manifest_version, found.naming_spec) == (
         "/data/odf",
         {"Pipe", "Container"},
@@ -38,6 +41,7 @@ def test_airflows_own_configuration_counts(monkeypatch):
         ("manifest_version", "4", r"\[odf\] manifest_version = 4: must be 3 or 2"),
         ("naming_spec", "2025", r"\[odf\] naming_spec = 2025: must be current or 2024"),
         ("forbid_steps", "Pipe, Url", r"\[odf\] forbid_steps = Pipe, Url: Url is no kind of step that can be switched"),
+        ("push_paths", "incoming", r"\[odf\] push_paths = incoming: incoming is neither an absolute path nor a URI"),
         ("largest_file", "big", r"\[odf\] largest_file = big: must be a number of bytes, with k, m, g or t"),
     ],
 )

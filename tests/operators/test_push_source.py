@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, ParamValidationError
 
 from airflow_provider_odf import PushSourceOperator
 from airflow_provider_odf.cycle.push import Push
@@ -82,7 +82,7 @@ def test_records_have_no_input_in_lineage(where):
     ("conf", "message"),
     [
         (None, 'conf has nothing to push: give one of file, uri, records, as in {"file": "/data/new.csv"}'),
-        ({"file": "/a", "records": []}, "conf has file and records: give one of"),
+        ({"file": "/a", "records": [{}]}, "conf has file and records: give one of"),
         ({"fiel": "/a"}, "conf: fiel is not known; known are file, uri, records, source, event_time"),
         ({"file": 1}, "conf: file is not a path that workers see: 1"),
         ({"records": {"a": 1}}, "conf: records is not a list of objects, but of type dict"),
@@ -140,10 +140,24 @@ def test_a_push_id_names_the_task_of_the_run():
     assert push_id({}) is None
 
 
-def test_the_params_of_one_source_name_it():
+def test_the_params_name_the_source_that_is_meant():
     assert conf_params(["only"])["source"].value == "only"
+    assert conf_params(["a", "default"])["source"].value == "default"
+
+
+def test_a_run_must_say_which_of_several_sources_is_meant():
     several = conf_params(["a", "b"])["source"]
-    assert (several.value, several.schema["enum"]) == (None, ["a", "b", None])
+    assert several.schema["enum"] == ["a", "b"]
+    with pytest.raises(ParamValidationError, match="No value passed"):
+        several.resolve()
+    with pytest.raises(ParamValidationError, match="None is not of type 'string'"):
+        several.resolve(None)
+    assert several.resolve("b") == "b"
+
+
+def test_an_empty_list_beside_a_file_is_nothing():
+    assert given_by({"file": "/a.csv", "records": []}).uris == ("/a.csv",)
+    assert given_by({"records": []}).records == []
 
 
 def test_it_needs_a_dataset():

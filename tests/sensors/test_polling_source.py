@@ -58,6 +58,7 @@ def test_waits_in_the_triggerer(folder):
         sensor(folder, deferrable=True, timeout=90).execute({})
     assert deferred.value.method_name == "execute_complete"
     assert deferred.value.timeout == timedelta(seconds=90)
+    assert deferred.value.trigger.outage is None
 
     async def fire():
         events = deferred.value.trigger.run()

@@ -86,8 +86,10 @@ def test_what_a_poll_recorded_is_not_a_change(server, poller, asked):
 
 
 def test_a_source_that_is_not_there_yet(server, asked):
-    assert not asked(url(f"{server.url}/nope"))
-    assert not asked(url("nope.csv"))
+    with pytest.raises(SourceUnavailable, match=r"/nope: not found \(HTTP 404 Not Found\)$"):
+        asked(url(f"{server.url}/nope"))
+    with pytest.raises(SourceUnavailable, match=r"^nope\.csv: no such file$"):
+        asked(url("nope.csv"))
     assert not asked(model.FetchStepFilesGlob(path="*.csv"))
 
 

@@ -1,5 +1,6 @@
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from airflow.sdk.module_loading import import_string
@@ -88,6 +89,7 @@ def test_survives_serialization_without_what_the_manifest_says(watched):
         "store": trigger.store,
         "odf_conn_id": "odf_default",
         "poke_interval": 0.01,
+        "outage": 3600.0,
     }
     again = import_string(path)(**fields)
     assert again.serialize() == (path, fields)
@@ -173,6 +175,49 @@ def test_a_source_that_is_away_is_asked_again(watched, server):
 
     running(body)
     assert server.answers == [503, 503, 200]
+
+
+@pytest.fixture
+def logged(watched, monkeypatch):
+    """What triggers log."""
+    messages = []
+    monkeypatch.setattr(
+        PollingSourceTrigger,
+        "log",
+        SimpleNamespace(
+            warning=lambda message, *values: messages.append(("warning", message % values)),
+            info=lambda message, *values: messages.append(("info", message % values)),
+        ),
+    )
+    return messages
+
+
+def test_an_outage_is_logged_once_and_told_when_it_lasts(watched, server, logged):
+    trigger = watched(f"{{kind: Url, url: '{server.url}/a'}}")
+    trigger.outage = 0.1
+
+    async def body():
+        run = Running(trigger)
+        event = await run.next()
+        assert event == {"status": "error", "message": f"{server.url}/a: not found (HTTP 404 Not Found)"}
+        await run.says_nothing()
+
+    running(body)
+    assert len(server.answers) > 3
+    assert logged == [("warning", f"{server.url}/a: not found (HTTP 404 Not Found); asking again every 0.01 s")]
+
+
+def test_a_source_that_comes_back_is_logged(watched, server, logged):
+    url = server.serve("/a", b"1", etag="v1", statuses=[503, 503])
+
+    async def body():
+        assert await Running(watched(f"{{kind: Url, url: '{url}'}}")).next() == CHANGED
+
+    running(body)
+    assert logged == [
+        ("warning", f"{url}: HTTP 503 Service Unavailable; asking again every 0.01 s"),
+        ("info", "readings: the source answers again"),
+    ]
 
 
 def test_a_source_that_refuses_is_told_once(watched, server):
