@@ -29,7 +29,7 @@ def doc_md(manifest: Manifest, uri: str, contract: Path | None) -> str:
     sections = [
         f"## {cell(str(snapshot.name))}",
         document(info.description, under=2, limit=_MAX_DESCRIPTION) if info and info.description else "",
-        "\n".join(["| | |", "|---|---|", *(f"| {label} | {text} |" for label, text in facts)]),
+        "\n".join(_table(facts)),
         "\n".join(_schema(snapshot)),
         _readme(attachments),
     ]
@@ -89,6 +89,14 @@ def _about(
         listed = [f"{code(a.path)} ({public.size(len(a.content.encode()))})" for a in attachments[:_MAX_ATTACHMENTS]]
         more = len(attachments) - len(listed)
         yield "Attachments", ", ".join([*listed, *([f"{more} more"] if more else [])])
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Every table has a head, and an empty one is shown as a bar: the first row takes its place."""
+    for number, (label, text) in enumerate(rows):
+        yield f"| {label} | {text} |"
+        if number == 0:
+            yield "|---|---|"
 
 
 def _schema(snapshot: model.DatasetSnapshot) -> Iterator[str]:

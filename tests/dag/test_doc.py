@@ -92,9 +92,8 @@ Orders of Acme.
 
 All of <\u2060b>them<\u2060/b>.
 
-| | |
-|---|---|
 | Kind | Root dataset |
+|---|---|
 | Source | `https://example.com/orders.csv?key=${{ env.KEY }}&token=***` |
 | Read | Zip \\*.csv, Csv |
 | Merge | Snapshot by `ID` |
@@ -125,9 +124,8 @@ def test_a_pushed_dataset(documented):
         == """\
 ## scores
 
-| | |
-|---|---|
 | Kind | Root dataset |
+|---|---|
 | Push source | `web`: NdJson, SQL (spark), Ledger by `player` |
 | Push source | `` b`ulk ``: Parquet, Append |
 | Manifest | `orders.yaml` |
