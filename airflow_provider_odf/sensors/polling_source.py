@@ -12,13 +12,16 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.operators.base import airflow_errors
+from airflow_provider_odf.operators.lineage import LineageMixin, source_of
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_odf.lineage.events import TaskLineage
 
-class PollingSourceSensor(BaseSensorOperator):
+
+class PollingSourceSensor(LineageMixin, BaseSensorOperator):
     """Waits until a poll of a dataset's source would find something. It only asks: it fetches and writes nothing. For a
     source that cannot be reached, or is not there yet, it waits, too, as long as its ``timeout`` allows.
 
@@ -71,6 +74,13 @@ class PollingSourceSensor(BaseSensorOperator):
         if event["status"] != "changed":
             raise AirflowFailException(event["message"])
         self.log.info("%s: the source has something new", self.dataset or self.manifest)
+
+    def task_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.dag.manifests import load_one
+        from airflow_provider_odf.lineage import events
+
+        source = source_of(load_one(self.manifest, self.dataset))
+        return events.poll(source) if source else None
 
     def _trigger(self) -> PollingSourceTrigger:
         return PollingSourceTrigger(

@@ -73,6 +73,11 @@ def test_waits_in_the_triggerer(folder):
     assert sensor(folder).execute_complete({}, event) is None
 
 
+def test_reports_the_source_that_it_waits_for(folder):
+    (source,) = sensor(folder).get_openlineage_facets_on_start().inputs
+    assert (source.namespace, source.name) == ("file", f"{folder}/in")
+
+
 def test_is_not_deferred_by_default(folder):
     assert sensor(folder).deferrable is False
 
