@@ -21,6 +21,9 @@ from airflow_provider_odf import build_dags
 NEXT_BATCH = ("coffee-prices/2026-05-02.csv",)
 """Files that arrive between the two rounds of the first time."""
 
+PUSHED = {"parcel-scans": ("depot", "parcel-scans/2026-05-01.csv")}
+"""What is pushed into datasets that poll nothing: the source, and a file."""
+
 
 class Demo:
     """One session of the demo."""
@@ -33,7 +36,7 @@ class Demo:
 
     def first(self) -> bool:
         """Two rounds; whether they did what the examples are made for."""
-        self.say("First round: every dataset is new (the bike stations and river levels with two files each)")
+        self.say("First round: every dataset is new (bike stations and river levels with two files, parcel scans by a push)")
         states = self.round()
         self.say("Second round: a price list arrives that breaks its contract")
         for name in NEXT_BATCH:
@@ -56,7 +59,7 @@ class Demo:
     def again(self) -> bool:
         """One round; whether nothing was new."""
         self.say("Polling every dataset again")
-        states = self.round()
+        states = self.round(*(dag.dag_id for dag in self._dags() if dag.dag_id not in PUSHED))
         is_quiet = self.engines == 0 and set(states.values()) == {"success"}
         if is_quiet:
             self.console.print("\nNothing new at any source: no JVM was started, no block was written.")
@@ -66,12 +69,12 @@ class Demo:
         return is_quiet
 
     def round(self, *only: str) -> dict[str, str]:
-        """Run the DAGs one after another; their final states."""
+        """Run the DAGs one after another; their final states. What is pushed goes along as the conf of the run."""
         states = {}
         for dag in self._dags(*only):
             engines = self.engines
             with _quiet(self.home / "tasks.log"):
-                run = dag.test()
+                run = dag.test(run_conf=self._conf(dag.dag_id))
             states[dag.dag_id] = str(run.state)
             tasks = ", ".join(f"{ti.task_id} {ti.state}" for ti in _in_order(dag, run))
             jvms = self.engines - engines
@@ -103,6 +106,12 @@ class Demo:
     def _dags(self, *only: str) -> list[DAG]:
         dags = build_dags(self.dags)
         return [dag for dag_id, dag in sorted(dags.items()) if not only or dag_id in only]
+
+    def _conf(self, dag_id: str) -> dict[str, Any] | None:
+        if dag_id not in PUSHED:
+            return None
+        source, name = PUSHED[dag_id]
+        return {"source": source, "file": str(self.dags / "data" / "arriving" / name)}
 
     def _count_engines(self, event: str, arguments: tuple[Any, ...]) -> None:
         # An engine is a child process that starts one JVM.
