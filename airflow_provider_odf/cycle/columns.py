@@ -76,6 +76,17 @@ def lacking(source: Source, added: Sequence[Column], vocab: DatasetVocabulary) -
             yield Finding(_last(source), message, "all sources give the same columns: add it")
 
 
+def known(schema: model.SetDataSchema | None, vocab: DatasetVocabulary) -> tuple[Column, ...]:
+    """The columns that a dataset has, as readers without a schema of their own take them: system columns have no type
+    there, since the merge makes them of what is given."""
+    stored = _stored(schema, vocab) if schema is not None else None
+    if not stored:
+        return ()
+    system = [Column(name, "") for name in vocab.columns]
+    names = {column.name for column in system}
+    return (*system, *(column for column in stored.values() if column.name not in names))
+
+
 def system_columns(event: model.SetDataSchema, vocab: DatasetVocabulary) -> Iterator[Finding]:
     """What is wrong with the system columns of a declared schema: it is that of slices, which begin with them."""
     fields = chain_schema.resolved(chain_schema.data_schema(event)).fields

@@ -13,6 +13,7 @@ from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle.columns import known
 from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, Progress, UpToDate, silent
 from airflow_provider_odf.cycle.poll import POLLING_SOURCE
 from airflow_provider_odf.cycle.shapefiles import Readable, readable
@@ -105,12 +106,16 @@ def source_name_of(state: ChainState, name: str | None) -> str | None:
     raise InvalidInput(f"the dataset has the push sources {', '.join(state.push_sources)}: say which")
 
 
-def read_step(source: model.SetPollingSource | model.AddPushSource, polled: Polled) -> protocol.ReadStep:
+def read_step(
+    source: model.SetPollingSource | model.AddPushSource, polled: Polled, state: ChainState
+) -> protocol.ReadStep:
     """How the files of an input are read. Records that were handed over are NdJson; schema and formats of times are the
-    source's."""
+    source's. Without a schema, what the dataset has already keeps its types."""
     if polled.is_read:
         return protocol.ReadStep("Parquet")
     step = ddl.read_step(source.read)
+    if step.columns is None and source.preprocess is None:
+        step = dataclasses.replace(step, known_columns=known(state.schema, state.vocab))
     if polled.pushed is None or not polled.pushed.is_records:
         return step
     kind = "NdGeoJson" if step.kind in ("GeoJson", "NdGeoJson") else "NdJson"
@@ -177,7 +182,7 @@ class _Merge:
     def run(self, runner: Runner, contract: protocol.Contract | None, progress: Progress) -> Candidate | UpToDate:
         source = merge_source(self.base, self.polled.source_name)
         files = tuple(file for file in self.polled.files if file.paths)
-        inputs = readable(read_step(source, self.polled), files, self.work, progress, self.options)
+        inputs = readable(read_step(source, self.polled, self.base), files, self.work, progress, self.options)
         success = protocol.MergeSuccess(())
         if files:
             request = self.request(source, inputs, contract)

@@ -34,13 +34,14 @@ def read(
     :raises SourceError: the input is no shapefile, where one is to be read.
     :raises InternalError: the engine broke down.
     """
-    source = merge_source(ChainState.of(store.dataset(polled.dataset), polled.base), polled.source_name)
+    state = ChainState.of(store.dataset(polled.dataset), polled.base)
+    source = merge_source(state, polled.source_name)
     # Beside what was fetched it is removed with it; files that are not ours have no such place.
     parent = Path(polled.directory) if polled.directory else store.work_area / polled.dataset.lower()
     work = parent / f"read-{uuid.uuid4().hex[:12]}"
     work.mkdir(parents=True)
     features = work / "features"
-    inputs = readable(read_step(source, polled), polled.files, features, progress, options)
+    inputs = readable(read_step(source, polled, state), polled.files, features, progress, options)
     requests = [
         protocol.RawQueryRequest(
             input_data_paths=file.paths,

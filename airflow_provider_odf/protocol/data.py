@@ -78,6 +78,9 @@ class ReadStep:
     ``columns`` is the declared schema or None. Formats of dates and times are Java patterns or the word ``rfc3339``.
     ``kind`` is one of Csv, Json, NdJson, GeoJson, NdGeoJson, EsriShapefile, Parquet. Files of an EsriShapefile have
     been made lines of GeoJSON Features, a record a line, with null for null shapes.
+
+    ``known_columns`` are those that the dataset has, for steps without a schema whose columns reach it as they are:
+    where values would have to tell a type, it is the dataset's. An empty type leaves it to the values.
     """
 
     kind: str
@@ -92,6 +95,7 @@ class ReadStep:
     date_format: str = "rfc3339"
     timestamp_format: str = "rfc3339"
     sub_path: str | None = None
+    known_columns: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,19 @@ from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import columns, state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
+from airflow_provider_odf.cycle.apply import apply
+from airflow_provider_odf.cycle.messages import Outcome
+from airflow_provider_odf.cycle.push import Push
+from airflow_provider_odf.cycle.run import Cycle
 from airflow_provider_odf.errors import InvalidQuery, ManifestInvalid
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.runner.local import LocalRunner
 
 from .conftest import Run, Write
 
 pytestmark = pytest.mark.spark
+TIME = Instant.parse("2026-05-09T00:00:00Z")
 
 THINGS = """\
 kind: DatasetSnapshot
@@ -155,3 +165,76 @@ def test_a_disabled_source_is_not_asked_and_goes_on_where_it_was(
     assert str(run(file)) == "published 1 record (offsets 1..1)"
     assert [row["k"] for row in tail_rows(store.dataset("things"), 9)] == [1, 2]
     assert verify(store.dataset("things")).blocks == 7
+
+
+LOOSE = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: things
+  kind: Root
+  metadata:
+    - kind: AddPushSource
+      sourceName: default
+      read: READ
+      merge: {kind: Append}
+"""
+
+
+class TestWithoutSchema:
+    """What the first data are decides; later ones are read as that."""
+
+    @pytest.fixture
+    def push(self, store: Store, engine: LocalRunner, write: Write) -> Callable[..., Outcome]:
+        def push(read: str, given: str | list[dict[str, object]]) -> Outcome:
+            apply(store, load([write("things.yaml", LOOSE.replace("READ", read))]).manifests[0], TIME)
+            pushed = Push((str(write("in.txt", given)),)) if isinstance(given, str) else Push(records=given)
+            return Cycle(store, engine, TIME, os.environ).push("things", pushed)
+
+        return push
+
+    def test_records(self, push: Callable[..., Outcome], store: Store) -> None:
+        read = "{kind: NdJson}"
+        push(read, [{"k": 1, "x": 1.5, "list": [1]}])
+        assert str(push(read, [{"k": "2", "x": 3, "list": []}])) == "published 1 record (offsets 1..1)"
+        assert str(push(read, [{"k": 3, "x": None}])) == "published 1 record (offsets 2..2)"
+        outcome = push(read, [{"k": 4, "x": "0.5", "list": None, "n": "new"}])
+        assert outcome.notices == ("records: new columns, null in the records before: n (string)",)
+        rows = tail_rows(store.dataset("things"), 9)
+        assert [(r["k"], r["x"], r["list"], r["n"]) for r in rows] == [
+            (1, 1.5, [1], None),
+            (2, 3.0, [], None),
+            (3, None, None, None),
+            (4, 0.5, None, "new"),
+        ]
+        assert str(push(read, [{"k": 1.5}])) == "records: line 1, column k: '1.5' is not a BIGINT"
+        # It may be x by another name.
+        assert "column x (double) is missing" in str(push(read, [{"k": 5, "y": 2.5, "list": [], "n": ""}]))
+
+    def test_records_after_files(self, push: Callable[..., Outcome], store: Store) -> None:
+        read = "{kind: Csv, header: true}"
+        push(read, "k,v\n1,a\n")
+        push(read, [{"k": 2, "v": "b"}])
+        assert [(r["k"], r["v"]) for r in tail_rows(store.dataset("things"), 9)] == [("1", "a"), ("2", "b")]
+
+    def test_inferred_csv(self, push: Callable[..., Outcome], store: Store) -> None:
+        read = "{kind: Csv, header: true, inferSchema: true}"
+        push(read, "k,v\n1,1.5\n")
+        push(read, "k,v\n2,\n")
+        push(read, "k,v\n3,7\n")
+        assert [(r["k"], r["v"]) for r in tail_rows(store.dataset("things"), 9)] == [(1, 1.5), (2, None), (3, 7.0)]
+        assert str(push(read, "k,v\nx,1\n")).endswith("in.txt: line 2, column k: 'x' is not a BIGINT")
+
+
+def test_a_schema_without_the_geometry_that_the_dataset_has(write: Write, run: Run) -> None:
+    text = THINGS.replace("kind: NdJson, schema: [op INT, k BIGINT NOT NULL, v STRING]", "READ")
+    text = text.replace("merge: {kind: MERGE, primaryKey: [k]}", "merge: Append")
+    file = write("things.yaml", text.replace("READ", "kind: NdGeoJson"))
+    line = '{"type": "Feature", "properties": {"k": 1}, "geometry": {"type": "Point", "coordinates": [1, 2]}}\n'
+    write("in/1.json", line)
+    run(file)
+    file.write_text(text.replace("READ", "kind: NdGeoJson, schema: [k BIGINT]"))
+    write("in/2.json", line)
+    outcome = run(file)
+    assert isinstance(outcome.error, ManifestInvalid)
+    assert "column geometry STRING of the dataset is missing" in str(outcome)

@@ -1,8 +1,8 @@
-"""``inferSchema``: the narrowest type that every value of a column has."""
+"""``inferSchema``: the narrowest type that every value of a column has, or the one that the dataset has for it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
@@ -35,7 +35,14 @@ def columns(raw: DataFrame, untyped: Sequence[Column], step: ReadStep) -> tuple[
     if row is None or row[PROBLEM] is not None:
         # The rows' own check says it with the label.
         return tuple(untyped)
-    return tuple(replace(column, type=_narrowest(row[raw_name(i)])) for i, column in enumerate(untyped))
+    known = {column.name.lower(): column for column in step.known_columns}
+    return tuple(typed(replace(c, type=_narrowest(row[raw_name(i)])), known) for i, c in enumerate(untyped))
+
+
+def typed(inferred: Column, known: Mapping[str, Column]) -> Column:
+    """An inferred column with the type of the known one of its name, in lower case, if that has one."""
+    column = known.get(inferred.name.lower())
+    return replace(column, name=inferred.name) if column is not None and column.type else inferred
 
 
 def _fits(index: int, column: Column, step: ReadStep) -> Sql:

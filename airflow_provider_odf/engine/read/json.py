@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 
-from airflow_provider_odf.engine.read import json_columns, json_values, raw, source, typed
+from airflow_provider_odf.engine.read import infer, json_columns, json_values, raw, source, typed
 from airflow_provider_odf.engine.read.opened import Opened
 from airflow_provider_odf.engine.read.problem import Malformed, left_out, listed
 from airflow_provider_odf.engine.read.result import Read
@@ -92,12 +92,12 @@ def read_records(
 
 def open_records(step: ReadStep, records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str) -> Opened:
     """The same before its rows are read."""
-    columns = step.columns or _inferred(records, chunks, label)
+    columns = step.columns or _inferred(records, chunks, step.known_columns, label)
     schema = typed.declared(columns)
     for name, kind in ((f.name, f.dataType) for f in schema if isinstance(f.dataType, st.MapType)):
         if not isinstance(kind.keyType, st.StringType):
             raise InvalidQuery(f"column {name}: keys of a MAP are STRING in JSON, not {kind.keyType.simpleString()}")
-    notices = _left_out(records, chunks, schema, label) if step.columns else ()
+    notices = _left_out(records, chunks, schema, label) if step.columns or step.known_columns else ()
     return Opened(step, JsonParser(records, schema), chunks, columns, label, records.unit, notices)
 
 
@@ -115,12 +115,21 @@ def _left_out(
     return tuple(notice + also for notice in left_out(label, found))
 
 
-def _inferred(records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str) -> tuple[Column, ...]:
+def _inferred(
+    records: JsonRecords | JsonLines, chunks: Sequence[Chunk], known: Sequence[Column], label: str
+) -> tuple[Column, ...]:
+    """The columns of the records: those known keep their types, also where no record of this input has them, unless
+    there are new ones: then a column may have got another name, which the merge is to see."""
     try:
         found = json_columns.infer(record for chunk in chunks for _, record in records.of(chunk))
     except Malformed as e:
         raise InvalidQuery(f"{label}: {e}") from None
-    return tuple(Column(name, kind) for name, kind in found.items())
+    types = {column.name.lower(): column for column in known}
+    inferred = tuple(infer.typed(Column(name, kind), types) for name, kind in found.items())
+    given = {name.lower() for name in found}
+    is_any_new = not given or bool(given - types.keys())
+    absent = (column for column in known if column.type and column.name.lower() not in given)
+    return inferred if is_any_new else (*inferred, *absent)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from airflow_provider_odf.engine.read import source
+from airflow_provider_odf.protocol import Column
 
 pytestmark = pytest.mark.spark
 UTC = dt.timezone.utc
@@ -246,6 +247,26 @@ def test_without_schema_columns_come_by_name_and_what_later_records_add_after_th
     assert read("NdJson", text).frame.schema.simpleString() == (
         "struct<channel:bigint,title:string,views:struct<a:bigint,b:bigint,c:bigint>,count:bigint,subscribers:bigint>"
     )
+
+
+KNOWN = (Column("op", ""), Column("Id", "BIGINT", False), Column("tags", "ARRAY<INT>"), Column("day", "DATE"))
+
+
+def test_without_schema_columns_of_the_dataset_keep_their_types(read, refusal_of) -> None:
+    frame = read("NdJson", '{"op": 1, "id": "7", "tags": []}\n', known_columns=KNOWN).frame
+    assert frame.schema.simpleString() == "struct<id:bigint,op:bigint,tags:array<int>,day:date>"
+    assert [tuple(r) for r in frame.collect()] == [(7, 1, [], None)]
+    message = refusal_of("NdJson", '{"id": 1}\n{"id": null}\n', known_columns=KNOWN)
+    assert message == f"{LABEL}: line 2, column id: no value, and the schema says NOT NULL"
+    with_new = read("NdJson", '{"id": "7", "other": 1.5}\n', known_columns=KNOWN).frame
+    assert with_new.schema.simpleString() == "struct<id:bigint,other:double>"
+    assert read("NdJson", "\n", known_columns=KNOWN).frame.columns == []
+
+
+def test_without_schema_fields_that_a_known_struct_lacks_are_told(read) -> None:
+    known = (Column("s", "STRUCT<x: INT>"),)
+    result = read("NdJson", '{"s": {"x": 1, "y": 2}}\n', known_columns=known)
+    assert result.notices == (f"{LABEL}: columns not in the schema are left out: s.y",)
 
 
 def test_without_schema_numbers_keep_their_digits(read) -> None:
