@@ -10,8 +10,8 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import fragments as f
 from airflow_provider_odf.manifest.base import suggestion
 from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
-from airflow_provider_odf.source import java_time
-from airflow_provider_odf.source.template import Environment
+from airflow_provider_odf.source import event_time, java_time
+from airflow_provider_odf.source.template import Environment, masked
 
 ENGINES = ("spark", "datafusion", "flink", "risingwave")
 _WEB = ("http", "https", "ftp", "ftps")
@@ -48,12 +48,20 @@ def _address(fetch: f.FetchStep) -> Iterator[Finding]:
     if isinstance(fetch, f.FetchStepUrl):
         yield from _url(fetch.url)
         yield from _headers(fetch.headers)
-    elif isinstance(fetch, f.FetchStepFilesGlob) and not fetch.path.strip():
-        yield Finding(("path",), "`path` is empty")
+    elif isinstance(fetch, f.FetchStepFilesGlob):
+        yield from _glob_path(fetch.path)
     elif isinstance(fetch, f.FetchStepContainer):
         yield from _container(fetch)
     elif isinstance(fetch, f.FetchStepEthereumLogs) and fetch.chain_id is None and fetch.node_url is None:
         yield Finding((), "EthereumLogs needs `chainId` or `nodeUrl`")
+
+
+@rule
+def _glob_path(path: str) -> Iterator[Finding]:
+    if not path.strip():
+        yield Finding(("path",), "`path` is empty")
+    elif "${{" in path:
+        yield Finding(("path",), "templates are not filled in `path`", "write the path out")
 
 
 @rule
@@ -87,9 +95,16 @@ def _has_host(url: str) -> bool:
 
 
 def _container(fetch: f.FetchStepContainer) -> Iterator[Finding]:
-    yield from _template(("image",), fetch.image)
+    yield from _image(fetch.image)
     yield from _arguments(fetch.args)
     yield from _variables(fetch.env)
+
+
+@rule
+def _image(image: str) -> Iterator[Finding]:
+    yield from _template(("image",), image)
+    if not image or re.search(r"\s", masked(image)):
+        yield Finding(("image",), "not the name of an image", "write it as in `registry.example.org/name:tag`")
 
 
 @rule
@@ -118,12 +133,23 @@ def _event_time(fetch: f.FetchStep) -> Iterator[Finding]:
     ):
         yield from (finding.under("event_time") for finding in _path_pattern(fetch.event_time.pattern))
         yield from (finding.under("event_time") for finding in _time_pattern(fetch.event_time.timestamp_format))
+    if isinstance(fetch, f.FetchStepFilesGlob):
+        yield from _order(fetch.order, fetch.event_time)
+
+
+@rule
+def _order(order: str | None, source: f.EventTimeSource | None) -> Iterator[Finding]:
+    if order == "ByEventTime" and isinstance(
+        source or f.EventTimeSourceFromSystemTime(), f.EventTimeSourceFromSystemTime
+    ):
+        message = "the files have no event times to be ordered by"
+        yield Finding(("order",), message, "give `eventTime`: FromPath or FromMetadata")
 
 
 @rule
 def _path_pattern(pattern: str) -> Iterator[Finding]:
     try:
-        if not re.compile(pattern).groups:
+        if not event_time.compiled(pattern).groups:
             fix = r"put the timestamp into parentheses, as in `(\d{4}-\d\d-\d\d)`"
             yield Finding(("pattern",), "the pattern has no group", fix)
     except re.error as e:

@@ -3,7 +3,7 @@
 The container learns how far the source was read from ``ODF_ETAG`` or ``ODF_LAST_MODIFIED`` and says how far it has read
 in files under ``/opt/odf/out``: ``new-etag`` or ``new-last-modified``, and ``new-has-more-data`` if it wants to be run
 again. Each run that brings data is an input of its own; one that only moves its state is kept in mind. One that says
-nothing of its state is compared by content.
+nothing of its state is compared by content. One that says nothing at all has nothing new, but at first it has failed.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _NEW_ETAG, _NEW_LAST_MODIFIED, _HAS_MORE = "new-etag", "new-last-modified", "new
 _BATCH_SIZE = "10000"
 _LARGEST_STATE = 1 << 16
 _RUNTIMES = ("podman", "docker")
+_NOT_STARTED, _KILLED = (125, 126, 127), 137
+_RUNTIME_ERRORS = ("Error: ", "docker: ")
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ def fetch(image: Image, context: Context) -> Batch:
         if not has_more:
             return Batch(tuple(fetched))
         context = replace(context, state=file.state)
-    return Batch(tuple(fetched), has_more=True)
+    limit = f"{image.label}: has more data after {context.options.container_batches} runs: the next poll goes on there"
+    return Batch(tuple(fetched), (limit,), has_more=True)
 
 
 def _run(image: Image, context: Context, index: int) -> tuple[Fetched | None, bool]:
@@ -116,10 +119,23 @@ def _execute(image: Image, out: Path, target: Path, context: Context) -> None:
     }
     runtime = _runtime(options, image.label)
     command = (*runtime, "run", "--rm", "--name", name, *_flags(out, variables, options), *_what(image))
-    program = Program(command, image.label, context.base, options, stop=(*runtime, "kill", name))
+    stop = (*runtime, "kill", name)
+    program = Program(command, image.label, context.base, options, stop=stop, name="the container")
     code = program.run(None, target, options.container_timeout, {**variables, **os.environ})
     if code:
-        raise SourceError(f"{image.label}: {program.ending(code, context.environment.redact)}")
+        raise SourceError(f"{image.label}: {_ending(program, code, context)}")
+
+
+def _ending(program: Program, code: int, context: Context) -> str:
+    """Why a container failed. Where the runtime could not start it, the runtime's last word, not its tries before."""
+    redact = context.environment.redact
+    errors = [line for line in program.said(redact).splitlines() if line.startswith(_RUNTIME_ERRORS)]
+    if code in _NOT_STARTED and errors:
+        return f"the container could not be started: {errors[-1].partition(': ')[2]}"
+    if code == _KILLED:
+        limit = context.options.container_memory
+        return "the container was killed" + (f": perhaps it needs more than its {limit} of memory" if limit else "")
+    return program.ending(code, redact)
 
 
 def _flags(out: Path, variables: dict[str, str], options: Options) -> list[str]:
@@ -183,6 +199,11 @@ def _judged(state: SourceState | None, target: Path, label: str, context: Contex
             f"{label}: the container wrote data and left its state as it was: they would come again with each poll"
         )
     if is_empty:
+        if state is None and context.state is None:
+            raise SourceError(
+                f"{label}: the container wrote nothing: no data, and no {_NEW_ETAG} or {_NEW_LAST_MODIFIED} that says "
+                "it has none yet"
+            )
         return Fetched(None, context.system_time, state, label) if state else None
     state = state or states.content_hash(target)
     return None if states.is_same(state, context.state) else Fetched(target, context.system_time, state, label)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import EventTimeSource
 
 
+_NAMED_GROUP = re.compile(r"(?<!\\)\(\?<(?![=!])")
+
+
 def of(
     source: EventTimeSource | None, *, paths: tuple[str, ...], modified: Instant | None, system_time: Instant
 ) -> Instant:
@@ -45,9 +48,17 @@ def _from_path(source: EventTimeSourceFromPath, paths: tuple[str, ...]) -> Insta
         raise SourceError(f"{paths[0]}: no event time in the path: {e}; see eventTime.timestampFormat") from None
 
 
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The regular expression of a pattern; groups may be named in the way of Java and ECMAScript, too.
+
+    :raises re.error: it is none.
+    """
+    return re.compile(_NAMED_GROUP.sub("(?P<", pattern))
+
+
 def _compile(pattern: str) -> re.Pattern[str]:
     try:
-        regex = re.compile(pattern)
+        regex = compiled(pattern)
     except re.error as e:
         raise InvalidInput(f"eventTime.pattern {pattern} is not a regular expression: {e}") from None
     if not regex.groups:

@@ -1,7 +1,8 @@
 """FetchStep::Url over ftp and ftps.
 
 FTP has no reliable sign of a version: the file is fetched each time and its content compared. A download that broke off
-starts over, since nothing tells whether its rest would be of the same version.
+goes on where it stopped if the server tells size and time of the file (RFC 3659) and both are as before; else it starts
+over.
 """
 
 from __future__ import annotations
@@ -10,10 +11,15 @@ import errno
 import ftplib
 import os
 import ssl
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from airflow_provider_odf.errors import SourceError
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
 from airflow_provider_odf.source import event_time, states
 from airflow_provider_odf.source import url as urls
 from airflow_provider_odf.source.context import Batch, Fetched
@@ -21,12 +27,11 @@ from airflow_provider_odf.source.progress import Transfer, megabytes
 from airflow_provider_odf.source.retry import TryAgain, retrying
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from airflow_provider_odf.manifest.model import FetchStepUrl
     from airflow_provider_odf.source.context import Context
 
 _MISSING = "550"
+_PIECE = 1 << 18
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
@@ -37,59 +42,115 @@ def fetch(step: FetchStepUrl, url: str, label: str, context: Context) -> Batch:
     :raises SourceError: the server has no such file, or does not let us in.
     :raises SourceUnavailable: the server cannot be reached or breaks off.
     """
-    path = context.directory / "download"
-    retrying(context.options)(_try, urlsplit(url), label, path, context)
-    state = states.content_hash(path)
+    download = _Download(urlsplit(url), label, context)
+    download.run()
+    state = states.content_hash(download.path)
     if states.is_same(state, context.state):
         return Batch()
     time = event_time.of(
-        step.event_time, paths=(unquote(urlsplit(url).path),), modified=None, system_time=context.system_time
+        step.event_time or EventTimeSourceFromMetadata(),
+        paths=(unquote(urlsplit(url).path),),
+        modified=download.version.modified,
+        system_time=context.system_time,
     )
-    return Batch((Fetched(path, time, state, label),))
+    return Batch((Fetched(download.path, time, state, label),))
 
 
-def _try(url: SplitResult, label: str, path: Path, context: Context) -> None:
-    try:
-        _download(url, label, path, context)
-    except ftplib.error_perm as e:
-        if str(e).startswith(_MISSING):
-            raise SourceError(f"{label}: not found (FTP {e})") from None
-        raise SourceError(f"{label}: FTP {e}") from None
-    except (ftplib.Error, EOFError, TimeoutError, ConnectionError) as e:
-        raise TryAgain(f"{label}: {str(e) or 'the connection broke off'}") from None
-    except OSError as e:
-        if e.errno in _DISK:
-            raise
-        raise TryAgain(f"{label}: cannot connect: {e}") from None
-    except ValueError:
-        raise urls.invalid(label) from None
+@dataclass(frozen=True)
+class _Version:
+    """What a server says of a file, where it does."""
+
+    size: int | None = None
+    modified: Instant | None = None
+
+    @classmethod
+    def of(cls, client: ftplib.FTP, name: str) -> _Version:
+        size = modified = None
+        with suppress(ftplib.error_perm):
+            size = client.size(name)
+            with suppress(ftplib.Error, ValueError):
+                answer = client.voidcmd(f"MDTM {name}").split()[-1]
+                moment = datetime.strptime(answer[:14], "%Y%m%d%H%M%S").replace(tzinfo=timezone.utc)
+                modified = Instant.from_datetime(moment)
+        return cls(size, modified)
 
 
-def _download(url: SplitResult, label: str, path: Path, context: Context) -> None:
-    options = context.options
-    with _client(url.scheme, options.read_timeout) as client:
-        client.connect(url.hostname or "", url.port or 0)
-        client.login(unquote(url.username or ""), unquote(url.password or ""))
-        if isinstance(client, ftplib.FTP_TLS):
-            client.prot_p()
-        client.voidcmd("TYPE I")
-        name = unquote(url.path.removeprefix("/"))
-        size = _size(client, name)
-        transfer = Transfer(label, context.tell, size)
-        with path.open("wb") as file:
+class _Download:
+    """A download to ``path``. After `run` the file is complete, and of that ``version``."""
 
-            def receive(piece: bytes) -> None:
-                file.write(piece)
-                transfer.reached(file.tell())
-                if file.tell() > options.largest_download:
-                    limit = megabytes(options.largest_download)
-                    raise SourceError(f"{label}: larger than {limit}, the limit for downloads")
+    def __init__(self, url: SplitResult, label: str, context: Context) -> None:
+        self.url, self.label, self.options, self.tell = url, label, context.options, context.tell
+        self.path, self.version = context.directory / "download", _Version()
+        self._received, self._best, self._barren = 0, 0, 0
 
-            client.retrbinary(f"RETR {name}", receive)
+    def run(self) -> None:
+        retrying(self.options, lambda: self._barren >= self.options.attempts)(self._try)
+
+    def _try(self) -> None:
+        self._barren += 1
+        try:
+            self._connected()
+        except ftplib.error_perm as e:
+            if str(e).startswith(_MISSING):
+                raise SourceError(f"{self.label}: not found (FTP {e})") from None
+            raise SourceError(f"{self.label}: FTP {e}") from None
+        except (ftplib.Error, EOFError, TimeoutError, ConnectionError) as e:
+            raise TryAgain(f"{self.label}: {str(e) or 'the connection broke off'}") from None
+        except OSError as e:
+            if e.errno in _DISK:
+                raise
+            raise TryAgain(f"{self.label}: cannot connect: {e}") from None
+        except ValueError:
+            raise urls.invalid(self.label) from None
+
+    def _connected(self) -> None:
+        url = self.url
+        with _client(url.scheme, self.options.read_timeout) as client:
+            client.connect(url.hostname or "", url.port or 0)
+            client.login(unquote(url.username or ""), unquote(url.password or ""))
+            if isinstance(client, ftplib.FTP_TLS):
+                client.prot_p()
+            client.voidcmd("TYPE I")
+            name = unquote(url.path.removeprefix("/"))
+            version = _Version.of(client, name)
+            if None in (version.size, version.modified) or version != self.version:
+                self._received = 0
+            self.version = version
+            self._receive(client, name)
+            if _Version.of(client, name) != version:
+                self.version = _Version()
+                raise TryAgain(f"{self.label}: the file changes while it is read")
+
+    def _receive(self, client: ftplib.FTP, name: str) -> None:
+        size = self.version.size
+        transfer = Transfer(self.label, self.tell, size)
+        with self.path.open("ab") as file:
+            file.truncate(self._received)
+            try:
+                connection = client.transfercmd(f"RETR {name}", self._received or None)
+            except ftplib.error_perm:
+                if not self._received:
+                    raise
+                self.version = _Version()
+                raise TryAgain(f"{self.label}: the server did not continue a cut download") from None
+            with connection:
+                while piece := connection.recv(_PIECE):
+                    file.write(piece)
+                    self._note(len(piece))
+                    transfer.reached(self._received)
             file.flush()
             os.fsync(file.fileno())
-            if size is not None and file.tell() != size:
-                raise TryAgain(f"{label}: the connection broke off after {file.tell()} of {size} bytes")
+        client.voidresp()
+        if size is not None and self._received != size:
+            raise TryAgain(f"{self.label}: the connection broke off after {self._received} of {size} bytes")
+
+    def _note(self, size: int) -> None:
+        self._received += size
+        if self._received > self._best:
+            self._best, self._barren = self._received, 0
+        if self._received > self.options.largest_download:
+            limit = megabytes(self.options.largest_download)
+            raise SourceError(f"{self.label}: larger than {limit}, the limit for downloads")
 
 
 def _client(scheme: str, timeout: float) -> ftplib.FTP:
@@ -97,10 +158,3 @@ def _client(scheme: str, timeout: float) -> ftplib.FTP:
     if scheme == "ftps":
         return ftplib.FTP_TLS(context=ssl.create_default_context(), timeout=timeout)  # noqa: S321
     return ftplib.FTP(timeout=timeout)  # noqa: S321
-
-
-def _size(client: ftplib.FTP, name: str) -> int | None:
-    try:
-        return client.size(name)
-    except ftplib.error_perm:
-        return None

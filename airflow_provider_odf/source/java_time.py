@@ -44,8 +44,18 @@ def parse(text: str, pattern: str = DEFAULT_PATTERN) -> Instant:
 
 def check(pattern: str) -> None:
     """:raises ValueError: the pattern has letters that are not understood."""
-    if pattern.lower() != "rfc3339" and "%" not in pattern:
+    if "%" in pattern:
+        _check_strftime(pattern)
+    elif pattern.lower() != "rfc3339":
         list(_tokens(pattern))
+
+
+def _check_strftime(pattern: str) -> None:
+    try:
+        datetime.strptime("", pattern)  # noqa: DTZ007 - only the pattern matters
+    except ValueError as e:
+        if "format" in (message := str(e)) and "time data" not in message:
+            raise
 
 
 def _tokens(pattern: str) -> Iterator[tuple[str, str]]:

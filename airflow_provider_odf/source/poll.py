@@ -58,7 +58,7 @@ def poll(
     if isinstance(step, FetchStepUrl) and step.cache is not None and state is not None:
         return None
     variables = Environment(environment)
-    with _reported(variables, work), _directory(work) as directory:
+    with _reported(variables, work), savepoint.polling(work) as directory:
         context = Context(
             base=base,
             state=state,
@@ -118,17 +118,6 @@ class _Poll:
         if files and self.fetch.is_kept:
             savepoint.keep(self.work, self.key, polled)
         return polled
-
-
-@contextmanager
-def _directory(work: Path) -> Iterator[Path]:
-    """A directory for what is fetched, removed again if nothing is handed on from it."""
-    directory = savepoint.directory(work)
-    try:
-        yield directory
-    except BaseException:
-        shutil.rmtree(directory, ignore_errors=True)
-        raise
 
 
 @contextmanager

@@ -29,8 +29,8 @@ _WATCHMAN = 'read -r _ && exit; kill -KILL -- "-$0"; [ $# = 0 ] || exec "$@"'
 
 
 class Program:
-    """A command to run once. ``label`` begins its messages; ``stop`` is a command that ends what killing it does
-    not."""
+    """A command to run once. ``label`` begins its messages, ``name`` is what they call it; ``stop`` is a command that
+    ends what killing it does not."""
 
     def __init__(
         self,
@@ -39,9 +39,11 @@ class Program:
         folder: Path,
         options: Options,
         stop: tuple[str, ...] = (),
+        name: str | None = None,
     ) -> None:
         self.command, self.label, self.folder, self.options, self.stop = command, label, folder, options, stop
-        self.name = Path(command[0]).name if command else "(empty)"
+        self._file = Path(command[0]).name if command else "(empty)"
+        self.name = name or self._file
         self._errors = b""
 
     def run(self, source: Path | None, target: Path, timeout: float, environment: dict[str, str] | None = None) -> int:
@@ -67,11 +69,14 @@ class Program:
                 reader.join()
 
     def ending(self, code: int, redact: Callable[[str], str]) -> str:
-        """How the program ended, with the end of what it wrote to standard error, cut after it was redacted: half a
-        secret is one, too."""
+        """How the program ended, and the end of what it `said`."""
         how = f"failed with exit code {code}" if code > 0 else f"was killed by {signal.Signals(-code).name}"
-        said = redact(self._errors.decode("utf-8", "replace").strip())[-self.options.stderr_tail :].lstrip()
+        said = self.said(redact)
         return f"{self.name} {how}" + (f": {said}" if said else "")
+
+    def said(self, redact: Callable[[str], str]) -> str:
+        """The end of what it wrote to standard error, cut after it was redacted: half a secret is one, too."""
+        return redact(self._errors.decode("utf-8", "replace").strip())[-self.options.stderr_tail :].lstrip()
 
     def _start(
         self, stdin: IO[bytes], stdout: IO[bytes], environment: dict[str, str] | None
@@ -88,10 +93,10 @@ class Program:
             )
         except (FileNotFoundError, IndexError):
             raise InvalidInput(
-                f"{self.label}: command not found: {self.name} (install it where polls run, or give its full path)"
+                f"{self.label}: command not found: {self._file} (install it where polls run, or give its full path)"
             ) from None
         except (OSError, ValueError) as e:
-            raise InvalidInput(f"{self.label}: command {self.name} cannot be run: {e}") from None
+            raise InvalidInput(f"{self.label}: command {self._file} cannot be run: {e}") from None
 
     def _watchman(self, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
         command = ("/bin/sh", "-c", _WATCHMAN, str(process.pid), *self.stop)

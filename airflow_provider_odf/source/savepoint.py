@@ -10,13 +10,16 @@ Each poll holds hard links in a directory of its own, so that discarding takes n
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+import socket
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +35,7 @@ _NAME = "savepoint-"
 _POLL = "poll-"
 _INDEX = "savepoint.json"
 _ABANDONED = 7 * 24 * 3600
+_LOCK = ".polling"
 
 
 @dataclass(frozen=True)
@@ -64,13 +68,48 @@ def key(step: FetchStep, prepare: Sequence[PrepStep], state: SourceState | None,
 
 
 def directory(work: Path) -> Path:
-    """A new directory for the files of one poll. Directories of polls that died a week ago are removed."""
+    """A new directory for the files of one poll. Directories that others left are removed: of polls that were killed,
+    and of results that nobody has taken for a week."""
     for old in work.glob(f"{_POLL}*"):
-        if _age(old) > _ABANDONED:
+        if _age(old) > _ABANDONED or _was_killed(old):
             shutil.rmtree(old, ignore_errors=True)
     new = work / f"{_POLL}{uuid.uuid4().hex[:16]}"
     new.mkdir(parents=True)
     return new
+
+
+@contextmanager
+def polling(work: Path) -> Iterator[Path]:
+    """A new directory while a poll fills it, removed again if the poll fails, or at the next one if it is killed."""
+    new = directory(work)
+    try:
+        with _locked(new):
+            yield new
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """While the context lasts, this process holds the lock in a directory; the kernel drops that of a killed one."""
+    with (directory / _LOCK).open("w") as lock:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock.write(socket.gethostname())
+            lock.flush()
+        yield
+        (directory / _LOCK).unlink(missing_ok=True)
+
+
+def _was_killed(directory: Path) -> bool:
+    """Whether a poll on this machine ended without a word; of other machines not every file system knows the locks."""
+    try:
+        with (directory / _LOCK).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock.read() == socket.gethostname()
+    except OSError:
+        return False
 
 
 def keep(work: Path, key: str, polled: Polled) -> None:

@@ -67,7 +67,29 @@ def manifest(**parts: str) -> str:
             "{kind: FilesGlob, path: a, eventTime: {kind: FromPath, pattern: '(x)', timestampFormat: yyQQ}}",
             ["m.yaml:8:102: 'yyQQ' is not a time format: 'QQ' is not supported"],
         ),
+        ("{kind: FilesGlob, path: a, eventTime: {kind: FromPath, pattern: '(?<day>x)', timestampFormat: '%Y'}}", []),
+        (
+            "{kind: FilesGlob, path: a, eventTime: {kind: FromPath, pattern: '(x)', timestampFormat: '%Q'}}",
+            ["m.yaml:8:102: 'Q' is a bad directive in format '%Q'"],
+        ),
         ("{kind: FilesGlob, path: ''}", ["m.yaml:8:38: `path` is empty"]),
+        (
+            "{kind: FilesGlob, path: '${{ env.A }}/*'}",
+            ["m.yaml:8:38: templates are not filled in `path` (write the path out)"],
+        ),
+        (
+            "{kind: FilesGlob, path: a, order: ByEventTime}",
+            [
+                "m.yaml:8:48: the files have no event times to be ordered by "
+                "(give `eventTime`: FromPath or FromMetadata)"
+            ],
+        ),
+        ("{kind: FilesGlob, path: a, order: ByEventTime, eventTime: {kind: FromMetadata}}", []),
+        (
+            "{kind: Container, image: my image}",
+            ["m.yaml:8:39: not the name of an image (write it as in `registry.example.org/name:tag`)"],
+        ),
+        ("{kind: Container, image: '${{ env.A || ''b c'' }}:1'}", []),
         ("{kind: Container, image: i, args: ['${{ env.A }}'], env: [{name: A}]}", []),
         (
             "{kind: Container, image: 'i:${{ x }}'}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import socketserver
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -73,9 +73,11 @@ def poller(tmp_path: Path) -> Poller:
 
 
 class _FtpHandler(socketserver.StreamRequestHandler):
-    """As much of RFC 959 as one download needs. Files are in ``server.files``; ``server.cuts`` break transfers off."""
+    """As much of RFC 959 as one download needs. Files are in ``server.files``, their times in
+    ``server.times``; ``server.cuts`` break transfers off."""
 
     server: _FtpServer
+    start = 0
 
     def handle(self) -> None:
         self.say("220 ready")
@@ -100,6 +102,16 @@ class _FtpHandler(socketserver.StreamRequestHandler):
     def do_size(self, name: str) -> str:
         return f"213 {len(self.server.files[name])}" if name in self.server.files else "550 no such file"
 
+    def do_mdtm(self, name: str) -> str:
+        return f"213 {self.server.times[name]}" if name in self.server.times else "502 what?"
+
+    def do_rest(self, start: str) -> str:
+        if not self.server.takes_rest:
+            self.data.close()
+            return "502 what?"
+        self.start = int(start)
+        return "350 go on"
+
     def do_epsv(self, _: str) -> str:
         self.data = socket.create_server(("127.0.0.1", 0))
         return f"229 (|||{self.data.getsockname()[1]}|)"
@@ -114,8 +126,12 @@ class _FtpHandler(socketserver.StreamRequestHandler):
             if name not in self.server.files:
                 return "550 no such file"
             self.say("150 coming")
+            cut = self.server.cuts.pop(0) if self.server.cuts else None
+            start, self.start = self.start, 0
             with self.data.accept()[0] as connection:
-                connection.sendall(self.server.files[name][: self.server.cuts.pop(0) if self.server.cuts else None])
+                connection.sendall(self.server.files[name][start:][:cut])
+            if cut is not None:
+                self.server.on_cut()
         return "226 done"
 
     def do_quit(self, _: str) -> str:
@@ -128,7 +144,10 @@ class _FtpServer(socketserver.ThreadingTCPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _FtpHandler)
         self.files: dict[str, bytes] = {}
+        self.times: dict[str, str] = {}
         self.cuts: list[int] = []
+        self.on_cut: Callable[[], None] = lambda: None
+        self.takes_rest = True
         self.commands: list[str] = []
         self.place = f"127.0.0.1:{self.server_address[1]}"
 

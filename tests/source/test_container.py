@@ -55,9 +55,9 @@ def image(tmp_path_factory) -> str:
 def run(image, poller):
     """Polls a container that runs a shell script."""
 
-    def poll(script, state=None, env=None, args=None, prepare=(), **options):
+    def poll(script, state=None, env=None, args=None, prepare=(), image=image, command=("/bin/sh", "-c"), **options):
         options = {"container_memory": "", "container_cpus": "", **options}
-        step = model.FetchStepContainer(image=image, command=("/bin/sh", "-c", script), args=args, env=env)
+        step = model.FetchStepContainer(image=image, command=(*command, script), args=args, env=env)
         poller.options = dataclasses.replace(
             poller.options, container_command=PODMAN, container_arguments=FLAGS, **options
         )
@@ -96,12 +96,51 @@ def test_more_data_are_fetched_batch_by_batch(run, poller):
     polled = run(script, container_batches=2, env=(model.EnvVar(name="X", value="1"),))
     assert len(polled.files) == 2
     assert polled.has_more
+    assert polled.warnings == (f"{IMAGE}: has more data after 2 runs: the next poll goes on there",)
 
 
 def test_nothing_new(run, poller):
     assert run("printf e1 > $ODF_NEW_ETAG_PATH", state=poller.state("odf/etag", "e1")) is None
-    assert run("true") is None
+    assert run("true", state=poller.state("odf/etag", "e1")) is None
     assert poller.leftovers == []
+
+
+def test_a_container_that_says_nothing_at_first(run, poller):
+    with pytest.raises(SourceError) as e:
+        run("touch $ODF_NEW_HAS_MORE_DATA_PATH")
+    assert str(e.value) == (
+        f"{IMAGE}: the container wrote nothing: no data, and no new-etag or new-last-modified that says it has none yet"
+    )
+    assert poller.leftovers == []
+
+
+def test_a_container_that_cannot_be_started(run, image, poller):
+    with pytest.raises(SourceError) as e:
+        run("true", image="odf-test-nowhere")
+    assert str(e.value) == "odf-test-nowhere: the container could not be started: odf-test-nowhere: image not known"
+    with pytest.raises(SourceError, match=r"the container could not be started: .*`/bin/nothing` not found"):
+        run("true", command=("/bin/nothing",))
+    assert poller.leftovers == []
+
+
+def test_last_word_of_a_runtime(recorder, poller):
+    """What runtimes say of an image that cannot be pulled: podman after its tries, docker before its advice."""
+
+    def failure(said, code):
+        (recorder / "runtime").write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\nexit {code}\n")
+        with pytest.raises(SourceError) as e:
+            poller(model.FetchStepContainer(image="img"))
+        return str(e.value)
+
+    tries = "Trying to pull img...\n" + "".join(
+        f'time="2024-05-01T00:00:0{n}Z" level=warning msg="Failed, retrying in 1s ... ({n}/3)"\n' for n in (1, 2, 3)
+    )
+    expected = "img: the container could not be started: "
+    assert failure(tries + "Error: unable to copy: no such host", 125) == expected + "unable to copy: no such host"
+    advice = "Unable to find image\ndocker: Error response from daemon: no such image\n\nRun 'docker run --help'"
+    assert failure(advice, 125) == expected + "Error response from daemon: no such image"
+    assert failure("Error: no such table", 1) == "img: the container failed with exit code 1: Error: no such table"
+    assert failure("half", 137) == "img: the container was killed: perhaps it needs more than its 2g of memory"
 
 
 def test_an_empty_batch_may_move_the_state(run, poller):

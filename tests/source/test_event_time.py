@@ -25,6 +25,11 @@ def test_from_metadata_is_the_modification_time_or_system_time():
     assert of(model.EventTimeSourceFromSystemTime()) == of(None) == "2024-06-01T12:00:00Z"
 
 
+def test_groups_may_be_named_as_in_java():
+    assert of(from_path(r"(?<day>\d{8})", "yyyyMMdd"), "20240503.csv") == "2024-05-03T00:00:00Z"
+    assert of(from_path(r"(?<=x)(?<!y)(?P<day>\d{8})\(?", "yyyyMMdd"), "x20240503.csv") == "2024-05-03T00:00:00Z"
+
+
 def test_from_path_takes_the_first_group_of_the_first_path_that_matches():
     assert of(from_path(r"-(\d{4}-\d\d-\d\d)\."), "a-2024-05-03.csv", "2023-01-01") == "2024-05-03T00:00:00Z"
     assert of(from_path(r"/(\d{8})/", "yyyyMMdd"), "a.csv", "in/20240503/a.csv") == "2024-05-03T00:00:00Z"

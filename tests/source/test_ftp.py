@@ -41,11 +41,39 @@ def test_a_cut_download_starts_over(ftp_server, poller):
     assert ftp_server.commands.count("RETR a") == 3
 
 
+def test_a_cut_download_is_resumed_where_the_server_tells_size_and_time(ftp_server, poller):
+    ftp_server.files["a"], ftp_server.times["a"], ftp_server.cuts = b"abcdef", "20240502120000", [2, 2]
+    polled = poller.url(f"ftp://{ftp_server.place}/a")
+    assert poller.content(polled) == [b"abcdef"]
+    assert [c for c in ftp_server.commands if c[:4] in ("RETR", "REST")] == [
+        *("RETR a", "REST 2", "RETR a", "REST 4", "RETR a")
+    ]
+    assert str(polled.files[0].event_time) == "2024-05-02T12:00:00Z"
+
+
+def test_a_file_that_changed_meanwhile_starts_over(ftp_server, poller):
+    ftp_server.files["a"], ftp_server.times["a"], ftp_server.cuts = b"abcdef", "20240502120000", [2]
+
+    def change():
+        ftp_server.files["a"], ftp_server.times["a"] = b"ABCDEF", "20240502120001.5"
+
+    ftp_server.on_cut = change
+    assert poller.content(poller.url(f"ftp://{ftp_server.place}/a")) == [b"ABCDEF"]
+    assert "REST 2" not in ftp_server.commands
+
+
+def test_a_server_that_cannot_continue(ftp_server, poller):
+    ftp_server.files["a"], ftp_server.times["a"], ftp_server.cuts = b"abcdef", "20240502120000", [2]
+    ftp_server.takes_rest = False
+    assert poller.content(poller.url(f"ftp://{ftp_server.place}/a")) == [b"abcdef"]
+    assert ftp_server.commands.count("REST 2") == 1
+
+
 def test_downloads_that_always_break_off(ftp_server, poller):
     ftp_server.files["a"], ftp_server.cuts = b"abcdef", [2] * 9
     with pytest.raises(SourceUnavailable, match=r"/a: the connection broke off after 2 of 6 bytes$"):
         poller.url(f"ftp://{ftp_server.place}/a")
-    assert ftp_server.commands.count("RETR a") == 4
+    assert ftp_server.commands.count("RETR a") == 5
 
 
 def test_nobody_there(poller):

@@ -7,6 +7,8 @@ import io
 import os
 import re
 import shutil
+import subprocess
+import sys
 import time
 import zipfile
 import zlib
@@ -185,6 +187,22 @@ def test_directories_of_polls_that_died_long_ago_are_removed(server, poller):
     os.utime(old, (eight_days_ago, eight_days_ago))
     poller.url(url)
     assert not old.exists()
+
+
+def test_directories_of_polls_that_were_killed_are_removed(poller):
+    script = (
+        "import os, pathlib, sys\n"
+        "from airflow_provider_odf.source import savepoint\n"
+        "with savepoint.polling(pathlib.Path(sys.argv[1])) as directory:\n"
+        "    (directory / 'download.part').write_text('half')\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, poller.work], check=False)
+    assert [name.rpartition("/")[2] for name in poller.leftovers if "/" in name] == [".polling", "download.part"]
+    with savepoint.polling(poller.work) as running, savepoint.polling(poller.work) as other:
+        assert sorted(poller.work.iterdir()) == sorted((running, other))
+    assert sorted(poller.work.iterdir()) == sorted((running, other))
+    assert list(running.iterdir()) == []
 
 
 def test_failures_leave_nothing_behind(server, poller):
