@@ -32,6 +32,9 @@ _TYPES = {
 _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 _UNSIGNED = {"TINYINT": "SMALLINT", "SMALLINT": "INT", "INT": "BIGINT", "BIGINT": "DECIMAL(20,0)"}
 _SIZED = ("VARCHAR", "CHAR", "BINARY", "VARBINARY")
+DEEPEST = 50
+"""Levels of nested types: Arrow passes on 64 at most."""
+
 KNOWN = (*_TYPES, *_DECIMALS, "TIME", "ARRAY", "MAP", "STRUCT")
 """Every word that a type can start with."""
 
@@ -87,6 +90,7 @@ class _Parser:
     text: str
     position: int = 0
     notes: list[str] = field(default_factory=list)
+    depth: int = 0
 
     def definitions(self) -> Iterator[Definition]:
         while True:
@@ -123,7 +127,12 @@ class _Parser:
             **dict.fromkeys(_DECIMALS, self._decimal),
         }
         if word in special:
-            return special[word]()
+            self.depth += 1
+            if self.depth > DEEPEST:
+                raise DdlError(f"types are nested more than {DEEPEST} deep", self._skip_space(start))
+            spark_type = special[word]()
+            self.depth -= 1
+            return spark_type
         if word[0] in _MARKS:
             raise DdlError(f"a type is expected, not {word!r}", self._skip_space(start))
         if word not in _TYPES:

@@ -97,6 +97,7 @@ def test_several_columns_in_one_entry() -> None:
         ("x ARRAY<INT", 11, "`>` must follow the type of the items"),
         ("x MAP<INT>", 9, "`,` must follow the type of the keys, not '>'"),
         ("x STRUCT<>", 9, "a field of the struct is expected, not '>'"),
+        ("x " + "ARRAY<" * 2000, 302, "types are nested more than 50 deep"),
         ("x FLOAT UNSIGNED", 8, "only NOT NULL may follow the type, not 'UNSIGNED'"),
     ],
 )

@@ -82,7 +82,8 @@ def cast(value: Sql, given: st.DataType, kind: st.DataType) -> Sql:
     typed = f"try_cast({value} AS {ddl(kind)})"
     if isinstance(kind, st.IntegralType) and isinstance(given, st.FractionalType | st.DecimalType):
         return when(f"{typed} = {value}", typed)
-    if isinstance(kind, st.DecimalType) and isinstance(given, st.FractionalType):
+    are_times = isinstance(kind, st.TimeType) and isinstance(given, st.TimeType)
+    if are_times or (isinstance(kind, st.DecimalType) and isinstance(given, st.FractionalType)):
         return when(f"try_cast({typed} AS {ddl(given)}) = {value}", typed)
     if isinstance(kind, st.FractionalType) and isinstance(given, st.NumericType):
         return when(f"NOT {_is_infinite(typed)} OR {_is_infinite(f'CAST({value} AS DOUBLE)')}", typed)
@@ -109,7 +110,8 @@ def _other(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
     if isinstance(kind, st.TimestampType | st.TimestampNTZType):
         return f"CAST({_timestamp(raw, formats.timestamp)} AS {ddl(kind)})"
     if isinstance(kind, st.TimeType):
-        return when(matches(raw, f"^{_TIME}$"), f"try_cast({raw} AS {ddl(kind)})")
+        is_finer = matches(raw, _DECIMALS_BEYOND % kind.precision)
+        return when(f"{matches(raw, f'^{_TIME}$')} AND NOT {is_finer}", f"try_cast({raw} AS {ddl(kind)})")
     if isinstance(kind, st.BinaryType):
         return f"try_to_binary({raw}, 'base64')" if formats.is_base64 else f"encode({raw}, 'utf-8')"
     if isinstance(kind, st.VariantType):
