@@ -95,8 +95,9 @@ class PollingSourceTrigger(BaseEventTrigger):
                     async with shared.turns:
                         seen = await self._look(shared.client)
                     event = {"status": "changed"}
-                except (OdfError, AirflowException, AirflowRuntimeError) as e:
-                    seen, event = str(e), {"status": "error", "message": str(e)}
+                except Exception as e:
+                    seen = self._said(e)
+                    event = {"status": "error", "message": seen}
                 if attention.is_news(seen, time.monotonic(), longest=seen == watch.UNKNOWN):
                     yield TriggerEvent(event)  # type: ignore[no-untyped-call]
                 await asyncio.sleep(self.poke_interval)
@@ -128,6 +129,14 @@ class PollingSourceTrigger(BaseEventTrigger):
             self.log.info("%s: the source answers again", position.dataset)
             self._trouble = None
         return seen if seen in (None, UNKNOWN) or state is None else f"{state.kind} {state.value}: {seen}"
+
+    def _said(self, error: Exception) -> str:
+        """What an event says of an error. One that nobody foresaw is told, too, since a trigger that it ends does not
+        look again; its own words may hold anything, and stay in the triggerer's log."""
+        if isinstance(error, OdfError | AirflowException | AirflowRuntimeError):
+            return str(error)
+        self.log.error("%s: cannot look at the source", self.manifest, exc_info=error)
+        return f"{self.manifest}: cannot look at the source: {type(error).__name__}, see the log of the triggerer"
 
     def _lasts_too_long(self, trouble: str) -> bool:
         """Whether the source has not answered for longer than it may. Logs what is new of it."""

@@ -272,6 +272,25 @@ def test_a_connection_that_is_missing_is_told(watched):
     running(body)
 
 
+def test_an_error_that_nobody_foresaw_does_not_end_the_trigger(watched, tmp_path, monkeypatch):
+    """There is no such port, which the HTTP library finds out by an exception of its own kind."""
+    trigger = watched("{kind: Url, url: 'http://127.0.0.1:99999/?key=hunter2'}")
+    monkeypatch.setattr(PollingSourceTrigger, "log", SimpleNamespace(error=lambda *_values, exc_info: None))
+
+    async def body():
+        run = Running(trigger)
+        event = await run.next()
+        assert event == {
+            "status": "error",
+            "message": f"{trigger.manifest}: cannot look at the source: ExceptionGroup, see the log of the triggerer",
+        }
+        (tmp_path / "1.csv").touch()
+        watched()
+        assert await run.next() == CHANGED
+
+    running(body)
+
+
 def test_values_of_templates_are_looked_up_in_the_triggerer(watched, server, tmp_path, monkeypatch):
     monkeypatch.setenv("AIRFLOW_VAR_RATES_KEY", "hunter2-hunter2")
     (tmp_path / "odf.yaml").write_text("defaults: {env: {KEY: {variable: rates_key}}}")
