@@ -80,9 +80,10 @@ class Polled:
 
 @dataclass(frozen=True)
 class UpToDate:
-    """Nothing to do; ``reason`` is what a user reads."""
+    """Nothing to do; ``reason`` is what a user reads, as well as the ``notices``."""
 
     reason: str = "up to date"
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

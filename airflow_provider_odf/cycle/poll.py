@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.cycle import rejected
@@ -53,10 +53,10 @@ def poll(
     if rejection and rejection.base == state.head and rejection.report.digest == contract_digest:
         found = look.beyond(_Seen(rejection.source_state, rejection.block_hash), published)
         if found is None:
-            return UpToDate(f"still rejected, see: {rejected.hint(dataset)}")
+            return UpToDate(f"still rejected, see: {rejected.hint(dataset)}", look.notices)
     else:
         found = look.after(published)
-    return _polled(found, str(dataset.alias), state, system_time) if found else UpToDate()
+    return _polled(found, str(dataset.alias), state, system_time) if found else UpToDate(notices=look.notices)
 
 
 def source_state(dataset: Dataset, state: ChainState, current: model.FetchStep) -> model.SourceState | None:
@@ -90,6 +90,12 @@ class _Look:
     environment: Mapping[str, str]
     options: source.Options
     progress: Progress
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Warnings of polls that brought nothing."""
+        return tuple(dict.fromkeys(self.warnings))
 
     def after(self, seen: _Seen) -> source.Polled | None:
         """What the source has beyond what was seen."""
@@ -102,6 +108,7 @@ class _Look:
             work=self.store.work_area / str(self.manifest.snapshot.alias).lower(),
             environment=self.environment,
             progress=self.progress,
+            warn=self.warnings.append,
             taken=lambda: self._taken(seen.head),
             options=self.options,
         )

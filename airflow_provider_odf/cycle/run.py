@@ -88,7 +88,7 @@ class Cycle:
     def _attempt(self, dataset: str, given: Callable[[], Polled | UpToDate], contract: Contract | None) -> Outcome:
         polled = given()
         if isinstance(polled, UpToDate):
-            return Outcome(dataset, up_to_date=polled.reason)
+            return Outcome(dataset, up_to_date=polled.reason, notices=polled.notices)
         try:
             return self.finish(polled, contract)
         finally:

@@ -43,6 +43,8 @@ class PollingSourceOperator(OdfOperator):
     def run_step(self, context: Context) -> dict[str, Any]:
         polled = poll_source(self, self.load_manifest(), self.load_contract())
         if isinstance(polled, UpToDate):
+            for notice in polled.notices:
+                self.log.warning(notice)
             self.skip(f"{self.dataset or self.manifest}: {polled.reason}")
         if self.read_on_spark:
             polled = self._read(polled)

@@ -40,6 +40,7 @@ def poll(
     work: Path,
     environment: Mapping[str, str],
     progress: Callable[[str], None],
+    warn: Callable[[str], None] | None = None,
     taken: Callable[[], Collection[str]] | None = None,
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> Polled | None:
@@ -48,7 +49,7 @@ def poll(
     Paths are relative to ``base``. ``work`` is one dataset's own directory, the same for each of its polls. Templates
     are filled from ``environment``. ``taken`` gives the values of all states of the source that the chain has recorded,
     each as often as it has; it is called only where files of a glob may have come too late. ``progress`` hears of long
-    transfers and of warnings.
+    transfers and of warnings, ``warn`` of warnings where there is nothing new that could carry them.
 
     :raises InvalidInput: the step itself is wrong: a template, a pattern, a program that does not exist.
     :raises SourceError: the source is not there, or is not what the step says.
@@ -74,6 +75,9 @@ def poll(
             context.tell(f"warning: {warning}")
         if polled.files:
             return polled
+        if warn is not None:
+            for warning in polled.warnings:
+                warn(variables.redact(warning))
         shutil.rmtree(directory, ignore_errors=True)
         return None
 
