@@ -11,8 +11,7 @@ from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read.json_values import Number, brief, compact
 from airflow_provider_odf.engine.read.problem import Malformed
-from airflow_provider_odf.engine.read.scalar import MILLIS
-from airflow_provider_odf.engine.read.typed import NESTED
+from airflow_provider_odf.engine.read.scalar import MILLIS, NESTED
 
 DEEPEST = 50
 """Levels of lists and structs in a type: Arrow passes on 64 at most."""

@@ -20,6 +20,7 @@ from airflow_provider_odf.engine.read import source, typed
 from airflow_provider_odf.engine.read.problem import left_out
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
 from airflow_provider_odf.engine.read.result import Read
+from airflow_provider_odf.engine.read.scalar import NESTED, is_castable
 from airflow_provider_odf.engine.read.sql import text
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
@@ -114,13 +115,39 @@ def _coerced(frame: DataFrame, step: ReadStep, label: str) -> Read:
     wanted = {column.name.lower() for column in columns}
     if missing := [column.name for column in columns if column.name.lower() not in given]:
         raise InvalidQuery(f"{label}: no column {', '.join(missing)} in the file, which has {', '.join(names)}")
+    types = {f.name.lower(): f.dataType for f in frame.schema}
     extra = [name for name in names if name.lower() not in wanted]
+    for field in typed.declared(columns):
+        extra += _matched(types[field.name.lower()], field.dataType, f"{label}: column", field.name)
     raw = frame.select(
         *(_column(given[column.name.lower()]).alias(typed.raw_name(i)) for i, column in enumerate(columns)),
         _column(_ROW).alias(PLACE),
         sf.lit(None).cast("string").alias(PROBLEM),
     )
     return Read(typed.frame(raw, columns, step, text(label), "row"), left_out(label, extra))
+
+
+def _matched(given: st.DataType, kind: st.DataType, where: str, path: str) -> Iterator[str]:
+    """The fields of structs in a type that another one, which is declared, leaves out.
+
+    :raises InvalidQuery: a field that it has and the other has not, or types of which one cannot become the other.
+    """
+    if isinstance(given, st.StructType) and isinstance(kind, st.StructType):
+        fields = {f.name.lower(): f.dataType for f in given}
+        for field in kind:
+            if field.name.lower() not in fields:
+                raise InvalidQuery(
+                    f"{where} {path} has no field {field.name} in the file, but {', '.join(given.names)}"
+                )
+            yield from _matched(fields.pop(field.name.lower()), field.dataType, where, f"{path}.{field.name}")
+        yield from (f"{path}.{name}" for name in given.names if name.lower() in fields)
+    elif isinstance(given, st.ArrayType) and isinstance(kind, st.ArrayType):
+        yield from _matched(given.elementType, kind.elementType, where, f"{path}[]")
+    elif isinstance(given, st.MapType) and isinstance(kind, st.MapType) and given.keyType == kind.keyType:
+        yield from _matched(given.valueType, kind.valueType, where, f"{path}{{}}")
+    elif isinstance(kind, NESTED) or not is_castable(given, kind):
+        kinds = (t.simpleString().upper() for t in (given, kind))
+        raise InvalidQuery("{} {} is {} in the file, which cannot be read as {}".format(where, path, *kinds))
 
 
 def _column(name: str) -> Expression:

@@ -17,6 +17,9 @@ from airflow_provider_odf.protocol import ReadStep
 MILLIS = "@"
 """Before a number that stands for a time."""
 
+NESTED = (st.ArrayType, st.MapType, st.StructType)
+
+_TIMESTAMPS = (st.TimestampType, st.TimestampNTZType)
 _RFC3339 = "rfc3339"
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _TIME = r"\d{2}:\d{2}:\d{2}(\.\d{1,9})?"
@@ -73,13 +76,33 @@ def scalar(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
     return _other(raw, kind, formats, path)
 
 
+def is_castable(given: st.DataType, kind: st.DataType) -> bool:
+    """Whether values of one type can be values of another, neither of them nested but for what becomes a text."""
+    if isinstance(kind, st.StringType | st.VarcharType | st.CharType) or given == kind:
+        return True
+    if isinstance(given, st.StringType):
+        return True
+    if isinstance(kind, st.NumericType):
+        return isinstance(given, st.NumericType)
+    if isinstance(kind, _TIMESTAMPS):
+        return isinstance(given, (*_TIMESTAMPS, st.DateType, st.NumericType))
+    if isinstance(kind, st.DateType):
+        return isinstance(given, _TIMESTAMPS)
+    return isinstance(kind, st.TimeType) and isinstance(given, st.TimeType)
+
+
 def cast(value: Sql, given: st.DataType, kind: st.DataType) -> Sql:
-    """A value that has a type already as one of ``kind``: null where that would change it."""
-    if given == kind:
-        return value
-    if isinstance(kind, st.TimestampType | st.TimestampNTZType) and isinstance(given, st.IntegralType):
-        return f"CAST(timestamp_millis({value}) AS {ddl(kind)})"
+    """A value that has a castable type already as one of ``kind``: null where that would change it."""
+    if isinstance(kind, _TIMESTAMPS) and isinstance(given, st.NumericType):
+        millis = cast(value, given, st.LongType())
+        return f"CAST(timestamp_millis({millis}) AS {ddl(kind)})"
+    if isinstance(kind, st.StringType) and isinstance(given, NESTED):
+        return f"to_json({value}, map('ignoreNullFields', 'false'))"
     typed = f"try_cast({value} AS {ddl(kind)})"
+    if isinstance(kind, st.StringType) and isinstance(given, st.BinaryType):
+        return f"try_validate_utf8({typed})"
+    if isinstance(kind, st.VarcharType | st.CharType):
+        return when(f"char_length(CAST({value} AS STRING)) <= {kind.length}", f"CAST({value} AS STRING)")
     if isinstance(kind, st.IntegralType) and isinstance(given, st.FractionalType | st.DecimalType):
         return when(f"{typed} = {value}", typed)
     are_times = isinstance(kind, st.TimeType) and isinstance(given, st.TimeType)

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
-from airflow_provider_odf.engine.read.scalar import Formats, cast, scalar
+from airflow_provider_odf.engine.read.scalar import NESTED, Formats, cast, scalar
 from airflow_provider_odf.engine.read.sql import Sql, ddl, text, when
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.errors import InvalidQuery
@@ -29,8 +29,6 @@ _ZERO: dict[type[st.DataType], Sql] = {
 }
 
 _MISSING = ": no value, and the schema says NOT NULL"
-
-NESTED = (st.ArrayType, st.MapType, st.StructType)
 
 
 def raw_name(index: int) -> str:
@@ -94,7 +92,8 @@ def _is_right(values: Sequence[Value], schema: st.StructType, label: Sql, unit: 
 class Value:
     """A raw value, to be given a type. ``path`` is what messages call it: ``a``, ``a.b``, ``a[]``.
 
-    ``given`` is the type that it has already, None for texts and for lists, structs and maps of texts.
+    ``given`` is the type that it has already, None for texts and for lists, structs and maps of texts, whose fields
+    have numbers for names.
     """
 
     path: str
@@ -105,8 +104,8 @@ class Value:
 
     def typed(self) -> Sql:
         """The value in its type; null where it is not of it."""
-        if self.given is not None and not isinstance(self.given, st.StringType):
-            return cast(self.raw, self.given, self.type)
+        if self.given == self.type:
+            return self.raw
         if isinstance(self.type, st.ArrayType):
             return f"transform({self.raw}, {self._x} -> {self._element().typed()})"
         if isinstance(self.type, st.MapType):
@@ -114,7 +113,9 @@ class Value:
         if isinstance(self.type, st.StructType):
             fields = (f"{text(f.name)}, {self._field(i).typed()}" for i, f in enumerate(self.type))
             return when(f"{self.raw} IS NOT NULL", f"named_struct({', '.join(fields)})")
-        return scalar(self.raw, self.type, self.formats, self.path)
+        if self.given is None or isinstance(self.given, st.StringType):
+            return scalar(self.raw, self.type, self.formats, self.path)
+        return cast(self.raw, self.given, self.type)
 
     def is_wrong(self, typed: Sql) -> Sql:
         """Whether the value, given what it became, is not of its type."""
@@ -124,15 +125,15 @@ class Value:
 
     def problem(self, typed: Sql) -> Sql:
         """Null, or what is wrong with the value, given what it became."""
-        if self.given is not None and not isinstance(self.given, st.StringType):
-            return self._unfit(f"CAST({self.raw} AS STRING)", typed)
+        if self.given == self.type:
+            return "NULL"
         if isinstance(self.type, st.ArrayType):
             return self._first(self.raw, self._element())
         if isinstance(self.type, st.MapType):
             return self._first(f"map_values({self.raw})", self._entry())
         if isinstance(self.type, st.StructType):
             return f"coalesce({', '.join([*self._problems_of_fields(typed, self.type), 'NULL'])})"
-        return self._unfit(self.raw, typed)
+        return self._unfit(self.raw if self.given is None else f"CAST({self.raw} AS STRING)", typed)
 
     def _problems_of_fields(self, typed: Sql, kind: st.StructType) -> Iterator[Sql]:
         for i, field in enumerate(kind):
@@ -159,15 +160,23 @@ class Value:
 
     def _element(self) -> Value:
         kind = self.type.elementType  # type: ignore[attr-defined]
-        return replace(self, path=f"{self.path}[]", type=kind, raw=self._x)
+        given = self.given.elementType if isinstance(self.given, st.ArrayType) else None
+        return replace(self, path=f"{self.path}[]", type=kind, raw=self._x, given=given)
 
     def _entry(self) -> Value:
         kind = self.type.valueType  # type: ignore[attr-defined]
-        return replace(self, path=f"{self.path}{{}}", type=kind, raw=self._x)
+        given = self.given.valueType if isinstance(self.given, st.MapType) else None
+        return replace(self, path=f"{self.path}{{}}", type=kind, raw=self._x, given=given)
 
     def _field(self, index: int) -> Value:
         field: st.StructField = self.type[index]  # type: ignore[index]
-        return replace(self, path=f"{self.path}.{field.name}", type=field.dataType, raw=f"{self.raw}.{raw_name(index)}")
+        name, given = raw_name(index), None
+        if isinstance(self.given, st.StructType):
+            there = next(f for f in self.given if f.name.lower() == field.name.lower())
+            name, given = quoted(there.name), there.dataType
+        return replace(
+            self, path=f"{self.path}.{field.name}", type=field.dataType, raw=f"{self.raw}.{name}", given=given
+        )
 
 
 def _result(index: int, field: st.StructField) -> Sql:

@@ -170,6 +170,57 @@ def test_refused(refusal_of, columns: list[str], message: str) -> None:
     assert refusal_of("Parquet", data, columns) == f"{LABEL}: {message}"
 
 
+@pytest.mark.parametrize(
+    ("values", "column", "expected"),
+    [
+        ([[1.0, None]], "v ARRAY<INT>", [1, None]),
+        ([[["1"]]], "v ARRAY<ARRAY<DECIMAL(4,2)>>", [[Decimal("1.00")]]),
+        ([{"a": 1, "b": "2026-05-01"}], "v STRUCT<B: DATE, a: STRING>", {"B": dt.date(2026, 5, 1), "a": "1"}),
+        ([[{"a": 1}]], "v ARRAY<STRUCT<a: INT NOT NULL>>", [{"a": 1}]),
+        (pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int8())), "v MAP<STRING, BIGINT>", [("k", 1)]),
+        ([{"a": [1, None], "b": None}], "v STRING", '{"a":[1,null],"b":null}'),
+        ([b"ab"], "v STRING", "ab"),
+        (["ab"], "v BINARY", b"ab"),
+        ([1577934245000.0], "v TIMESTAMP", dt.datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        (pa.array([1], pa.date32()), "v TIMESTAMP", dt.datetime(1970, 1, 2, tzinfo=UTC)),
+        (pa.array([86_400_001], pa.timestamp("ms")), "v DATE", dt.date(1970, 1, 2)),
+        (pa.array([[1577934245000]], pa.list_(pa.timestamp("ms"))), "v ARRAY<TIMESTAMP>",
+         [dt.datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)]),
+    ],
+)  # fmt: skip
+def test_values_become_other_types(read, values: Any, column: str, expected: object) -> None:
+    assert read("Parquet", parquet(v=values), [column]).frame.toArrow().to_pylist() == [{"v": expected}]
+
+
+@pytest.mark.parametrize(
+    ("values", "column", "message"),
+    [
+        ([["1", "x"]], "v ARRAY<INT>", "row 1, column v[]: 'x' is not an INT"),
+        ([[1.5]], "v ARRAY<INT>", "row 1, column v[]: '1.5' is not an INT"),
+        ([{"a": {"b": 300}}], "v STRUCT<a: STRUCT<b: TINYINT>>", "row 1, column v.a.b: '300' is not a TINYINT"),
+        ([{"a": None}], "v STRUCT<a: BIGINT NOT NULL>", "row 1, column v.a: no value, and the schema says NOT NULL"),
+        ([[{"a": 1}]], "v ARRAY<STRUCT<b: INT>>", "column v[] has no field b in the file, but a"),
+        ([1.5], "v TIMESTAMP", "row 1, column v: '1.5' is not a TIMESTAMP"),
+        ([b"\xff"], "v STRING", "row 1, column v: '\ufffd' is not a STRING"),
+        ([1], "v ARRAY<INT>", "column v is BIGINT in the file, which cannot be read as ARRAY<INT>"),
+        (["[1]"], "v ARRAY<INT>", "column v is STRING in the file, which cannot be read as ARRAY<INT>"),
+        ([2], "v BOOLEAN", "column v is BIGINT in the file, which cannot be read as BOOLEAN"),
+        ([True], "v INT", "column v is BOOLEAN in the file, which cannot be read as INT"),
+        ([1], "v DATE", "column v is BIGINT in the file, which cannot be read as DATE"),
+        ([[1]], "v ARRAY<DATE>", "column v[] is BIGINT in the file, which cannot be read as DATE"),
+    ],
+)
+def test_values_that_do_not_become_other_types(refusal_of, values: Any, column: str, message: str) -> None:
+    assert refusal_of("Parquet", parquet(v=values), [column]) == f"{LABEL}: {message}"
+
+
+def test_fields_beyond_the_schema_are_told(read) -> None:
+    data = parquet(v=[[{"a": 1, "b": 2}]], w=[1])
+    assert read("Parquet", data, ["v ARRAY<STRUCT<A: INT>>"]).notices == (
+        f"{LABEL}: columns not in the schema are left out: w, v[].b",
+    )
+
+
 def test_no_parquet(refusal_of) -> None:
     assert refusal_of("Parquet", "a,b\n").startswith(f"{LABEL}: no Parquet file: ")
 
