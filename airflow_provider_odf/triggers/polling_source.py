@@ -135,17 +135,23 @@ class PollingSourceTrigger(BaseEventTrigger):
         look again; its own words may hold anything, and stay in the triggerer's log."""
         if isinstance(error, OdfError | AirflowException | AirflowRuntimeError):
             return str(error)
-        self.log.error("%s: cannot look at the source", self.manifest, exc_info=error)
-        return f"{self.manifest}: cannot look at the source: {type(error).__name__}, see the log of the triggerer"
+        said = f"{self.manifest}: cannot look at the source: {type(error).__name__}, see the log of the triggerer"
+        if self._is_new(said):
+            self.log.error("%s: cannot look at the source", self.manifest, exc_info=error)
+        return said
 
     def _lasts_too_long(self, trouble: str) -> bool:
         """Whether the source has not answered for longer than it may. Logs what is new of it."""
+        if self._is_new(trouble):
+            self.log.warning("%s; asking again every %s s", trouble, self.poke_interval)
+        return self.outage is not None and time.monotonic() - self._troubled_since >= self.outage
+
+    def _is_new(self, trouble: str) -> bool:
+        """Whether the last look had no such trouble."""
         if self._trouble is None:
             self._troubled_since = time.monotonic()
-        if trouble != self._trouble:
-            self.log.warning("%s; asking again every %s s", trouble, self.poke_interval)
-        self._trouble = trouble
-        return self.outage is not None and time.monotonic() - self._troubled_since >= self.outage
+        before, self._trouble = self._trouble, trouble
+        return trouble != before
 
     def _where(self) -> tuple[Position, TaskEnvironment]:
         """The source, how far it was read, and what its templates are filled from."""
