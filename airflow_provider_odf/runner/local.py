@@ -18,9 +18,11 @@ from typing import IO
 
 from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.engine import archive, jvm
-from airflow_provider_odf.runner import apps
+from airflow_provider_odf.runner import apps, memory
 from airflow_provider_odf.runner.runner import OnProgress, gist, report_progress, settle
 from airflow_provider_odf.runner.scratch import Scratch
+
+EVERY_PROCESSOR = "local[*]"
 
 _TAIL_LINES = 200
 _PATIENCE_SECONDS = 2
@@ -30,28 +32,37 @@ class LocalRunner:
     """The embedded default: ``local[*]`` in a child process, which dies with this one.
 
     ``conf`` are Spark settings. The heap is ``spark.driver.memory`` of these, else ``ODF_LOCAL_MEMORY`` of the
-    environment, else Java's own choice, a quarter of the memory. ``threads`` requests run at once; more wait. When the
-    JVM dies, running requests fail with ``errors.InternalError`` and the next request starts another.
+    environment (see ``runner.memory``), else Java's own choice, a quarter of the memory. ``threads`` requests run at
+    once; more wait. When the JVM dies, running requests fail with ``errors.InternalError`` and the next request starts
+    another.
     """
 
     def __init__(
         self,
-        master: str = "local[*]",
+        master: str = EVERY_PROCESSOR,
         conf: Mapping[str, str] | None = None,
         *,
         threads: int = 2,
         app_name: str = "odf",
     ) -> None:
         self.started = 0
-        own = _memory() | dict(conf or {})
-        self._settings = {"app_name": app_name, "master": master, "conf": own, "threads": threads}
+        given = dict(conf or {})
+        bounds = memory.bounds(given.get("spark.driver.memory") or os.environ.get(memory.VARIABLE))
+        is_bounded = master == EVERY_PROCESSOR and bounds.tasks is not None
+        self._settings = {
+            "app_name": app_name,
+            "master": f"local[{bounds.tasks}]" if is_bounded else master,
+            "conf": {**bounds.conf, **given},
+            "threads": threads,
+        }
+        self._environment = bounds.environment
         self._child: _Child | None = None
         self._lock = threading.Lock()
 
     def submit(self, request: protocol.Request, on_progress: OnProgress | None = None) -> Future[protocol.Success]:
         with self._lock:
             if self._child is None or self._child.has_ended:
-                self._child = _Child(self._settings)
+                self._child = _Child(self._settings, self._environment)
                 self.started += 1
                 report_progress(on_progress, "starting Spark")
             return self._child.ask(request, on_progress)
@@ -81,7 +92,7 @@ class _Pending:
 class _Child:
     """One engine process: its pipes, the threads that read them, and the requests that it has not answered yet."""
 
-    def __init__(self, settings: Mapping[str, object]) -> None:
+    def __init__(self, settings: Mapping[str, object], environment: Mapping[str, str]) -> None:
         jvm.find_java()
         self.has_ended = False
         self._scratch = Scratch()
@@ -93,7 +104,7 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": _first_on_path(str(apps.PACKAGE.parent))},
+            env={**environment, **os.environ, "PYTHONPATH": _first_on_path(str(apps.PACKAGE.parent))},
         )
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._errors = threading.Thread(target=self._read_errors, daemon=True)
@@ -170,11 +181,6 @@ class _Child:
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with contextlib.suppress(OSError):
                 _pipe(pipe).close()
-
-
-def _memory() -> dict[str, str]:
-    heap = os.environ.get("ODF_LOCAL_MEMORY")
-    return {"spark.driver.memory": heap} if heap else {}
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
