@@ -199,6 +199,12 @@ def test_pipe_that_fails(failure):
     assert failure(b"", sh("yes no | head -c 999999 >&2; exit 1"), stderr_tail=6).endswith("exit code 1: no\nno")
 
 
+def test_pipe_that_tells_secrets(failure, monkeypatch):
+    monkeypatch.setenv("STORE_PASSWORD", "hunter2")
+    step = model.PrepStepPipe(command=("sh", "-c", "echo no access with $STORE_PASSWORD >&2; exit 1"))
+    assert failure(b"", step) == "in: sh failed with exit code 1: no access with ***"
+
+
 def test_pipe_that_does_not_end_is_killed_with_its_children(failure, tmp_path):
     pid = tmp_path / "pid"
     step = model.PrepStepPipe(command=("sh", "-c", f"sleep 60 & echo $! > {pid}; wait"))
