@@ -11,6 +11,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import data_schema as d
 from airflow_provider_odf.manifest import ddl_parser
+from airflow_provider_odf.manifest.encoding import python_name
 from airflow_provider_odf.manifest.events import SetVocab
 from airflow_provider_odf.manifest.fragments import MergeStrategy, ReadStep
 from airflow_provider_odf.manifest.time_format import java_pattern
@@ -92,7 +93,7 @@ def _decimal(data_type: d.DataTypeDecimal) -> str:
 
 
 def read_step(read: ReadStep) -> protocol.ReadStep:
-    """The read step with its defaults filled in and its patterns in Java's notation.
+    """The read step with its defaults filled in, its patterns in Java's notation and its encoding by Python's name.
 
     :raises InvalidInput: a schema or pattern that cannot be read; loaded manifests have none.
     """
@@ -101,15 +102,17 @@ def read_step(read: ReadStep) -> protocol.ReadStep:
         for name in ("separator", "encoding", "quote", "escape", "header", "infer_schema", "null_value", "sub_path")
         if getattr(read, name, None) is not None
     }
+    if "encoding" in options:
+        options["encoding"] = _read_as("encoding", options["encoding"], python_name)
     for name in ("date_format", "timestamp_format"):
         if (pattern := getattr(read, name, None)) is not None:
-            options[name] = _pattern(to_camel(name), pattern)
+            options[name] = _read_as(to_camel(name), pattern, java_pattern)
     return protocol.ReadStep(kind=read.kind, columns=columns(read), **options)
 
 
-def _pattern(name: str, pattern: str) -> str:
+def _read_as(name: str, value: str, read: Callable[[str], str]) -> str:
     try:
-        return java_pattern(pattern)
+        return read(value)
     except ValueError as e:
         raise InvalidInput(f"read.{name}: {e}") from e
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +10,7 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import ddl, ddl_parser
 from airflow_provider_odf.manifest.base import suggestion
 from airflow_provider_odf.manifest.data_schema import DataField, DataSchema
+from airflow_provider_odf.manifest.encoding import python_name
 from airflow_provider_odf.manifest.finding import INVALID, Finding, NotValid, rule, valid
 from airflow_provider_odf.manifest.fragments import ReadStep
 from airflow_provider_odf.manifest.time_format import java_pattern
@@ -17,6 +18,10 @@ from airflow_provider_odf.protocol import Column
 
 _GEO_KINDS = ("GeoJson", "NdGeoJson", "EsriShapefile")
 _GEOMETRY = "geometry"
+_JSON_KINDS = ("Json", "NdJson", *_GEO_KINDS)
+_NESTED = ("ARRAY<", "MAP<", "STRUCT<")
+_NEVER = ("\0", "\r", "\n")
+_KEY = re.compile(r"\bMAP<(\w+)")
 
 
 @dataclass(frozen=True)
@@ -34,10 +39,11 @@ def check(read: ReadStep) -> Iterator[Finding]:
     yield from _odf_schema(read.schema_)
     yield from _empty_schema(read)
     yield from _repeated_columns(read)
-    for name in ("quote", "escape"):
-        yield from _character(name, getattr(read, name, None))
-    if getattr(read, "separator", None) == "":
-        yield Finding(("separator",), "`separator` is empty")
+    if read.kind == "Csv":
+        yield from _characters(read.separator, read.quote, read.escape)
+        yield from _flat(read)
+    if read.kind in _JSON_KINDS:
+        yield from _keys_of_maps(read)
     yield from _encoding(getattr(read, "encoding", None))
     for name in ("date_format", "timestamp_format"):
         yield from _format(name, getattr(read, name, None))
@@ -48,17 +54,41 @@ def check(read: ReadStep) -> Iterator[Finding]:
 
 
 @rule
-def _character(name: str, value: str | None) -> Iterator[Finding]:
-    if len(value or "") > 1:
-        yield Finding((name,), f"`{name}` must be a single character")
+def _characters(separator: str | None, quote: str | None, escape: str | None) -> Iterator[Finding]:
+    separator = "," if separator is None else separator.replace("\\t", "\t")
+    quote, escape = ('"' if quote is None else quote), ("\\" if escape is None else escape)
+    for name, value in (("separator", separator), ("quote", quote), ("escape", escape)):
+        if len(value) > 1:
+            yield Finding((name,), f"`{name}` must be a single character")
+        if value in _NEVER:
+            yield Finding((name,), f"`{name}` cannot be a line end or NUL")
+    if separator == "":
+        yield Finding(("separator",), "`separator` is empty")
+    elif len(separator) == 1 and separator in (quote, escape):
+        yield Finding(("separator",), "`separator` is also the quote or the escape character", "choose another")
+
+
+@rule
+def _flat(read: ReadStep) -> Iterator[Finding]:
+    for column in columns(read):
+        if column.type.startswith(_NESTED):
+            message = f"column {column.name}: {column.type} cannot be read from CSV"
+            yield Finding(column.path, message, "declare STRING, and use from_json in preprocess")
+
+
+@rule
+def _keys_of_maps(read: ReadStep) -> Iterator[Finding]:
+    for column in columns(read):
+        if any(key != "STRING" for key in _KEY.findall(column.type)):
+            yield Finding(column.path, f"column {column.name}: keys of a MAP are STRING in JSON")
 
 
 @rule
 def _encoding(encoding: str | None) -> Iterator[Finding]:
     try:
-        codecs.lookup(encoding or "utf-8")
-    except LookupError:
-        yield Finding(("encoding",), f"unknown encoding {encoding!r}", "such as utf-8, latin1, windows-1252")
+        python_name(encoding or "")
+    except ValueError as e:
+        yield Finding(("encoding",), str(e), "such as utf-8, latin1, windows-1252")
 
 
 @rule

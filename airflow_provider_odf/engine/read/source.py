@@ -22,8 +22,6 @@ LONGEST = 256 << 20
 EndOfRecords: TypeAlias = Callable[[bytes], int]
 """How many bytes of data that begin with a record are whole records."""
 
-_JAVA_NAMES = {"windows-31j": "cp932", "x-windows-949": "cp949", "x-windows-950": "cp950", "x-macroman": "mac-roman"}
-
 _PACKED = {b"\x1f\x8b": "Gzip", b"PK\x03\x04": "Zip"}
 _PARQUET = b"PAR1"
 
@@ -47,13 +45,12 @@ class Chunk:
 
 
 def encoding(name: str) -> str:
-    """Python's name of an encoding, however it is spelled: ``UTF8``, ``latin1``, ``windows-1252``.
+    """The one name of an encoding, however it is spelled: ``UTF8``, ``latin1``, ``windows-1252``.
 
     :raises InvalidQuery: no such encoding.
     """
-    given = name.strip().lower() or "utf-8"
     try:
-        found = codecs.lookup(_JAVA_NAMES.get(given, given)).name
+        found = codecs.lookup(name or "utf-8").name
         "".encode(found)  # Python also has codecs that are not of text
     except LookupError:
         raise InvalidQuery(f"encoding {name!r} is not known: use utf-8, iso-8859-1, windows-1252, utf-16, …") from None
