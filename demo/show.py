@@ -17,6 +17,7 @@ from airflow.sdk import DAG
 from rich.console import Console
 
 from airflow_provider_odf import build_dags
+from airflow_provider_odf.wording import counted
 
 NEXT_BATCH = ("coffee-prices/2026-05-02.csv",)
 """Files that arrive between the two rounds of the first time."""
@@ -93,7 +94,7 @@ class Demo:
         self.say("Lineage, as OpenLineage got it")
         names = Counter(_names(self.events))
         for (job, direction, namespace, name), count in sorted(names.items()):
-            self.console.print(f"  {job:32} {direction:6} namespace={namespace} name={name} ({count} events)")
+            self.console.print(f"  {job:32} {direction:6} namespace={namespace} name={name} ({counted(count, 'event')})")
 
     def odf(self, *arguments: str) -> None:
         self.console.print(f"[dim]$ uv run odf {' '.join(arguments)} --store {self.home.name}/store[/]")
