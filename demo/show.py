@@ -37,7 +37,9 @@ class Demo:
 
     def first(self) -> bool:
         """Two rounds; whether they did what the examples are made for."""
-        self.say("First round: every dataset is new (bike stations and river levels with two files, parcel scans by a push)")
+        self.say(
+            "First round: every dataset is new (bike stations, river levels: two files each; parcel scans: a push)"
+        )
         states = self.round()
         self.say("Second round: a price list arrives that breaks its contract")
         for name in NEXT_BATCH:
@@ -94,7 +96,8 @@ class Demo:
         self.say("Lineage, as OpenLineage got it")
         names = Counter(_names(self.events))
         for (job, direction, namespace, name), count in sorted(names.items()):
-            self.console.print(f"  {job:32} {direction:6} namespace={namespace} name={name} ({counted(count, 'event')})")
+            dataset = f"namespace={namespace} name={name}"
+            self.console.print(f"  {job:32} {direction:6} {dataset} ({counted(count, 'event')})")
 
     def odf(self, *arguments: str) -> None:
         self.console.print(f"[dim]$ uv run odf {' '.join(arguments)} --store {self.home.name}/store[/]")
