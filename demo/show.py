@@ -37,9 +37,7 @@ class Demo:
 
     def first(self) -> bool:
         """Two rounds; whether they did what the examples are made for."""
-        self.say(
-            "First round: every dataset is new (bike stations, river levels: two files each; parcel scans: a push)"
-        )
+        self.say("First round: every dataset is new (two files of bike stations and river levels, a push of parcels)")
         states = self.round()
         self.say("Second round: a price list arrives that breaks its contract")
         for name in NEXT_BATCH:
