@@ -161,6 +161,15 @@ def test_types(rows) -> None:
     ]
 
 
+def test_white_space_around_numbers(rows) -> None:
+    assert rows("Csv", " 7, -1.5 , TRUE\n", ["a BIGINT", "b DOUBLE", "c BOOLEAN"]) == [(7, -1.5, True)]
+    assert rows("Csv", " 1.50 \n", ["a DECIMAL(4,1)"]) == [(Decimal("1.5"),)]
+
+
+def test_a_null_in_a_file_of_one_column(rows) -> None:
+    assert rows("Csv", 'a\n1\n\n""\n2\n', ["a INT"], header=True) == [(1,), (None,), (2,)]
+
+
 def test_numbers_that_are_only_written_longer_fit(rows) -> None:
     text = "1.2300\n-.50\n123e-2\n1230E-03\n0.000e-9\n12.3e1\n7.\n"
     expected = ["1.23", "-0.50", "1.23", "1.23", "0.00", "123.00", "7.00"]
