@@ -23,7 +23,7 @@ def test_without_a_connection_spark_runs_in_a_child_process(monkeypatch):
         assert isinstance(runner, LocalRunner)
         assert runner.started == 0
         assert runner._settings["master"] == "local[2]"
-        assert runner._settings["conf"] == {"spark.driver.memory": "700m"}
+        assert runner._settings["conf"]["spark.driver.memory"] == "700m"
 
 
 def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch, tmp_path):
