@@ -14,7 +14,16 @@ from airflow_provider_odf.engine import archive, jvm
 from benchmarks import report
 from benchmarks.scale import Scale
 
-CASES = ("poll_unchanged", "small_change", "many_datasets", "snapshot", "logical_hash", "triggers")
+CASES = (
+    "poll_unchanged",
+    "small_change",
+    "many_datasets",
+    "many_files",
+    "snapshot",
+    "large",
+    "logical_hash",
+    "triggers",
+)
 
 
 def main() -> None:
@@ -22,7 +31,7 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"{', '.join(CASES)}; all by default")
     parser.add_argument("--rows", type=float, default=5e6, help="rows of the large cases (5e6)")
     parser.add_argument("--reps", type=int, default=3, help="repetitions; medians are shown (3)")
-    parser.add_argument("--sources", type=int, default=2000, help="sources that wait (2000)")
+    parser.add_argument("--sources", type=int, default=2000, help="sources that wait, and files of a glob (2000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     asked = parser.parse_args()
     if unknown := set(asked.cases) - set(CASES):

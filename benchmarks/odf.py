@@ -13,8 +13,10 @@ from benchmarks.measure import Run, program
 ODF = str(Path(sys.executable).with_name("odf"))
 
 
-def manifest(path: Path, url: str, read: str, merge: str) -> Path:
-    """A manifest file with a root dataset of the file's name; ``read`` and ``merge`` are YAML."""
+def manifest(path: Path, url: str, read: str, merge: str, prepare: str = "[]") -> Path:
+    """A manifest file with a root dataset of the file's name; ``read``, ``merge`` and ``prepare`` are YAML, and so may
+    be ``url``: a fetch step in braces."""
+    fetch = url if url.startswith("{") else f'{{kind: Url, url: "{url}"}}'
     path.write_text(
         f"""kind: DatasetSnapshot
 version: 1
@@ -23,7 +25,8 @@ content:
   kind: Root
   metadata:
     - kind: SetPollingSource
-      fetch: {{kind: Url, url: "{url}"}}
+      fetch: {fetch}
+      prepare: {prepare}
       read: {read}
       merge: {merge}
 """,
@@ -37,6 +40,11 @@ def run(store: Path, *manifests: Path, environment: Mapping[str, str] | None = N
     return program(
         [ODF, "run", *map(str, manifests), "--store", str(store)], environment=os.environ | dict(environment or {})
     )
+
+
+def inspect(command: str, name: str, store: Path) -> Run:
+    """``odf log``, ``odf verify`` and their like on one dataset."""
+    return program([ODF, command, name, "--store", str(store)])
 
 
 def copy_store(store: Path, to: Path) -> Path:

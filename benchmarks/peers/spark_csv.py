@@ -1,4 +1,4 @@
-"""Plain Spark, as the pyspark documentation starts it: small CSV files, each read and written as Parquet."""
+"""Plain Spark, as the pyspark documentation starts it: CSV files or directories, each read and written as Parquet."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import time
 from pyspark.sql import SparkSession
 
 
-def main(sources: list[str], target: str, schema: str) -> None:
-    spark = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate()
+def main(sources: list[str], target: str, schema: str, heap: str = "") -> None:
+    builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
+    spark = (builder.config("spark.driver.memory", heap) if heap else builder).getOrCreate()
     start = time.perf_counter()
     for number, source in enumerate(sources):
-        spark.read.csv(source, schema, header=True).write.parquet(f"{target}/{number}")
+        spark.read.csv(source, schema, header=True, escape='"').write.parquet(f"{target}/{number}")
     work = time.perf_counter() - start
     spark.stop()
     print(json.dumps({"work": work}))
