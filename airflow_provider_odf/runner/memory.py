@@ -60,6 +60,8 @@ def _lean(size: int) -> dict[str, str]:
         # A sort spills when it has this part of the heap: what it holds could as well be on disk.
         "spark.memory.fraction": "0.3",
         "spark.unsafe.sorter.spill.read.ahead.enabled": "false",
+        # Those that have read would else be there for another minute, while one writes.
+        "spark.python.factory.idleWorkerMaxPoolSize": "1",
         # New objects are mostly dead at once. With little room for them and a full collection before the rest grows,
         # the heap has little that is dead.
         "spark.driver.extraJavaOptions": f"-Xmn{size >> 13}k -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
