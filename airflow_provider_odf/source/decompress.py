@@ -30,6 +30,9 @@ _NO_MEMBER = "Not a gzipped file"
 _ENCRYPTED = 0x1
 _SHOWN = 10
 
+DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, struct.error)
+"""What reading a damaged zip file raises."""
+
 
 def is_gzip(path: Path) -> bool:
     with path.open("rb") as file:
@@ -82,9 +85,13 @@ def _reading(label: str) -> Iterator[None]:
         yield
     except NotImplementedError as e:
         raise SourceError(f"{label}: the zip file cannot be unpacked: {e}") from None
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, struct.error) as e:
-        what = "a name in it is not UTF-8" if isinstance(e, UnicodeError) else str(e)
-        raise SourceError(f"{label}: not a zip file, or a damaged or cut one: {what}") from None
+    except DAMAGED as e:
+        raise SourceError(f"{label}: not a zip file, or a damaged or cut one: {damage(e)}") from None
+
+
+def damage(error: Exception) -> str:
+    """What is wrong with a zip file, of one of the errors that reading it raises."""
+    return "a name in it is not UTF-8" if isinstance(error, UnicodeError) else str(error)
 
 
 def _select(archive: zipfile.ZipFile, sub_path: str | None, label: str) -> list[zipfile.ZipInfo]:

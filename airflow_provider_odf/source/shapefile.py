@@ -84,9 +84,9 @@ def _parts(archive: Path, sub_path: str | None, label: str) -> dict[str, str]:
     try:
         with zipfile.ZipFile(archive) as opened:
             names = [entry.filename for entry in opened.infolist() if not entry.is_dir()]
-    except zipfile.BadZipFile as e:
+    except (*decompress.DAMAGED, NotImplementedError) as e:
         needed = f"a shapefile is read from a zip with its {', '.join(NEEDED)} files"
-        raise SourceError(f"{label}: not a zip file, or a cut one ({e}): {needed}") from None
+        raise SourceError(f"{label}: not a zip file, or a cut one ({decompress.damage(e)}): {needed}") from None
     shape = _shape(sorted(name for name in names if not name.startswith("__MACOSX/")), sub_path, label)
     stem = shape[: -len(SHAPE)]
     # Of names that differ only by case, the one that is spelled as the shape's.

@@ -399,3 +399,11 @@ def test_bytes_after_the_end_do_no_harm(convert) -> None:
 def test_a_table_without_records(convert) -> None:
     found = convert(parts())
     assert (found.features, found.columns) == ([], {"geometry": "STRING", "name": "STRING"})
+
+
+def test_a_zip_with_a_damaged_name(refusal_of) -> None:
+    damaged = zipped({"é.shp": b""}).replace("é".encode(), b"\xff\xff")
+    assert refusal_of(damaged) == (
+        "not a zip file, or a cut one (a name in it is not UTF-8): a shapefile is read from a zip with its .shp, .shx, "
+        ".dbf files"
+    )
