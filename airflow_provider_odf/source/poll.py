@@ -49,7 +49,7 @@ def poll(
     Paths are relative to ``base``. ``work`` is one dataset's own directory, the same for each of its polls. Templates
     are filled from ``environment``. ``taken`` gives the values of all states of the source that the chain has recorded,
     each as often as it has; it is called only where files of a glob may have come too late. ``progress`` hears of long
-    transfers and of warnings, ``warn`` of warnings where there is nothing new that could carry them.
+    transfers, ``warn`` of warnings where there is nothing new that carries them; without it ``progress`` hears of all.
 
     :raises InvalidInput: the step itself is wrong: a template, a pattern, a program that does not exist.
     :raises SourceError: the source is not there, or is not what the step says.
@@ -72,12 +72,12 @@ def poll(
         )
         polled = _Poll(step, prepare, context, work, fetch_of(step, context, taken)).run()
         for warning in polled.warnings:
-            context.tell(f"warning: {warning}")
+            if warn is None:
+                context.tell(f"warning: {warning}")
+            elif not polled.files:
+                warn(variables.redact(warning))
         if polled.files:
             return polled
-        if warn is not None:
-            for warning in polled.warnings:
-                warn(variables.redact(warning))
         shutil.rmtree(directory, ignore_errors=True)
         return None
 
