@@ -71,11 +71,12 @@ def poll(
             unpacks_gzip=any(isinstance(s, PrepStepDecompress) and s.format == "Gzip" for s in prepare[:1]),
         )
         polled = _Poll(step, prepare, context, work, fetch_of(step, context, taken)).run()
+        polled = dataclasses.replace(polled, warnings=tuple(variables.redact(warning) for warning in polled.warnings))
         for warning in polled.warnings:
             if warn is None:
                 context.tell(f"warning: {warning}")
             elif not polled.files:
-                warn(variables.redact(warning))
+                warn(warning)
         if polled.files:
             return polled
         shutil.rmtree(directory, ignore_errors=True)

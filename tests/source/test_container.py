@@ -200,6 +200,18 @@ def test_a_failing_batch_keeps_those_before(run, poller):
     assert polled.warnings[0].endswith("failed with exit code 3; taken is what it brought before")
 
 
+def test_warnings_are_without_secrets(recorder, poller):
+    poller.environment["TAG"] = "s3cret"
+    failing = """n=$(cat n); echo $((n + 1)) > n; shift 7; out=${1%%:*}
+        [ $n = 1 ] && { echo "Error: no s3cret" >&2; exit 125; }
+        echo row; echo 1 > $out/new-etag; touch $out/new-has-more-data"""
+    (poller.base / "n").write_text("0")
+    (recorder / "runtime").write_text(f"#!/bin/sh\n{failing}\n")
+    polled = poller(model.FetchStepContainer(image="img:${{ env.TAG }}"))
+    started = "img:${{ env.TAG }}: the container could not be started: no ***"
+    assert polled.warnings == (f"{started}; taken is what it brought before",)
+
+
 def test_no_network_unless_asked(run):
     polled = run("cat /proc/net/dev")
     interfaces = [line.split(":")[0].strip() for line in polled.files[0].paths[0].read_text().splitlines()[2:]]
