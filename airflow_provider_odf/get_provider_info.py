@@ -78,7 +78,9 @@ _OPTIONS = {
     ),
     "local_master": _option("Spark master of the child process.", default="local[*]", example="local[2]"),
     "local_memory": _option(
-        "Java heap of the child process. Empty: Java's own choice, a quarter of the memory.", example="4g"
+        "Java heap of the child process. With ``local[*]`` it has a task at once for each 256 MiB. Empty: Java's own "
+        "choice, a quarter of the memory.",
+        example="4g",
     ),
     "forbid_steps": _option(
         "Comma-separated kinds of steps that manifests may not use: those that run programs on the worker.",

