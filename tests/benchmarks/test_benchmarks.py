@@ -49,6 +49,23 @@ def test_cases_that_start_spark() -> None:
     assert rows["odf, 1 slice"]["peak_mib"] > 100
 
 
+@pytest.mark.spark
+@pytest.mark.slow
+def test_large_inputs_and_many_files() -> None:
+    rows = {r["subject"]: r for r in run("large", "many_files", "--sources", "20")}
+    assert rows["odf run, gzip, Append"]["jvms"] == rows["odf run, 20 files, ByEventTime"]["jvms"] == 1
+    assert rows["odf run, unchanged, ByName"]["jvms"] == rows["odf verify, ByName"]["jvms"] == 0
+
+
+def test_large_csv_has_quoted_texts_and_times_as_rfc_3339(tmp_path: Path) -> None:
+    header, first, *rest = data.write_csv(1000, tmp_path / "table.csv").read_text().splitlines()
+    assert header == "id,name,city,price,ratio,quantity,day,event_time,is_on,note"
+    assert first.startswith("0,customer ")
+    assert len(rest) == 999
+    assert all(line.split(",")[7].endswith("Z") for line in rest)
+    assert any(line.endswith('"') and '"said ""yes"", ' in line for line in rest)
+
+
 def test_steps_turn_the_rows_before_into_the_rows_after() -> None:
     count = 6144
     with data.connect() as db:
