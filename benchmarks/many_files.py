@@ -35,7 +35,7 @@ def run(scale: Scale) -> list[Row]:
         runs.setdefault(FLOOR, []).append(peer("spark_csv", sources=[files], target=target, schema=SCHEMA))
         for order in ORDERS:
             for name, done in _cycles(scale, order, repetition).items():
-                runs.setdefault(f"{name}, {order}" if "log" not in name else name, []).append(done)
+                runs.setdefault(f"{name}, {order}", []).append(done)
     floor = runs.pop(FLOOR)
     rows = [row(CASE, name, done, *((FLOOR, floor) if done[0].jvms else ())) for name, done in runs.items()]
     return [row(CASE, FLOOR, floor, note=f"{scale.sources} files of {ROWS} rows"), *rows]
@@ -51,7 +51,7 @@ def _cycles(scale: Scale, order: str, repetition: int) -> dict[str, Run]:
     added = _publish(scale.directory / "files", last)
     done["odf run, one more file"] = odf.run(store, manifest)
     added.unlink()
-    done |= {f"odf {command}, {order}": odf.inspect(command, name, store) for command in ("log", "verify")}
+    done |= {f"odf {command}": odf.inspect(command, name, store) for command in ("log", "verify")}
     _check(done, last, store, name)
     shutil.rmtree(store)
     return done
