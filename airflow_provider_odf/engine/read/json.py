@@ -127,7 +127,7 @@ def _inferred(
     types = {column.name.lower(): column for column in known}
     inferred = tuple(infer.typed(Column(name, kind), types) for name, kind in found.items())
     given = {name.lower() for name in found}
-    is_any_new = not given or bool(given - types.keys())
+    is_any_new = bool(given - types.keys())
     absent = (column for column in known if column.type and column.name.lower() not in given)
     return inferred if is_any_new else (*inferred, *absent)
 
