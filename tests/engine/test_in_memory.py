@@ -110,7 +110,7 @@ def test_messages_name_the_input(polled) -> None:
     good = [{"id": 1, "v": 1}]
     for bad, message in (
         ([{"id": 2, "v": 1}, {"id": 2, "v": 2}], r"poll-\d-1.json: different rows have one primary key: \(id=2\)"),
-        ([{"id": None, "v": 1}], r"poll-\d-1.json: the primary key column id is null in 1 rows"),
+        ([{"id": None, "v": 1}], r"poll-\d-1.json: the primary key column id is null in 1 row"),
     ):
         with pytest.raises(InvalidQuery, match=message):
             dataset.poll(good, bad)

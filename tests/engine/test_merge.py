@@ -217,7 +217,7 @@ def test_copies_among_many_rows_are_found_by_counting(
 def test_null_keys_are_refused(polled: Make, form: str, kind: str) -> None:
     data = polled(CITIES, kind, "country", "city")
     message = (
-        r"poll-1-0\.json: the primary key column city is null in [12] rows, such as \(.*country=US, city=None, pop"
+        r"poll-1-0\.json: the primary key column city is null in (1 row|2 rows), such as \(.*country=US, city=None, pop"
     )
     with pytest.raises(InvalidQuery, match=message):
         data.poll([SEATTLE, {"country": "US", "population": 5}, {"country": "US", "population": 5}])

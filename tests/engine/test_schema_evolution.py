@@ -166,7 +166,7 @@ def test_a_column_that_is_no_longer_declared_not_null_stays_required(polled: Mak
     data.poll(_rows((1, "a")))
     data.columns = OLD
     data.poll(_rows((2, "b")))
-    with pytest.raises(InvalidQuery, match="column k, which is NOT NULL in the dataset, is null in 1 rows"):
+    with pytest.raises(InvalidQuery, match="column k, which is NOT NULL in the dataset, is null in 1 row"):
         data.poll(_rows((None, "c")))
 
 

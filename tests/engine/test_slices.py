@@ -94,7 +94,7 @@ def test_strings_are_sorted_by_their_bytes(tmp_path: Path) -> None:
         (
             "k",
             pa.array([1, None, 3]),
-            r"input\.csv: the primary key column k is null in 1 rows, such as \(.*t=text 1\)",
+            r"input\.csv: the primary key column k is null in 1 row, such as \(.*t=text 1\)",
         ),
         (OP, pa.array([0, 2, 0], pa.int32()), "a correction needs both its -C and its"),
         (OP, pa.array([0, 3, 0], pa.int32()), "a correction needs both its -C and its"),
@@ -112,7 +112,7 @@ def test_what_is_refused_leaves_no_file(tmp_path: Path, column: str, values: pa.
 
 def test_a_required_column_must_have_values(tmp_path: Path) -> None:
     required = SCHEMA.set(5, pa.field("t", pa.string(), nullable=False))
-    with pytest.raises(InvalidQuery, match="column t, which is NOT NULL in the dataset, is null in 1 rows"):
+    with pytest.raises(InvalidQuery, match="column t, which is NOT NULL in the dataset, is null in 1 row"):
         slices.write(_records(2, t=pa.array(["a", None])), (POSITION,), _target(tmp_path, required))
 
 

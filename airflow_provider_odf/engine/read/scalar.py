@@ -29,23 +29,28 @@ _MANTISSA = r"^\s*[+-]?([\d.]*)"
 _EXPONENT = r"[eE]([+-]?\d+)\s*$"
 _DECIMALS = r"\.(\d*)"
 _DECIMALS_BEYOND = r"\.\d{%d}\d*[1-9]"
+_SHORT = 30
+"""Bytes of a number without an exponent that any type of number takes: FLOAT ends at 39 digits."""
+
 _JAVA_FLOAT = r"[\d.][dDfF]\s*$|[xX]"
 
 
 @dataclass(frozen=True)
 class Formats:
-    """Java patterns of dates and timestamps, None for RFC 3339, and whether binary values are base64 (as in JSON)."""
+    """Java patterns of dates and timestamps, None for RFC 3339; whether binary values are base64 (as in JSON), and
+    whether numbers may stand for times, after MILLIS."""
 
     date: str | None = None
     timestamp: str | None = None
     is_base64: bool = False
+    has_millis: bool = True
 
     @staticmethod
     def of(step: ReadStep) -> Formats:
         date, timestamp = (
             None if pattern in ("", _RFC3339) else pattern for pattern in (step.date_format, step.timestamp_format)
         )
-        return Formats(date, timestamp, step.kind in ("Json", "NdJson"))
+        return Formats(date, timestamp, step.kind in ("Json", "NdJson"), step.kind != "Csv")
 
     def suffix(self, kind: st.DataType) -> str:
         """What messages add to the name of a type: its format, where one is set."""
@@ -65,14 +70,13 @@ def scalar(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
     if isinstance(kind, st.StringType):
         return raw
     if isinstance(kind, st.BooleanType):
-        return when(f"lower(trim({raw})) IN ('true', 'false')", typed)
+        return f"CASE {raw} WHEN 'true' THEN true WHEN 'false' THEN false ELSE {_loosely_boolean(raw)} END"
     if isinstance(kind, st.IntegralType):
         return typed
     if isinstance(kind, st.DecimalType):
         return when(_has_scale(raw, kind.scale), typed)
     if isinstance(kind, st.FractionalType):
-        is_too_large = f"({_is_infinite(typed)} AND {matches(raw, _DIGIT)})"
-        return when(f"NOT {matches(raw, _JAVA_FLOAT)} AND NOT {is_too_large}", typed)
+        return when(f"{_is_plain_number(raw)} OR {_is_number(raw, typed)}", typed)
     return _other(raw, kind, formats, path)
 
 
@@ -117,8 +121,30 @@ def _is_infinite(number: Sql) -> Sql:
     return f"abs({number}) = double('infinity')"
 
 
+def _loosely_boolean(raw: Sql) -> Sql:
+    return when(f"lower(trim({raw})) IN ('true', 'false')", f"try_cast({raw} AS BOOLEAN)")
+
+
+def _is_plain_number(raw: Sql) -> Sql:
+    """Quickly told: the last character is a digit, and there is neither an exponent nor one of Java's own forms."""
+    ends = f"substring({raw}, -1, 1) BETWEEN '0' AND '9'"
+    others = " AND ".join(f"NOT contains({raw}, '{letter}')" for letter in "eExX")
+    return f"(octet_length({raw}) < {_SHORT} AND {ends} AND {others})"
+
+
+def _is_number(raw: Sql, typed: Sql) -> Sql:
+    is_too_large = f"({_is_infinite(typed)} AND {matches(raw, _DIGIT)})"
+    return f"(NOT {matches(raw, _JAVA_FLOAT)} AND NOT {is_too_large})"
+
+
 def _has_scale(raw: Sql, scale: int) -> Sql:
     """Whether a number needs no more digits after its point than ``scale``; zeros at its end are not needed."""
+    point = f"instr({raw}, '.')"
+    is_short = f"({point} = 0 OR octet_length({raw}) - {point} <= {scale})"
+    return f"(({is_short} AND NOT contains({raw}, 'e') AND NOT contains({raw}, 'E')) OR {_has_scale_of(raw, scale)})"
+
+
+def _has_scale_of(raw: Sql, scale: int) -> Sql:
     digits = f"replace({extracted(raw, _MANTISSA)}, '.', '')"
     significant = f"regexp_replace({digits}, '0+$', '')"
     exponent = f"coalesce(try_cast({extracted(raw, _EXPONENT)} AS INT), 0)"
@@ -131,7 +157,7 @@ def _other(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
     if isinstance(kind, st.DateType):
         return _date(raw, formats.date)
     if isinstance(kind, st.TimestampType | st.TimestampNTZType):
-        return f"CAST({_timestamp(raw, formats.timestamp)} AS {ddl(kind)})"
+        return f"CAST({_timestamp(raw, formats.timestamp, formats.has_millis)} AS {ddl(kind)})"
     if isinstance(kind, st.TimeType):
         is_finer = matches(raw, _DECIMALS_BEYOND % kind.precision)
         return when(f"{matches(raw, f'^{_TIME}$')} AND NOT {is_finer}", f"try_cast({raw} AS {ddl(kind)})")
@@ -149,12 +175,16 @@ def _date(raw: Sql, pattern: str | None) -> Sql:
     return when(matches(raw, _TIMESTAMP), f"try_cast(substring({raw}, 1, 10) AS DATE)")
 
 
-def _timestamp(raw: Sql, pattern: str | None) -> Sql:
+def _timestamp(raw: Sql, pattern: str | None, has_millis: bool) -> Sql:
     written = f"try_to_timestamp({raw}, {text(pattern)})" if pattern else _rfc3339(raw)
+    if not has_millis:
+        return written
     millis = f"timestamp_millis(try_cast(substring({raw}, 2, 30) AS BIGINT))"
     return f"CASE WHEN startswith({raw}, {text(MILLIS)}) THEN {millis} ELSE {written} END"
 
 
 def _rfc3339(raw: Sql) -> Sql:
     """Also without a zone, which is then UTC, and dates alone."""
-    return when(matches(raw, _TIMESTAMP), f"try_cast(upper({raw}) AS TIMESTAMP)")
+    return when(
+        matches(raw, _TIMESTAMP), f"coalesce(try_cast({raw} AS TIMESTAMP), try_cast(upper({raw}) AS TIMESTAMP))"
+    )
