@@ -52,6 +52,8 @@ class ChainState:
     last_checkpoint: str | None = None
     """Physical hash of the checkpoint that the last data block left."""
     source_states: Mapping[str, model.SourceState] = field(default_factory=dict)
+    polled_fetch: model.FetchStep | None = None
+    """That of the polling source which left its state; None where a push source did."""
     query_inputs: Mapping[str, InputPosition] = field(default_factory=dict)
     """By dataset id."""
     slices: tuple[model.DataSlice, ...] = ()
@@ -139,6 +141,7 @@ def _add_data(state: ChainState, event: model.AddData) -> dict[str, Any]:
     changes = _data(state, event)
     if event.new_source_state is not None:
         changes["source_states"] = {**state.source_states, event.new_source_state.source_name: event.new_source_state}
+        changes["polled_fetch"] = state.polling_source and state.polling_source.fetch
     elif state.polling_source is not None:
         # A polling source is the only source. Its state is what its newest block says, be it nothing.
         changes["source_states"] = {}

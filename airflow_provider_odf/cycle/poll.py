@@ -48,7 +48,7 @@ def poll(
         return UpToDate("no polling source")
     dataset = store.dataset(manifest.snapshot.alias)
     look = _Look(store, manifest, dataset, state.polling_source, system_time, environment, options, progress)
-    published = _Seen(source_state(dataset, state, state.polling_source.fetch), state.head)
+    published = _Seen(source_state(state, state.polling_source.fetch), state.head)
     rejection = rejected.newest(dataset)
     if rejection and rejection.base == state.head and rejection.report.digest == contract_digest:
         found = look.beyond(_Seen(rejection.source_state, rejection.block_hash), published)
@@ -59,17 +59,11 @@ def poll(
     return _polled(found, str(dataset.alias), state, system_time) if found else UpToDate(notices=look.notices)
 
 
-def source_state(dataset: Dataset, state: ChainState, current: model.FetchStep) -> model.SourceState | None:
+def source_state(state: ChainState, current: model.FetchStep) -> model.SourceState | None:
     """The polling source's state, None where it was recorded of a fetch step that says nothing of the current one."""
-    recorded = state.source_states.get(POLLING_SOURCE)
-    if recorded is None:
+    if state.polled_fetch is None or not carries_over(state.polled_fetch, current):
         return None
-    events = (block.event for _, block in dataset.walk(state.head))
-    for event in events:
-        if isinstance(event, model.AddData) and event.new_source_state == recorded:
-            break
-    fetch = next((event.fetch for event in events if isinstance(event, model.SetPollingSource)), current)
-    return recorded if carries_over(fetch, current) else None
+    return state.source_states.get(POLLING_SOURCE)
 
 
 @dataclass(frozen=True)

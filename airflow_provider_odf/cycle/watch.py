@@ -50,7 +50,7 @@ def _seen(store: Store, manifest: Manifest, source: model.SetPollingSource) -> m
     rejection = rejected.newest(dataset)
     if rejection and rejection.base == state.head and rejection.report.digest == _contract_digest(manifest):
         return rejection.source_state
-    return source_state(dataset, state, source.fetch)
+    return source_state(state, source.fetch)
 
 
 def _contract_digest(manifest: Manifest) -> str | None:

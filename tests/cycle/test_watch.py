@@ -62,6 +62,19 @@ def test_another_source_was_not_read_yet(store, tmp_path):
     assert position(store, edited).state is None
 
 
+def test_what_was_pushed_says_nothing_of_a_polling_source(store, tmp_path):
+    push = MANIFEST.replace("SetPollingSource", "AddPushSource\n      sourceName: default").replace(
+        "      fetch:\n        kind: FilesGlob\n        path: in/*.csv\n", ""
+    )
+    apply(store, manifest(tmp_path, push), TIME)
+    read_up_to(store, SEEN)
+    apply(store, manifest(tmp_path), TIME)
+    assert position(store, manifest(tmp_path)).state is None
+    polled = SEEN.model_copy(update={"value": "2.csv"})
+    read_up_to(store, polled)
+    assert position(store, manifest(tmp_path)).state == polled
+
+
 def test_there_must_be_something_to_wait_for(store, tmp_path):
     push = MANIFEST[: MANIFEST.index("    - kind")] + (
         "    - kind: AddPushSource\n      sourceName: a\n      read: {kind: Parquet}\n      merge: {kind: Append}\n"
