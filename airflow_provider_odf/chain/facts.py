@@ -32,7 +32,7 @@ def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
         "slices": len(state.slices),
         "size": sum(s.size for s in state.slices),
         "watermark": str(state.watermark) if state.watermark else None,
-        "sourceStates": [model.dump(s) for s in state.source_states.values()],
+        "sourceStates": [model.dump(s) for s in (state.polled, *state.push_states.values()) if s is not None],
     }
 
 

@@ -144,7 +144,7 @@ def _check_add_data(state: ChainState, event: model.AddData) -> None:
     source_state = event.new_source_state
     require(
         _is_advanced(state, event)
-        or (source_state is not None and source_state != state.source_states.get(source_state.source_name)),
+        or (source_state is not None and source_state != state.source_state(source_state.source_name)),
         "no-op",
         "AddData brings no data, and neither checkpoint, watermark nor source state are new",
     )

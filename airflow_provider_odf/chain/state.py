@@ -51,9 +51,12 @@ class ChainState:
     watermark: Instant | None = None
     last_checkpoint: str | None = None
     """Physical hash of the checkpoint that the last data block left."""
-    source_states: Mapping[str, model.SourceState] = field(default_factory=dict)
+    polled: model.SourceState | None = None
+    """How far a polling source was read, also once it is disabled."""
     polled_fetch: model.FetchStep | None = None
-    """That of the polling source which left its state; None where a push source did."""
+    """What it was read by."""
+    push_states: Mapping[str, model.SourceState] = field(default_factory=dict)
+    """By name of the push source, one of which may have the name under which blocks keep the polling source's state."""
     query_inputs: Mapping[str, InputPosition] = field(default_factory=dict)
     """By dataset id."""
     slices: tuple[model.DataSlice, ...] = ()
@@ -116,6 +119,10 @@ class ChainState:
         """The names of the system columns."""
         return ddl.vocabulary(self.set_vocab)
 
+    def source_state(self, name: str) -> model.SourceState | None:
+        """Of the polling source where there is one, else of the push source of that name."""
+        return self.polled if self.polling_source is not None else self.push_states.get(name)
+
     def arrow_schema(self) -> pa.Schema | None:
         """The dataset's columns as Arrow, None before they are known."""
         from airflow_provider_odf.chain import schema
@@ -139,12 +146,12 @@ def _data(state: ChainState, event: model.AddData | model.ExecuteTransform) -> d
 
 def _add_data(state: ChainState, event: model.AddData) -> dict[str, Any]:
     changes = _data(state, event)
-    if event.new_source_state is not None:
-        changes["source_states"] = {**state.source_states, event.new_source_state.source_name: event.new_source_state}
-        changes["polled_fetch"] = state.polling_source and state.polling_source.fetch
-    elif state.polling_source is not None:
+    source_state = event.new_source_state
+    if state.polling_source is not None:
         # A polling source is the only source. Its state is what its newest block says, be it nothing.
-        changes["source_states"] = {}
+        changes |= {"polled": source_state, "polled_fetch": state.polling_source.fetch}
+    elif source_state is not None:
+        changes["push_states"] = {**state.push_states, source_state.source_name: source_state}
     return changes
 
 

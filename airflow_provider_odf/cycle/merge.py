@@ -246,7 +246,7 @@ class _Merge:
         records has changed nothing."""
         state = self.draft.state
         name = self.polled.source_name or POLLING_SOURCE
-        seen = state.source_states.get(name)
+        seen = state.source_state(name)
         source_state = (
             model.SourceState(source_name=name, kind=file.state.kind, value=file.state.value) if file.state else seen
         )

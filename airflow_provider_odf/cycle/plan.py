@@ -165,6 +165,8 @@ def _under_data(state: ChainState, manifest: Manifest, changes: Sequence[Change]
         if isinstance(event, model.SetPollingSource | model.AddPushSource) and state.has_data:
             before = change.before.merge if isinstance(change.before, type(event)) else state.merge
             yield from _merge(before, event.merge, manifest, index)
+        if isinstance(event, model.SetPollingSource) and state.polled is not None:
+            yield from _order(state.polled_fetch, event.fetch, manifest, index)
 
 
 def _merge(
@@ -182,6 +184,19 @@ def _merge(
         message = f"the dataset has data merged under the key ({', '.join(old)}), not ({', '.join(new)})"
         place = manifest.place("metadata", index, "merge", "primary_key")
         yield Problem(place, message, f"put the key back, {other}")
+
+
+def _order(
+    before: model.FetchStep | None, after: model.FetchStep, manifest: Manifest, index: int
+) -> Iterator[Problem]:
+    """Whether the place in a glob up to which files were taken means anything in its new order."""
+    if not isinstance(before, model.FetchStepFilesGlob) or not isinstance(after, model.FetchStepFilesGlob):
+        return
+    old, new = (fetch.order or "ByName" for fetch in (before, after))
+    if old != new:
+        message = f"files were taken in the order {old}; in the order {new} all of them would be taken again"
+        place = manifest.place("metadata", index, "fetch", "order")
+        yield Problem(place, message, f"put {old} back, or start a dataset of another name")
 
 
 def primary_key(merge: model.MergeStrategy) -> tuple[str, ...]:

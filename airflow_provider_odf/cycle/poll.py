@@ -63,7 +63,7 @@ def source_state(state: ChainState, current: model.FetchStep) -> model.SourceSta
     """The polling source's state, None where it was recorded of a fetch step that says nothing of the current one."""
     if state.polled_fetch is None or not carries_over(state.polled_fetch, current):
         return None
-    return state.source_states.get(POLLING_SOURCE)
+    return state.polled
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def test_racing_writers(store):
     for n in range(4):
         assert [v for v in values if v.startswith(f"w{n}/")] == [f"w{n}/{i}" for i in range(15)]
     assert verify(dataset).blocks == 62
-    assert ChainState.of(dataset).source_states["w0"].value == "w0/14"
+    assert ChainState.of(dataset).push_states["w0"].value == "w0/14"
 
 
 def test_killed_writers(store):

@@ -57,7 +57,7 @@ def runtime(write: Write):
 
 def source_state(store: Store) -> model.SourceState | None:
     dataset = store.dataset("feed")
-    return ChainState.of(dataset).source_states.get("default")
+    return ChainState.of(dataset).polled
 
 
 @pytest.mark.spark

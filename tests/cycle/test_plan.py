@@ -305,7 +305,7 @@ def test_a_source_that_is_gone_is_disabled_and_can_come_back(with_data: Edited) 
     assert [c.event.kind for c in with_data.plan(polling()).changes] == ["SetPollingSource"]
     state = with_data.apply(polling())
     assert state.polling_source is not None
-    assert state.source_states["default"].value == "1"
+    assert state.polled.value == "1"
 
 
 def test_push_sources_go_and_come_by_name(edited: Edited) -> None:

@@ -73,6 +73,10 @@ def test_what_was_pushed_says_nothing_of_a_polling_source(store, tmp_path):
     polled = SEEN.model_copy(update={"value": "2.csv"})
     read_up_to(store, polled)
     assert position(store, manifest(tmp_path)).state == polled
+    apply(store, manifest(tmp_path, push), TIME)
+    read_up_to(store, SEEN.model_copy(update={"value": "pushed"}))
+    apply(store, manifest(tmp_path), TIME)
+    assert position(store, manifest(tmp_path)).state == polled
 
 
 def test_there_must_be_something_to_wait_for(store, tmp_path):
