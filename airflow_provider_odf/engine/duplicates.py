@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.layout import POSITION, Layout
+from airflow_provider_odf.engine.numbered import numbered
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.state import Past, operations
 from airflow_provider_odf.engine.strategies import APPEND, CORRECT_TO
@@ -25,7 +26,7 @@ def are_in(spark: SparkSession, written: NewSlice, layout: Layout) -> bool:
     op, keys = layout.schema.names[1], list(layout.keys)
     if written.size <= states.SMALL:
         table = pq.read_table(written.path, columns=keys, filters=pc.field(op).isin([APPEND, CORRECT_TO]))
-        return bool(table.group_by(keys).aggregate([]).num_rows < table.num_rows)
+        return bool(pc.count_distinct(numbered(table, keys)).as_py() < table.num_rows)
     return are_among(spark.read.parquet(written.path).where(f"{quoted(op)} IN ({APPEND}, {CORRECT_TO})"), layout)
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from airflow_provider_odf.engine import duplicates
 from airflow_provider_odf.engine.layout import OP, POSITION, Layout
+from airflow_provider_odf.engine.numbered import key_numbers, numbered
 from airflow_provider_odf.engine.slices import event_time_filled
 from airflow_provider_odf.engine.strategies import APPEND, CHANGE, CORRECT_FROM, CORRECT_TO, RETRACT
 from airflow_provider_odf.instant import Instant
@@ -82,7 +82,7 @@ def _ledger(rows: Sequence[Rows], state: pa.Table | None, layout: Layout) -> tup
     tables = [new.table.select(keys) for new in rows]
     known = state.select(keys) if state is not None else tables[0].slice(0, 0)
     pool = pa.concat_tables([known, *tables])
-    ids = _key_numbers(pool, keys)
+    ids = key_numbers(pool, keys)
     seen, begin, records, kept_rows = set(ids[: known.num_rows]), known.num_rows, [], []
     for new in rows:
         own = ids[begin : begin + new.table.num_rows]
@@ -115,7 +115,7 @@ class _Current:
         old = self.state.select(columns) if self.state is not None else raw[0].slice(0, 0)
         filled = [event_time_filled(t, layout.schema, r.event_time) for t, r in zip(raw, self.rows, strict=True)]
         self.pool = pa.concat_tables([old, *(t.cast(old.schema) for t in filled)]).combine_chunks()
-        self.ids = _key_numbers(self.pool, layout.keys)
+        self.ids = key_numbers(self.pool, layout.keys)
         compared = [c for c in layout.compared if c != layout.event_time]
         self.content = numbered(self.pool, compared).to_pylist()
         self.times: list[int | None] = []
@@ -203,11 +203,12 @@ def collapse(rows: pa.Table, layout: Layout, label: str) -> tuple[pa.Table, int]
     for place, row in enumerate(numbered(rows, layout.columns).to_pylist()):
         first.setdefault(row, place)
     distinct = rows.take(pa.array(list(first.values()), pa.int64()))
-    keys = list(layout.keys)
-    counted = distinct.select(keys).group_by(keys).aggregate([([], "count_all")])
-    several = counted.filter(pc.greater(counted["count_all"], 1)).select(keys)
-    if several.num_rows:
-        in_order = several.sort_by([(key, "ascending") for key in keys])
+    places: dict[int, list[int]] = {}
+    for place, key in enumerate(numbered(distinct, layout.keys).to_pylist()):
+        places.setdefault(key, []).append(place)
+    if several := [same[0] for same in places.values() if len(same) > 1]:
+        found = distinct.select(list(layout.keys)).take(pa.array(several, pa.int64()))
+        in_order = found.sort_by([(key, "ascending") for key in layout.keys])
         raise duplicates.refused(in_order.slice(0, duplicates.SHOWN + 1).to_pylist(), layout.keys, label)
     return distinct, rows.num_rows - distinct.num_rows
 
@@ -215,44 +216,6 @@ def collapse(rows: pa.Table, layout: Layout, label: str) -> tuple[pa.Table, int]
 def plain(table: pa.Table) -> pa.Table:
     """The same rows, every column nullable."""
     return pa.table({name: table[name] for name in table.column_names})
-
-
-# --- values as numbers ----------------------------------------------------------------------------------------------
-
-
-def numbered(table: pa.Table, names: Sequence[str]) -> pa.Array:
-    """A number for each row, the same for rows that are the same in the columns to ``<=>``: null is a value, NaN equals
-    itself, zero has no sign. No numbers without columns."""
-    combined: pa.Array | None = None
-    for name in names:
-        codes = _codes(table[name])
-        if combined is None:
-            combined = codes
-        else:
-            width = (pc.max(codes).as_py() or 0) + 1
-            both = pc.add(pc.multiply(combined, width), codes)
-            combined = both.dictionary_encode().indices.cast(pa.int64())
-    return combined if combined is not None else pa.array([], pa.int64())
-
-
-def _key_numbers(table: pa.Table, keys: Sequence[str]) -> list[int]:
-    """Numbers of the keys; a key with a null equals no other and has a negative one."""
-    numbers: list[int] = numbered(table, keys).to_pylist()
-    if any(table[key].null_count for key in keys):
-        has_null = [table[key].is_null().to_pylist() for key in keys]
-        for place, nulls in enumerate(zip(*has_null, strict=True)):
-            if any(nulls):
-                numbers[place] = -1 - place
-    return numbers
-
-
-def _codes(column: pa.ChunkedArray) -> pa.Array:
-    whole = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-    if pt.is_floating(whole.type):
-        whole = pc.add(whole, pa.scalar(0.0, whole.type))
-    if pt.is_nested(whole.type):
-        whole = pa.array([None if value is None else repr(value) for value in whole.to_pylist()], pa.string())
-    return pc.add(pc.fill_null(whole.dictionary_encode().indices.cast(pa.int64()), -1), 1)
 
 
 def _integers(times: pa.ChunkedArray) -> pa.ChunkedArray:

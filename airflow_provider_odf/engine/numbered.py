@@ -1,0 +1,44 @@
+"""Values as numbers that stand for them: rows are compared by these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+
+def numbered(table: pa.Table, names: Sequence[str]) -> pa.Array:
+    """A number for each row, the same for rows that are the same in the columns to ``<=>``: null is a value, NaN equals
+    itself, zero has no sign. No numbers without columns."""
+    combined: pa.Array | None = None
+    for name in names:
+        codes = _codes(table[name])
+        if combined is None:
+            combined = codes
+        else:
+            width = (pc.max(codes).as_py() or 0) + 1
+            both = pc.add(pc.multiply(combined, width), codes)
+            combined = both.dictionary_encode().indices.cast(pa.int64())
+    return combined if combined is not None else pa.array([], pa.int64())
+
+
+def key_numbers(table: pa.Table, keys: Sequence[str]) -> list[int]:
+    """Numbers of the keys; a key with a null equals no other and has a negative one."""
+    numbers: list[int] = numbered(table, keys).to_pylist()
+    if any(table[key].null_count for key in keys):
+        has_null = [table[key].is_null().to_pylist() for key in keys]
+        for place, nulls in enumerate(zip(*has_null, strict=True)):
+            if any(nulls):
+                numbers[place] = -1 - place
+    return numbers
+
+
+def _codes(column: pa.ChunkedArray) -> pa.Array:
+    whole = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    if pt.is_floating(whole.type):
+        whole = pc.add(whole, pa.scalar(0.0, whole.type))
+    if pt.is_nested(whole.type):
+        whole = pa.array([None if value is None else repr(value) for value in whole.to_pylist()], pa.string())
+    return pc.add(pc.fill_null(whole.dictionary_encode().indices.cast(pa.int64()), -1), 1)
