@@ -19,17 +19,22 @@ OPERATIONS = ("+A", "-R", "-C", "+C")
 """Texts of the operation codes 0 to 3."""
 
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
+_AT_ONCE = 10_000
 _EPOCH = date(1970, 1, 1)
 _DAY = 86_400_000
 
 
-def rows(table: pa.Table, operation_column: str | None = None) -> list[dict[str, Any]]:
-    """One dict for each row, columns in order; codes of ``operation_column`` become ``+A -R -C +C``."""
-    columns = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        texts = [value for chunk in column.chunks for value in values(chunk)]
-        columns.append([_operation(code) for code in texts] if name == operation_column else texts)
-    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+def rows(table: pa.Table, operation_column: str | None = None) -> Iterator[dict[str, Any]]:
+    """One dict for each row, columns in order; codes of ``operation_column`` become ``+A -R -C +C``. They are made some
+    thousands at a time."""
+    names = table.column_names
+    for batch in table.to_batches(max_chunksize=_AT_ONCE):
+        columns = [values(column) for column in batch.columns]
+        if operation_column in names:
+            at = names.index(operation_column)
+            columns[at] = [_operation(code) for code in columns[at]]
+        for row in zip(*columns, strict=True):
+            yield dict(zip(names, row, strict=True))
 
 
 def _operation(code: int | None) -> str | int | None:

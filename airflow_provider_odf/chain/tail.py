@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.chain import json_rows, slices
@@ -23,44 +24,50 @@ if TYPE_CHECKING:
 _RETRACT, _CORRECT_FROM = 1, 2
 
 
-def columns(dataset: Dataset) -> list[str]:
-    """Names of the columns of the history; none before the schema is known."""
-    return _columns(ChainState.of(dataset))
+@dataclass(frozen=True)
+class Rows:
+    """Rows as values of JSON, made anew as they are asked for: a million of them need no more memory than in Arrow."""
+
+    columns: tuple[str, ...]
+    table: pa.Table | None = None
+    operation_column: str | None = None
+
+    def __len__(self) -> int:
+        return 0 if self.table is None else self.table.num_rows
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(()) if self.table is None else json_rows.rows(self.table, self.operation_column)
+
+    def first(self, n: int) -> Rows:
+        return self if self.table is None else Rows(self.columns, self.table.slice(0, n), self.operation_column)
 
 
-def tail_rows(dataset: Dataset, n: int) -> list[dict[str, Any]]:
-    """The ``n`` newest rows in offset order; only the slices that hold them are read.
-
-    :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
-    """
-    state = ChainState.of(dataset)
-    schema = state.arrow_schema()
-    rows: list[dict[str, Any]] = []
-    for data_slice in reversed(state.slices):
-        if len(rows) >= n:
-            break
-        table = slices.read(dataset, data_slice, schema, n - len(rows))
-        rows[:0] = json_rows.rows(table, state.vocab.operation_type_column)
-    return rows
-
-
-def state_columns(dataset: Dataset) -> list[str]:
-    """Names of the columns of ``state_rows``: those of the history but for offset and operation."""
-    return _state_columns(ChainState.of(dataset))
-
-
-def state_rows(dataset: Dataset) -> list[dict[str, Any]]:
-    """The current rows, in offset order.
+def tail_rows(dataset: Dataset, n: int) -> Rows:
+    """The ``n`` newest rows in offset order; only the slices that hold them are read. No columns before the schema is
+    known.
 
     :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
     """
     state = ChainState.of(dataset)
-    if not state.slices:
-        return []
-    table = _history(dataset, state)
+    columns, table = tuple(_columns(state)), _newest(dataset, state, n)
+    return Rows(columns, table, state.vocab.operation_type_column)
+
+
+def state_rows(dataset: Dataset) -> Rows:
+    """The current rows, in offset order, in the columns of the history but for offset and operation.
+
+    :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
+    """
+    state = ChainState.of(dataset)
+    hidden = (state.vocab.offset_column, state.vocab.operation_type_column)
+    columns = tuple(name for name in _columns(state) if name not in hidden)
+    table = _newest(dataset, state)
+    if table is None:
+        return Rows(columns)
     key: Sequence[str] = getattr(state.merge, "primary_key", ())
     rows = _newest_of_each(table, key, state) if key else _not_undone(table, state)
-    return json_rows.rows(table.take(_indices(rows)).select(_state_columns(state)))
+    shown = table.select(columns)
+    return Rows(columns, shown if len(rows) == table.num_rows else shown.take(_indices(rows)))
 
 
 def _indices(rows: list[int]) -> pa.Array:
@@ -75,16 +82,17 @@ def _columns(state: ChainState) -> list[str]:
     return [] if schema is None else list(schema.names)
 
 
-def _state_columns(state: ChainState) -> list[str]:
-    hidden = (state.vocab.offset_column, state.vocab.operation_type_column)
-    return [name for name in _columns(state) if name not in hidden]
-
-
-def _history(dataset: Dataset, state: ChainState) -> pa.Table:
+def _newest(dataset: Dataset, state: ChainState, n: int | None = None) -> pa.Table | None:
+    """The history, or its ``n`` newest rows; None before the first slice."""
     import pyarrow as pa
 
-    schema = state.arrow_schema()
-    return pa.concat_tables([slices.read(dataset, data_slice, schema) for data_slice in state.slices])
+    schema, tables, left = state.arrow_schema(), [], n
+    for data_slice in reversed(state.slices):
+        if left == 0:
+            break
+        tables.append(slices.read(dataset, data_slice, schema, left))
+        left = None if left is None else left - tables[-1].num_rows
+    return pa.concat_tables(reversed(tables)) if tables else None
 
 
 def _newest_of_each(table: pa.Table, key: Sequence[str], state: ChainState) -> list[int]:

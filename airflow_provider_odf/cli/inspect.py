@@ -6,11 +6,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from airflow_provider_odf.cli.output import (
+    MOST_READ,
     Format,
     FormatOption,
     NameArgument,
@@ -23,6 +24,9 @@ from airflow_provider_odf.cli.output import (
 from airflow_provider_odf.cli.run import open_store
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.wording import counted
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.tail import Rows
 
 block = typer.Typer(name="block", help="Metadata blocks as files.", no_args_is_help=True)
 
@@ -64,19 +68,36 @@ def tail(
     how: RowFormatOption = RowFormat.table,
 ) -> None:
     """The newest rows of a dataset's history, in offset order."""
-    from airflow_provider_odf.chain.tail import columns, tail_rows
+    from airflow_provider_odf.chain.tail import tail_rows
 
-    dataset = open_store(store).dataset(name)
-    print_rows(list(tail_rows(dataset, n)), how, columns(dataset))
+    _print(tail_rows(open_store(store).dataset(name), n), how)
 
 
-def state(name: NameArgument, store: StoreOption = None, how: RowFormatOption = RowFormat.table) -> None:
+def state(
+    name: NameArgument,
+    n: Annotated[
+        int | None,
+        typer.Option("-n", help="How many rows at most.", min=1, show_default=f"{MOST_READ} in a table, else all"),
+    ] = None,
+    store: StoreOption = None,
+    how: RowFormatOption = RowFormat.table,
+) -> None:
     """The current rows of a dataset, by its merge key; without a key those that no retraction or correction has
     undone."""
-    from airflow_provider_odf.chain.tail import state_columns, state_rows
+    from airflow_provider_odf.chain.tail import state_rows
 
-    dataset = open_store(store).dataset(name)
-    print_rows(list(state_rows(dataset)), how, state_columns(dataset))
+    rows = state_rows(open_store(store).dataset(name))
+    most = n or (MOST_READ if how is RowFormat.table else len(rows))
+    _print(rows.first(most), how)
+    if n is None and len(rows) > most:
+        print(f"… {counted(len(rows) - most, 'more row')}: use -n or --format csv", file=sys.stderr)
+
+
+def _print(rows: Rows, how: RowFormat) -> None:
+    if not rows and how is RowFormat.table:
+        print("no records yet" if rows.table is None else "no current records", file=sys.stderr)
+    else:
+        print_rows(rows, how, rows.columns)
 
 
 def verify(name: NameArgument, store: StoreOption = None, how: FormatOption = Format.table) -> None:

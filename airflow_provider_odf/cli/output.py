@@ -5,12 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+MOST_READ = 1000
+"""Rows of a table that somebody may want to read."""
+
+_GAP = " " * 3
 
 
 class Format(str, Enum):
@@ -40,23 +46,43 @@ def print_json(value: object) -> None:
 
 
 def print_rows(
-    rows: Sequence[Mapping[str, Any]], how: Format | RowFormat, columns: Sequence[str] | None = None
+    rows: Iterable[Mapping[str, Any]], how: Format | RowFormat, columns: Sequence[str] | None = None
 ) -> None:
-    """Rows that share their columns. JSON is one array of objects; in CSV and tables null is empty."""
+    """Rows that share their columns. JSON is one array of objects; in CSV and tables null is empty. JSON and CSV are
+    written row by row; where ``columns`` are not given they are those of the first row of a sequence."""
     if how.value == "json":
-        print_json([dict(row) for row in rows])
+        _print_json_array(rows)
         return
-    names = list(columns if columns is not None else (rows[0] if rows else ()))
-    cells = [[_cell(row.get(name)) for name in names] for row in rows]
+    names = list(columns if columns is not None else next(iter(rows), ()))
+    cells = ([_cell(row.get(name)) for name in names] for row in rows)
     if how.value == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)
         writer.writerows(cells)
     else:
-        print_table(names, cells)
+        print_table(names, list(cells))
 
 
-def print_table(names: Sequence[str], cells: Iterable[Sequence[str]]) -> None:
+def _print_json_array(rows: Iterable[Mapping[str, Any]]) -> None:
+    """One array, a row on each line where somebody reads it."""
+    start, between = "[", ",\n " if sys.stdout.isatty() else ", "
+    for row in rows:
+        sys.stdout.write(start + json.dumps(row, ensure_ascii=False))
+        start = between
+    print("]" if start != "[" else "[]")
+
+
+def print_table(names: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    """A table. On a terminal its cells are folded to fit, if the rows are not too many to read; else nothing is folded
+    or cut: the reader is a pipe or a log."""
+    if sys.stdout.isatty() and len(cells) <= MOST_READ:
+        _print_folded(names, cells)
+    else:
+        for line in _table(names, cells):
+            print(line)
+
+
+def _print_folded(names: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -64,23 +90,46 @@ def print_table(names: Sequence[str], cells: Iterable[Sequence[str]]) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in names:
-        table.add_column(Text(name), no_wrap=not sys.stdout.isatty())
+        table.add_column(Text(name))
     for row in cells:
         table.add_row(*map(Text, row))
-    if sys.stdout.isatty():
-        Console().print(table)
-        return
-    # Off a terminal nothing is folded or cut: the reader is a pipe or a log.
-    console = Console(width=10_000)
-    with console.capture() as captured:
-        console.print(table)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    Console().print(table)
+
+
+def _table(names: Sequence[str], cells: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table that looks as the folded one does where nothing needs folding."""
+    widths = [max(map(_width, column)) for column in zip(names, *cells, strict=True)]
+    yield from _lines(names, widths)
+    yield "─" * (sum(widths) + len(_GAP) * max(0, len(widths) - 1))
+    for row in cells:
+        yield from _lines(row, widths)
+
+
+def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """A row: as many lines as its longest cell."""
+    for parts in zip_longest(*(_split(cell) for cell in row), fillvalue=""):
+        yield _GAP.join(part + " " * (width - _width(part)) for part, width in zip(parts, widths, strict=True)).rstrip()
+
+
+def _split(cell: str) -> list[str]:
+    return [cell] if cell.isprintable() else cell.expandtabs().splitlines()
+
+
+def _width(cell: str) -> int:
+    """Columns of a terminal that a cell needs."""
+    if cell.isascii() and cell.isprintable():
+        return len(cell)
+    from rich.cells import cell_len
+
+    return max(map(cell_len, _split(cell)), default=0)
 
 
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) in (int, float) else json.dumps(value, ensure_ascii=False)
 
 
 def absolute(path: str) -> Path:

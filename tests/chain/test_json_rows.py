@@ -60,7 +60,7 @@ def test_rows_across_chunks():
     table = pa.table(
         {"op": pa.chunked_array([[0, 1], [2, 3, 7]]), "x": pa.chunked_array([["a"], ["b", "c", "d", "e"]])}
     )
-    assert json_rows.rows(table, "op") == [
+    assert list(json_rows.rows(table, "op")) == [
         {"op": "+A", "x": "a"},
         {"op": "-R", "x": "b"},
         {"op": "-C", "x": "c"},

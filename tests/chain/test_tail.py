@@ -18,8 +18,16 @@ def short(rows):
 
 def test_history_of_another_writer(foreign):
     sensors = foreign("sensors")
-    assert tail.columns(sensors) == ["seq", "change", "recorded", "measured", "sensor", "celsius", "fahrenheit"]
-    assert tail.tail_rows(sensors, 2) == [
+    assert tail.tail_rows(sensors, 1).columns == (
+        "seq",
+        "change",
+        "recorded",
+        "measured",
+        "sensor",
+        "celsius",
+        "fahrenheit",
+    )
+    assert list(tail.tail_rows(sensors, 2)) == [
         {
             "seq": 2,
             "change": "+A",
@@ -43,7 +51,7 @@ def test_history_of_another_writer(foreign):
 
 def test_state_of_another_writer(foreign):
     cities = foreign("cities")
-    assert tail.state_columns(cities) == ["system_time", "event_time", "country", "city", "population"]
+    assert tail.state_rows(cities).columns == ("system_time", "event_time", "country", "city", "population")
     assert [(r["city"], r["population"]) for r in tail.state_rows(cities)] == [
         ("Seattle", 3433000),
         ("Vancouver", 2606000),
@@ -118,9 +126,19 @@ def test_key_that_is_not_there(grow):
 
 def test_before_the_first_data(grow):
     growing = grow()
-    assert tail.tail_rows(growing.dataset, 5) == []
-    assert tail.state_rows(growing.dataset) == []
-    assert tail.columns(growing.dataset) == ["offset", "op", "system_time", "event_time", "id", "value"]
+    assert list(tail.tail_rows(growing.dataset, 5)) == []
+    assert list(tail.state_rows(growing.dataset)) == []
+    assert tail.tail_rows(growing.dataset, 5).columns == ("offset", "op", "system_time", "event_time", "id", "value")
+
+
+def test_rows_are_made_as_they_are_asked_for(grow):
+    growing = grow()
+    growing.add(*(("+A", n, str(n)) for n in range(25_000)))
+    rows = tail.state_rows(growing.dataset)
+    assert (len(rows), len(rows.first(3))) == (25_000, 3)
+    assert short(rows.first(3)) == ["0 0", "1 1", "2 2"]
+    assert [row["id"] for row in rows] == list(range(25_000))
+    assert [row["id"] for row in tail.tail_rows(growing.dataset, 20_000)] == list(range(5000, 25_000))
 
 
 def test_state_by_key(grow):
@@ -151,7 +169,7 @@ def test_state_without_a_key_of_nested_columns(grow):
     growing = grow(columns=[pa.field("id", pa.list_(pa.int64())), pa.field("value", pa.struct([("x", pa.int8())]))])
     growing.add(("+A", [1, None], {"x": 1}), ("+A", [2], None))
     growing.add(("-R", [1, None], {"x": 1}))
-    assert tail.state_rows(growing.dataset)[0]["id"] == [2]
+    assert next(iter(tail.state_rows(growing.dataset)))["id"] == [2]
 
 
 def test_columns_that_came_later_are_null_before(grow):
@@ -162,7 +180,7 @@ def test_columns_that_came_later_are_null_before(grow):
     growing.add(("+A", 2, "b", None))
     rows = tail.tail_rows(growing.dataset, 10)
     assert [list(row) for row in rows] == [["offset", "op", "system_time", "event_time", "id", "value", "more"]] * 2
-    assert tail.state_rows(growing.dataset)[0]["more"] is None
+    assert next(iter(tail.state_rows(growing.dataset)))["more"] is None
 
 
 def test_slices_in_other_encodings_are_read_together(grow):

@@ -11,7 +11,7 @@ import pytest
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.chain.tail import columns, state_rows, tail_rows
+from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle.apply import apply
 from airflow_provider_odf.cycle.messages import Outcome
@@ -78,7 +78,7 @@ def test_a_column_is_added(write: Write, run: Run, store: Store, kind: str) -> N
     dataset = store.dataset("things")
     assert [(r["op"], r["k"], r["v"], r["n"]) for r in tail_rows(dataset, 99)] == EXPECTED[kind]
     assert kinds(store)[3:] == ["AddData", "SetPollingSource", "SetDataSchema", "AddData"]
-    assert columns(dataset) == ["offset", "op", "system_time", "event_time", "k", "v", "n"]
+    assert tail_rows(dataset, 9).columns == ("offset", "op", "system_time", "event_time", "k", "v", "n")
     state = {row["k"]: row["n"] for row in state_rows(dataset)}
     assert state == ({1: None, 2: 20} if kind == "Ledger" else {1: 10, 2: 20})
     assert verify(dataset).slices == 2

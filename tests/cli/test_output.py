@@ -1,0 +1,63 @@
+"""Tables, CSV and JSON of rows; big ones are cut or written as a stream."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_odf.chain.tail import Rows
+from airflow_provider_odf.cli import inspect
+from airflow_provider_odf.cli.output import Format, RowFormat, print_rows
+
+pa = pytest.importorskip("pyarrow")
+
+
+def test_a_table_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"id": 1, "name": "Zürich", "x": 0.5}, {"id": 22, "name": "東京", "x": None}, {"id": 3, "name": "a\nb"}]
+    print_rows(rows, Format.table, ["id", "name", "x"])
+    assert capsys.readouterr().out.splitlines() == [
+        "id   name     x",
+        "─────────────────",
+        "1    Zürich   0.5",
+        "22   東京",  # a wide character takes two columns
+        "3    a",
+        "     b",
+    ]
+
+
+def test_json_is_written_row_by_row(capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows(iter([{"a": 1, "b": "ü"}, {"a": None, "b": "x"}]), RowFormat.json)
+    print_rows(iter(()), RowFormat.json)
+    assert capsys.readouterr().out == '[{"a": 1, "b": "ü"}, {"a": null, "b": "x"}]\n[]\n'
+
+
+def numbers(n: int) -> Rows:
+    return Rows(("n",), pa.table({"n": range(n)}))
+
+
+def test_a_long_state_is_cut_in_a_table_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Store:
+        def dataset(self, name: str) -> str:
+            return name
+
+    monkeypatch.setattr(inspect, "open_store", lambda store: Store())
+    monkeypatch.setattr("airflow_provider_odf.chain.tail.state_rows", lambda dataset: numbers(3500))
+    inspect.state("numbers", None)
+    out, err = capsys.readouterr()
+    assert (len(out.splitlines()), out.splitlines()[-1]) == (1002, "999")
+    assert err == "… 2,500 more rows: use -n or --format csv\n"
+    inspect.state("numbers", None, how=RowFormat.csv)
+    out, err = capsys.readouterr()
+    assert (len(out.splitlines()), out.splitlines()[-1], err) == (3501, "3499", "")
+    inspect.state("numbers", 2, how=RowFormat.csv)
+    assert capsys.readouterr() == ("n\n0\n1\n", "")
+
+
+def test_without_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    inspect._print(Rows(("n",)), RowFormat.table)
+    assert capsys.readouterr() == ("", "no records yet\n")
+    inspect._print(numbers(0), RowFormat.table)
+    assert capsys.readouterr() == ("", "no current records\n")
+    inspect._print(Rows(("n",)), RowFormat.csv)
+    assert capsys.readouterr() == ("n\n", "")
