@@ -15,16 +15,14 @@ from airflow_provider_odf.cycle.difference import Difference, column_text, diffe
 from airflow_provider_odf.errors import BlockRejected, ManifestInvalid, Place, Problem
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.manifest.push_rules import BY_KEY
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.finding import Finding
     from airflow_provider_odf.manifest.load import Manifest
     from airflow_provider_odf.protocol import Column
 
-_BY_KEY = ("Snapshot", "UpsertStream", "ChangelogStream")
-"""Strategies whose history reads the same: the newest record of each key is its row, unless it is a retraction."""
-
-_GOES_ON_AS = {"Ledger": ("Append", *_BY_KEY), **dict.fromkeys(_BY_KEY, _BY_KEY)}
+_GOES_ON_AS = {"Ledger": ("Append", *BY_KEY), **dict.fromkeys(BY_KEY, BY_KEY)}
 """Merge strategy of existing data -> others that read them rightly. A ledger has each key once, and only additions."""
 
 _KEPT: tuple[type[model.Variant], ...] = (model.SetInfo, model.SetLicense, model.SetAttachments, model.SetVocab)
@@ -186,9 +184,7 @@ def _merge(
         yield Problem(place, message, f"put the key back, {other}")
 
 
-def _order(
-    before: model.FetchStep | None, after: model.FetchStep, manifest: Manifest, index: int
-) -> Iterator[Problem]:
+def _order(before: model.FetchStep | None, after: model.FetchStep, manifest: Manifest, index: int) -> Iterator[Problem]:
     """Whether the place in a glob up to which files were taken means anything in its new order."""
     if not isinstance(before, model.FetchStepFilesGlob) or not isinstance(after, model.FetchStepFilesGlob):
         return

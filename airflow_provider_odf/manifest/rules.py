@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from airflow_provider_odf.manifest import attachment_rules, ddl, read_rules, step_rules
+from airflow_provider_odf.manifest import attachment_rules, ddl, push_rules, read_rules, step_rules
 from airflow_provider_odf.manifest import events as e
 from airflow_provider_odf.manifest.base import suggestion
 from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
@@ -114,6 +114,8 @@ def _completeness(declared: Declared) -> Iterator[Finding]:
 def _each(declared: Declared) -> Iterator[Finding]:
     vocabs = [event for _, event in declared.events if isinstance(event, e.SetVocab)]
     vocabulary = ddl.vocabulary(vocabs[-1] if vocabs else None)
+    pushed = [(index, event) for index, event in declared.events if isinstance(event, e.AddPushSource)]
+    yield from push_rules.check(pushed, vocabulary)
     for index, event in declared.events:
         findings: Iterable[Finding] = ()
         if isinstance(event, Source):

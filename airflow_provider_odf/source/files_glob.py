@@ -147,4 +147,4 @@ def _late(old: list[_Found], base: Path, taken: Callable[[], Collection[str]] | 
 
 def _late_warning(pattern: str, late: tuple[str, ...]) -> str:
     shown = ", ".join(late[:10]) + (f" and {len(late) - 10} more" if len(late) > 10 else "")
-    return f"{pattern}: came too late for the order of files and left out: {shown} (odf push takes them in)"
+    return f"{pattern}: too late for the order of files and left out: {shown} (odf push them, then move them away)"

@@ -38,8 +38,9 @@ def sql(query: str, engine: str = "spark") -> str:
     return f"{{kind: Sql, engine: {engine}, query: '{query}'}}"
 
 
-def pushing(name: str, read: str = READ, merge: str = MERGE) -> str:
-    return f"{{kind: AddPushSource, sourceName: {name}, read: {read}, merge: {merge}}}"
+def pushing(name: str, read: str = READ, merge: str = MERGE, preprocess: str = "") -> str:
+    query = f", preprocess: {preprocess}" if preprocess else ""
+    return f"{{kind: AddPushSource, sourceName: {name}, read: {read}{query}, merge: {merge}}}"
 
 
 class Edited:
@@ -294,6 +295,19 @@ def test_nothing_is_written_where_something_is_refused(with_data: Edited) -> Non
     assert sorted((with_data.store.dataset("things").path / "blocks").iterdir()) == blocks
 
 
+def test_the_order_of_a_glob_stays(edited: Edited) -> None:
+    time = "eventTime: {kind: FromPath, pattern: (.*)}"
+    by_name = polling(fetch=f"{{kind: FilesGlob, path: a/*, {time}}}")
+    by_time = polling(fetch=f"{{kind: FilesGlob, path: a/*, {time}, order: ByEventTime}}")
+    edited.apply(by_name)
+    assert edited.plan(by_time).problems == ()
+    edited.add_data(K, V)
+    assert refused(edited.plan(by_time)) == [
+        "7: files were taken in the order ByName; in the order ByEventTime all of them would be taken again"
+    ]
+    assert edited.plan(by_name).problems == ()
+
+
 # --- sources that go and come ---------------------------------------------------------------------------------------
 
 
@@ -405,10 +419,11 @@ def test_names_that_a_query_gives_are_known(with_data: Edited, case: str) -> Non
 
 
 def test_all_sources_gain_a_column_together(edited: Edited) -> None:
-    edited.apply(pushing("web"), pushing("app"))
+    app = pushing("app", preprocess=sql("select k, v from input"))
+    edited.apply(pushing("web"), app)
     edited.add_data(K, V)
     more = READ.replace("v STRING", "v STRING, w INT")
-    assert refused(edited.plan(pushing("web", more), pushing("app"))) == [
+    assert refused(edited.plan(pushing("web", more), app)) == [
         "8: column w INT comes from another source of the dataset, and is missing here"
     ]
     assert edited.plan(pushing("web", more), pushing("app", more)).problems == ()

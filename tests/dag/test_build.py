@@ -106,6 +106,7 @@ def test_a_source_that_starts_its_dag(manifest):
             "store": "/data/odf",
             "odf_conn_id": "odf_default",
             "poke_interval": 5,
+            "outage": 3600,
         },
     )
 

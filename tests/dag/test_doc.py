@@ -61,11 +61,11 @@ content:
       sourceName: web
       read: {kind: NdJson, schema: ["player STRING", "score BIGINT"]}
       preprocess: {kind: Sql, engine: spark, query: select * from input}
-      merge: {kind: Ledger, primaryKey: [player]}
+      merge: {kind: Snapshot, primaryKey: [player]}
     - kind: AddPushSource
       sourceName: "b`ulk"
       read: Parquet
-      merge: Append
+      merge: {kind: UpsertStream, primaryKey: [player]}
 """
 
 URI = "file:///data/odf/orders"
@@ -126,8 +126,8 @@ def test_a_pushed_dataset(documented):
 
 | Kind | Root dataset |
 |---|---|
-| Push source | `web`: NdJson, SQL (spark), Ledger by `player` |
-| Push source | `` b`ulk ``: Parquet, Append |
+| Push source | `web`: NdJson, SQL (spark), Snapshot by `player` |
+| Push source | `` b`ulk ``: Parquet, UpsertStream by `player` |
 | Manifest | `orders.yaml` |
 | Stored at | `file:///data/odf/orders` |
 

@@ -59,7 +59,7 @@ def test_no_match_is_an_error_only_at_first(poller):
 def test_files_that_come_too_late_are_named(poller, folder):
     folder("a.csv", "b.csv", "c.csv", "d.csv")
     polled = poller.glob("*.csv", poller.state("odf/etag", "c.csv"), taken=lambda: {"a.csv", "c.csv"})
-    warning = "*.csv: came too late for the order of files and left out: b.csv (odf push takes them in)"
+    warning = "*.csv: too late for the order of files and left out: b.csv (odf push them, then move them away)"
     assert (polled.late, polled.warnings) == (("b.csv",), (warning,))
     assert poller.messages == [f"warning: {warning}"]
     assert poller.glob("*.csv", poller.state("odf/etag", "d.csv"), taken=lambda: {"a.csv", "c.csv", "d.csv"}) is None
@@ -74,7 +74,7 @@ def test_a_second_file_of_a_name_that_was_taken_is_late(poller, folder):
     assert (polled, poller.messages) == (None, [])
     poller.glob("*/a.csv", state, taken=lambda: ["a.csv"])
     assert poller.messages == [
-        "warning: */a.csv: came too late for the order of files and left out: x/a.csv (odf push takes them in)"
+        "warning: */a.csv: too late for the order of files and left out: x/a.csv (odf push them, then move them away)"
     ]
 
 
