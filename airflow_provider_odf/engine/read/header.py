@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from airflow_provider_odf.engine.read.problem import left_out
 from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.wording import counted
+
+_SEPARATORS = ";,\t|"
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ def match(header: Sequence[str], columns: Sequence[str], label: str) -> Matched:
         return Matched(tuple(range(len(columns))), (notice,))
     raise InvalidQuery(
         f"{label}: the header does not fit the schema: the file has {_list(header)}, the schema {_list(columns)}; "
-        "correct the names or their order in the schema"
+        f"{_separator(header) or 'correct the names or their order in the schema'}"
     )
 
 
@@ -66,4 +70,12 @@ def _key(name: str) -> str:
 
 
 def _list(names: Sequence[str]) -> str:
-    return f"{len(names)} columns ({', '.join(names)})"
+    return f"{counted(len(names), 'column')} ({', '.join(names)})"
+
+
+def _separator(header: Sequence[str]) -> str:
+    """What to write where a header is one name for want of the right separator."""
+    if len(header) != 1:
+        return ""
+    count, separator = max((header[0].count(mark), mark) for mark in _SEPARATORS)
+    return f"if that is the separator, write `separator: {json.dumps(separator)}`" if count else ""

@@ -33,7 +33,8 @@ READERS: dict[str, Reader] = {
 
 def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) -> Read:
     """The rows of files that are one input, in the order of ``paths`` and of the files. ``label`` is what messages call
-    the input. Without a declared schema the first file says what the columns are.
+    the input, with the number of the file where it has several. Without a declared schema the first file says what the
+    columns are.
 
     :raises InvalidQuery: the step or the beginning of the data is not right, or a file has no bytes at all; what is
         wrong further on comes out when the rows are used.
@@ -43,13 +44,14 @@ def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) 
         raise InvalidQuery(f"read: {step.kind} is no kind of read step: use one of {', '.join(READERS)}")
     if not paths:
         raise InvalidQuery(f"{label}: no files to read")
-    for path in paths:
+    several = len(paths) > 1
+    named = [(path, f"{label}, file {n} of {len(paths)}" if several else label) for n, path in enumerate(paths, 1)]
+    for path, name in named:
         if source.is_file(path) and (reason := source.unreadable(path, step.kind)):
-            raise InvalidQuery(f"{label}: {reason}")
-    first, *rest = paths
-    parts = [reader(spark, step, first, label)]
+            raise InvalidQuery(f"{name}: {reason}")
+    parts = [reader(spark, step, *named[0])]
     known = replace(step, columns=step.columns or _columns(parts[0].frame))
-    parts += [reader(spark, known, path, label) for path in rest]
+    parts += [reader(spark, known, *one) for one in named[1:]]
     notices = dict.fromkeys(notice for part in parts for notice in part.notices)
     return Read(reduce(DataFrame.unionAll, (part.frame for part in parts)), tuple(notices))
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from pyspark.errors import SparkRuntimeException
 
 from airflow_provider_odf.engine.read import source
 from airflow_provider_odf.protocol import Column, ReadStep
@@ -322,6 +323,10 @@ def test_several_files_are_read_in_their_order_each_by_its_header(spark, tmp_pat
     step = ReadStep("Csv", (Column("a", "INT"), Column("b", "STRING")), header=True)
     frame = read(spark, step, [str(tmp_path / "2.csv"), str(tmp_path / "1.csv")], LABEL).frame
     assert [tuple(r) for r in frame.collect()] == [(1, "x"), (2, "y")]
+    (tmp_path / "1.csv").write_text("b,a\ny,z\n")
+    frame = read(spark, step, [str(tmp_path / "2.csv"), str(tmp_path / "1.csv")], LABEL).frame
+    with pytest.raises(SparkRuntimeException, match=f"{LABEL}, file 2 of 2: line 2, column a: 'z' is not an INT"):
+        frame.collect()
 
 
 class TestLarge:
