@@ -39,6 +39,8 @@ def summary(event: Mapping[str, Any]) -> str:
         return ", ".join(i.get("alias") or i["datasetRef"] for i in event["inputs"])
     if event["kind"] == "SetDataSchema":
         return ", ".join(field["name"] for field in event.get("schema", {}).get("fields", ()))
+    if event["kind"] == "SetAttachments":
+        return ", ".join(item["path"] for item in event["attachments"]["items"])
     names = ("datasetKind", "description", "shortName", "sourceName", "offsetColumn", "operationTypeColumn",
              "systemTimeColumn", "eventTimeColumn")  # fmt: skip
     return ", ".join(str(event[name]) for name in names if event.get(name))

@@ -6,9 +6,11 @@ Exit codes: 0 done, 1 ran and did not succeed, 2 invalid input. ``validate`` rep
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from airflow_provider_odf import __version__
 from airflow_provider_odf.cli import inspect, plan, push, run, show
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
 
@@ -20,6 +22,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"odf {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options before a command."""
+
+
 run.register(app)
 plan.register(app)
 push.register(app)

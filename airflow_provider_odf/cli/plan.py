@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, print_json
-from airflow_provider_odf.cli.run import every_problem, load_manifests, open_store, problem_json
+from airflow_provider_odf.cli.run import every_problem, load_manifests, open_store, print_warnings, problem_json
 from airflow_provider_odf.errors import ManifestInvalid
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ def plan_manifests(
     """
     target = open_store(store)
     loaded = load_manifests(manifests, target)
-    for warning in loaded.warnings:
-        print(f"{warning.place}: warning: {warning.message}", file=sys.stderr)
+    print_warnings(loaded)
     plans = [_plan(target, manifest) for manifest in loaded.manifests]
     if how is Format.json:
         print_json([_as_json(plan) for plan in plans])

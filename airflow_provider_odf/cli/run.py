@@ -70,12 +70,13 @@ def validate(
     else:
         for problem in problems:
             print(problem)
-        for warning in loaded.warnings:
-            print(f"{warning.place}: warning: {warning.message}", file=sys.stderr)
-        if not problems:
+        print_warnings(loaded)
+        if not problems and loaded.manifests:
             count = len(loaded.manifests)
             print(f"{count} manifests are valid" if count != 1 else "1 manifest is valid")
-    raise typer.Exit(1 if problems else 0)
+    if is_empty := not problems and not loaded.manifests:
+        print(f"no manifests in {', '.join(paths)}", file=sys.stderr)
+    raise typer.Exit(1 if problems or is_empty else 0)
 
 
 def run(
@@ -97,8 +98,7 @@ def run(
     options = from_environment(os.environ, forbid or ())
     target = open_store(store)
     loaded = load_manifests(manifests, target)
-    for warning in loaded.warnings:
-        print(f"{warning.place}: warning: {warning.message}", file=sys.stderr)
+    print_warnings(loaded)
     if problems := every_problem(loaded):
         raise ManifestInvalid(problems)
     roots = [(m, contract_of(m)) for m in loaded.manifests if m.snapshot.kind == "Root"]
@@ -119,6 +119,13 @@ def progress(verbose: bool) -> Progress:
     from airflow_provider_odf.cycle.messages import silent
 
     return _tell if verbose or sys.stderr.isatty() else silent
+
+
+def print_warnings(loaded: Loaded) -> None:
+    """On standard error, each with what to do about it."""
+    for warning in loaded.warnings:
+        fix = f" ({warning.fix})" if warning.fix else ""
+        print(f"{warning.place}: warning: {warning.message}{fix}", file=sys.stderr)
 
 
 def print_outcome(outcome: Outcome) -> int:

@@ -103,7 +103,8 @@ def source_name_of(state: ChainState, name: str | None) -> str | None:
         return next(iter(state.push_sources))
     if DEFAULT_SOURCE in state.push_sources:
         return DEFAULT_SOURCE
-    raise InvalidInput(f"the dataset has the push sources {', '.join(state.push_sources)}: say which")
+    names = ", ".join(state.push_sources)
+    raise InvalidInput(f"the dataset has the push sources {names}: say which (`--source`, or `source` in the conf)")
 
 
 def read_step(

@@ -84,7 +84,7 @@ def _about(
     licence = snapshot.last(model.SetLicense)
     if licence is not None:
         spdx = f" (SPDX {code(licence.spdx_id)})" if licence.spdx_id else ""
-        yield "Licence", link(licence.name or licence.short_name, licence.website_url) + spdx
+        yield "Licence", link(licence.name or licence.short_name, public.url(licence.website_url)) + spdx
     if attachments:
         listed = [f"{code(a.path)} ({public.size(len(a.content.encode()))})" for a in attachments[:_MAX_ATTACHMENTS]]
         more = len(attachments) - len(listed)

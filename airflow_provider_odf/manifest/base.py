@@ -101,7 +101,9 @@ class Spelled:
             if not isinstance(value, dict):
                 return value
             if "kind" not in value:
-                raise refuse(f"{article} {self.noun} needs `kind`", f"one of {', '.join(names)}")
+                under = next((known[key] for key in value if key in known), None)
+                fix = f"write `kind: {under}`" if under else f"one of {', '.join(names)}"
+                raise refuse(f"{article} {self.noun} needs `kind`", fix)
             return {**value, "kind": name(value["kind"])}
 
         return core_schema.no_info_before_validator_function(member if is_union else name, handler(source))

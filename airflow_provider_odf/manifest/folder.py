@@ -41,6 +41,7 @@ IGNORE_FILE = ".airflowignore"
 
 _YAML = (".yaml", ".yml")
 _CONTRACT = re.compile(r"(?:.*[.-])?datacontract\.ya?ml", re.IGNORECASE)
+_OF_DATASET = re.compile(r"(.+)\.datacontract\.ya?ml")
 CHANGE = "@change"
 """The schedule of a DAG that starts when its dataset's source changes."""
 
@@ -139,10 +140,24 @@ def discover(folder: Path) -> list[Path]:
     """The YAML files in a folder and below that may hold manifests, sorted; what ``.airflowignore`` names is left out.
 
     Patterns are globs as in ``.gitignore``, Airflow's default; hidden folders are left out, links are followed once."""
-    return sorted(_walk(folder, (), {folder.resolve()}))
+    return sorted(path for path in _walk(folder, (), {folder.resolve()}) if is_manifest_name(path.name))
+
+
+def unknown_contracts(folder: Path, manifests: Collection[tuple[Path, str]]) -> Iterator[Problem]:
+    """Data contracts in a folder and below that no dataset beside them is tested against. ``manifests`` are files, as
+    absolute paths, and the names of their datasets."""
+    for path in sorted(_walk(folder, (), {folder.resolve()})):
+        if (match := _OF_DATASET.fullmatch(path.name)) is None:
+            continue
+        names = [name.rpartition("/")[2] for file, name in manifests if file.parent == path.parent]
+        if match[1] not in names:
+            near = nearest(match[1], names)
+            fix = f"did you mean `{near}{path.name.removeprefix(match[1])}`?" if near else ""
+            yield Problem(Place(str(path)), f"no dataset {match[1]} in this folder: the contract is not used", fix)
 
 
 def _walk(folder: Path, ignores: Sequence[tuple[Path, GitIgnoreSpec]], visited: set[Path]) -> Iterator[Path]:
+    """The YAML files that are not left out."""
     ignores = (*ignores, *_ignores(folder))
     for entry in sorted(os.scandir(folder), key=lambda e: e.name):
         path = Path(entry.path)
@@ -152,7 +167,7 @@ def _walk(folder: Path, ignores: Sequence[tuple[Path, GitIgnoreSpec]], visited: 
             if (real := path.resolve()) not in visited:
                 visited.add(real)
                 yield from _walk(path, ignores, visited)
-        elif is_manifest_name(entry.name) and entry.is_file() and not _is_ignored(path, "", ignores):
+        elif entry.name.endswith(_YAML) and entry.is_file() and not _is_ignored(path, "", ignores):
             yield path
 
 

@@ -97,7 +97,7 @@ class _Loader:
         self._invalid: list[Manifest] = []
 
     def loaded(self) -> Loaded:
-        return Loaded(tuple(self.manifests), tuple(sorted(self.problems)), tuple(sorted(self.warnings)))
+        return Loaded(tuple(self.manifests), tuple(sorted(self.problems)), tuple(sorted(set(self.warnings))))
 
     def take(self, path: Path) -> None:
         if path.is_dir():
@@ -205,12 +205,23 @@ class _Loader:
             self.warnings += _unknown_inputs(graph, lambda ref: ref.lower() in self._names or known(ref))
         for file in self._settings:
             self.warnings += self._unknown_settings(file)
+        for folder in self._folders:
+            self.warnings += self._unknown_contracts(folder)
+
+    def _unknown_contracts(self, folder: Path) -> Iterator[Problem]:
+        """Contracts of datasets that do not exist; nothing where not all files of the folder are valid."""
+        if self._is_valid(folder):
+            manifests = [(_absolute(m.file), m.snapshot.name) for m in self.manifests]
+            yield from folders.unknown_contracts(folder, manifests)
+
+    def _is_valid(self, folder: Path) -> bool:
+        return not any(_absolute(problem.place.file).is_relative_to(folder) for problem in self.problems)
 
     def _unknown_settings(self, file: Path) -> Iterator[Problem]:
         """Settings of datasets that do not exist; nothing where not all files of the folder were read and are valid."""
         folder = file.parent
         is_whole = any(folder.is_relative_to(given) for given in self._folders)
-        if is_whole and not any(_absolute(problem.place.file).is_relative_to(folder) for problem in self.problems):
+        if is_whole and self._is_valid(folder):
             names = [m.snapshot.name for m in self.manifests if _absolute(m.file).is_relative_to(folder)]
             yield from folders.unknown_datasets(file, names)
 

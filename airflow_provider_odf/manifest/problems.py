@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.manifest.base import suggestion
+from airflow_provider_odf.manifest.command import listed
 from airflow_provider_odf.manifest.yaml_source import Document
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -120,16 +121,16 @@ class _Validated:
 def _wrong_value(details: Any, name: str) -> tuple[str, str]:
     given, kind = details["input"], details["type"]
     if kind in _EXPECTED:
-        return f"{name} must be {_EXPECTED[kind]}, not {_shown(given)}", _fix(kind, given)
+        return f"{name} must be {_EXPECTED[kind]}, not {_shown(given)}", _fix(kind, given, name)
     message = str(details["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
     return f"{name} must be {message}, not {_shown(given)}", ""
 
 
-def _fix(kind: str, given: Any) -> str:
+def _fix(kind: str, given: Any, name: str) -> str:
     if kind == "string_type" and isinstance(given, int | float):
         return f'write "{str(given).lower() if isinstance(given, bool) else given}" in quotes'
     if kind == "tuple_type" and isinstance(given, str):
-        return f"write [{given}]"
+        return f"write {listed(given)}" if name == "`command`" else f"write [{given}]"
     return ""
 
 

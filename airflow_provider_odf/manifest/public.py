@@ -93,7 +93,7 @@ def _shown(name: str, value: Any) -> Any:
         return {key: _shown(key, item) for key, item in _named(value).items()}
     if isinstance(value, list):
         return [_shown("", item) for item in value]
-    if name in ("url", "nodeUrl") and isinstance(value, str):
+    if name in ("url", "nodeUrl", "websiteUrl") and isinstance(value, str):
         return url(value)
     return _hidden(value) if name == "password" else value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ _GEOMETRY = "geometry"
 _JSON_KINDS = ("Json", "NdJson", *_GEO_KINDS)
 _NESTED = ("ARRAY<", "MAP<", "STRUCT<")
 _NEVER = ("\0", "\r", "\n")
+_MOST_PIECES = 20
 _KEY = re.compile(r"\bMAP<(\w+)")
 
 
@@ -101,14 +103,31 @@ def _format(name: str, pattern: str | None) -> Iterator[Finding]:
 
 @rule
 def _ddl_schema(entries: Sequence[str] | None) -> Iterator[Finding]:
+    pieces = range(0)
     for index, entry in valid(enumerate(entries or ())):
+        if index in pieces:
+            continue
         path = ("ddl_schema", index)
         try:
             for definition in ddl_parser.parse(entry):
                 if definition.note:
                     yield Finding(path, f"column {definition.column.name}: {definition.note}", is_warning=True)
         except ddl_parser.DdlError as e:
-            yield Finding(path, str(e), suggestion(e.word, ddl_parser.KNOWN) if e.word else "", offset=e.offset)
+            if pieces := _pieces(entries or (), index):
+                column = ", ".join((entries or ())[index : pieces.stop]).replace('"', "'")
+                fix = f'quote the column, "{column}", or write one column a line'
+                yield Finding(path, "the comma ends the item of a list in [...]", fix, offset=len(entry))
+            else:
+                yield Finding(path, str(e), suggestion(e.word, ddl_parser.KNOWN) if e.word else "", offset=e.offset)
+
+
+def _pieces(entries: Sequence[str], first: int) -> range:
+    """Indices of entries that are a column together: YAML has cut it at the commas in it. Empty if they are not."""
+    for end in range(first + 2, min(len(entries), first + _MOST_PIECES) + 1):
+        with contextlib.suppress(ddl_parser.DdlError, TypeError):
+            ddl_parser.parse(",".join(entries[first:end]))
+            return range(first, end)
+    return range(0)
 
 
 @rule

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import functools
 import logging
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -30,9 +31,10 @@ MOST_REDIRECTS = 10
 MOST_AT_ONCE = 64
 """Sources that are asked at once in one event loop; the others take turns."""
 
-NOT_MODIFIED, NOT_FOUND, GONE, TOO_MANY_REQUESTS = 304, 404, 410, 429
+NOT_MODIFIED, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, GONE, TOO_MANY_REQUESTS = 304, 401, 403, 404, 410, 429
 _USER_AGENT = "airflow-provider-odf/0.1"
 _EXCERPT = 200
+_HTML = re.compile(r"<(?:!doctype\s+html|html|head|body|h\d)\b", re.IGNORECASE)
 _TIMEOUT, _CONNECT_TIMEOUT = 30.0, 10.0
 
 Taken = TypeVar("Taken")
@@ -230,6 +232,8 @@ def refusal(response: httpx.Response, label: str, said: str = "") -> SourceError
     status = f"{response.status_code} {response.reason_phrase}".strip()
     if response.status_code in (NOT_FOUND, GONE):
         return SourceError(f"{label}: not found (HTTP {status})")
+    if not said and response.status_code in (UNAUTHORIZED, FORBIDDEN):
+        said = "are the credentials in `headers` or in the URL there and right?"
     message = f"{label}: HTTP {status}" + (f": {said}" if said else "")
     is_transient = response.status_code == TOO_MANY_REQUESTS or response.is_server_error
     return SourceUnavailable(message) if is_transient else SourceError(message)
@@ -299,13 +303,16 @@ def ssl_context(scheme: str) -> ssl.SSLContext:
 
 
 def first_line(response: httpx.Response, redact: Callable[[str], str]) -> str:
-    """The beginning of a body that was not read yet, cut after it was redacted: half a secret is one, too."""
+    """The beginning of a body that was not read yet, cut after it was redacted: half a secret is one, too. Nothing of
+    a page for browsers."""
     try:
         piece = next(response.iter_bytes(4 * _EXCERPT), b"")
     except httpx.HTTPError:
         return ""
     text = piece.decode("utf-8", "replace").strip()
-    line = redact(text.splitlines()[0].strip()) if text else ""
+    if not text or _HTML.match(text):
+        return ""
+    line = redact(text.splitlines()[0].strip())
     return line[:_EXCERPT] + "…" if len(line) > _EXCERPT else line
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 import threading
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from airflow_provider_odf.errors import InvalidInput, SourceError
+from airflow_provider_odf.manifest.command import listed
 from airflow_provider_odf.source.progress import megabytes
 
 if TYPE_CHECKING:
@@ -92,11 +94,16 @@ class Program:
                 start_new_session=True,
             )
         except (FileNotFoundError, IndexError):
-            raise InvalidInput(
-                f"{self.label}: command not found: {self._file} (install it where polls run, or give its full path)"
-            ) from None
+            raise InvalidInput(f"{self.label}: command not found: {self._file} ({self._advice()})") from None
         except (OSError, ValueError) as e:
             raise InvalidInput(f"{self.label}: command {self._file} cannot be run: {e}") from None
+
+    def _advice(self) -> str:
+        """What to do about a program that is not there."""
+        if not self.command or len(self.command[0].split()) < 2:
+            return "install it where polls run, or give its full path"
+        line = " ".join([self.command[0], *map(shlex.quote, self.command[1:])])
+        return f"each word is an item of its own: {listed(line)}"
 
     def _watchman(self, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
         command = ("/bin/sh", "-c", _WATCHMAN, str(process.pid), *self.stop)

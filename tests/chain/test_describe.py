@@ -37,7 +37,7 @@ def test_summaries(foreign):
         "Root",
         "Readings of three sensors",
         "CC-BY-4.0",
-        "",
+        "README.md",
         f"{events[4]['fetch']['path']}, NdJson, Ledger",
         "seq, change, recorded, measured",
         "seq, change, recorded, measured, sensor, celsius, fahrenheit",
@@ -45,6 +45,8 @@ def test_summaries(foreign):
         "1 record (offsets 2..2), watermark 2024-05-01T11:00:00.250Z, source at b.ndjson",
         "1 record (offsets 3..3), watermark 2024-05-01T11:00:00.250Z, source at c.ndjson",
     ]
+    attachments = {"kind": "Embedded", "items": [{"path": "a.md", "content": "A"}, {"path": "b/c.txt", "content": ""}]}
+    assert describe.summary({"kind": "SetAttachments", "attachments": attachments}) == "a.md, b/c.txt"
     inputs = [{"datasetRef": "did:odf:x", "alias": "a"}, {"datasetRef": "did:odf:y"}]
     assert describe.summary({"kind": "SetTransform", "inputs": inputs}) == "a, did:odf:y"
 

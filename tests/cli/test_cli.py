@@ -11,6 +11,8 @@ from typing import IO
 
 import pytest
 
+from airflow_provider_odf import __version__
+
 MANIFEST = """\
 kind: DatasetSnapshot
 version: 1
@@ -187,6 +189,28 @@ def test_invalid_manifests_are_all_told_and_nothing_runs(tmp_path: Path) -> None
     assert not (tmp_path / "odf-store").exists()
 
 
+def test_version(tmp_path: Path) -> None:
+    assert odf("--version", cwd=tmp_path) == f"odf {__version__}\n"
+
+
+def test_a_folder_without_manifests_is_not_valid(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert odf("validate", "empty", code=1, cwd=tmp_path) == "no manifests in empty\n"
+    assert odf("validate", "empty", "--format", "json", code=1, cwd=tmp_path) == "[]\nno manifests in empty\n"
+
+
+def test_a_contract_of_no_dataset_is_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(MANIFEST)
+    contract = tmp_path / "citys.datacontract.yaml"
+    contract.touch()
+    command = [sys.executable, "-c", "from airflow_provider_odf.cli import main; main()", "validate", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == (
+        f"{contract}: warning: no dataset citys in this folder: the contract is not used "
+        "(did you mean `cities.datacontract.yaml`?)\n"
+    )
+
+
 def test_validate_reports(tmp_path: Path) -> None:
     (tmp_path / "good.yaml").write_text(MANIFEST)
     assert odf("validate", "good.yaml", cwd=tmp_path) == "1 manifest is valid\n"
@@ -239,9 +263,10 @@ def test_a_file_that_is_no_parquet_has_no_hash(tmp_path: Path) -> None:
     assert odf("hash", "x.csv", code=2, cwd=tmp_path).startswith("x.csv: not a Parquet file that can be read: ")
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("validate", "."), ("schema",)])
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("run", "--help"), ("validate", "."), ("schema",)])
 def test_light_commands_import_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
     heavy = ("airflow", "pyspark", "pyarrow", "pandas", "sqlglot", "openlineage", "httpx", "cryptography")
+    (tmp_path / "good.yaml").write_text(MANIFEST)
     assert odf(*arguments, without=heavy, cwd=tmp_path)
 
 

@@ -55,7 +55,7 @@ def test_what_people_say_of_a_dataset(tmp_path: Path):
     items = (model.AttachmentEmbedded(path="README.md", content="Größe"),)
     said = state(
         info=model.SetInfo(keywords=("geo",)),
-        license=model.SetLicense(short_name="CC0", name="Zero", spdx_id="CC0-1.0", website_url="https://h/cc0"),
+        license=model.SetLicense(short_name="CC0", name="Zero", spdx_id="CC0-1.0", website_url="https://me:pw@h/cc0"),
         attachments=model.SetAttachments(attachments=model.AttachmentsEmbedded(items=items)),
     )
     dataset = Dataset(DatasetAlias(None, "cities"), LocalStorage(tmp_path / "cities"))

@@ -257,6 +257,31 @@ def test_invalid_folder_settings_are_among_the_problems(tmp_path: Path) -> None:
     assert [m.snapshot.name for m in loaded.manifests] == ["a"]
 
 
+def test_contracts_of_a_dataset_that_the_folder_has_not(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "m.yaml").write_text(root("orders"))
+    (tmp_path / "sub" / "n.yaml").write_text(root("acme/items"))
+    for name in ("orders", "ordes", "items", "sub/items", "sub/Items", "sub/zzz"):
+        (tmp_path / f"{name}.datacontract.yaml").touch()
+
+    def warnings(*paths: Path) -> list[str]:
+        return [str(w).replace(f"{tmp_path}/", "") for w in load(paths).warnings]
+
+    below = [
+        "sub/Items.datacontract.yaml: no dataset Items in this folder: the contract is not used "
+        "(did you mean `items.datacontract.yaml`?)",
+        "sub/zzz.datacontract.yaml: no dataset zzz in this folder: the contract is not used",
+    ]
+    assert warnings(tmp_path, tmp_path / "sub") == [
+        "items.datacontract.yaml: no dataset items in this folder: the contract is not used",
+        "ordes.datacontract.yaml: no dataset ordes in this folder: the contract is not used "
+        "(did you mean `orders.datacontract.yaml`?)",
+        *below,
+    ]
+    assert warnings(tmp_path / "sub") == below
+    assert warnings(tmp_path / "m.yaml") == []
+
+
 def test_settings_of_a_dataset_that_the_folder_has_not(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "m.yaml").write_text(root("orders"))
@@ -281,6 +306,7 @@ def test_settings_of_a_dataset_that_the_folder_has_not(tmp_path: Path) -> None:
 def test_contracts_are_no_manifests(tmp_path: Path) -> None:
     contract = tmp_path / "a.datacontract.yaml"
     contract.write_text("dataContractSpecification: 1.2.1\n")
+    (tmp_path / "a.yaml").write_text(root("a"))
     assert load([tmp_path]).warnings == ()
     assert load([contract]).warnings == ()
 

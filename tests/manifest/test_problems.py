@@ -38,6 +38,7 @@ content:
         ("{kind: 5}", "m.yaml:11:14: 5 is not a metadata event (known: AddData, ExecuteTransform, Seed, SetPollingSource, SetTransform, SetVocab, SetAttachments, SetInfo, SetLicense, SetDataSchema, AddPushSource, DisablePushSource, DisablePollingSource)"),
         ("setinof", "m.yaml:11:7: 'setinof' is not a metadata event (did you mean `SetInfo`?)"),
         ("7", "m.yaml:11:7: item 2 of `metadata` must be a mapping, not the number 7"),
+        ("{SetPollingSource: {fetch: {}}}", "m.yaml:11:7: a metadata event needs `kind` (write `kind: SetPollingSource`)"),
         ("{kind: SetAttachments, attachments: {}}", "m.yaml:11:30: a source of attachments needs `kind` (one of Embedded)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, header: yes}, merge: Append}", "m.yaml:11:70: `header` must be true or false, not the text 'yes'"),
         ("{kind: AddPushSource, sourceName: b, read: Csv, merge: Ledger}", "m.yaml:11:62: Ledger needs `primaryKey`"),
@@ -53,6 +54,13 @@ def test_events(outcome: Callable[..., Any], event: str, expected: str) -> None:
     got = outcome(EVENT.format("").replace("    - \n", f"    - {event}\n"))
     assert got.problems == [expected]
     assert got.names == []
+
+
+def test_a_command_that_is_a_text(outcome: Callable[..., Any]) -> None:
+    event = "{kind: SetPollingSource, fetch: {kind: FilesGlob, path: a}, prepare: [PIPE], read: Csv, merge: Append}"
+    text = EVENT[: EVENT.index("    - kind")] + "    - " + event.replace("PIPE", "{kind: Pipe, command: jq -c .x}")
+    expected = "m.yaml:7:99: `command` must be a list, not the text 'jq -c .x' (write [jq, -c, \".x\"])"
+    assert outcome(text).problems == [expected]
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,11 @@ def test_dump_masks_headers_variables_and_passwords():
     assert public.fetch(mqtt) == "mqtt://h:1883 a/#"
 
 
+def test_dump_masks_the_address_of_a_licence():
+    event = model.SetLicense(short_name="x", name="X", website_url="https://me:pw@h/x?token=f00&v=1")
+    assert public.dump(event)["websiteUrl"] == "https://h/x?token=***&v=1"
+
+
 def test_steps():
     source = model.SetPollingSource(
         fetch=model.FetchStepFilesGlob(path="data/*.zip"),

@@ -106,6 +106,17 @@ def test_other_refusals_show_what_the_server_says(server, poller):
     assert (str(e.value), e.value.is_transient) == (f"{url}: HTTP 403 Forbidden: no key given", False)
 
 
+def test_what_browsers_show_is_left_out(server, poller):
+    url = server.serve("/a.csv", statuses=[401], status_body=b"<!DOCTYPE HTML>\n<html><body>Log in!")
+    with pytest.raises(SourceError) as e:
+        poller.url(url)
+    advice = "are the credentials in `headers` or in the URL there and right?"
+    assert str(e.value) == f"{url}: HTTP 401 Unauthorized: {advice}"
+    url = server.serve("/b.csv", statuses=[400], status_body=b" <html>\n<body>Bad!")
+    with pytest.raises(SourceError, match=r"HTTP 400 Bad Request$"):
+        poller.url(url)
+
+
 def test_server_errors_are_tried_again(server, poller):
     url = server.serve("/a.csv", b"abc", statuses=[500, 503, 429])
     assert poller.content(poller.url(url)) == [b"abc"]

@@ -235,6 +235,9 @@ def test_pipe_of_a_program_that_is_missing(failure):
     step = model.PrepStepPipe(command=("no-such-program", "-x"))
     expected = "in: command not found: no-such-program (install it where polls run, or give its full path)"
     assert failure(b"", step, kind=InvalidInput) == expected
+    step = model.PrepStepPipe(command=("jq -c", ". | keys"))
+    expected = 'in: command not found: jq -c (each word is an item of its own: [jq, -c, ". | keys"])'
+    assert failure(b"", step, kind=InvalidInput) == expected
     assert failure(b"", model.PrepStepPipe(command=()), kind=InvalidInput).startswith("in: command not found: (empty)")
 
 

@@ -49,6 +49,22 @@ def test_refused(header: list[str], columns: list[str]) -> None:
     assert f"({', '.join(columns)})" in str(e.value)
 
 
+@pytest.mark.parametrize(
+    ("header", "advice"),
+    [
+        ("day;rate", 'write `separator: ";"`'),
+        ("day\trate, in EUR\tn", r'write `separator: "\t"`'),
+        ("day|rate", 'write `separator: "|"`'),
+        ("day", "correct the names or their order in the schema"),
+    ],
+)
+def test_another_separator(header: str, advice: str) -> None:
+    with pytest.raises(InvalidQuery) as e:
+        match([header], ["day", "rate"], "f")
+    assert f"the file has 1 column ({header}), the schema 2 columns (day, rate); " in str(e.value)
+    assert str(e.value).endswith(advice)
+
+
 def test_names() -> None:
     assert names(["a", " b ", ""], "f") == ("a", "b", "column_3")
     with pytest.raises(InvalidQuery, match="names 'A' twice"):
