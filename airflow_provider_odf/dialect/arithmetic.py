@@ -25,6 +25,8 @@ from airflow_provider_odf.dialect.types import (
 )
 
 _DECIMAL_OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
+_DOUBLE_DIGITS = 15
+"""Digits of a DECIMAL that a DOUBLE holds exactly."""
 
 
 def arithmetic(t: Translation, node: exp.Expr) -> Typed:
@@ -43,6 +45,9 @@ def _numbers(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     shared = common(left.type, right.type)
     if shared is None:
         raise Refused(node, f"engines calculate {left.type} with {right.type} in different ways", "cast both to DOUBLE")
+    if shared == DOUBLE and any(s.type.name == "DECIMAL" and s.type.precision > _DOUBLE_DIGITS for s in (left, right)):
+        message = f"engines round {left.type} with {right.type} in different ways"
+        raise Refused(node, message, f"cast the DECIMAL to DECIMAL({_DOUBLE_DIGITS}, scale) first")
     if shared.name == "DECIMAL":
         return _decimals(node, left, right)
     if isinstance(node, exp.Div) and shared.is_integer:

@@ -66,13 +66,18 @@ def _itself(statement: exp.Expr) -> exp.Expr:
     return statement
 
 
+def _as_it_is(value: Typed, other: Type) -> Typed:
+    return value
+
+
 @dataclass(frozen=True)
 class Engine:
     """A source engine: how its SQL is parsed, and what each of its nodes and functions is in Spark.
 
     ``integer`` is the type of an integer literal. ``reasons`` say why a function is refused, where there is more to say
     than that it is not known. ``common`` is the type of a CASE over values of two types, ``compared`` the one in which
-    they are compared; None where the engine and Spark do not agree. ``query``: the query in a statement."""
+    they are compared; None where the engine and Spark do not agree. ``beside`` is a value as it is compared with one of
+    a type, ``among`` are the values of a CASE as they stand beside each other. ``query``: the query in a statement."""
 
     name: str
     dialect: type[Dialect]
@@ -84,6 +89,8 @@ class Engine:
     reasons: Mapping[str, str]
     common: Callable[[Type, Type], Type | None] = common
     compared: Callable[[Type, Type], Type | None] = common
+    beside: Callable[[Typed, Type], Typed] = _as_it_is
+    among: Callable[[Sequence[Typed]], list[Typed]] = list
     query: Callable[[exp.Expr], exp.Expr] = _itself
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -15,15 +15,18 @@ from airflow_provider_odf.dialect.time_text import date_literal, timestamp_liter
 from airflow_provider_odf.dialect.typed import (
     SCHEMA_ADVICE,
     Typed,
+    cast,
     converted,
     fail,
     has_type,
     strictly,
     switch,
 )
-from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, NULL, STRING, UNKNOWN, Type
+from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, MAX_PRECISION, NULL, STRING, UNKNOWN, Type
 
 _LARGEST_INTEGER = 2**63 - 1
+NEGATED_DIGITS = 34
+"""Digits of a DECIMAL up to which Spark's unary minus and abs are exact."""
 _PREDICATES = (
     exp.EQ,
     exp.NEQ,
@@ -96,7 +99,7 @@ def condition(t: Translation, node: exp.Expr) -> Typed:
         return Typed(strictly(value, BOOLEAN, "a condition"), BOOLEAN)
     if value.type not in (BOOLEAN, NULL):
         raise Refused(node, f"a condition must be a BOOLEAN, not {value.type}")
-    return value
+    return value if value.type == BOOLEAN else Typed(cast(value.sql, BOOLEAN), BOOLEAN)
 
 
 def logic(t: Translation, node: exp.Expr) -> Typed:
@@ -136,6 +139,7 @@ def comparable(t: Translation, node: exp.Expr, left: Typed, right: Typed) -> tup
 
     :raises Refused: if the engines differ."""
     left, right = _timed(node, left, right.type), _timed(node, right, left.type)
+    left, right = t.engine.beside(left, right.type), t.engine.beside(right, left.type)
     if left.type.is_known and right.type.is_known:
         shared = t.engine.compared(left.type, right.type)
         if shared is None:
@@ -174,7 +178,7 @@ def between(t: Translation, node: exp.Expr) -> Typed:
     value = operand(t, node.this)
     bounds = [t.expression(node.args["low"]), t.expression(node.args["high"])]
     pairs = [comparable(t, node, value, bound) for bound in bounds]
-    if pairs[0][0] != pairs[1][0] or node.args.get("symmetric"):
+    if pairs[0][0].sql != pairs[1][0].sql or node.args.get("symmetric"):
         raise Refused(node, "BETWEEN is translated only with bounds of one type", "write it as two comparisons")
     return Typed(exp.Between(this=pairs[0][0].sql, low=pairs[0][1].sql, high=pairs[1][1].sql), BOOLEAN)
 
@@ -187,9 +191,17 @@ def in_(t: Translation, node: exp.Expr) -> Typed:
     if node.args.get("unnest") or node.args.get("field") or not node.expressions:
         raise Refused(node, "IN is translated with a list of values or a query")
     pairs = [comparable(t, node, value, t.expression(member)) for member in node.expressions]
-    if len({side.sql.sql() for side, _ in pairs}) > 1:
+    if len({side.sql.sql() for side, _ in pairs}) > 1 or not _fit_together(t, [side.type for side, _ in pairs]):
         raise Refused(node, "IN is translated only with values of one type", "cast them to one type")
     return Typed(exp.In(this=pairs[0][0].sql, expressions=[member.sql for _, member in pairs]), BOOLEAN)
+
+
+def _fit_together(t: Translation, types: list[Type]) -> bool:
+    """Whether one DECIMAL holds all values of these: Spark would cut off the places for which it has no digits."""
+    shared: Type | None = types[0]
+    for type_ in types[1:] if shared and shared.name == "DECIMAL" else []:
+        shared = shared and t.engine.compared(shared, type_)
+    return shared is not None
 
 
 def _in_query(t: Translation, node: exp.Expr, value: Typed, subquery: exp.Expr) -> Typed:
@@ -231,12 +243,12 @@ def _string(t: Translation, node: exp.Expr) -> Typed:
 
 def case(t: Translation, node: exp.Expr) -> Typed:
     subject = t.expression(node.this) if node.this else None
-    values = t.expressions([branch.args["true"] for branch in node.args["ifs"]])
-    default = t.expression(node.args["default"]) if node.args.get("default") else None
-    type_ = common_type(t, node, [*values, *([default] if default else [])])
-    conditions = [_when(t, node, subject, branch.this) for branch in node.args["ifs"]]
-    branches = [exp.If(this=c, true=one_of(v, type_)) for c, v in zip(conditions, values, strict=True)]
-    return Typed(exp.Case(ifs=branches, default=one_of(default, type_) if default else None), type_)
+    branches, default = node.args["ifs"], node.args.get("default")
+    results = [branch.args["true"] for branch in branches] + ([default] if default else [])
+    values, type_ = unified(t, node, t.expressions(results))
+    conditions = [_when(t, node, subject, branch.this) for branch in branches]
+    ifs = [exp.If(this=c, true=v) for c, v in zip(conditions, values, strict=False)]
+    return Typed(exp.Case(ifs=ifs, default=values[-1] if default else None), type_)
 
 
 def _when(t: Translation, node: exp.Expr, subject: Typed | None, condition_node: exp.Expr) -> exp.Expr:
@@ -246,7 +258,16 @@ def _when(t: Translation, node: exp.Expr, subject: Typed | None, condition_node:
     return exp.EQ(this=left.sql.copy(), expression=right.sql)
 
 
-def common_type(t: Translation, node: exp.Expr, values: list[Typed]) -> Type:
+def unified(t: Translation, node: exp.Expr, values: Sequence[Typed]) -> tuple[list[exp.Expr], Type]:
+    """The values as they stand in one CASE, COALESCE or array, and the type of that.
+
+    :raises Refused: if the engines would not agree on it."""
+    values = t.engine.among(values)
+    type_ = common_type(t, node, values)
+    return [one_of(value, type_) for value in values], type_
+
+
+def common_type(t: Translation, node: exp.Expr, values: Sequence[Typed]) -> Type:
     """The type of a CASE, COALESCE and the like over these values.
 
     :raises Refused: if the engines would not agree on it."""
@@ -281,7 +302,20 @@ def negation(t: Translation, node: exp.Expr) -> Typed:
     value = t.expression(node.this)
     if not (value.type.is_integer or value.type == DOUBLE or value.type.name in ("FLOAT", "DECIMAL")):
         raise Refused(node, f"- needs a number of known type, not {value.type}", SCHEMA_ADVICE)
-    return Typed(exp.Neg(this=_grouped(value.sql)), value.type)
+    return Typed(negated(node, value), value.type)
+
+
+def negated(node: exp.Expr, value: Typed) -> exp.Expr:
+    """The value with the other sign. Spark's own minus, and its abs, round a DECIMAL to 34 digits.
+
+    :raises Refused: for a DECIMAL of 38 digits, whose difference from 0 would need 39."""
+    type_ = value.type
+    if type_.name != "DECIMAL" or type_.precision <= NEGATED_DIGITS:
+        return exp.Neg(this=_grouped(value.sql))
+    if type_.precision >= MAX_PRECISION:
+        advice = f"cast to DECIMAL({MAX_PRECISION - 1},{type_.scale}) first"
+        raise Refused(node, f"the sign of {type_} cannot be changed exactly", advice)
+    return cast(exp.Sub(this=cast(exp.Literal.number(0), type_), expression=_grouped(value.sql)), type_)
 
 
 SHARED: Mapping[type[exp.Expr], NodeRule] = {

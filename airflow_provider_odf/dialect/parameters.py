@@ -7,8 +7,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from airflow_provider_odf.dialect.engine import Call, FunctionRule
-from airflow_provider_odf.dialect.expressions import common_type, comparable, one_of
-from airflow_provider_odf.dialect.typed import Typed, as_int, call, converted
+from airflow_provider_odf.dialect.expressions import NEGATED_DIGITS, comparable, negated, unified
+from airflow_provider_odf.dialect.typed import Typed, as_int, call, converted, switch
 from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, NULL, Type
 
 Parameter = Callable[[Call, int], exp.Expr]
@@ -87,8 +87,7 @@ def over_common_type(name: str) -> FunctionRule:
         values = list(c.arguments)
         if not values:
             raise c.refusal("needs arguments")
-        type_ = common_type(c.translation, c.node, values)
-        forms = [one_of(v, type_) for v in values]
+        forms, type_ = unified(c.translation, c.node, values)
         return Typed(call(name, *forms) if len(forms) > 1 else forms[0], type_)
 
     return rule
@@ -109,25 +108,29 @@ def extreme(name: str) -> FunctionRule:
 
 def nullif(c: Call) -> Typed:
     c.expect(2)
-    first = c.argument(0)
-    left, right = comparable(c.translation, c.node, first, c.argument(1))
+    first, second = c.translation.engine.among(c.arguments)
+    left, right = comparable(c.translation, c.node, first, second)
     # The result has the type in which the two are compared, also where Spark would not widen the first.
     shared = converted(first, left.type) if left.sql is first.sql else left.sql
     return Typed(call("nullif", shared, right.sql), left.type)
 
 
-def nvl2(c: Call) -> Typed:
-    c.expect(3)
-    type_ = common_type(c.translation, c.node, list(c.arguments[1:]))
-    return Typed(call("nvl2", c.argument(0).sql, one_of(c.argument(1), type_), one_of(c.argument(2), type_)), type_)
+def absolute(c: Call) -> Typed:
+    """abs of a number, in its own type."""
+    c.expect(1)
+    value = c.argument(0)
+    if not value.type.is_numeric:
+        raise c.refusal(f"takes numbers here, not {value.type}")
+    if value.type.name != "DECIMAL" or value.type.precision <= NEGATED_DIGITS:
+        return Typed(call("abs", value.sql), value.type)
+    is_negative = exp.LT(this=value.sql.copy(), expression=exp.Literal.number(0))
+    return Typed(switch([(is_negative, negated(c.node, value))], value.sql.copy()), value.type)
 
 
 CONDITIONS: dict[str, FunctionRule] = {
     "coalesce": over_common_type("coalesce"),
-    "nvl": over_common_type("coalesce"),
     "ifnull": over_common_type("coalesce"),
     "nullif": nullif,
-    "nvl2": nvl2,
     "greatest": extreme("greatest"),
     "least": extreme("least"),
 }

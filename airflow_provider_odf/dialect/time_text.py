@@ -35,10 +35,15 @@ def timestamp_literal(node: exp.Expr, text: str) -> Typed:
 def parsed(value: exp.Expr, type_: Type) -> exp.Expr:
     """Text as a DATE or TIMESTAMP. Text that only Spark would read (``2024``, ``T08:00``) stops the query."""
     pattern = _DATE_OF_TIME if type_ == DATE else _TIMESTAMP_PATTERN
+    return checked(value, pattern, cast(value, type_), type_)
+
+
+def checked(value: exp.Expr, pattern: str, read: exp.Expr, type_: Type) -> exp.Expr:
+    """``read``, which is of ``type_``, where the text is null or matches a pattern; other text stops the query."""
     is_good = exp.RegexpLike(this=value.copy(), expression=exp.Literal.string(pattern))
     is_absent = exp.Is(this=value.copy(), expression=exp.Null())
-    failure = cast(call("raise_error", call("concat", f"cannot read as {type_.name}: ", value.copy())), type_)
-    return switch([(exp.Or(this=is_good, expression=is_absent), cast(value, type_))], failure)
+    failure = cast(call("raise_error", call("concat", f"cannot read as {type_.ddl}: ", value.copy())), type_)
+    return switch([(exp.Or(this=is_good, expression=is_absent), read)], failure)
 
 
 def as_text(value: exp.Expr, type_: Type) -> exp.Expr:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.types import STRING, UNKNOWN, Type
+from airflow_provider_odf.dialect.types import DOUBLE, STRING, UNKNOWN, Type
 
 SCHEMA_ADVICE = "declare read.schema, or use engine: spark"
 
@@ -30,6 +30,15 @@ class Typed:
         node, sign = (self.sql.this, -1) if isinstance(self.sql, exp.Neg) else (self.sql, 1)
         digits = node.name.removesuffix("L") if isinstance(node, exp.Literal) and not node.is_string else ""
         return sign * int(digits) if digits.isdigit() else None
+
+    @property
+    def double(self) -> float | None:
+        """The value of a (signed) literal DOUBLE, else None."""
+        node, sign = self.sql.unnest(), 1
+        if isinstance(node, exp.Neg):
+            node, sign = node.this.unnest(), -1
+        is_double = isinstance(node, exp.Literal) and not node.is_string and node.name.endswith("D")
+        return sign * float(node.name.removesuffix("D")) if is_double and self.type == DOUBLE else None
 
 
 def call(name: str, *arguments: exp.Expr | str | int) -> exp.Expr:

@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from airflow_provider_odf.dialect.arithmetic import arithmetic
 from airflow_provider_odf.dialect.calls import anonymous, windowed
-from airflow_provider_odf.dialect.datafusion import functions
+from airflow_provider_odf.dialect.datafusion import decimals, functions
 from airflow_provider_odf.dialect.engine import Engine
 from airflow_provider_odf.dialect.expressions import SHARED
 from airflow_provider_odf.dialect.types import BIGINT
@@ -58,4 +58,8 @@ ENGINE = Engine(
     windows=functions.WINDOWS,
     integer=BIGINT,
     reasons=functions.REASONS,
+    common=decimals.common,
+    compared=decimals.common,
+    beside=decimals.beside,
+    among=decimals.among,
 )

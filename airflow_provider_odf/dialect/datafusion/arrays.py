@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation
-from airflow_provider_odf.dialect.expressions import common_type, one_of
+from airflow_provider_odf.dialect.expressions import unified
 from airflow_provider_odf.dialect.parameters import array as array_argument
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.typed import Typed, as_int, call, cast, number, switch
@@ -23,10 +23,10 @@ def array_node(t: Translation, node: exp.Expr) -> Typed:
 
 
 def _array(t: Translation, node: exp.Expr, members: list[Typed]) -> Typed:
-    type_ = common_type(t, node, members) if members else NULL
+    values, type_ = unified(t, node, members)
     if type_ == NULL or not type_.is_known:
         raise Refused(node, "an array needs members of a known type")
-    return Typed(call("array", *[one_of(m, type_) for m in members]), array(type_))
+    return Typed(call("array", *values), array(type_))
 
 
 def _element(c: Call) -> Type:

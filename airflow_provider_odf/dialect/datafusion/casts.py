@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from airflow_provider_odf.dialect.engine import Call, Translation
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.time_text import as_text, date_literal, parsed, timestamp_literal
+from airflow_provider_odf.dialect.time_text import as_text, checked, date_literal, parsed, timestamp_literal
 from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, call, fail, has_type, switch
 from airflow_provider_odf.dialect.typed import cast as cast_to
 from airflow_provider_odf.dialect.types import (
@@ -32,6 +32,8 @@ _INFERRED = (STRING, BIGINT, DOUBLE, BOOLEAN, DATE)
 _EXACT_DOUBLE_DIGITS = 15
 _WHOLE_NUMBER = r"\A[ \t\n\f\r]*[+-]?[0-9]+[ \t\n\f\r]*\z"
 """What Arrow reads as a whole number; Spark trims other control characters too."""
+_FIXED_POINT = r"\A[ \t\n\f\r]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)[ \t\n\f\r]*\z"
+"""What Arrow reads as a DECIMAL; Spark also reads an exponent."""
 
 
 def cast(t: Translation, node: exp.Expr) -> Typed:
@@ -127,6 +129,10 @@ def _decimal_to_double(value: Typed, type_: Type) -> exp.Expr | None:
     return cast_to(value.sql, type_) if value.type.precision <= _EXACT_DOUBLE_DIGITS and type_ == DOUBLE else None
 
 
+def _fixed_point(value: Typed, type_: Type) -> exp.Expr:
+    return checked(value.sql, _FIXED_POINT, cast_to(value.sql, type_), type_)
+
+
 _RULES: dict[tuple[str, str], Callable[[Typed, Type], exp.Expr | None]] = {
     ("INTEGER", "INTEGER"): _plain,
     ("INTEGER", "FLOAT"): _plain,
@@ -140,7 +146,7 @@ _RULES: dict[tuple[str, str], Callable[[Typed, Type], exp.Expr | None]] = {
     ("DOUBLE", "FLOAT"): _plain,
     ("DOUBLE", "INTEGER"): _plain,
     ("STRING", "BOOLEAN"): _plain,
-    ("STRING", "DECIMAL"): _plain,
+    ("STRING", "DECIMAL"): _fixed_point,
     ("STRING", "INTEGER"): _plain,
     ("STRING", "FLOAT"): _plain,
     ("STRING", "DOUBLE"): _plain,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from airflow_provider_odf.dialect.calls import filtered
-from airflow_provider_odf.dialect.datafusion import aggregates, arrays, casts, numbers, text, times
+from airflow_provider_odf.dialect.datafusion import aggregates, arrays, casts, conditions, numbers, text, times
 from airflow_provider_odf.dialect.engine import FunctionRule, NodeRule
 from airflow_provider_odf.dialect.parameters import CONDITIONS
 
@@ -18,6 +18,7 @@ _DETAILS = "engines differ in details"
 
 SCALARS: Mapping[str, FunctionRule] = {
     **CONDITIONS,
+    **conditions.SCALARS,
     **text.SCALARS,
     **numbers.SCALARS,
     **times.SCALARS,

@@ -7,9 +7,9 @@ import math
 from sqlglot import exp
 
 from airflow_provider_odf.dialect.engine import Call, FunctionRule
-from airflow_provider_odf.dialect.parameters import double, same_type
+from airflow_provider_odf.dialect.parameters import absolute, double
 from airflow_provider_odf.dialect.typed import Typed, call, cast, fail, switch
-from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, Type, decimal
+from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, decimal
 
 _WHOLE_FROM = "4503599627370496D"
 """From 2**52 on a DOUBLE has no fraction."""
@@ -130,12 +130,8 @@ def pi(c: Call) -> Typed:
     return Typed(_literal(f"{math.pi!r}D"), DOUBLE)
 
 
-def _is_number(type_: Type) -> bool:
-    return type_.is_numeric
-
-
 SCALARS: dict[str, FunctionRule] = {
-    "abs": same_type("abs", _is_number, "numbers"),
+    "abs": absolute,
     "ceil": ceil,
     "floor": floor,
     "isnan": isnan,

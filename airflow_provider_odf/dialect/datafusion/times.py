@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -12,11 +13,13 @@ from airflow_provider_odf.dialect.datafusion.casts import convert
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation
 from airflow_provider_odf.dialect.parameters import whole
 from airflow_provider_odf.dialect.place import Refused
+from airflow_provider_odf.dialect.time_text import checked
 from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, call, cast, number
 from airflow_provider_odf.dialect.types import BIGINT, DATE, DOUBLE, INT, STRING, Type, timestamp
 
 _TRUNCATED = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
 _SECOND = 1_000_000
+_Format = TypeVar("_Format")
 
 
 def _is_time(value: Typed) -> bool:
@@ -54,17 +57,23 @@ def _since_1970(value: exp.Expr, per_second: int = 1) -> exp.Expr:
 
 
 def _by_formats(c: Call) -> exp.Expr:
-    """The first format that fits decides; none stops the query."""
+    if len(c.arguments) > 2:
+        advice = "give one, and choose by CASE WHEN regexp_like(text, …)"
+        raise c.refusal("which of several formats reads a text may differ", advice)
+    return _by_format(c, timestamp())
+
+
+def _by_format(c: Call, type_: Type) -> exp.Expr:
+    """Text that does not fit the format stops the query."""
     text = c.string(0).sql
-    patterns = [_java(c, i, time_format.to_read) for i in range(1, len(c.arguments))]
-    readings = [call("try_to_timestamp", text.copy(), p) for p in patterns[:-1]]
-    last = call("to_timestamp", text, patterns[-1])
-    return call("coalesce", *readings, last) if readings else last
+    reading = _format(c, time_format.to_read)
+    read = call("to_date" if type_ == DATE else "to_timestamp", text, reading.java)
+    return checked(text, reading.texts, read, type_)
 
 
-def _java(c: Call, index: int, translate: Callable[[str], str]) -> str:
+def _format(c: Call, translate: Callable[[str], _Format]) -> _Format:
     try:
-        return translate(c.text(index))
+        return translate(c.text(1))
     except ValueError as error:
         raise c.refusal(str(error)) from None
 
@@ -81,7 +90,7 @@ def to_date(c: Call) -> Typed:
     if len(c.arguments) == 1:
         return convert(c.node, c.argument(0), DATE)
     c.expect(2)
-    return Typed(call("to_date", c.string(0).sql, _java(c, 1, time_format.to_read)), DATE)
+    return Typed(_by_format(c, DATE), DATE)
 
 
 def from_unixtime(c: Call) -> Typed:
@@ -114,7 +123,7 @@ def to_char(c: Call) -> Typed:
     c.expect(2)
     if not (_is_time(c.argument(0)) or c.argument(0).type == DATE):
         raise c.refusal(f"takes a TIMESTAMP or a DATE here, not {c.argument(0).type}")
-    return Typed(call("date_format", c.argument(0).sql, _java(c, 1, time_format.to_write)), STRING)
+    return Typed(call("date_format", c.argument(0).sql, _format(c, time_format.to_write)), STRING)
 
 
 def _spark_part(name: str, shift: int = 0) -> Callable[[exp.Expr], exp.Expr]:

@@ -15,7 +15,7 @@ from airflow_provider_odf.dialect import types
 from airflow_provider_odf.dialect.datafusion import numbers as double_numbers
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation
 from airflow_provider_odf.dialect.expressions import negation, operand
-from airflow_provider_odf.dialect.parameters import CONDITIONS, extreme, same_type
+from airflow_provider_odf.dialect.parameters import CONDITIONS, absolute, extreme
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, call, cast, converted, number, switch
 from airflow_provider_odf.dialect.types import BIGINT, DOUBLE, FLOAT, INTERVAL, MAX_PRECISION, Type, decimal
@@ -231,7 +231,7 @@ def _grouped(node: exp.Expr) -> exp.Expr:
 
 SCALARS: dict[str, FunctionRule] = {
     **{name: CONDITIONS[name] for name in ("coalesce", "ifnull")},
-    "abs": same_type("abs", lambda type_: type_.is_numeric, "numbers"),
+    "abs": absolute,
     "greatest": strict_extreme("greatest"),
     "least": strict_extreme("least"),
     "mod": modulo,

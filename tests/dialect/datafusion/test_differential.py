@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import decimal128 as decimal
 
 from airflow_provider_odf.dialect.datafusion import ENGINE
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.protocol import Column
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,7 +27,7 @@ TRANSLATED = {
         1 | -5 | 1.5 | .5 | 1e3 | 9223372036854775807 | null | true
         i + 1 | j + 1 | i + j | j * 2 | i - k | i / 2 | i / k | j / 2 | i % 3 | -7 % 3 | -7 / 2 | -i | -d | i - -k
         d + 1 | d / 2 | d * d | d % 2 | d % 0.7 | f + f | f * 2 | f + d | f * f | 1.5 + 2 | 2 * (i + 1) / 3
-        m + n | m - n | m * n | m + 1 | m * 2 | m + d | m * 0.5 | m % 2 | -m
+        m + n | m - n | m * n | m + 1 | m * 2 | m + d | m * 0.5 | m % 2 | -m | d - m | m / 2.5 | m % 0.7
         abs(i) | abs(f) | abs(m) | abs(d) | ceil(d) | ceil(i) | ceil(-0.5) | floor(d) | floor(e) | floor(-0.0)
         round(d) | round(d, 1) | round(e, 2) | round(e) | round(m) | round(m, 1) | round(i) | round(1.005, 2)
         round(-0.4)
@@ -33,6 +36,8 @@ TRANSLATED = {
     """,
     "comparisons": """
         i = 1 | j = 2 | i = j | i = d | d = 0 | d = 0.0 | d < 0.5 | f = 1.5 | f < d | f = j | m = 1.5 | m > n | m = 2
+        m = -2.55 | 0.01 >= m | m between 0 and 1.5 | m in (1.5, 2, -1.25) | m is distinct from 1.5 | n < 1.005
+        m > 1e-20
         s = u | s < u | s > '' | b = c | i <> 1 | i != k | i >= k | i <= k | b > c
         dt = '2020-01-02' | dt > date '2020-01-01' | ts > '2020-01-02' | ts < tz | ts = tz | ts > dt
         ts >= timestamp '2020-02-29T00:00:00Z' | ts between '2020-01-01' and '2021-01-01'
@@ -49,6 +54,10 @@ TRANSLATED = {
         case when b then m else i end | case when b then f else d end | case when b then j else f end
         coalesce(i, k) | coalesce(j, i) | coalesce(s, u, 'x') | coalesce(d, 1) | coalesce(null, 1) | coalesce(m, n)
         coalesce(dt, ts) | nvl(i, 0) | ifnull(s, 'x') | nvl2(s, 'a', 'b') | nvl2(i, j, k)
+        nvl(b, c) | nvl(j, 2) | nvl(f, 1) | nvl(d, 0) | nvl(i, 1.5) | nvl2(i, 'a', s) | nvl2(d, 1.5, e) | nvl2(m, m, n)
+        case when null then 1 else 2 end | case when i = 1 then 1 when null then 3 end | not null | null and b
+        coalesce(m, 0.5) | coalesce(0.5, m, n) | case when b then m else 0.005 end | nullif(m, 1.5) | nullif(1.5, m)
+        case when b then 1.25 when c then m else n end | greatest(m, 0.5) | case m when 1.5 then 1 when 2 then 2 end
         nullif(i, 1) | nullif(s, '') | nullif(j, 2) | nullif(d, 2) | nullif(m, 2)
         greatest(i, k) | greatest(s, u) | greatest(dt, dz) | greatest(j, i) | least(i, k) | least(m, n)
     """,
@@ -59,7 +68,8 @@ TRANSLATED = {
         cast(m as bigint)
         cast(n as int) | cast(m as decimal(12,1)) | cast(n as decimal(10,1)) | cast(m as decimal(14,3))
         cast(w as bigint)
-        cast(x as double) | cast(x as float) | cast('1.555' as decimal(10,2)) | cast('-1.545' as decimal(10,2))
+        cast(x as double) | cast(x as float) | cast('1.555' as decimal(10,2)) | cast(' +.5 ' as decimal(10,2))
+        cast('00005.' as decimal(4,2)) | cast('-1.545' as decimal(10,2))
         cast(' 1' as bigint) | cast('+1' as bigint) | cast('yes' as boolean) | cast('T' as boolean)
         cast('inf' as double)
         cast(y as date) | cast(v as timestamp) | cast(dt as varchar) | cast(dt as timestamp) | cast(dt as int)
@@ -127,7 +137,14 @@ TRANSLATED = {
         to_timestamp_millis('1969-12-31T23:59:58.9995') | to_timestamp_micros(i) | to_timestamp_micros(v)
         to_timestamp_nanos(i)
         to_timestamp('02/01/2020', '%d/%m/%Y') | to_timestamp('2020/01/02 03:04:05+00', '%Y/%m/%d %H:%M:%S%#z')
-        to_timestamp('2020-01-02 03:04:05', '%Y-%m-%d %H:%M:%S') | to_timestamp('2020-01-02', '%d', '%Y-%m-%d')
+        to_timestamp('2020-01-02 03:04:05', '%Y-%m-%d %H:%M:%S')
+        to_timestamp('1/2/2020', '%d/%m/%Y') | to_date('1/12/2020', '%d/%m/%Y') | to_date('20200102', '%Y%m%d')
+        to_timestamp('2020-1-2 3:4:5', '%Y-%m-%d %H:%M:%S') | to_timestamp('2020-1-2 3:04 pm', '%Y-%m-%d %I:%M %p')
+        to_timestamp('2020-01-02 12:04AM', '%F %I:%M%p') | to_date('2020-01-02 23:04 -05:00', '%F %R %z')
+        to_timestamp('2020-01-02T03:04:05', '%FT%T%.3f') | to_timestamp('2020-01-02T03:04:05.123', '%FT%T%.3f')
+        to_timestamp('2020-01-02T03:04:05', '%FT%T%.f') | to_timestamp('2020-01-02T03:04:05.12345', '%FT%T%.f')
+        to_timestamp('2020-01-02 03:04:05123', '%F %T%3f') | to_timestamp_seconds('1 jan 2020', '%d %b %Y')
+        to_timestamp(cast(null as varchar), '%d/%m/%Y') | to_date(cast(null as varchar), '%Y%m%d')
         to_timestamp('Jan 02 2020 03h04', '%b %d %Y %Hh%M')
         to_timestamp('2020-01-02T03:04:05.123', '%Y-%m-%dT%H:%M:%S%.f')
         to_unixtime(ts) | to_unixtime(dt) | from_unixtime(k) | to_local_time(ts)
@@ -212,6 +229,11 @@ QUERIES = [
 BOTH_FAIL = [
     "cast(i as int)", "cast('' as bigint)", "cast('1.0' as bigint)", "cast(d as bigint)", "i / 0", "sqrt(-1.0)",
     "to_timestamp('2020-02-30')", "to_timestamp(v || 'x')", "cast(m as decimal(5,1))", "cast('abc' as boolean)",
+    "cast('1e2' as decimal(10,2))", "cast('12E-1' as decimal(10,2))", "cast('.' as decimal(10,2))",
+    "to_timestamp('011/02/2024', '%d/%m/%Y')", "to_timestamp('1/2/20241', '%d/%m/%Y')",
+    "to_date('30/2/2024', '%d/%m/%Y')",
+    "to_timestamp('2020-01-02T03:04:05.1', '%FT%T%.3f')", "to_timestamp('2020-01-02T03:04:05.5.5', '%FT%T%.f')",
+    "to_timestamp('2020-01-02T03:04:0512', '%FT%T%3f')",
 ]  # fmt: skip
 """Where DataFusion stops, Spark must not give values."""
 
@@ -225,9 +247,48 @@ REFUSED = [
     "try_cast(x as double)", "s similar to 'a'", "i & 3", "ts at time zone 'UTC'", "array_has(l, null)",
     "i in (1.0, 2)",
     "regexp_replace(s, 'x*', '-', 'g')", "regexp_replace(s, 'a', '$1a')", "first_value(i)", "round(d, -1)", "trunc(d)",
-    "greatest(d, e)",
+    "greatest(d, e)", "m = d", "m < d + 1", "m in (1.5, d)", "m between 0.5 and d", "m is distinct from d",
+    "coalesce(m, d)",
+    "nullif(m, d)", "nullif(d, m)", "case when b then m else d end", "case when b then m when c then i else 0.5 end",
+    "array[m, d]", "m = 1e16", "coalesce(m, 1e16)", "case m when d then 1 end", "m = 0.5 + 0.5",
+    "ifnull(m, 0)", "nvl(m, i)", "nvl(m, n)", "ifnull(dt, ts)", "nvl(dt, dz)", "nvl(ts, ts)", "nvl2(s, 1, 1.5)",
+    "nvl2(s, i, j)", "nvl2(d, i, j)", "nvl2(m, 1, 2)", "nvl2(b, 1, 2)", "nvl2(ts, 'a', 'b')", "nvl2(dt, 1, 2)",
+    "to_timestamp(v, '%F %H')", "to_timestamp(v, '%F %I %p')", "to_timestamp(v, '%F %I:%M')",
+    "to_timestamp(v, '%F %M')",
+    "to_timestamp(v, '%F %S')", "to_timestamp(v, '%F %H:%S')", "to_timestamp(v, '%F %M:%S')", "to_date(v, '%F %H %z')",
+    "to_timestamp(v, '%F %z')", "to_timestamp(v, '%F %R%.3f')", "to_timestamp(v, '%F %R %p')",
+    "to_timestamp(v, '%Y-%m')",
+    "to_date(v, '%Y')", "to_date(v, '%m-%d')", "to_timestamp(v, '%H:%M')", "to_timestamp(v, 'x%Y')",
+    "to_timestamp_seconds(v, '%F', '%d/%m/%Y')", "to_timestamp(v, '%F %d')",
 ]  # fmt: skip
 """What differs in details, or would: refused before it runs."""
+
+
+DECIMALS = {
+    "a": (decimal(18, 0), ["999999999999999999", "1", None]),
+    "b": (decimal(37, 2), ["12345678901234567890123456789012345.67", "-0.01", None]),
+    "c": (decimal(38, 10), ["-1234567890123.1234567891", "1.5000000001", "1.5"]),
+    "d": (decimal(36, 36), ["0.123456789012345678901234567890123456", "-0.100000000000000000000000000000000001", None]),
+    "e": (decimal(30, 20), ["0.50000000000000000001", "-1.1", None]),
+    "f": (decimal(35, 0), ["-99999999999999999999999999999999999", "1", None]),
+}
+LONG_DECIMALS = [
+    "a = 1e18", "a <> 1e18", "a is distinct from 1e18", "a = 999999999999999999.0", "a > 999999999999999998.5",
+    "a in (1e18, 1, 0.5)", "a between 0.5 and 1e18", "a > 0.1234567890123456", "c = 1.5", "c > 1.4999", "e = 0.5",
+    "e = -1.1",
+    "coalesce(a, 0.5)", "case when a > 1 then a else 0.1234567890123456789 end", "nullif(a, 1e18)", "coalesce(e, 1.1)",
+    "coalesce(a, 1234567.891)", "-b", "- d", "-f", "abs(b)", "abs(d)", "abs(f)", "-(b)", "abs(-f)", "-a", "abs(e)",
+]  # fmt: skip
+LONG_REFUSED = {
+    "-c": "the sign of DECIMAL(38,10) cannot be changed exactly (cast to DECIMAL(37,10) first)",
+    "abs(c)": "the sign of DECIMAL(38,10) cannot be changed exactly (cast to DECIMAL(37,10) first)",
+    "a = cast(999999999999999999 as double)": "compared in different ways (cast one of them)",
+    "a + 0.5": "DECIMAL(18,0) with DOUBLE in different ways (cast the DECIMAL to DECIMAL(15, scale) first)",
+    "1.5 * b": "engines round DOUBLE with DECIMAL(37,2) in different ways",
+    "c = 0.12345678901": "",
+    "coalesce(c, 1.5)": "have no type in common",
+    "d = 0.1": "compared in different ways",
+}
 
 
 def _expressions(block: str) -> list[str]:
@@ -283,6 +344,40 @@ def test_expressions_are_the_same(
     queries = [f"select {e} as z from input" for e in _expressions(TRANSLATED[group])]
     differences = [_difference(q, on_datafusion(q), on_spark(translate(q))) for q in queries]
     assert [d for d in differences if d] == []
+
+
+@pytest.fixture(scope="module")
+def decimals() -> pa.Table:
+    columns = {n: [None if v is None else Decimal(v) for v in values] for n, (_, values) in DECIMALS.items()}
+    return pa.table({name: pa.array(values, DECIMALS[name][0]) for name, values in columns.items()})
+
+
+@pytest.fixture
+def of_decimals(translate: Callable[..., str]) -> Callable[[str], str]:
+    columns = tuple(Column(name, str(type_).replace("decimal128", "decimal")) for name, (type_, _) in DECIMALS.items())
+    return lambda expression: translate(f"select {expression} as z from input", columns=columns)
+
+
+@pytest.mark.spark
+def test_long_decimals_are_the_same(spark: SparkSession, decimals: pa.Table, of_decimals: Callable[[str], str]) -> None:
+    import datafusion
+
+    context = datafusion.SessionContext()
+    context.register_record_batches("input", [decimals.to_batches()])
+    frame = spark.createDataFrame(decimals).coalesce(1)
+    differences = []
+    for expression in LONG_DECIMALS:
+        theirs = context.sql(f"select {expression} as z from input").to_arrow_table()
+        ours = spark.sql(of_decimals(expression).replace("`input`", "{input}"), input=frame).toArrow()
+        differences.append(_difference(expression, theirs, ours))
+    assert [d for d in differences if d] == []
+
+
+@pytest.mark.parametrize(("text", "reason"), LONG_REFUSED.items())
+def test_long_decimals_are_refused(text: str, reason: str, of_decimals: Callable[[str], str]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        of_decimals(text)
+    assert reason in str(refused.value)
 
 
 @pytest.mark.spark
