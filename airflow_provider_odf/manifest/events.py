@@ -141,7 +141,7 @@ class SetDataSchema(Variant):
 
 
 class AddPushSource(Variant):
-    """How data that are pushed under ``source_name`` are read and merged."""
+    """How data that are pushed under ``sourceName`` are read and merged."""
 
     kind: Literal["AddPushSource"] = "AddPushSource"
     source_name: str

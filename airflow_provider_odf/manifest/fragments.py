@@ -212,7 +212,7 @@ class ReadStepParquet(_Read):
 
 
 class ReadStepJson(_Read):
-    """An array of objects, at ``sub_path`` (``a.b.c``) or at the root."""
+    """An array of objects, at ``subPath`` (``a.b.c``) or at the root."""
 
     kind: Literal["Json"] = "Json"
     sub_path: str | None = None
@@ -288,7 +288,7 @@ Transform: TypeAlias = Annotated[TransformSql, Spelled("transform", "Transform")
 
 
 class TransformInput(Model):
-    """``dataset_ref`` is an alias, or an id once the dataset is known; ``alias`` is its name in the queries."""
+    """``datasetRef`` is an alias, or an id once the dataset is known; ``alias`` is its name in the queries."""
 
     dataset_ref: RefText
     alias: str | None = None

@@ -16,8 +16,11 @@ from docs.generate.markdown import NOTICE, code, from_rst, table
 _INTRODUCTION = """\
 # Command line
 
-`odf` works without a running Airflow: it imports neither Airflow nor pyspark. Only `odf run` starts Spark, once for all
-datasets, and not at all where nothing is new.
+`odf` works without a running Airflow: it imports neither Airflow nor pyspark. Only `odf run` and `odf push` start
+Spark, once for all datasets, and not at all where nothing is new.
+
+In a folder that is given all YAML files count, also those in folders below, but not what `.airflowignore` names, as in
+Airflow's dags folder, nor hidden folders.
 
 ## Exit codes
 
@@ -27,7 +30,7 @@ datasets, and not at all where nothing is new.
 | 1 | ran and did not succeed: a source that cannot be had, a rejected candidate, a damaged dataset |
 | 2 | invalid input: a manifest, a contract, an option, a dataset that does not exist |
 
-`odf validate` reports: 0, or 1 where something is wrong.
+`odf validate` reports: 0, or 1 where something is wrong or no manifest is found.
 
 ## Output
 

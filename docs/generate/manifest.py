@@ -118,14 +118,15 @@ def _type(value: dict[str, Any]) -> str:
     if options := value.get("anyOf") or value.get("oneOf"):
         return _either(options)
     if "enum" in value:
-        return "text: " + ", ".join(code(v) for v in dict.fromkeys(v for v in value["enum"] if v[:1].isupper()))
+        return "text: " + ", ".join(map(code, [v for v in value["enum"] if v[:1].isupper()] or value["enum"]))
     if value.get("type") == "array":
         return f"list of {_type(value.get('items', {}))}"
     return {"string": "text", "boolean": "true or false", "integer": "integer"}.get(value.get("type", ""), "any")
 
 
 def _either(options: list[dict[str, Any]]) -> str:
-    named = [o for o in options if o.get("type") != "null" and "enum" not in o]
+    given = [o for o in options if o.get("type") != "null"]
+    named = [o for o in given if "enum" not in o] or given
     unions = {union for o in named for union in _UNIONS if o.get("$ref", "").rpartition("/")[2].startswith(union)}
     if len(unions) == 1 and len(named) > 1 and all("$ref" in o for o in named):
         title = next(t for t, prefixes in _GROUPS if next(iter(unions)) in prefixes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -11,6 +12,7 @@ import yaml
 
 from docs import manifests, pages
 from docs.build import GENERATED, outdated
+from docs.generate import manifest
 from docs.generate.properties import PROPERTIES
 
 ALL = pages.pages()
@@ -94,3 +96,10 @@ def test_invalid_manifests_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (problem,) = manifests.problems([page])
     assert problem.startswith("page.md:2: ")
     assert "unknown key `descripton`" in problem
+
+
+def test_types_of_enumerations() -> None:
+    page = manifest.page()
+    assert "| `engine` | text: `spark`, `datafusion`, `flink`, `risingwave` | yes |" in page
+    assert "| `unit` | text: `Second`, `Millisecond`, `Microsecond`, `Nanosecond` |  | Unit; default" in page
+    assert re.findall(r"^\| `\w+` \|(?: text:)? +\|[^|]*\|[^|]*\|$", page, re.MULTILINE) == []
