@@ -16,6 +16,7 @@ from airflow_provider_odf.errors import InvalidInput
         ("d * 1.5", "(`d` * CAST(1.5 AS DOUBLE))"),
         ("nullif(s, '')", "nullif(`s`, '')"),
         ("w::int", "CAST(`w` AS INT)"),
+        ("case when null then 1 end", "CASE WHEN CAST(NULL AS BOOLEAN) THEN 1 END"),
         ("sum(j) over (partition by g order by r)", "sum(`j`) OVER (PARTITION BY `g` ORDER BY `r` ASC NULLS LAST)"),
         ("count(distinct s)", "count(DISTINCT `s`)"),
     ],

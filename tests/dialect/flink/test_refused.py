@@ -22,6 +22,11 @@ from airflow_provider_odf.errors import InvalidInput
         ("concat(s, u)", "concat(`s`, `u`)"),
         ("if(b, 'x', s)", "CASE WHEN `b` THEN 'x' ELSE `s` END"),
         ("power(10.0, 18)", "1e+18D"),
+        ("-cast(m as decimal(34,2))", "-CAST(`m` AS DECIMAL(34, 2))"),
+        (
+            "-cast(m as decimal(35,2))",
+            "CAST(CAST(0 AS DECIMAL(35, 2)) - CAST(`m` AS DECIMAL(35, 2)) AS DECIMAL(35, 2))",
+        ),
         ("'a\\d'", r"'a\\d'"),
     ],
 )
@@ -41,6 +46,8 @@ def test_translated(expression: Callable[..., str], text: str, spark: str) -> No
         ("case when b then f else d end", "1:18: FLOAT and DOUBLE have no type in common (cast them to one type)"),
         ("coalesce(m, k)", "1:8: DECIMAL(12,2) and BIGINT have no type in common (cast them to one type)"),
         ("f = d", "1:8: FLOAT and DOUBLE are compared in different ways (cast one of them)"),
+        ("-cast(m as decimal(38,2))", "DECIMAL(38,2) cannot be changed exactly (cast to DECIMAL(37,2) first)"),
+        ("abs(cast(m as decimal(38,2)))", "the sign of DECIMAL(38,2) cannot be changed exactly"),
         ("d % 2", "1:8: Flink has % for whole numbers and DECIMAL only (cast them)"),
         ("s || i", "1:8: || takes strings of known type (cast both sides to STRING)"),
         ("cast(s as char(5))", "1:13: CHAR is filled up with blanks, which Spark does not do (use STRING or VARCHAR)"),
