@@ -41,8 +41,6 @@ content:
         ("{SetPollingSource: {fetch: {}}}", "m.yaml:11:7: a metadata event needs `kind` (write `kind: SetPollingSource`)"),
         ("{kind: SetAttachments, attachments: {}}", "m.yaml:11:30: a source of attachments needs `kind` (one of Embedded)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, header: yes}, merge: Append}", "m.yaml:11:70: `header` must be true or false, not the text 'yes'"),
-        ("{kind: AddPushSource, sourceName: b, read: Csv, merge: Ledger}", "m.yaml:11:62: Ledger needs `primaryKey`"),
-        ("{kind: AddPushSource, sourceName: b, read: Csv, merge: {kind: ledger, primaryKey: [a], key: b}}", "m.yaml:11:94: unknown key `key` in ledger (known: kind, primaryKey)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT, 5]}, merge: Append}", 'm.yaml:11:78: item 2 of `schema` must be a text, not the number 5 (write "5" in quotes)'),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT], ddlSchema: []}, merge: Append}", "m.yaml:11:79: `schema` and `ddlSchema` are both given (keep one)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: {fields: [{name: a, type: itn32}]}}, merge: Append}", "m.yaml:11:96: 'itn32' is not a data type (did you mean `Int32`?)"),
@@ -56,11 +54,26 @@ def test_events(outcome: Callable[..., Any], event: str, expected: str) -> None:
     assert got.names == []
 
 
-def test_a_command_that_is_a_text(outcome: Callable[..., Any]) -> None:
-    event = "{kind: SetPollingSource, fetch: {kind: FilesGlob, path: a}, prepare: [PIPE], read: Csv, merge: Append}"
-    text = EVENT[: EVENT.index("    - kind")] + "    - " + event.replace("PIPE", "{kind: Pipe, command: jq -c .x}")
-    expected = "m.yaml:7:99: `command` must be a list, not the text 'jq -c .x' (write [jq, -c, \".x\"])"
-    assert outcome(text).problems == [expected]
+POLLED = (
+    EVENT[: EVENT.index("    - kind")]
+    + """\
+    - kind: SetPollingSource
+      fetch: {kind: FilesGlob, path: a}
+      read: Csv
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        ("merge: Ledger", "m.yaml:10:14: Ledger needs `primaryKey`"),
+        ("merge: {kind: ledger, primaryKey: [a], key: b}", "m.yaml:10:46: unknown key `key` in ledger (known: kind, primaryKey)"),
+        ("merge: Append\n      prepare: [{kind: Pipe, command: jq -c .x}]", "m.yaml:11:39: `command` must be a list, not the text 'jq -c .x' (write [jq, -c, \".x\"])"),
+    ],
+)  # fmt: skip
+def test_a_source(outcome: Callable[..., Any], rest: str, expected: str) -> None:
+    assert outcome(f"{POLLED}      {rest}\n").problems == [expected]
 
 
 @pytest.mark.parametrize(
