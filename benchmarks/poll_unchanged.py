@@ -12,7 +12,7 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.messages import UpToDate
-from airflow_provider_odf.cycle.poll import POLLING_SOURCE, poll
+from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
@@ -51,7 +51,7 @@ def lengthen(store: Path, name: str, commits: int) -> None:
     dataset = Store.open(store).dataset(name)
     base = ChainState.of(dataset)
     draft = Draft(dataset, base)
-    kept = base.source_states[POLLING_SOURCE]
+    kept = base.polled
     for number in range(commits):
         state = kept if number == commits - 1 else kept.model_copy(update={"value": f"older-{number}"})
         event = model.AddData(prev_offset=base.last_offset, new_watermark=base.watermark, new_source_state=state)
