@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from airflow_provider_odf.dialect.engine import NodeRule, Translation
+from airflow_provider_odf.dialect.flink.numbers import refuse_rounded_twice
 from airflow_provider_odf.dialect.flink.times import parsed
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.time_text import date_literal, timestamp_literal
@@ -41,6 +42,8 @@ def cast(t: Translation, node: exp.Expr) -> Typed:
     if rule is None:
         advice = "" if value.type.is_known else SCHEMA_ADVICE
         raise Refused(node, f"CAST of {value.type} to {type_} is not translated", advice)
+    if type_.is_float:
+        refuse_rounded_twice(node, value.type)
     return Typed(rule(value, type_), type_)
 
 

@@ -22,19 +22,37 @@ from airflow_provider_odf.dialect.types import BIGINT, DOUBLE, FLOAT, INTERVAL, 
 
 _BIGINT_DIGITS = 19
 _LEAST_SCALE = 6
+_DOUBLE_DIGITS, _COMPACT_DIGITS = 15, 18
+"""Digits that a DOUBLE holds exactly, and those up to which Flink keeps a DECIMAL as a whole number."""
+
+
+def is_rounded_twice(type_: Type) -> bool:
+    """Whether Flink makes a DECIMAL a DOUBLE by way of a whole number that has more digits than a DOUBLE holds."""
+    return type_.name == "DECIMAL" and type_.scale > 0 and _DOUBLE_DIGITS < type_.precision <= _COMPACT_DIGITS
+
+
+def refuse_rounded_twice(node: exp.Expr, *types_: Type) -> None:
+    """:raises Refused: if one of the types becomes a DOUBLE in two steps, which may differ in the last bit."""
+    for type_ in filter(is_rounded_twice, types_):
+        advice = f"cast to DECIMAL({_COMPACT_DIGITS + 1},{type_.scale}) first"
+        raise Refused(node, f"Flink rounds {type_} twice on its way to a DOUBLE", advice)
+
+
+def _meets_double(left: Type, right: Type) -> bool:
+    return any(a == DOUBLE and is_rounded_twice(b) for a, b in ((left, right), (right, left)))
 
 
 def common(left: Type, right: Type) -> Type | None:
     """None also where Flink's choice depends on the order, and where it counts the digits of a BIGINT."""
     pair = {left.name, right.name}
-    if pair in ({"FLOAT", "DOUBLE"}, {"FLOAT", "DECIMAL"}, {"BIGINT", "DECIMAL"}, {"DATE", "TIMESTAMP"}):
-        return None
-    return types.common(left, right)
+    is_refused = pair in ({"FLOAT", "DOUBLE"}, {"FLOAT", "DECIMAL"}, {"BIGINT", "DECIMAL"}, {"DATE", "TIMESTAMP"})
+    return None if is_refused or _meets_double(left, right) else types.common(left, right)
 
 
 def compared(left: Type, right: Type) -> Type | None:
-    """None where Flink compares in 32 bits."""
-    return None if {left.name, right.name} == {"FLOAT", "DOUBLE"} else types.common(left, right)
+    """None where Flink compares in 32 bits, or rounds twice."""
+    is_float = {left.name, right.name} == {"FLOAT", "DOUBLE"}
+    return None if is_float or _meets_double(left, right) else types.common(left, right)
 
 
 def arithmetic(t: Translation, node: exp.Expr) -> Typed:
@@ -81,6 +99,7 @@ def _rest(node: exp.Expr, left: Typed, right: Typed) -> Typed:
 def _floats(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     """In DOUBLE, then rounded where the result is FLOAT: that is exact, as a DOUBLE has more than twice the digits."""
     names = (left.type.name, right.type.name)
+    refuse_rounded_twice(node, left.type, right.type)
     if "DECIMAL" in names:
         type_ = DOUBLE
     elif "FLOAT" in names and "DOUBLE" in names:

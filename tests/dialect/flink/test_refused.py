@@ -22,6 +22,8 @@ from airflow_provider_odf.errors import InvalidInput
         ("concat(s, u)", "concat(`s`, `u`)"),
         ("if(b, 'x', s)", "CASE WHEN `b` THEN 'x' ELSE `s` END"),
         ("power(10.0, 18)", "1e+18D"),
+        ("cast(cast(m as decimal(19,3)) as double)", "CAST(CAST(`m` AS DECIMAL(19, 3)) AS DOUBLE)"),
+        ("cast(m as decimal(18,0)) + d", "(CAST(CAST(`m` AS DECIMAL(18, 0)) AS DOUBLE) + `d`)"),
         ("-cast(m as decimal(34,2))", "-CAST(`m` AS DECIMAL(34, 2))"),
         (
             "-cast(m as decimal(35,2))",
@@ -48,6 +50,13 @@ def test_translated(expression: Callable[..., str], text: str, spark: str) -> No
         ("f = d", "1:8: FLOAT and DOUBLE are compared in different ways (cast one of them)"),
         ("-cast(m as decimal(38,2))", "DECIMAL(38,2) cannot be changed exactly (cast to DECIMAL(37,2) first)"),
         ("abs(cast(m as decimal(38,2)))", "the sign of DECIMAL(38,2) cannot be changed exactly"),
+        (
+            "cast(cast(m as decimal(18,3)) as double)",
+            "Flink rounds DECIMAL(18,3) twice on its way to a DOUBLE (cast to DECIMAL(19,3) first)",
+        ),
+        ("cast(m as decimal(16,1)) * d", "Flink rounds DECIMAL(16,1) twice on its way to a DOUBLE"),
+        ("cast(m as decimal(18,3)) = d", "DECIMAL(18,3) and DOUBLE are compared in different ways"),
+        ("coalesce(cast(m as decimal(18,3)), d)", "1:8: DECIMAL(18,3) and DOUBLE have no type in common"),
         ("d % 2", "1:8: Flink has % for whole numbers and DECIMAL only (cast them)"),
         ("s || i", "1:8: || takes strings of known type (cast both sides to STRING)"),
         ("cast(s as char(5))", "1:13: CHAR is filled up with blanks, which Spark does not do (use STRING or VARCHAR)"),
