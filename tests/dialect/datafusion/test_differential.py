@@ -36,7 +36,8 @@ TRANSLATED = {
     """,
     "comparisons": """
         i = 1 | j = 2 | i = j | i = d | d = 0 | d = 0.0 | d < 0.5 | f = 1.5 | f < d | f = j | m = 1.5 | m > n | m = 2
-        m = -2.55 | 0.01 >= m | m between 0 and 1.5 | m in (1.5, 2, -1.25) | m is distinct from 1.5 | n < 1.005
+        m = -2.55 | 0.01 >= m | m between 0 and 1.5 | m in (1.5, i) | m in (0.5, null, n) | m between n and 1.5
+        m in (1.5, 2, -1.25) | m is distinct from 1.5 | n < 1.005
         m > 1e-20
         s = u | s < u | s > '' | b = c | i <> 1 | i != k | i >= k | i <= k | b > c
         dt = '2020-01-02' | dt > date '2020-01-01' | ts > '2020-01-02' | ts < tz | ts = tz | ts > dt
@@ -153,7 +154,8 @@ TRANSLATED = {
         current_date = today() | now() = current_timestamp() | current_timestamp >= '2020-01-01' | current_date() > dt
     """,
     "arrays": """
-        array[1, 2] | array[1, null] | [1.5, 2] | make_array(i, k) | make_list(s, 'x') | l[1] | l[-1] | l[9] | l[0]
+        array[1, 2] | array[m, 0.5] | array[1, null] | [1.5, 2] | make_array(i, k) | make_list(s, 'x') | l[1] | l[-1]
+        l[9] | l[0]
         ls[2]
         array_length(l) | list_length(ls) | cardinality(l) | array_element(l, 1) | list_extract(l, -1)
         array_extract(l, 2)
