@@ -99,6 +99,8 @@ def _locked(directory: Path) -> Iterator[None]:
             lock.write(socket.gethostname())
             lock.flush()
         yield
+        # Empty before it is free: another poll may have opened it already.
+        os.truncate(lock.fileno(), 0)
         (directory / _LOCK).unlink(missing_ok=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import io
 import os
 import re
@@ -216,3 +217,11 @@ def test_a_work_area_that_cannot_be_written(server, poller):
     poller.work.write_text("a file where a folder should be")
     with pytest.raises(StorageError, match=r"^work area .*/work: .*\(free space there, or set another work area\)$"):
         poller.url(server.serve("/a", b"abc"))
+
+
+def test_a_poll_that_ends_is_not_taken_for_killed_by_one_that_looks_at_that_moment(tmp_path):
+    with savepoint.polling(tmp_path) as directory:
+        looking = (directory / ".polling").open()
+    with looking:
+        fcntl.flock(looking, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert looking.read() == ""
