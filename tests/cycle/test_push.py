@@ -169,7 +169,9 @@ def test_the_source_that_is_meant(store, declare, file, names, given, chosen):
 
 def test_one_of_several_sources_must_be_named(store, declare, file):
     declare(source("a"), source("b"))
-    with pytest.raises(InvalidInput, match="has the push sources a, b: say which .`--source`, or `source` in the conf"):
+    with pytest.raises(
+        InvalidInput, match=r"has the push sources a, b: say which .`--source`, or `source` in the conf"
+    ):
         pushed(store, file)
 
 

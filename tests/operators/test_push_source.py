@@ -87,7 +87,10 @@ def test_records_have_no_input_in_lineage(where):
         ({"file": 1}, "conf: file is not a path that workers see: 1"),
         ({"records": {"a": 1}}, "conf: records is not a list of objects, but of type dict"),
         ({"records": [1], "source": "scanner"}, "records[0] is no object: 1"),
-        ({"file": "/no/such"}, "the dataset has the push sources scanner, depot: say which (`--source`, or `source` in the conf)"),
+        (
+            {"file": "/no/such"},
+            "the dataset has the push sources scanner, depot: say which (`--source`, or `source` in the conf)",
+        ),
         ({"file": "/no/such", "source": "depot"}, "/no/such: no such file"),
         (
             {"file": "/no/such", "event_time": "soon"},
