@@ -16,6 +16,7 @@ from airflow_provider_odf.source.template import Environment, masked
 ENGINES = ("spark", "datafusion", "flink", "risingwave")
 _WEB = ("http", "https", "ftp", "ftps")
 SCHEMES = (*_WEB, "file")
+_LAST_PORT = 65535
 _SPARK_MAJOR = "4"
 
 
@@ -77,6 +78,8 @@ def _url(url: str) -> Iterator[Finding]:
         yield Finding(("url",), f"{scheme}:// is not supported", suggestion(scheme, SCHEMES))
     elif not _has_host(url) and url.partition(":")[0].lower() in _WEB:
         yield Finding(("url",), "the URL has no host")
+    elif (port := re.search(r":(\d+)$", rest.partition("/")[0])) and int(port[1]) > _LAST_PORT:
+        yield Finding(("url",), f"there is no port {port[1]}: the last one is {_LAST_PORT}")
     elif separator and not rest:
         yield Finding(("url",), "the URL has no path")
 

@@ -41,6 +41,8 @@ def manifest(**parts: str) -> str:
         ("{kind: Url, url: 'https:x.org/a'}", ["m.yaml:8:31: the URL has no host"]),
         ("{kind: Url, url: 'file://'}", ["m.yaml:8:31: the URL has no path"]),
         ("{kind: Url, url: ' '}", ["m.yaml:8:31: `url` is empty"]),
+        ("{kind: Url, url: 'https://x.org:65536/a'}", ["m.yaml:8:31: there is no port 65536: the last one is 65535"]),
+        ("{kind: Url, url: 'https://u:99999@x.org:8443/a'}", []),
         ("{kind: Url, url: 'https://[x'}", ["m.yaml:8:31: the URL has no host"]),
         ("{kind: Url, url: '${{ env.URL }}'}", []),
         ("{kind: Url, url: 'https://x.org/${{ env.A || env.B || ''c'' }}'}", []),
