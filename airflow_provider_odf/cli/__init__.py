@@ -12,6 +12,7 @@ import typer
 
 from airflow_provider_odf import __version__
 from airflow_provider_odf.cli import inspect, plan, push, run, show
+from airflow_provider_odf.cli.output import near
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
 
 app = typer.Typer(
@@ -60,5 +61,5 @@ def main() -> None:
 
 
 def _fail(error: OdfError, code: int) -> None:
-    print(error, file=sys.stderr)
+    print(near(error), file=sys.stderr)
     sys.exit(code)

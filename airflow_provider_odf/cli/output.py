@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
@@ -130,6 +132,13 @@ def _cell(value: object) -> str:
     if isinstance(value, str):
         return value
     return str(value) if type(value) in (int, float) else json.dumps(value, ensure_ascii=False)
+
+
+def near(message: object) -> str:
+    """A message with the paths below the current directory as a user there would write them."""
+    here = os.getcwd()
+    # Not within a URI, nor at the end of another path.
+    return re.sub(rf"(?<![\w/:.-]){re.escape(here)}/", "", str(message)) if here != "/" else str(message)
 
 
 def absolute(path: str) -> Path:

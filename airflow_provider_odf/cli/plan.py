@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, print_json
+from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, near, print_json
 from airflow_provider_odf.cli.run import every_problem, load_manifests, open_store, print_warnings, problem_json
 from airflow_provider_odf.errors import ManifestInvalid
 
@@ -45,7 +45,7 @@ def plan_manifests(
         print_json([_as_json(plan) for plan in plans])
     else:
         for plan in plans:
-            print("\n".join(_lines(plan)))
+            print(near("\n".join(_lines(plan))))
     if problems := every_problem(loaded):
         raise ManifestInvalid(problems)
     raise typer.Exit(2 if any(plan.problems for plan in plans) else 0)

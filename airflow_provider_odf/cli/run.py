@@ -15,6 +15,7 @@ from airflow_provider_odf.cli.output import (
     NameArgument,
     StoreOption,
     absolute,
+    near,
     print_json,
     print_rows,
 )
@@ -69,7 +70,7 @@ def validate(
         print_json([problem_json(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
     else:
         for problem in problems:
-            print(problem)
+            print(near(problem))
         print_warnings(loaded)
         if not problems and loaded.manifests:
             count = len(loaded.manifests)
@@ -125,14 +126,14 @@ def print_warnings(loaded: Loaded) -> None:
     """On standard error, each with what to do about it."""
     for warning in loaded.warnings:
         fix = f" ({warning.fix})" if warning.fix else ""
-        print(f"{warning.place}: warning: {warning.message}{fix}", file=sys.stderr)
+        print(near(f"{warning.place}: warning: {warning.message}{fix}"), file=sys.stderr)
 
 
 def print_outcome(outcome: Outcome) -> int:
     """Tell what a cycle did; its exit code."""
     for notice in outcome.notices:
-        print(f"{outcome.dataset}: note: {notice}", file=sys.stderr)
-    print(f"{outcome.dataset}: {outcome}", file=sys.stderr if outcome.error else sys.stdout, flush=True)
+        print(near(f"{outcome.dataset}: note: {notice}"), file=sys.stderr)
+    print(near(f"{outcome.dataset}: {outcome}"), file=sys.stderr if outcome.error else sys.stdout, flush=True)
     return 2 if isinstance(outcome.error, InvalidInput) else int(outcome.error is not None)
 
 
@@ -183,7 +184,7 @@ def rejected_show(
 
 
 def _tell(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
+    print(near(message), file=sys.stderr, flush=True)
 
 
 def load_manifests(paths: Sequence[str], store: Store | None) -> Loaded:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_odf.chain.tail import Rows
 from airflow_provider_odf.cli import inspect
-from airflow_provider_odf.cli.output import Format, RowFormat, print_rows
+from airflow_provider_odf.cli.output import Format, RowFormat, near, print_rows
 
 pa = pytest.importorskip("pyarrow")
 
@@ -61,3 +63,11 @@ def test_without_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "no current records\n")
     inspect._print(Rows(("n",)), RowFormat.csv)
     assert capsys.readouterr() == ("n\n", "")
+
+
+def test_paths_below_the_current_directory_are_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    message = f"{tmp_path}/a.yaml:3:1: see {tmp_path}/store/x and file://{tmp_path}/store, not /mnt{tmp_path}/b"
+    assert near(message) == f"a.yaml:3:1: see store/x and file://{tmp_path}/store, not /mnt{tmp_path}/b"
+    monkeypatch.chdir("/")
+    assert near("/a/b: c") == "/a/b: c"

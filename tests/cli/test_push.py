@@ -66,12 +66,12 @@ def test_files_standard_input_and_urls(folder: Path, server: Server) -> None:
 def test_a_file_of_another_format_says_what_is_wrong(folder: Path) -> None:
     (folder / "2.csv").write_text("3\n")
     told = odf("push", "scans", "2.csv", code=1, cwd=folder)
-    assert told == f"scans: {folder}/2.csv: line 1: '3' is no JSON object\n"
+    assert told == "scans: 2.csv: line 1: '3' is no JSON object\n"
 
 
 def test_nothing_is_pushed_without_a_source_a_file_or_a_dataset(folder: Path, server: Server) -> None:
     for arguments, code, message in [
-        (("scans", "no.json"), 2, f"scans: {folder}/no.json: no such file, or no files in it\n"),
+        (("scans", "no.json"), 2, "scans: no.json: no such file, or no files in it\n"),
         (("scans", "1.ndjson", "--source", "dpot"), 2, "scans: no push source 'dpot', there are: default, depot\n"),
         (("scan", "1.ndjson"), 2, "no dataset scan in"),
         (("scans", "-", "1.ndjson"), 2, "- (standard input) goes alone"),
