@@ -278,7 +278,7 @@ def test_a_connection_that_is_missing_is_told(watched):
 
 def test_an_error_that_nobody_foresaw_does_not_end_the_trigger(watched, tmp_path, logged):
     """There is no such port, which the HTTP library finds out by an exception of its own kind."""
-    trigger = watched("{kind: Url, url: 'http://127.0.0.1:99999/?key=hunter2'}")
+    trigger = watched("{kind: Url, url: \"http://127.0.0.1:${{ env.NO_SUCH_PORT || '99999' }}/?key=hunter2\"}")
 
     async def body():
         run = Running(trigger)
