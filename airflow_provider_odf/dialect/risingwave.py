@@ -78,13 +78,6 @@ def absolute(c: Call) -> Typed:
     return same_type("abs", lambda type_: type_.is_integer or type_ == DOUBLE, "whole numbers and DOUBLE")(c)
 
 
-def replace(c: Call) -> Typed:
-    c.expect(3)
-    if not c.text(1):
-        raise c.refusal("the text to replace must not be empty")
-    return Typed(call("replace", c.string(0).sql, c.text(1), c.string(2).sql), STRING)
-
-
 def sum_(c: Call) -> Typed:
     """Of INT a BIGINT; of BIGINT it would be a NUMERIC without limit."""
     c.expect(1)
@@ -124,7 +117,7 @@ ENGINE = Engine(
         "char_length": plain("char_length", string, result=INT),
         "character_length": plain("char_length", string, result=INT),
         "lower": plain("lower", string, result=STRING),
-        "replace": replace,
+        "replace": text_functions.replace,
         "upper": plain("upper", string, result=STRING),
     },
     aggregates={"count": aggregates.count, "max": extreme("max"), "min": extreme("min"), "sum": sum_},

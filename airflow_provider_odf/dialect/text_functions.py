@@ -1,10 +1,11 @@
-"""SUBSTRING and TRIM, which all engines here write as standard SQL does."""
+"""Functions of text that engines here write and mean alike."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.engine import Call, Translation
+from airflow_provider_odf.dialect import regex
+from airflow_provider_odf.dialect.engine import Call, FunctionRule, Translation
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.typed import Typed, as_int, at_least, call, number
 from airflow_provider_odf.dialect.types import INT, STRING
@@ -49,3 +50,34 @@ def trim_node(t: Translation, node: exp.Expr) -> Typed:
     if node.args.get("collation"):
         raise Refused(node, "TRIM is translated without COLLATE")
     return Typed(exp.Trim(this=text.sql, expression=characters, position=position), STRING)
+
+
+def trimmed(position: str) -> FunctionRule:
+    """btrim, ltrim, rtrim with an optional second argument: the characters to cut off."""
+
+    def rule(c: Call) -> Typed:
+        c.expect(1, 2)
+        characters = c.string(1).sql if len(c.arguments) == 2 else exp.Literal.string(" ")
+        return Typed(exp.Trim(this=c.string(0).sql, expression=characters, position=position), STRING)
+
+    return rule
+
+
+def position_node(t: Translation, node: exp.Expr) -> Typed:
+    return Typed(call("instr", text_of(t, node.this).sql, text_of(t, node.args["substr"]).sql), INT)
+
+
+def replace(c: Call) -> Typed:
+    """Of a literal text that is not empty; of an empty one engines make different things."""
+    c.expect(3)
+    if not c.text(1):
+        raise c.refusal("the text to replace must not be empty")
+    return Typed(call("replace", c.string(0).sql, c.text(1), c.string(2).sql), STRING)
+
+
+def java_pattern(c: Call, index: int, flags: str = "") -> str:
+    """An argument that is a literal pattern, as Java writes it."""
+    try:
+        return regex.java_pattern(c.text(index), flags)
+    except ValueError as error:
+        raise c.refusal(str(error)) from None

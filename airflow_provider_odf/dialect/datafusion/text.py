@@ -10,7 +10,15 @@ from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Tr
 from airflow_provider_odf.dialect.expressions import operand
 from airflow_provider_odf.dialect.parameters import plain, size, string, whole
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.text_functions import substring, substring_node, text_of, trim_node
+from airflow_provider_odf.dialect.text_functions import (
+    java_pattern,
+    position_node,
+    substring,
+    substring_node,
+    text_of,
+    trim_node,
+    trimmed,
+)
 from airflow_provider_odf.dialect.typed import Typed, as_int, at_least, call, number, switch
 from airflow_provider_odf.dialect.types import BIGINT, BINARY, BOOLEAN, INT, NULL, STRING, array
 
@@ -92,16 +100,9 @@ def character(c: Call) -> Typed:
     return Typed(exp.Literal.string(chr(code)), STRING)
 
 
-def _pattern(c: Call, index: int, flags: str = "") -> str:
-    try:
-        return regex.java_pattern(c.text(index), flags)
-    except ValueError as error:
-        raise c.refusal(str(error)) from None
-
-
 def regexp_like(c: Call) -> Typed:
     c.expect(2, 3)
-    pattern = _pattern(c, 1, c.text(2) if len(c.arguments) == 3 else "")
+    pattern = java_pattern(c, 1, c.text(2) if len(c.arguments) == 3 else "")
     return Typed(call("regexp_like", c.string(0).sql, pattern), BOOLEAN)
 
 
@@ -110,7 +111,8 @@ def regexp_count(c: Call) -> Typed:
     if regex.matches_nothing(c.text(1)):
         raise c.refusal("the pattern can match nothing; engines count that differently")
     return Typed(
-        exp.Cast(this=call("regexp_count", c.string(0).sql, _pattern(c, 1)), to=exp.DataType.build("BIGINT")), BIGINT
+        exp.Cast(this=call("regexp_count", c.string(0).sql, java_pattern(c, 1)), to=exp.DataType.build("BIGINT")),
+        BIGINT,
     )
 
 
@@ -118,7 +120,7 @@ def regexp_replace(c: Call) -> Typed:
     """The first match only, unless the flag g is given; Spark's function always replaces all."""
     c.expect(3, 4)
     flags = c.text(3) if len(c.arguments) == 4 else ""
-    pattern = _pattern(c, 1, flags.replace("g", ""))
+    pattern = java_pattern(c, 1, flags.replace("g", ""))
     if "g" not in flags:
         return _first_replaced(c, pattern)
     if regex.matches_nothing(c.text(1)):
@@ -139,21 +141,6 @@ def _replacement(c: Call, shift: int) -> str:
         return regex.java_replacement(c.text(2), shift)
     except ValueError as error:
         raise c.refusal(str(error)) from None
-
-
-def trimmed(position: str) -> FunctionRule:
-    """btrim, ltrim, rtrim with an optional second argument: the characters to cut off."""
-
-    def rule(c: Call) -> Typed:
-        c.expect(1, 2)
-        characters = c.string(1).sql if len(c.arguments) == 2 else exp.Literal.string(" ")
-        return Typed(exp.Trim(this=c.string(0).sql, expression=characters, position=position), STRING)
-
-    return rule
-
-
-def position_node(t: Translation, node: exp.Expr) -> Typed:
-    return Typed(call("instr", text_of(t, node.this).sql, text_of(t, node.args["substr"]).sql), INT)
 
 
 def joined(t: Translation, node: exp.Expr) -> Typed:

@@ -9,7 +9,7 @@ from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Tr
 from airflow_provider_odf.dialect.expressions import operand
 from airflow_provider_odf.dialect.parameters import plain, size, string, whole
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.text_functions import text_of, trim_node
+from airflow_provider_odf.dialect.text_functions import java_pattern, position_node, replace, trim_node, trimmed
 from airflow_provider_odf.dialect.typed import Typed, call, number, switch
 from airflow_provider_odf.dialect.types import BOOLEAN, INT, NULL, STRING
 
@@ -52,22 +52,6 @@ def padded(name: str) -> FunctionRule:
     return rule
 
 
-def replace(c: Call) -> Typed:
-    c.expect(3)
-    if not c.text(1):
-        raise c.refusal("the text to replace must not be empty")
-    return Typed(call("replace", c.string(0).sql, c.text(1), c.string(2).sql), STRING)
-
-
-def trimmed(position: str) -> FunctionRule:
-    def rule(c: Call) -> Typed:
-        c.expect(1, 2)
-        characters = c.string(1).sql if len(c.arguments) == 2 else exp.Literal.string(" ")
-        return Typed(exp.Trim(this=c.string(0).sql, expression=characters, position=position), STRING)
-
-    return rule
-
-
 def concat(name: str) -> FunctionRule:
     """CONCAT is null where an argument is, CONCAT_WS passes over them: as in Spark."""
     return lambda c: Typed(call(name, *[c.string(i).sql for i in range(len(c.arguments))]), STRING)
@@ -78,10 +62,6 @@ def joined(t: Translation, node: exp.Expr) -> Typed:
     if not all(side.type in (STRING, NULL) for side in sides):
         raise Refused(node, "|| takes strings of known type", "cast both sides to STRING")
     return Typed(call("concat", *[side.sql for side in sides]), STRING)
-
-
-def position_node(t: Translation, node: exp.Expr) -> Typed:
-    return Typed(call("instr", text_of(t, node.this).sql, text_of(t, node.args["substr"]).sql), INT)
 
 
 def locate(c: Call) -> Typed:
@@ -98,11 +78,9 @@ def sha(bits: int) -> FunctionRule:
 
 
 def _pattern(c: Call) -> str:
+    """The pattern as it is; one of which only a translation could be exact is refused."""
     pattern = c.text(1)
-    try:
-        regex.java_pattern(pattern)
-    except ValueError as error:
-        raise c.refusal(str(error)) from None
+    java_pattern(c, 1)
     if regex.matches_nothing(pattern):
         raise c.refusal("the pattern can match nothing")
     return pattern
