@@ -15,6 +15,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import DatasetVocabulary, MergeRequest, MergeStrategy
 
@@ -197,12 +198,8 @@ def _operation(field: T.StructField, request: MergeRequest) -> str:
         raise InvalidQuery(f"column {field.name} holds operations and is {kind}: it must be {_CODES}, as INT or STRING")
     labels = [source.label for source in request.inputs]
     where = f"{labels[0]}: column {field.name}" if len(labels) == 1 else f"column {field.name}"
-    text = f"coalesce(CAST({column} AS STRING), 'null')"
-    refused = f"raise_error(concat({_literal(f'{where}: an operation is none of {_CODES}: ')}, {text}))"
+    given = f"coalesce(CAST({column} AS STRING), 'null')"
+    refused = f"raise_error(concat({text(f'{where}: an operation is none of {_CODES}: ')}, {given}))"
     if request.merge.kind == "UpsertStream":
         return f"CASE WHEN {column} IS NULL THEN 0 ELSE coalesce({code}, {refused}) END"
     return f"coalesce({code}, {refused})"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

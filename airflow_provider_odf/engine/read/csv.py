@@ -22,6 +22,7 @@ from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
+from airflow_provider_odf.wording import counted
 
 QUICK_FROM = 256 << 10
 """Bytes with quotes from which on it pays to look at all of them together."""
@@ -192,4 +193,4 @@ class CsvParser:
         return raw.batch(self, texts, pa.array([line for line, _ in block], pa.int64()))
 
     def _ragged(self, line: int, text: str, fields: int) -> Malformed:
-        return Malformed(f"{fields} field{'s' * (fields > 1)} instead of {self.width}: {shown(text)}", line)
+        return Malformed(f"{counted(fields, 'field')} instead of {self.width}: {shown(text)}", line)

@@ -10,8 +10,8 @@ from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read.raw import PROBLEM
 from airflow_provider_odf.engine.read.scalar import Formats, scalar
-from airflow_provider_odf.engine.read.sql import Sql, matches, when
 from airflow_provider_odf.engine.read.typed import raw_name
+from airflow_provider_odf.engine.sql import Sql, matches, when
 from airflow_provider_odf.protocol import Column, ReadStep
 
 _LONG = r"^\s*[+-]?\d{19,}\s*$"

@@ -15,7 +15,7 @@ from airflow_provider_odf.engine.read import raw, typed
 from airflow_provider_odf.engine.read.raw import Parser
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
-from airflow_provider_odf.engine.read.sql import text
+from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.protocol import Column, ReadStep
 
 _LABEL = "__label"

@@ -21,7 +21,7 @@ from airflow_provider_odf.engine.read.problem import left_out
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.scalar import NESTED, is_castable
-from airflow_provider_odf.engine.read.sql import text
+from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as st
 
-from airflow_provider_odf.engine.read.sql import Sql, ddl, extracted, matches, text, when
+from airflow_provider_odf.engine.sql import Sql, ddl, extracted, matches, text, when
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
 

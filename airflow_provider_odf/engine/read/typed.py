@@ -13,8 +13,8 @@ from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
 from airflow_provider_odf.engine.read.scalar import NESTED, Formats, cast, scalar
-from airflow_provider_odf.engine.read.sql import Sql, ddl, text, when
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import Sql, ddl, text, when
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
 
