@@ -80,6 +80,19 @@ class Dataset:
             yield block_hash, block
             block_hash = block.prev_block_hash
 
+    def contains(self, head: str, block_hash: str) -> bool:
+        """Whether the chain that ends at ``head`` has a block, the newest one included.
+
+        :raises ChainCorrupted: a block is missing or damaged.
+        """
+        lowest = self.block(block_hash).sequence_number
+        for current, block in self.walk(head):
+            if current == block_hash:
+                return True
+            if block.sequence_number <= lowest:
+                return False
+        return False
+
 
 def is_hash(text: str) -> bool:
     """Whether a text is a block hash as refs and file names have it (base16)."""

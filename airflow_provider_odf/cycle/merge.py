@@ -12,7 +12,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import refs, rejected
 from airflow_provider_odf.cycle.columns import known
 from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, Progress, UpToDate, silent
 from airflow_provider_odf.cycle.poll import POLLING_SOURCE
@@ -51,7 +51,7 @@ def merge(
     :raises InternalError: the engine broke down; nothing was changed.
     """
     dataset = store.dataset(polled.dataset)
-    ref = f"candidate-{polled.key}"
+    ref = refs.CANDIDATE + polled.key
     if (block_hash := dataset.head(ref)) is not None:
         return candidate_of(dataset, polled.base, block_hash, ref)
     if dataset.head() != polled.base:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import refs, rejected
 from airflow_provider_odf.cycle.merge import history, merge_source
 from airflow_provider_odf.cycle.messages import Candidate, Progress, silent
-from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
+from airflow_provider_odf.errors import ContractInconclusive, ContractRejected
 from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.wording import counted
 
@@ -72,31 +71,11 @@ def publish(store: Store, candidate: Candidate) -> str:
     """
     dataset = store.dataset(candidate.dataset)
     head = dataset.head()
-    if head is None or not _is_ancestor(dataset, candidate.candidate, head):
+    if head is None or not dataset.contains(head, candidate.candidate):
         dataset.storage.compare_and_set_ref("head", candidate.base, candidate.candidate)
         head = candidate.candidate
-    _drop_candidates(dataset, candidate.base)
+    refs.drop_settled(dataset, head)
     return head
-
-
-def _is_ancestor(dataset: Dataset, block_hash: str, head: str) -> bool:
-    """Whether a block is the head or below it."""
-    lowest = dataset.block(block_hash).sequence_number
-    for current, block in dataset.walk(head):
-        if current == block_hash:
-            return True
-        if block.sequence_number <= lowest:
-            return False
-    return False
-
-
-def _drop_candidates(dataset: Dataset, base: str) -> None:
-    """Candidates on a base that is no longer the head can never be published."""
-    for ref in dataset.storage.refs():
-        block_hash = dataset.head(ref) if ref.startswith("candidate-") else None
-        if block_hash is not None and _is_ancestor(dataset, base, block_hash):
-            with contextlib.suppress(CommitConflict):  # another writer cleans up as well
-                dataset.storage.compare_and_set_ref(ref, block_hash, None)
 
 
 def _request(

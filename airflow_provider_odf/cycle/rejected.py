@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.cycle import refs
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.cycle.messages import Candidate
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest import model
-
-PREFIX = "rejected-"
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def load_report(dataset: Dataset, block_hash: str) -> protocol.ContractReport | 
 
 def reject(dataset: Dataset, candidate: Candidate) -> None:
     """Turn a candidate's ref into a rejected one."""
-    ref = PREFIX + candidate.ref.removeprefix("candidate-")
+    ref = refs.REJECTED + candidate.ref.removeprefix(refs.CANDIDATE)
     if dataset.head(ref) is None:
         dataset.storage.compare_and_set_ref(ref, None, candidate.candidate)
     if dataset.head(candidate.ref) == candidate.candidate:
@@ -64,8 +63,9 @@ def hint(dataset: Dataset) -> str:
 
 
 def rejections(dataset: Dataset) -> Iterator[Rejection]:
-    """Rejected candidates, oldest first."""
-    found = [r for ref in dataset.storage.refs() if ref.startswith(PREFIX) if (r := _rejection(dataset, ref))]
+    """Rejected candidates that were not published since, oldest first."""
+    names = [ref for ref in dataset.storage.refs() if ref.startswith(refs.REJECTED)]
+    found = [rejection for ref in names if (rejection := _rejection(dataset, ref))]
     yield from sorted(found, key=lambda r: (r.system_time, r.ref))
 
 
@@ -77,7 +77,8 @@ def newest(dataset: Dataset) -> Rejection | None:
 def _rejection(dataset: Dataset, ref: str) -> Rejection | None:
     block_hash = dataset.head(ref)
     content = _load(dataset, block_hash) if block_hash else None
-    if block_hash is None or content is None:
+    head = dataset.head()
+    if block_hash is None or content is None or (head and refs.is_settled(dataset, ref, block_hash, head)):
         return None
     event = dataset.block(block_hash).event
     return Rejection(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.contract.binding import bind, find
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import refs, rejected
 from airflow_provider_odf.cycle.poll import source_state
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
@@ -83,8 +83,8 @@ class Watch:
         """What changes when the position may have changed: files, the head, and the names of rejected candidates."""
         files = [_stamp(file) for file in (self._file, find(self._file, dataset)) if file]
         known = self._store.get(dataset)
-        refs = known.storage.refs() if known else ()
-        return files, known and known.head(), [ref for ref in refs if ref.startswith(rejected.PREFIX)]
+        names = known.storage.refs() if known else ()
+        return files, known and known.head(), [ref for ref in names if ref.startswith(refs.REJECTED)]
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
