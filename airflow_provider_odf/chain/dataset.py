@@ -65,7 +65,8 @@ class Dataset:
         """
         block_hash = ref_or_hash if is_hash(ref_or_hash) else self.head(ref_or_hash)
         if block_hash is None:
-            raise DatasetNotFound(f"dataset {self.alias} has no ref {ref_or_hash!r}")
+            refs = ", ".join(self.storage.refs()) or "none"
+            raise DatasetNotFound(f"dataset {self.alias} has no ref {ref_or_hash!r}; its refs are: {refs}")
         return block_hash
 
     def walk(self, ref_or_hash: str = HEAD) -> Iterator[tuple[str, MetadataBlock]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.chain import json_rows, slices
-from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput
 
@@ -42,23 +42,27 @@ class Rows:
         return self if self.table is None else Rows(self.columns, self.table.slice(0, n), self.operation_column)
 
 
-def tail_rows(dataset: Dataset, n: int) -> Rows:
-    """The ``n`` newest rows in offset order; only the slices that hold them are read. No columns before the schema is
-    known.
+def tail_rows(dataset: Dataset, n: int, ref: str = HEAD) -> Rows:
+    """Return the ``n`` newest rows of the history up to a ref or block hash, in offset order.
 
+    Only the slices that hold them are read. There are no columns before the schema is known.
+
+    :raises DatasetNotFound: the dataset has no such ref.
     :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
     """
-    state = ChainState.of(dataset)
+    state = ChainState.of(dataset, ref)
     columns, table = tuple(_columns(state)), _newest(dataset, state, n)
     return Rows(columns, table, state.vocab.operation_type_column)
 
 
-def state_rows(dataset: Dataset) -> Rows:
-    """The current rows, in offset order, in the columns of the history but for offset and operation.
+def state_rows(dataset: Dataset, ref: str = HEAD) -> Rows:
+    """Return the rows that are current at a ref or block hash, in offset order, without the columns of offset and
+    operation.
 
+    :raises DatasetNotFound: the dataset has no such ref.
     :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
     """
-    state = ChainState.of(dataset)
+    state = ChainState.of(dataset, ref)
     hidden = (state.vocab.offset_column, state.vocab.operation_type_column)
     columns = tuple(name for name in _columns(state) if name not in hidden)
     table = _newest(dataset, state)

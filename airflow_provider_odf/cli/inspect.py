@@ -15,6 +15,7 @@ from airflow_provider_odf.cli.output import (
     Format,
     FormatOption,
     NameArgument,
+    RefOption,
     RowFormat,
     RowFormatOption,
     StoreOption,
@@ -40,11 +41,13 @@ def register(app: typer.Typer) -> None:
     app.add_typer(block)
 
 
-def log(name: NameArgument, store: StoreOption = None, how: FormatOption = Format.table) -> None:
+def log(
+    name: NameArgument, ref: RefOption = "head", store: StoreOption = None, how: FormatOption = Format.table
+) -> None:
     """The metadata chain of a dataset, newest block last."""
     from airflow_provider_odf.chain.describe import log_entries, summary
 
-    entries = log_entries(open_store(store).dataset(name))
+    entries = log_entries(open_store(store).dataset(name), ref)
     if how is Format.json:
         print_json(list(entries))
         return
@@ -64,13 +67,14 @@ def log(name: NameArgument, store: StoreOption = None, how: FormatOption = Forma
 def tail(
     name: NameArgument,
     n: Annotated[int, typer.Option("-n", help="How many of the newest rows.", min=1)] = 10,
+    ref: RefOption = "head",
     store: StoreOption = None,
     how: RowFormatOption = RowFormat.table,
 ) -> None:
     """The newest rows of a dataset's history, in offset order."""
     from airflow_provider_odf.chain.tail import tail_rows
 
-    _print(tail_rows(open_store(store).dataset(name), n), how)
+    _print(tail_rows(open_store(store).dataset(name), n, ref), how)
 
 
 def state(
@@ -79,6 +83,7 @@ def state(
         int | None,
         typer.Option("-n", help="How many rows at most.", min=1, show_default=f"{MOST_READ} in a table, else all"),
     ] = None,
+    ref: RefOption = "head",
     store: StoreOption = None,
     how: RowFormatOption = RowFormat.table,
 ) -> None:
@@ -86,7 +91,7 @@ def state(
     undone."""
     from airflow_provider_odf.chain.tail import state_rows
 
-    rows = state_rows(open_store(store).dataset(name))
+    rows = state_rows(open_store(store).dataset(name), ref)
     most = n or (MOST_READ if how is RowFormat.table else len(rows))
     _print(rows.first(most), how)
     if n is None and len(rows) > most:

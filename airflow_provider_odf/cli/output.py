@@ -37,6 +37,10 @@ StoreOption = Annotated[
     typer.Option("--store", help="Where datasets lie: a path or URI.", envvar="ODF_STORE", show_default="./odf-store"),
 ]
 NameArgument = Annotated[str, typer.Argument(help="Name of a dataset in the store.", metavar="NAME")]
+RefOption = Annotated[
+    str,
+    typer.Option("--ref", help="Show the dataset as of this ref or block hash, such as a rejected candidate."),
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
 RowFormatOption = Annotated[RowFormat, typer.Option("--format", help="How to print.")]
 

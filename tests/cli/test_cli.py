@@ -312,3 +312,12 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
     assert odf("rejected", "show", "cities", "rejected-x", code=2, cwd=tmp_path) == (
         "dataset cities has no rejected candidate rejected-x\n"
     )
+    ref = listed["ref"]
+    assert odf("tail", "cities", "--ref", ref, "-n", "1", "--format", "csv", cwd=tmp_path).splitlines()[1:] == [
+        f"1,+A,{T1},{T1},Oz,,1.00,-5"
+    ]
+    assert len(odf("state", "cities", "--ref", block_hash, "--format", "csv", cwd=tmp_path).splitlines()) == 3
+    assert json.loads(odf("log", "cities", "--ref", ref, "--format", "json", cwd=tmp_path))[-1]["hash"] == block_hash
+    assert odf("tail", "cities", "--ref", "x", code=2, cwd=tmp_path) == (
+        f"dataset cities has no ref 'x'; its refs are: head, {ref}\n"
+    )
