@@ -7,6 +7,7 @@ from typing import TypeVar
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.schema import in_version
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import BlockRejected
 from airflow_provider_odf.instant import Instant
@@ -42,6 +43,7 @@ class Draft:
         """The hash of the new block, which is checked and safely stored; transforms are written normalized.
 
         :raises BlockRejected: the block breaks a rule; nothing was written.
+        :raises InvalidInput: the manifest version has no form for the event.
         :raises StorageError: it cannot be written.
         """
         last = self._state
@@ -49,7 +51,7 @@ class Draft:
             system_time=system_time,
             prev_block_hash=last.head if last else None,
             sequence_number=last.sequence_number + 1 if last else 0,
-            event=normalized(event),
+            event=in_version(normalized(event), self.manifest_version),
         )
         data = codec.encode(block, self.manifest_version)
         block_hash = multiformats.sha3_256(data)

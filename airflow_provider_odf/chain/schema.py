@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.chain import arrow_schema as raw
-from airflow_provider_odf.errors import TypeUnsupported
+from airflow_provider_odf.errors import InvalidInput, TypeUnsupported
 from airflow_provider_odf.manifest import model
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ODF_SCHEMA_SINCE = 3
 """Readers of older manifest versions know the Arrow form only."""
+
+_SINCE = "blocks of version 3 (`[odf] manifest_version`)"
 
 _UNITS = {"s": "Second", "ms": "Millisecond", "us": "Microsecond", "ns": "Nanosecond"}
 _ARROW_UNITS = {odf: arrow for arrow, odf in _UNITS.items()}
@@ -55,6 +57,25 @@ def grown(known: model.SetDataSchema | None, schema: str, *, manifest_version: i
     if manifest_version >= ODF_SCHEMA_SINCE:
         return model.SetDataSchema(schema_=odf)
     return model.SetDataSchema(raw_arrow_schema=raw.encode(to_arrow(odf)))
+
+
+def in_version(event: model.MetadataEvent, manifest_version: int) -> model.MetadataEvent:
+    """The event as readers of a manifest version know it: before version 3 a schema is an Arrow schema, and the columns
+    of a read step are DDL.
+
+    :raises InvalidInput: the event has ODF types where that version has no place for them.
+    """
+    if manifest_version >= ODF_SCHEMA_SINCE:
+        return event
+    read = getattr(event, "read", None)
+    if read is not None and read.schema_ is not None:
+        raise InvalidInput(f"{event.kind}: `read.schema` of ODF types needs {_SINCE}: write columns as `name TYPE`")
+    if not isinstance(event, model.SetDataSchema) or event.schema_ is None:
+        return event
+    schema = event.schema_
+    if any(_said(extra) for extra in (schema.extra, *(f.extra for f in schema.fields))):
+        raise InvalidInput(f"SetDataSchema: attributes of columns need {_SINCE}: remove `extra`")
+    return model.SetDataSchema(raw_arrow_schema=raw.encode(to_arrow(schema)))
 
 
 def resolved(schema: model.DataSchema) -> model.DataSchema:

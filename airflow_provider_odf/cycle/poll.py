@@ -31,6 +31,7 @@ def poll(
     system_time: Instant,
     environment: Mapping[str, str],
     contract_digest: str | None = None,
+    manifest_version: int = 3,
     options: source.Options = source.Options(),  # noqa: B008 - frozen
     progress: Progress = silent,
 ) -> Polled | UpToDate:
@@ -43,7 +44,7 @@ def poll(
     :raises SourceError: the source cannot be had.
     :raises CommitConflict: another writer came first; try again.
     """
-    state = apply(store, manifest, system_time)
+    state = apply(store, manifest, system_time, manifest_version=manifest_version)
     if state.polling_source is None:
         return UpToDate("no polling source")
     dataset = store.dataset(manifest.snapshot.alias)

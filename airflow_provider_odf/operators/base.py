@@ -173,12 +173,14 @@ def poll_source(task: OdfOperator, manifest: Manifest, contract: Contract | None
     from airflow_provider_odf.cycle.poll import poll
     from airflow_provider_odf.instant import Instant
 
+    config = settings.read()
     return poll(
         task.odf,
         manifest,
         system_time=Instant.now(),
         environment=TaskEnvironment.of(manifest.file, str(manifest.snapshot.name)),
         contract_digest=contract.digest if contract else None,
-        options=settings.read().options,
+        manifest_version=config.manifest_version,
+        options=config.options,
         progress=task.progress,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def apply_manifest(task: OdfOperator) -> str:
 
     if task.manifest:
         manifest = task.load_manifest()
-        apply(task.odf, manifest, Instant.now())
+        apply(task.odf, manifest, Instant.now(), manifest_version=settings.read().manifest_version)
         return str(manifest.snapshot.name)
     if task.dataset is None:
         raise InvalidInput(f"{type(task).__name__} needs dataset= or manifest=")

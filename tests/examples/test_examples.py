@@ -12,6 +12,7 @@ from unittest.mock import Mock
 import pytest
 from airflow.sdk.exceptions import AirflowSkipException, ParamValidationError
 
+from airflow_provider_odf.chain.codec import decode_frame
 from airflow_provider_odf.chain.tail import tail_rows
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle.rejected import rejections
@@ -77,6 +78,19 @@ def test_nothing_new_skips_the_run_and_starts_no_jvm(dags, store, one_jvm):
     started, head = one_jvm.started, store.dataset("river-levels").head()
     assert run(dags, "river-levels") == dict.fromkeys(TASKS, "skipped")
     assert (one_jvm.started, store.dataset("river-levels").head()) == (started, head)
+
+
+def test_every_block_has_the_manifest_version_of_the_setting(dags, store, one_jvm, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__ODF__MANIFEST_VERSION", "2")
+    assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
+    record = {"event_time": "2026-05-01T17:40:00Z", "parcel": "P-1001", "place": "van 7"}
+    assert run(dags, "parcel-scans", {"source": "scanner", "records": [record]}) == dict.fromkeys(PUSHES, "success")
+    for name in ("river-levels", "parcel-scans"):
+        dataset = store.dataset(name)
+        blocks = {h: decode_frame((dataset.path / "blocks" / h).read_bytes()) for h, _ in dataset.walk()}
+        assert {version for version, _ in blocks.values()} == {2}
+        schemas = [b.event for _, b in blocks.values() if b.event.kind == "SetDataSchema"]
+        assert [(s.schema_, bool(s.raw_arrow_schema)) for s in schemas] == [(None, True)]
 
 
 def test_river_levels_take_each_reading_once(dags, store, one_jvm):

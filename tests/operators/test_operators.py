@@ -4,6 +4,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from airflow_provider_odf import ContractTestOperator, MergeOperator, PollingSourceOperator, PublishOperator
+from airflow_provider_odf.chain.codec import decode_frame
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
 
@@ -41,6 +42,53 @@ def test_a_poll_makes_the_dataset_and_hands_its_input_on(where, tmp_path):
     (file,) = found["files"]
     assert (file["label"], file["state"]) == ("in/1.csv", {"kind": "odf/etag", "value": "1.csv"})
     assert not (tmp_path / "store" / "one").exists()
+
+
+DECLARED = """\
+    - kind: SetDataSchema
+      schema:
+        fields:
+          - {name: offset, type: {kind: Int64}}
+          - {name: op, type: {kind: Int32}}
+          - {name: system_time, type: {kind: Timestamp}}
+          - {name: event_time, type: {kind: Timestamp}}
+          - {name: id, type: {kind: Option, inner: {kind: Int64}}}
+"""
+
+
+def test_metadata_have_the_manifest_version_of_the_setting(where, tmp_path, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__ODF__MANIFEST_VERSION", "2")
+    (tmp_path / "two.yaml").write_text(MANIFEST.format(name="two") + DECLARED)
+    for _ in range(2):
+        with pytest.raises(AirflowFailException, match="no file matches"):
+            PollingSourceOperator(task_id="poll", **where).execute({})
+    dataset = Store.open(where["store"]).dataset("two")
+    blocks = [decode_frame((dataset.path / "blocks" / block_hash).read_bytes()) for block_hash, _ in dataset.walk()]
+    assert [(version, block.event.kind) for version, block in blocks] == [
+        (2, "SetDataSchema"),
+        (2, "SetPollingSource"),
+        (2, "Seed"),
+    ]
+    assert blocks[0][1].event.schema_ is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            'schema: ["id BIGINT"]',
+            "schema: {fields: [{name: id, type: {kind: Option, inner: {kind: Int64}}}]}",
+            "write columns as `name TYPE`",
+        ),
+        ("inner: {kind: Int64}}}", "inner: {kind: Int64}}, extra: {a.b: c}}", "attributes of columns need blocks of"),
+    ],
+)
+def test_what_version_2_has_no_place_for_is_refused(where, tmp_path, monkeypatch, before, after, message):
+    monkeypatch.setenv("AIRFLOW__ODF__MANIFEST_VERSION", "2")
+    (tmp_path / "two.yaml").write_text((MANIFEST.format(name="two") + DECLARED).replace(before, after))
+    with pytest.raises(AirflowFailException, match=message):
+        PollingSourceOperator(task_id="poll", **where).execute({})
+    assert Store.open(where["store"]).get("two") is None
 
 
 def test_a_file_of_several_datasets_needs_a_name(where):
