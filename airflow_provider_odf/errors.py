@@ -19,7 +19,8 @@
     ├── CommitConflict          another writer moved the ref first; nothing was changed, read again and retry
     ├── StorageError            the store cannot be read or written (disk full, permission)
     ├── ContractRejected        the contract failed: the candidate stays unpublished
-    └── ContractInconclusive    a clause could not be evaluated: the candidate waits
+    ├── ContractInconclusive    a clause could not be evaluated: the candidate waits
+    └── UnexpectedError         a fault of the provider itself: please report it
 """
 
 from __future__ import annotations
@@ -145,3 +146,7 @@ class ContractRejected(OdfError):
 
 class ContractInconclusive(OdfError):
     """A clause could not be evaluated, so nothing can be said of the candidate; it is kept."""
+
+
+class UnexpectedError(OdfError):
+    """An exception that the provider does not expect, which is a fault of its own; ``__cause__`` has the traceback."""

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.dataset import Dataset
-from airflow_provider_odf.errors import ChainCorrupted, StorageError
+from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.manifest.model import DataSlice
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def read_errors(path: Path) -> Iterator[None]:
         # pyarrow also calls damaged pages an OSError; only one of the operating system has a number.
         if e.errno is None:
             raise ChainCorrupted(f"{path}: not a readable slice of the dataset: {e}") from e
-        raise StorageError(f"{path}: {e.strerror}") from e
+        raise storage_error(e, path) from e
 
 
 def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -21,19 +21,13 @@ from pathlib import Path
 from typing import Protocol
 
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
+from airflow_provider_odf.failures import storage_errors
 
 LOCK_TIMEOUT = 60.0
 """Seconds that a writer waits for another one that is moving a ref, which takes milliseconds."""
 
 _PENDING = ".pending-"
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_HINTS = {
-    errno.ENOSPC: "free space on this file system and run again",
-    errno.EDQUOT: "the disk quota is used up: free space and run again",
-    errno.EACCES: "check the permissions of the store",
-    errno.EPERM: "check the permissions of the store",
-    errno.EROFS: "the file system is read-only",
-}
 
 
 class Storage(Protocol):
@@ -98,11 +92,11 @@ class LocalStorage:
         return self.root / path
 
     def read(self, path: str) -> bytes:
-        with _storage_errors(self.root / path):
+        with storage_errors(self.root / path):
             return (self.root / path).read_bytes()
 
     def get(self, path: str) -> bytes | None:
-        with _storage_errors(self.root / path):
+        with storage_errors(self.root / path):
             try:
                 return (self.root / path).read_bytes()
             except (FileNotFoundError, NotADirectoryError):
@@ -110,13 +104,13 @@ class LocalStorage:
 
     def put(self, path: str, data: bytes) -> None:
         target = self.root / path
-        with _storage_errors(target), _pending(target, data) as pending:
+        with storage_errors(target), _pending(target, data) as pending:
             pending.replace(target)
             _sync_directory(target.parent)
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
         target = self.root / path
-        with _storage_errors(target):
+        with storage_errors(target):
             if target.exists():
                 return False
             with _pending(target, data) as pending:
@@ -124,7 +118,7 @@ class LocalStorage:
 
     def adopt(self, path: str, source: Path) -> None:
         target = self.root / path
-        with _storage_errors(target):
+        with storage_errors(target):
             _make_directory(target.parent)
             if not target.exists() and not _move(source, target):
                 with _pending(target, source) as pending:
@@ -144,12 +138,12 @@ class LocalStorage:
             if new is not None:
                 self.put(path, new.encode("ascii"))
             elif current is not None:
-                with _storage_errors(self.root / path):
+                with storage_errors(self.root / path):
                     (self.root / path).unlink()
                     _sync_directory(self.root / "refs")
 
     def refs(self) -> list[str]:
-        with _storage_errors(self.root / "refs"):
+        with storage_errors(self.root / "refs"):
             try:
                 names = os.listdir(self.root / "refs")
             except FileNotFoundError:
@@ -160,7 +154,7 @@ class LocalStorage:
     def _lock(self) -> Iterator[None]:
         """One writer of refs at a time, among all processes; the kernel frees the lock of one that dies."""
         path = self.root / "refs" / ".lock"
-        with _storage_errors(path):
+        with storage_errors(path):
             _make_directory(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
@@ -191,16 +185,6 @@ def _acquire(descriptor: int, path: Path) -> None:
             raise StorageError(f"{path}: the file system cannot lock files: {e.strerror}") from e
         else:
             return
-
-
-@contextlib.contextmanager
-def _storage_errors(path: Path) -> Iterator[None]:
-    """What the operating system refuses becomes a StorageError that names the file and says what to do."""
-    try:
-        yield
-    except OSError as e:
-        hint = _HINTS.get(e.errno or 0, "")
-        raise StorageError(f"{path}: {e.strerror or e}" + (f" ({hint})" if hint else "")) from e
 
 
 @contextlib.contextmanager

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.storage import LocalStorage
-from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, StorageError
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
+from airflow_provider_odf.failures import storage_errors
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_ref
 
@@ -121,24 +123,24 @@ def _alias(text: str) -> DatasetAlias:
 
 
 def _existing(directory: Path, alias: DatasetAlias) -> Dataset | None:
-    return Dataset(alias, LocalStorage(directory)) if (directory / "refs" / HEAD).is_file() else None
+    with storage_errors(directory):
+        return Dataset(alias, LocalStorage(directory)) if (directory / "refs" / HEAD).is_file() else None
 
 
 def _same_name(directory: Path, name: str) -> str | None:
     """The entry of a directory that has this name, in whatever case."""
-    if (directory / name).is_dir():
+    if os.path.isdir(directory / name):  # a name that is too long for a file system is simply not there
         return name
     return next((entry for entry in _names(directory) if entry.lower() == name.lower()), None)
 
 
 def _names(directory: Path) -> list[str]:
     """Sorted names of the directories in a directory that can be datasets or accounts."""
-    try:
-        names = [e.name for e in directory.iterdir() if e.name[0] != "." and e.name not in _LAYOUT and e.is_dir()]
-    except FileNotFoundError:
-        return []
-    except OSError as e:
-        raise StorageError(f"{directory}: {e.strerror or e}") from e
+    with storage_errors(directory):
+        try:
+            names = [e.name for e in directory.iterdir() if e.name[0] != "." and e.name not in _LAYOUT and e.is_dir()]
+        except FileNotFoundError:
+            return []
     return sorted(filter(_is_name, names), key=str.lower)
 
 

@@ -10,7 +10,8 @@ from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.errors import ChainCorrupted, StorageError, TypeUnsupported
+from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
+from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.wording import counted
 
@@ -58,7 +59,7 @@ def _check_file(dataset: Dataset, name: str, said: model.DataSlice | model.Check
     except FileNotFoundError as e:
         raise ChainCorrupted(f"{path}: the file is missing") from e
     except OSError as e:
-        raise StorageError(f"{path}: {e.strerror or e}") from e
+        raise storage_error(e, path) from e
     if actual != said.physical_hash:
         raise ChainCorrupted(f"{path}: its bytes hash to {actual}")
     return path

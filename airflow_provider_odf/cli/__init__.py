@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 ran and did not succeed, 2 invalid input. ``validate`` rep
 from __future__ import annotations
 
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -13,7 +14,8 @@ import typer
 from airflow_provider_odf import __version__
 from airflow_provider_odf.cli import inspect, plan, push, run, show
 from airflow_provider_odf.cli.output import near
-from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError, UnexpectedError
+from airflow_provider_odf.failures import as_odf_error
 
 app = typer.Typer(
     name="odf",
@@ -58,6 +60,11 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+    except Exception as e:
+        error = as_odf_error(e)
+        if isinstance(error, UnexpectedError):
+            traceback.print_exception(e)
+        _fail(error, 1)
 
 
 def _fail(error: OdfError, code: int) -> None:

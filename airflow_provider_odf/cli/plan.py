@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,8 @@ import typer
 
 from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, near, print_json
 from airflow_provider_odf.cli.run import every_problem, load_manifests, open_store, print_warnings, problem_json
-from airflow_provider_odf.errors import ManifestInvalid
+from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
+from airflow_provider_odf.failures import as_odf_error
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -35,20 +37,24 @@ def plan_manifests(
 ) -> None:
     """Show what a run would append before the data: blocks with what changes in them, or what is refused and why.
 
-    Nothing is written. Exit 0, also where there are changes; 2 where something is refused.
+    Nothing is written. Exit 0, also where there are changes; 1 where a dataset cannot be read; 2 where something is
+    refused.
     """
     target = open_store(store)
     loaded = load_manifests(manifests, target)
     print_warnings(loaded)
-    plans = [_plan(target, manifest) for manifest in loaded.manifests]
-    if how is Format.json:
-        print_json([_as_json(plan) for plan in plans])
-    else:
-        for plan in plans:
-            print(near("\n".join(_lines(plan))))
+    plans: list[Plan] = []
+    unreadable: list[tuple[str, Problem]] = []
+    for manifest in loaded.manifests:
+        try:
+            plans.append(_plan(target, manifest))
+        except Exception as e:  # of whatever kind: it may not hide the other datasets
+            problem = Problem(Place(str(manifest.file)), str(as_odf_error(e)))
+            unreadable.append((str(manifest.snapshot.alias), problem))
+    _print(plans, unreadable, how)
     if problems := every_problem(loaded):
         raise ManifestInvalid(problems)
-    raise typer.Exit(2 if any(plan.problems for plan in plans) else 0)
+    raise typer.Exit(2 if any(plan.problems for plan in plans) else int(bool(unreadable)))
 
 
 def _plan(store: Store, manifest: Manifest) -> Plan:
@@ -57,6 +63,16 @@ def _plan(store: Store, manifest: Manifest) -> Plan:
 
     dataset = store.get(manifest.snapshot.alias)
     return plan(ChainState.of(dataset) if dataset else None, manifest)
+
+
+def _print(plans: Sequence[Plan], unreadable: Sequence[tuple[str, Problem]], how: Format) -> None:
+    if how is Format.json:
+        print_json([*map(_as_json, plans), *(_error_json(name, problem) for name, problem in unreadable)])
+        return
+    for plan in plans:
+        print(near("\n".join(_lines(plan))))
+    for name, problem in unreadable:
+        print(near(f"{name}: {problem.message}"), file=sys.stderr)
 
 
 def _action(plan: Plan) -> str:
@@ -147,6 +163,17 @@ def _as_json(plan: Plan) -> dict[str, Any]:
         "blocks": [] if plan.problems else [_block(change) for change in plan.changes],
         "refused": [problem_json("error", problem) for problem in plan.problems],
         "notes": list(plan.notes),
+    }
+
+
+def _error_json(name: str, problem: Problem) -> dict[str, Any]:
+    """A dataset whose chain cannot be read."""
+    return {
+        "dataset": name,
+        "action": "error",
+        "blocks": [],
+        "refused": [problem_json("error", problem)],
+        "notes": [],
     }
 
 

@@ -86,7 +86,7 @@ def push(
     with _given(file) as (uris, label), LocalRunner() as runner:
         cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
         given = Push(uris, source_name=source, event_time=event, push_id=push_id, label=label)
-        code = print_outcome(cycle.push(dataset, given, contract))
+        code = print_outcome(cycle.push(dataset, given, contract), verbose)
     raise typer.Exit(code)
 
 

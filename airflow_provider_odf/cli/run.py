@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from traceback import format_exception
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,7 +21,7 @@ from airflow_provider_odf.cli.output import (
     print_json,
     print_rows,
 )
-from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Problem
+from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Problem, UnexpectedError
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ def run(
     with LocalRunner() as runner:
         cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
         for outcome in cycle.run(roots):
-            code = max(code, print_outcome(outcome))
+            code = max(code, print_outcome(outcome, verbose))
     for manifest in loaded.manifests:
         if manifest.snapshot.kind == "Derivative":
             print(f"{manifest.snapshot.name}: derivative datasets are not supported yet", file=sys.stderr)
@@ -129,8 +131,10 @@ def print_warnings(loaded: Loaded) -> None:
         print(near(f"{warning.place}: warning: {warning.message}{fix}"), file=sys.stderr)
 
 
-def print_outcome(outcome: Outcome) -> int:
-    """Tell what a cycle did; its exit code."""
+def print_outcome(outcome: Outcome, verbose: bool) -> int:
+    """Print what a cycle did, and the traceback of an unexpected error if asked for; return the exit code."""
+    if verbose and isinstance(outcome.error, UnexpectedError):
+        print(*format_exception(outcome.error), sep="", end="", file=sys.stderr)
     for notice in outcome.notices:
         print(near(f"{outcome.dataset}: note: {notice}"), file=sys.stderr)
     print(near(f"{outcome.dataset}: {outcome}"), file=sys.stderr if outcome.error else sys.stdout, flush=True)
@@ -184,7 +188,8 @@ def rejected_show(
 
 
 def _tell(message: str) -> None:
-    print(near(message), file=sys.stderr, flush=True)
+    with suppress(OSError):  # a reader that has gone away stops no dataset
+        print(near(message), file=sys.stderr, flush=True)
 
 
 def load_manifests(paths: Sequence[str], store: Store | None) -> Loaded:
@@ -194,7 +199,7 @@ def load_manifests(paths: Sequence[str], store: Store | None) -> Loaded:
     def known(ref: str) -> bool:
         try:
             return store is not None and store.find(ref) is not None
-        except (OdfError, ValueError):
+        except (OdfError, OSError, ValueError):
             return False
 
     return load([absolute(path) for path in paths], known=known)

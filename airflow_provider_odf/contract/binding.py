@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -17,7 +18,8 @@ def find(manifest: Path, dataset: str) -> Path | None:
     """``NAME.datacontract.yaml`` beside a manifest, with NAME the dataset's name without its account; None if there
     is none."""
     name = dataset.rpartition("/")[2]
-    return next((path for suffix in SUFFIXES if (path := manifest.parent / (name + suffix)).is_file()), None)
+    paths = (manifest.parent / (name + suffix) for suffix in SUFFIXES)
+    return next(filter(os.path.isfile, paths), None)  # unlike Path.is_file it also answers for a name that is too long
 
 
 def model_name(contract: ContractFile, dataset: str) -> str:

@@ -16,7 +16,8 @@ from airflow_provider_odf.cycle.messages import Outcome, Polled, Progress, UpToD
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.cycle.push import Push, push
-from airflow_provider_odf.errors import CommitConflict, OdfError
+from airflow_provider_odf.errors import CommitConflict
+from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.program import kill_all
 
@@ -82,8 +83,8 @@ class Cycle:
         )
         try:
             return again(self._attempt, dataset, given, contract)
-        except OdfError as e:
-            return Outcome(dataset, error=e)
+        except Exception as e:  # of whatever kind: it may not stop the other datasets
+            return Outcome(dataset, error=as_odf_error(e))
 
     def _attempt(self, dataset: str, given: Callable[[], Polled | UpToDate], contract: Contract | None) -> Outcome:
         polled = given()

@@ -13,6 +13,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import InternalError, OdfError
+from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.operators.lineage import LineageMixin
@@ -163,6 +164,8 @@ def airflow_errors() -> Iterator[None]:
             log.error("The engine's own words:\n%s", e.backtrace)
         kind = AirflowException if e.is_transient else AirflowFailException
         raise kind(str(e)) from None
+    except OSError as e:
+        raise AirflowException(str(storage_error(e))) from e
 
 
 def poll_source(task: OdfOperator, manifest: Manifest, contract: Contract | None) -> Polled | UpToDate:

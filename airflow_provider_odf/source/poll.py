@@ -13,7 +13,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.errors import InvalidInput, OdfError, SourceError, SourceUnavailable, StorageError
+from airflow_provider_odf.errors import (
+    InvalidInput,
+    OdfError,
+    SourceError,
+    SourceUnavailable,
+    StorageError,
+    UnexpectedError,
+)
+from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.manifest.model import FetchStepUrl, PrepStepDecompress
 from airflow_provider_odf.source import savepoint, states
 from airflow_provider_odf.source.context import Context
@@ -137,3 +145,5 @@ def _reported(environment: Environment, work: Path) -> Iterator[None]:
     except OSError as e:
         message = f"work area {work}: {e.strerror or e}: {e.filename or ''}".rstrip(": ")
         raise StorageError(environment.redact(f"{message} (free space there, or set another work area)")) from None
+    except Exception as e:
+        raise UnexpectedError(environment.redact(str(as_odf_error(e)))) from None

@@ -173,8 +173,8 @@ def test_a_disk_that_ends_leaves_nothing_half_written(storage):
         [sys.executable, "-c", FULL_DISK, storage.root], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.splitlines() == [
-        f"{storage.root}/blocks/x: File too large",
-        f"{storage.root}/info/alias: File too large",
+        f"{storage.root}/blocks/x: File too large (raise the limit for the size of files (ulimit -f) and run again)",
+        f"{storage.root}/info/alias: File too large (raise the limit for the size of files (ulimit -f) and run again)",
     ]
     assert files(storage.root) == ["info/alias"]
     assert storage.read("info/alias") == b"x"

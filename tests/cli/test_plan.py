@@ -149,3 +149,16 @@ def test_invalid_manifests_are_told_after_the_plans_of_the_others(parks: Path) -
     assert text(result) == "parks: no changes\n"
     assert isinstance(result.exception, ManifestInvalid)
     assert "broken.yaml:10:15" in str(result.exception)
+
+
+def test_a_dataset_that_cannot_be_read_hides_no_other(parks: Path) -> None:
+    (parks.parent / "trees.yaml").write_text(PARKS.replace("name: parks", "name: trees"))
+    head = Path("odf-store/parks/refs/head")
+    head.write_text("damaged")
+    result = CliRunner().invoke(app, ["plan", "."])
+    assert result.exit_code == 1
+    assert result.stdout.startswith("trees: create\n")
+    assert result.stderr == "parks: odf-store/parks/refs/head: 'damaged' is not a block hash\n"
+    plans = json.loads(CliRunner().invoke(app, ["plan", ".", "--format", "json"]).stdout)
+    assert [(plan["dataset"], plan["action"]) for plan in plans] == [("trees", "create"), ("parks", "error")]
+    assert plans[1]["refused"][0]["file"] == str(parks)

@@ -1,0 +1,69 @@
+"""Exceptions as errors of the package."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_odf import cli
+from airflow_provider_odf.errors import InvalidInput, UnexpectedError
+from airflow_provider_odf.failures import as_odf_error, storage_error
+from airflow_provider_odf.operators.base import airflow_errors
+
+
+def test_what_the_operating_system_refuses_names_the_file_and_the_next_step() -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    hint = "No space left on device (free space on this file system and run again)"
+    assert str(as_odf_error(full)) == f"store or work area: {hint}"
+    assert str(storage_error(full, Path("/s/a"))) == f"/s/a: {hint}"
+    above = OSError(errno.ENOTDIR, "Not a directory", "/s")
+    moved = "Not a directory (a file lies where a folder should be: move it away)"
+    assert str(storage_error(above, Path("/s/a"))) == f"/s: {moved}"
+    pending = OSError(errno.ENOTDIR, "Not a directory", "/s/.pending-1")
+    assert str(storage_error(pending, Path("/s/a"))) == f"/s/a: {moved}"
+    assert str(as_odf_error(OSError("no number"))) == "store or work area: no number"
+
+
+def test_an_error_of_the_package_stays_itself() -> None:
+    error = InvalidInput("no such thing")
+    assert as_odf_error(error) is error
+
+
+def test_a_fault_is_short_and_keeps_its_cause() -> None:
+    fault = ValueError("one\ntwo" + "x" * 1000)
+    error = as_odf_error(fault)
+    assert error.__cause__ is fault
+    assert isinstance(error, UnexpectedError)
+    assert "\n" not in str(error)
+    assert len(str(error)) < 500
+
+
+def test_the_tool_ends_in_a_message_and_shows_the_traceback_of_a_fault(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(error: Exception) -> str:
+        def fail() -> None:
+            raise error
+
+        monkeypatch.setattr(cli, "app", fail)
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert ended.value.code == 1
+        return capsys.readouterr().err
+
+    assert run(PermissionError(errno.EACCES, "Permission denied", "/s/a")) == (
+        "/s/a: Permission denied (check the permissions of the store)\n"
+    )
+    shown = run(KeyError("x"))
+    assert shown.startswith("Traceback (most recent call last):\n")
+    assert "unexpected KeyError: 'x' (in cli/__init__.py:" in shown.splitlines()[-1]
+
+
+def test_a_task_that_the_operating_system_refuses_can_be_retried() -> None:
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    with pytest.raises(AirflowException, match=r"^/s/a: Disk quota exceeded .*free space") as e, airflow_errors():
+        raise OSError(errno.EDQUOT, "Disk quota exceeded", "/s/a")
+    assert not isinstance(e.value, AirflowFailException)
