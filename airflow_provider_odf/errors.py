@@ -29,11 +29,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from airflow_provider_odf.wording import bounded
+
 
 class OdfError(Exception):
     """Base of all errors here. ``is_transient`` says whether running the same again can succeed."""
 
     is_transient: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return bounded(super().__str__())
 
 
 @dataclass(frozen=True, order=True)
@@ -57,7 +62,7 @@ class Problem:
     fix: str = ""
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}" + (f" ({self.fix})" if self.fix else "")
+        return f"{self.place}: {bounded(self.message)}" + (f" ({bounded(self.fix)})" if self.fix else "")
 
 
 class InvalidInput(OdfError):
@@ -69,7 +74,10 @@ class ManifestInvalid(InvalidInput):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(map(str, self.problems)))
+        super().__init__()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
 
 
 class SourceError(OdfError):

@@ -1,6 +1,47 @@
-"""How messages say a number of things."""
+"""How messages count, suggest and keep to a length."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+LONGEST = 2000
+"""Characters of a message; a log line of a hundred thousand helps nobody."""
+
+_LISTED = 20
 
 
 def counted(number: int, noun: str) -> str:
     """A number with its noun: ``1 record``, ``1,200 records``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def bounded(text: str) -> str:
+    """The text, without its middle where it is longer than a message may be."""
+    if len(text) <= LONGEST:
+        return text
+    start, end = LONGEST * 3 // 4, LONGEST // 4
+    return f"{text[:start]} … ({counted(len(text) - start - end, 'character')} left out) … {text[-end:]}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a message: ``a, b, c and 980 more``, ``none``."""
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return f"{', '.join(names[:_LISTED])}{more}" or "none"
+
+
+def nearest(word: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known word that was probably meant, ignoring case and ``_``; ``cutoff`` 1 wants them equal."""
+    folded = {_fold(k): k for k in known}
+    matches = difflib.get_close_matches(_fold(str(word)), folded, n=1, cutoff=cutoff)
+    return folded[matches[0]] if matches else None
+
+
+def suggestion(word: object, known: Sequence[str]) -> str:
+    """``did you mean …?``, or the known words where none is near."""
+    near = nearest(word, known)
+    return f"did you mean `{near}`?" if near else f"known: {listed(known)}"
+
+
+def _fold(word: str) -> str:
+    return word.replace("_", "").replace("-", "").lower()

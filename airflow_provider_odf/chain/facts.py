@@ -13,6 +13,19 @@ from airflow_provider_odf.errors import InvalidInput, TypeUnsupported
 from airflow_provider_odf.manifest import ddl, model, public
 
 
+def summary(dataset: Dataset) -> dict[str, Any]:
+    """What a list of datasets shows of one: size in bytes, times RFC 3339, null where nothing is known."""
+    state = ChainState.of(dataset)
+    return {
+        "name": str(dataset.alias),
+        "kind": state.kind,
+        "records": _records(state),
+        "size": _size(state),
+        "watermark": str(state.watermark) if state.watermark else None,
+        "updated": str(state.system_time),
+    }
+
+
 def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
     """The facts of a dataset as of a state of its chain. Every key is always there; what is not known is null or an
     empty list. Names are the specification's; sizes are in bytes, times RFC 3339."""
@@ -28,9 +41,9 @@ def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
         "head": state.head,
         "blocks": state.sequence_number + 1,
         "systemTime": str(state.system_time),
-        "records": 0 if state.last_offset is None else state.last_offset + 1,
+        "records": _records(state),
         "slices": len(state.slices),
-        "size": sum(s.size for s in state.slices),
+        "size": _size(state),
         "watermark": str(state.watermark) if state.watermark else None,
         "sourceStates": [model.dump(s) for s in (state.polled, *state.push_states.values()) if s is not None],
     }
@@ -39,6 +52,14 @@ def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
 def attachments(state: ChainState) -> dict[str, str]:
     """The content of the files that go with a dataset, by path."""
     return {item.path: item.content for item in state.attachments.attachments.items} if state.attachments else {}
+
+
+def _records(state: ChainState) -> int:
+    return 0 if state.last_offset is None else state.last_offset + 1
+
+
+def _size(state: ChainState) -> int:
+    return sum(s.size for s in state.slices)
 
 
 def _about(state: ChainState) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from airflow_provider_odf.failures import storage_errors
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_ref
+from airflow_provider_odf.wording import suggestion
 
 _LAYOUT = ("blocks", "checkpoints", "data", "info", "refs")
 
@@ -71,8 +72,8 @@ class Store:
         """:raises DatasetNotFound: the store has no dataset of this name."""
         found = self.get(alias)
         if found is None:
-            names = ", ".join(str(d.alias) for d in self.datasets()) or "none"
-            raise DatasetNotFound(f"no dataset {alias} in {self.root} (there are: {names})")
+            names = [str(d.alias) for d in self.datasets()]
+            raise DatasetNotFound(f"no dataset {alias} in {self.root} ({suggestion(alias, names)})")
         return found
 
     def create(self, alias: DatasetAlias) -> Dataset:

@@ -17,6 +17,7 @@ from airflow_provider_odf.chain import json_rows, slices
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,8 +57,8 @@ def tail_rows(dataset: Dataset, n: int, ref: str = HEAD) -> Rows:
 
 
 def state_rows(dataset: Dataset, ref: str = HEAD) -> Rows:
-    """Return the rows that are current at a ref or block hash, in offset order, without the columns of offset and
-    operation.
+    """Return the rows that are current at a ref or block hash, without the columns of offset and operation: by key,
+    without one in offset order.
 
     :raises DatasetNotFound: the dataset has no such ref.
     :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
@@ -71,7 +72,8 @@ def state_rows(dataset: Dataset, ref: str = HEAD) -> Rows:
     key: Sequence[str] = getattr(state.merge, "primary_key", ())
     rows = _newest_of_each(table, key, state) if key else _not_undone(table, state)
     shown = table.select(columns)
-    return Rows(columns, shown if len(rows) == table.num_rows else shown.take(_indices(rows)))
+    current = shown if len(rows) == table.num_rows else shown.take(_indices(rows))
+    return Rows(columns, current.sort_by([(name, "ascending") for name in _spelled(key, table)]) if key else current)
 
 
 def _indices(rows: list[int]) -> pa.Array:
@@ -100,16 +102,19 @@ def _newest(dataset: Dataset, state: ChainState, n: int | None = None) -> pa.Tab
 
 
 def _newest_of_each(table: pa.Table, key: Sequence[str], state: ChainState) -> list[int]:
-    """Indices of the newest row of each key, without retractions. Key columns are found as Spark does, in any case."""
+    """Indices of the newest row of each key, without retractions."""
+    operations = table[state.vocab.operation_type_column].to_pylist()
+    newest = {values: row for row, values in enumerate(_tuples(table.select(_spelled(key, table))))}
+    return sorted(row for row in newest.values() if operations[row] not in (_RETRACT, _CORRECT_FROM))
+
+
+def _spelled(key: Sequence[str], table: pa.Table) -> list[str]:
+    """The key columns as the table spells them; they are found as Spark does, in any case."""
     spelled = {name.lower(): name for name in table.column_names} | {name: name for name in table.column_names}
     names = [spelled.get(name) or spelled.get(name.lower()) for name in key]
     if None in names:
-        raise InvalidInput(
-            f"the key ({', '.join(key)}) names columns that are not in ({', '.join(table.column_names)})"
-        )
-    operations = table[state.vocab.operation_type_column].to_pylist()
-    newest = {values: row for row, values in enumerate(_tuples(table.select(names)))}
-    return sorted(row for row in newest.values() if operations[row] not in (_RETRACT, _CORRECT_FROM))
+        raise InvalidInput(f"the key ({listed(key)}) names columns that are not in ({listed(table.column_names)})")
+    return [name for name in names if name is not None]
 
 
 def _not_undone(table: pa.Table, state: ChainState) -> list[int]:

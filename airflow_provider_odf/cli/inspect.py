@@ -22,7 +22,7 @@ from airflow_provider_odf.cli.output import (
     print_json,
     print_rows,
 )
-from airflow_provider_odf.cli.run import open_store
+from airflow_provider_odf.cli.run import existing_store
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.wording import counted
 
@@ -47,7 +47,7 @@ def log(
     """The metadata chain of a dataset, newest block last."""
     from airflow_provider_odf.chain.describe import log_entries, summary
 
-    entries = log_entries(open_store(store).dataset(name), ref)
+    entries = log_entries(existing_store(store).dataset(name), ref)
     if how is Format.json:
         print_json(list(entries))
         return
@@ -74,7 +74,7 @@ def tail(
     """The newest rows of a dataset's history, in offset order."""
     from airflow_provider_odf.chain.tail import tail_rows
 
-    _print(tail_rows(open_store(store).dataset(name), n, ref), how)
+    _print(tail_rows(existing_store(store).dataset(name), n, ref), how)
 
 
 def state(
@@ -91,7 +91,7 @@ def state(
     undone."""
     from airflow_provider_odf.chain.tail import state_rows
 
-    rows = state_rows(open_store(store).dataset(name), ref)
+    rows = state_rows(existing_store(store).dataset(name), ref)
     most = n or (MOST_READ if how is RowFormat.table else len(rows))
     _print(rows.first(most), how)
     if n is None and len(rows) > most:
@@ -109,7 +109,7 @@ def verify(name: NameArgument, store: StoreOption = None, how: FormatOption = Fo
     """Check every block, link, size and hash of a dataset, and that its data are what the logical hashes say."""
     from airflow_provider_odf.chain.verify import verify as check
 
-    verified = check(open_store(store).dataset(name))
+    verified = check(existing_store(store).dataset(name))
     if how is Format.json:
         print_json(
             [{"dataset": name, "blocks": verified.blocks, "slices": verified.slices, "records": verified.records}]

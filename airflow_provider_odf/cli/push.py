@@ -18,6 +18,7 @@ from airflow_provider_odf.cli.run import (
     SystemTimeOption,
     VerboseOption,
     contract_of,
+    existing_store,
     instant,
     load_manifests,
     open_store,
@@ -78,7 +79,8 @@ def push(
     from airflow_provider_odf.runner.local import LocalRunner
     from airflow_provider_odf.source.options import from_environment
 
-    time, target = instant(system_time), open_store(store)
+    time = instant(system_time)
+    target = existing_store(store) if manifest is None else open_store(store)
     event = instant(event_time, "--event-time") if event_time is not None else None
     contract = _applied(manifest, name, target, time) if manifest is not None else None
     dataset = str(target.dataset(name).alias)

@@ -53,10 +53,21 @@ def register(app: typer.Typer) -> None:
 
 
 def open_store(store: str | None) -> Store:
-    """The store of a command: the option, ``$ODF_STORE``, else ``./odf-store``."""
+    """Return the store of a command that may create it: the option, ``$ODF_STORE``, else ``./odf-store``."""
     from airflow_provider_odf.chain.store import Store
 
     return Store.open(store or "odf-store")
+
+
+def existing_store(store: str | None) -> Store:
+    """Return the store of a command that only reads.
+
+    :raises InvalidInput: there is no such folder.
+    """
+    opened = open_store(store)
+    if not opened.root.is_dir():
+        raise InvalidInput(f"no such folder: {opened.root} (name the store with --store or ODF_STORE)")
+    return opened
 
 
 def validate(
@@ -146,7 +157,7 @@ def rejected_list(name: NameArgument, store: StoreOption = None, how: FormatOpti
     """Candidates of a dataset that its contract has rejected, newest last."""
     from airflow_provider_odf.cycle.rejected import rejections
 
-    dataset = open_store(store).dataset(name)
+    dataset = existing_store(store).dataset(name)
     head = dataset.head()
     rows = [
         {
@@ -174,7 +185,7 @@ def rejected_show(
     from airflow_provider_odf import protocol
     from airflow_provider_odf.cycle.rejected import rejections
 
-    dataset = open_store(store).dataset(name)
+    dataset = existing_store(store).dataset(name)
     found = [r for r in rejections(dataset) if ref in (None, r.ref, r.block_hash)]
     if not found:
         raise InvalidInput(f"dataset {name} has no rejected candidate{f' {ref}' if ref else ''}")

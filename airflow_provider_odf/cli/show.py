@@ -1,4 +1,4 @@
-"""``odf show``: what a dataset is."""
+"""``odf list`` and ``odf show``: which datasets a store has, and what one of them is."""
 
 from __future__ import annotations
 
@@ -11,19 +11,57 @@ from urllib.parse import unquote, urlsplit
 
 import typer
 
-from airflow_provider_odf.cli.output import Format, FormatOption, NameArgument, StoreOption, print_json, print_table
-from airflow_provider_odf.cli.run import open_store
-from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.cli.output import (
+    Format,
+    FormatOption,
+    NameArgument,
+    RowFormat,
+    RowFormatOption,
+    StoreOption,
+    near,
+    print_json,
+    print_rows,
+    print_table,
+)
+from airflow_provider_odf.cli.run import existing_store
+from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.protocol import DatasetVocabulary
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.wording import counted, suggestion
+
+_SUMMARY = ("name", "kind", "records", "size", "watermark", "updated")
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command of this module to the tool."""
+    """Add the commands of this module to the tool."""
+    app.command("list")(list_datasets)
     app.command()(show)
+
+
+def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.table) -> None:
+    """The datasets of a store: kind, records, size, watermark and time of the newest block."""
+    from airflow_provider_odf.chain.facts import summary
+
+    rows, code = [], 0
+    for dataset in existing_store(store).datasets():
+        try:
+            rows.append(summary(dataset))
+        except OdfError as e:
+            print(near(f"{dataset.alias}: {e}"), file=sys.stderr)
+            code = 1
+    if rows or how is not RowFormat.table:
+        print_rows([_readable(row) for row in rows] if how is RowFormat.table else rows, how, _SUMMARY)
+    elif not code:
+        print("no datasets yet", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
+    from airflow_provider_odf.manifest import public
+
+    return {**row, "records": f"{row['records']:,}", "size": public.size(row["size"])}
 
 
 def show(
@@ -38,7 +76,7 @@ def show(
     from airflow_provider_odf.chain.facts import facts
     from airflow_provider_odf.chain.state import ChainState
 
-    dataset = open_store(store).dataset(name)
+    dataset = existing_store(store).dataset(name)
     state = ChainState.of(dataset)
     if attachment is not None:
         _print_attachment(state, str(dataset.alias), attachment, how)
@@ -62,8 +100,7 @@ def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> 
 
     contents = attachments(state)
     if path not in contents:
-        there = ", ".join(contents) or "none"
-        raise InvalidInput(f"dataset {alias} has no attachment {path!r}; there are: {there}")
+        raise InvalidInput(f"dataset {alias} has no attachment {path!r} ({suggestion(path, list(contents))})")
     if how is Format.json:
         print_json({"path": path, "content": contents[path]})
     else:

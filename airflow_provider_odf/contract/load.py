@@ -6,7 +6,6 @@ the same document. A ``$ref`` to another document stays in the field, for the co
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from airflow_provider_odf.contract.model import DataContract, FieldObject, ModelObject, SpecificationObject
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest import yaml_source
+from airflow_provider_odf.wording import nearest
 
 OLDEST, NEWEST = (0, 9, 3), (1, 2, 1)
 _NESTED = ("fields", "items", "keys", "values")
@@ -113,9 +113,9 @@ def _near_misses(node: object, document: yaml_source.Document, path: tuple[str |
     if isinstance(node, SpecificationObject):
         known = {(f.alias or name): name for name, f in type(node).model_fields.items()}
         for key in node.model_extra or {}:
-            if close := difflib.get_close_matches(key, known, 1, cutoff=0.85):
+            if close := nearest(key, known, cutoff=0.85):
                 yield Problem(
-                    document.place((*path, key), of_key=True), f"unknown key {key!r}", f"did you mean {close[0]!r}?"
+                    document.place((*path, key), of_key=True), f"unknown key {key!r}", f"did you mean {close!r}?"
                 )
         for alias, name in known.items():
             yield from _near_misses(getattr(node, name), document, (*path, alias))

@@ -22,6 +22,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.source import savepoint
 from airflow_provider_odf.source.options import Options
+from airflow_provider_odf.wording import suggestion
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -86,8 +87,9 @@ def merge_source(state: ChainState, name: str | None) -> model.SetPollingSource 
     name = source_name_of(state, name)
     source = state.polling_source if name is None else state.push_sources.get(name)
     if source is None:
-        known = ", ".join(state.push_sources) or "none"
-        raise InvalidInput(f"no push source {name!r}, there are: {known}" if name else "the dataset has no source")
+        if name is None:
+            raise InvalidInput("the dataset has no source")
+        raise InvalidInput(f"no push source {name!r} ({suggestion(name, list(state.push_sources))})")
     return source
 
 
@@ -201,6 +203,8 @@ class _Merge:
         self.keep_state(success)
         notices = (*inputs.notices, *success.notices)
         candidate = candidate_of(self.dataset, self.polled.base, self.claim(state.head), self.ref, notices)
+        changes = sum((new.changes for new in success.slices if new), protocol.Changes())
+        candidate = dataclasses.replace(candidate, changes=changes)
         if success.report is not None and candidate.records:
             rejected.save_report(self.dataset, candidate, success.report)
         return candidate

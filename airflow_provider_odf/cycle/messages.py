@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from airflow_provider_odf.errors import OdfError
-from airflow_provider_odf.protocol import ContractReport, OffsetInterval
+from airflow_provider_odf.protocol import Changes, ContractReport, OffsetInterval
 from airflow_provider_odf.wording import counted
 
 Progress: TypeAlias = Callable[[str], None]
@@ -100,6 +100,8 @@ class Candidate:
     size: int = 0
     """Bytes of the new slices."""
     notices: tuple[str, ...] = ()
+    changes: Changes | None = None
+    """None where an earlier run made the candidate."""
 
 
 @dataclass(frozen=True)
@@ -118,5 +120,9 @@ class Outcome:
             return str(self.error)
         if self.candidate is not None and self.candidate.offsets is not None:
             offsets = self.candidate.offsets
-            return f"published {counted(self.candidate.records, 'record')} (offsets {offsets.start}..{offsets.end})"
+            changes = self.candidate.changes
+            # Where every record adds a row, the number of records says it all.
+            what = f": {changes}" if changes and changes.added < self.candidate.records else ""
+            records = counted(self.candidate.records, "record")
+            return f"published {records} (offsets {offsets.start}..{offsets.end}){what}"
         return self.up_to_date or "up to date"

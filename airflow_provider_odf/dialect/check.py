@@ -12,10 +12,10 @@ from typing import TypeAlias
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.manifest import events as e
-from airflow_provider_odf.manifest.base import suggestion
 from airflow_provider_odf.manifest.load import Manifest
 from airflow_provider_odf.manifest.scalar_place import place_within
 from airflow_provider_odf.protocol import DatasetVocabulary
+from airflow_provider_odf.wording import suggestion
 
 _Source: TypeAlias = e.SetPollingSource | e.AddPushSource
 _TIMES = ("DATE", "TIMESTAMP", "UNKNOWN", "VOID")

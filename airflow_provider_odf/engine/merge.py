@@ -27,7 +27,7 @@ from airflow_provider_odf.protocol import (
     NewSlice,
     StateCache,
 )
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.wording import counted, listed
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -113,8 +113,8 @@ class _Merge:
         if schema == self._stored:
             return new
         if self._stored is not None:
-            added = ", ".join(f"{f.name} ({f.type})" for f in schema if f.name not in self._stored.names)
-            self._notices.append(f"{name}: new columns, null in the records before: {added}")
+            added = [f"{f.name} {schemas.type_name(f.type)}" for f in schema if f.name not in self._stored.names]
+            self._notices.append(f"{name}: new columns, null in earlier records: {listed(added)}")
         self._stored = schema
         return replace(new, schema=schemas.encode(schema))
 

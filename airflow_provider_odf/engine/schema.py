@@ -62,6 +62,21 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def type_name(kind: pa.DataType) -> str:
+    """Return the name of a column's type as a manifest declares it: ``BIGINT``, ``DECIMAL(12,2)``; Arrow's own name for
+    a type that Spark does not have."""
+    if pt.is_timestamp(kind):
+        return "TIMESTAMP"
+    if pt.is_decimal(kind):
+        return f"DECIMAL({kind.precision},{kind.scale})"
+    if pt.is_list(kind) or pt.is_large_list(kind):
+        return f"ARRAY<{type_name(kind.value_type)}>"
+    if pt.is_struct(kind):
+        return f"STRUCT<{', '.join(f'{f.name}: {type_name(f.type)}' for f in kind.fields)}>"
+    plain_kind = _READ_AS.get(kind, kind)
+    return next((spark().simpleString().upper() for spark, arrow in _ARROW.items() if arrow == plain_kind), str(kind))
+
+
 def encode(schema: pa.Schema) -> str:
     """The schema as an Arrow IPC message in base64, as requests and responses carry it."""
     return base64.b64encode(schema.serialize()).decode()
@@ -145,15 +160,18 @@ def evolve(stored: pa.Schema, new: pa.Schema) -> pa.Schema:
 def _differences(stored: pa.Schema, new: pa.Schema) -> Iterator[str]:
     for name in stored.names:
         if name not in new.names:
-            yield f"column {name} ({stored.field(name).type}) is missing"
+            yield f"column {name} ({type_name(stored.field(name).type)}) is missing"
     for field in new:
         if field.name not in stored.names:
             if not field.nullable:
-                yield f"column {field.name} ({field.type}) is new and NOT NULL, but the records before have no value"
+                yield f"column {field.name} ({type_name(field.type)}) is new and NOT NULL; records before have no value"
             continue
         old = stored.field(field.name)
         if _replace(old.type, _READ_AS) != _replace(field.type, {}):
-            yield f"column {field.name} is {old.type} in the dataset and {field.type} in the new data"
+            before, after = type_name(old.type), type_name(field.type)
+            if before == after:  # units of time, which a manifest has no words for
+                before, after = str(old.type), str(field.type)
+            yield f"column {field.name} is {before} in the dataset and {after} in the new data"
         elif old.nullable and not field.nullable:
             yield f"column {field.name} is nullable in the dataset and NOT NULL in the new data"
 

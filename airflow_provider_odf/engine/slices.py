@@ -30,10 +30,10 @@ from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.layout import OP
 from airflow_provider_odf.engine.logical_hash import LogicalHasher
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.strategies import APPEND, COPY, CORRECT_FROM, CORRECT_TO
+from airflow_provider_odf.engine.strategies import APPEND, COPY, CORRECT_FROM, CORRECT_TO, RETRACT
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.protocol import NewSlice, OffsetInterval, from_json, to_json
+from airflow_provider_odf.protocol import Changes, NewSlice, OffsetInterval, from_json, to_json
 from airflow_provider_odf.wording import counted
 
 ROW_GROUP = 131_072
@@ -175,6 +175,7 @@ class _SliceWriter:
             store_schema=False,
         )
         self._rows, self._last_op = 0, APPEND
+        self._changes = Changes()
         self._newest: dt.datetime | dt.date | None = None
 
     def add(self, records: pa.Table) -> None:
@@ -193,6 +194,7 @@ class _SliceWriter:
             self._hasher.update(batch)
         self._parquet.write_table(table, row_group_size=ROW_GROUP)
         self._rows += table.num_rows
+        self._changes += _changes(records[OP])
         newest = pc.max(table[3]).as_py()
         self._newest = newest if self._newest is None else max(self._newest, newest)
 
@@ -211,6 +213,7 @@ class _SliceWriter:
             size=self._file.size,
             offset_interval=OffsetInterval(self._target.next_offset, self._target.next_offset + self._rows - 1),
             newest_event_time=_rfc3339(self._newest),
+            changes=self._changes,
         )
 
     def discard(self) -> None:
@@ -240,6 +243,11 @@ class _SliceWriter:
         if not pc.all(paired).as_py():
             raise InvalidQuery(_half_correction(label))
         self._last_op = ops[-1].as_py()
+
+
+def _changes(ops: pa.ChunkedArray) -> Changes:
+    counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(ops).to_pylist()}
+    return Changes(*(counts.get(code, 0) for code in (APPEND, RETRACT, CORRECT_TO)))
 
 
 def _half_correction(label: str) -> str:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-import difflib
 import re
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
@@ -34,6 +33,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_ref
+from airflow_provider_odf.wording import suggestion
 
 _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -53,23 +53,6 @@ class Variant(Model):
 def refuse(message: str, fix: str = "", at: Sequence[str | int] = ()) -> PydanticCustomError:
     """A validation error with what to do about it; ``at`` leads from the validated value to the wrong part of it."""
     return PydanticCustomError("odf", "{message}", {"message": message, "fix": fix, "at": tuple(at)})
-
-
-def nearest(word: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known word that was probably meant, ignoring case and ``_``; ``cutoff`` 1 wants them equal."""
-    folded = {_fold(k): k for k in known}
-    matches = difflib.get_close_matches(_fold(str(word)), folded, n=1, cutoff=cutoff)
-    return folded[matches[0]] if matches else None
-
-
-def suggestion(word: object, known: Sequence[str]) -> str:
-    """``did you mean …?``, or all known words where none is near."""
-    near = nearest(word, known)
-    return f"did you mean `{near}`?" if near else f"known: {', '.join(known)}"
-
-
-def _fold(word: str) -> str:
-    return word.replace("_", "").replace("-", "").lower()
 
 
 @dataclass(frozen=True)

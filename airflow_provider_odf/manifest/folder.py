@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
-from airflow_provider_odf.manifest.base import Time, nearest, refuse
+from airflow_provider_odf.manifest.base import Time, refuse
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.manifest.problems import problems_of
 from airflow_provider_odf.manifest.yaml_source import Document, parse
+from airflow_provider_odf.wording import nearest
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

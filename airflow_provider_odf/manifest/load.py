@@ -14,13 +14,13 @@ from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.graph import Graph
 from airflow_provider_odf.manifest import folder as folders
 from airflow_provider_odf.manifest import partial, rules
-from airflow_provider_odf.manifest.base import nearest
 from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource, SetTransform
 from airflow_provider_odf.manifest.finding import Finding
 from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataBlock, MetadataEvent
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.manifest.problems import locate, problems_of
 from airflow_provider_odf.manifest.yaml_source import Document, parse, scan
+from airflow_provider_odf.wording import nearest
 
 KINDS = ("DatasetSnapshot", "MetadataBlock", "MetadataEvent")
 """Resources of the specification that are written as manifests; datasets are declared by the first."""

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 
 from airflow_provider_odf.errors import Place, Problem
-from airflow_provider_odf.manifest.base import suggestion
 from airflow_provider_odf.manifest.command import listed
 from airflow_provider_odf.manifest.yaml_source import Document
+from airflow_provider_odf.wording import suggestion
 
 Path: TypeAlias = tuple[str | int, ...]
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import ddl, ddl_parser
-from airflow_provider_odf.manifest.base import suggestion
 from airflow_provider_odf.manifest.data_schema import DataField, DataSchema
 from airflow_provider_odf.manifest.encoding import python_name
 from airflow_provider_odf.manifest.finding import INVALID, Finding, NotValid, rule, valid
 from airflow_provider_odf.manifest.fragments import ReadStep
 from airflow_provider_odf.manifest.time_format import java_pattern
 from airflow_provider_odf.protocol import Column
+from airflow_provider_odf.wording import suggestion
 
 _GEO_KINDS = ("GeoJson", "NdGeoJson", "EsriShapefile")
 _GEOMETRY = "geometry"

@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from airflow_provider_odf.manifest import attachment_rules, ddl, push_rules, read_rules, step_rules
 from airflow_provider_odf.manifest import events as e
-from airflow_provider_odf.manifest.base import suggestion
 from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
 from airflow_provider_odf.manifest.fragments import TransformInput
 from airflow_provider_odf.manifest.model import DatasetSnapshot
 from airflow_provider_odf.protocol import DatasetVocabulary
+from airflow_provider_odf.wording import suggestion
 
 Source: TypeAlias = e.SetPollingSource | e.AddPushSource
 

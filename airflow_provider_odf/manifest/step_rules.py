@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import fragments as f
-from airflow_provider_odf.manifest.base import suggestion
 from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
 from airflow_provider_odf.source import event_time, java_time
 from airflow_provider_odf.source.template import Environment, masked
+from airflow_provider_odf.wording import suggestion
 
 ENGINES = ("spark", "datafusion", "flink", "risingwave")
 _WEB = ("http", "https", "ftp", "ftps")

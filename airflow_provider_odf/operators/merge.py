@@ -32,7 +32,7 @@ class MergeOperator(OdfOperator):
     skipped.
 
     The XCom is for `ContractTestOperator` and `PublishOperator`: ``{"dataset", "base", "candidate", "ref", "records",
-    "offsets": {"start", "end"}, "watermark", "size", "notices"}``.
+    "offsets": {"start", "end"}, "watermark", "size", "notices", "changes": {"added", "removed", "corrected"}}``.
 
     :param data: what a `PollingSourceOperator` or `PushSourceOperator` found (its XCom), or the path or URI of a file
     or folder that an upstream task wrote, or a list of them. (templated)
@@ -61,7 +61,9 @@ class MergeOperator(OdfOperator):
         for notice in candidate.notices:
             self.log.warning(notice)
         offsets = f" (offsets {candidate.offsets.start}..{candidate.offsets.end})" if candidate.offsets else ""
-        self.log.info("%s: candidate of %s%s", candidate.dataset, counted(candidate.records, "record"), offsets)
+        changes = f": {candidate.changes}" if candidate.changes else ""
+        records = counted(candidate.records, "record")
+        self.log.info("%s: candidate of %s%s%s", candidate.dataset, records, offsets, changes)
         result: dict[str, Any] = protocol.to_json(candidate)
         return result
 

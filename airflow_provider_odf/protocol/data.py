@@ -18,6 +18,21 @@ class OffsetInterval:
 
 
 @dataclass(frozen=True)
+class Changes:
+    """How many rows records add (+A), remove (-R) and correct (a -C with its +C)."""
+
+    added: int = 0
+    removed: int = 0
+    corrected: int = 0
+
+    def __add__(self, other: Changes) -> Changes:
+        return Changes(self.added + other.added, self.removed + other.removed, self.corrected + other.corrected)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{number:,} {name}" for name, number in vars(self).items() if number)
+
+
+@dataclass(frozen=True)
 class Watermark:
     system_time: str
     event_time: str

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from airflow_provider_odf.protocol.contract import Contract, ContractReport
 from airflow_provider_odf.protocol.data import (
+    Changes,
     DatasetVocabulary,
     HistorySlice,
     MergeStrategy,
@@ -119,6 +120,7 @@ class NewSlice:
     offset_interval: OffsetInterval
     newest_event_time: str | None = None
     schema: str | None = None
+    changes: Changes = Changes()  # noqa: RUF009 - frozen
 
 
 @dataclass(frozen=True)

@@ -81,13 +81,13 @@ def test_datasets_are_listed(store):
 def test_a_store_that_is_not_there_is_empty(tmp_path):
     store = Store.open(tmp_path / "nothing")
     assert list(store.datasets()) == []
-    with pytest.raises(DatasetNotFound, match=r"no dataset x in .*nothing \(there are: none\)"):
+    with pytest.raises(DatasetNotFound, match=r"no dataset x in .*nothing \(known: none\)"):
         store.dataset("x")
 
 
 def test_not_found_says_what_there_is(store):
     make(store, "cities")
-    with pytest.raises(DatasetNotFound, match="there are: cities"):
+    with pytest.raises(DatasetNotFound, match="known: cities"):
         store.dataset("towns")
 
 

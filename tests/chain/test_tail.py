@@ -53,9 +53,9 @@ def test_state_of_another_writer(foreign):
     cities = foreign("cities")
     assert tail.state_rows(cities).columns == ("system_time", "event_time", "country", "city", "population")
     assert [(r["city"], r["population"]) for r in tail.state_rows(cities)] == [
-        ("Seattle", 3433000),
         ("Vancouver", 2606000),
         ("Lyon", 522000),
+        ("Seattle", 3433000),
     ]
 
 
@@ -145,7 +145,7 @@ def test_state_by_key(grow):
     growing = grow(merge=SNAPSHOT)
     growing.add(("+A", 1, "a"), ("+A", 2, "b"), ("+A", None, "n"))
     growing.add(("-C", 1, "a"), ("+C", 1, "A"), ("-R", 2, "b"))
-    assert short(tail.state_rows(growing.dataset)) == ["None n", "1 A"]
+    assert short(tail.state_rows(growing.dataset)) == ["1 A", "None n"]
     growing.add(("+A", 2, "again"), ("-R", None, "n"))
     assert short(tail.state_rows(growing.dataset)) == ["1 A", "2 again"]
 

@@ -67,7 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert out == "cities: published 2 records (offsets 0..1)\n"
     (folder / "cities.csv").write_text("city,founded,area,population\nZürich,,87.88,448664\n")
     out = odf("run", "cities.yaml", "--system-time", "2024-05-03T08:00:00Z", cwd=folder)
-    assert out == "cities: published 3 records (offsets 2..4)\n"
+    assert out == "cities: published 3 records (offsets 2..4): 1 removed, 1 corrected\n"
     return folder
 
 
@@ -176,7 +176,15 @@ def test_nothing_new_says_so_and_starts_no_jvm(folder: Path) -> None:
 
 def test_an_unknown_dataset_is_invalid_input(folder: Path) -> None:
     told = odf("tail", "citys", code=2, cwd=folder)
-    assert told == "no dataset citys in odf-store (there are: cities)\n"
+    assert told == "no dataset citys in odf-store (did you mean `cities`?)\n"
+
+
+def test_a_missing_store_is_named(tmp_path: Path) -> None:
+    for command in (("list",), ("log", "x"), ("tail", "x"), ("state", "x"), ("show", "x"), ("verify", "x")):
+        told = odf(*command, "--store", "strore", code=2, cwd=tmp_path)
+        assert told == "no such folder: strore (name the store with --store or ODF_STORE)\n"
+    assert "no such folder: strore" in odf("push", "x", "a.csv", "--store", "strore", code=2, cwd=tmp_path)
+    assert not (tmp_path / "strore").exists()
 
 
 def test_invalid_manifests_are_all_told_and_nothing_runs(tmp_path: Path) -> None:

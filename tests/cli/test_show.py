@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,36 @@ def odf(*arguments: object, code: int = 0) -> bytes:
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == code, done.stderr.decode()
     return done.stdout if code == 0 else done.stderr
+
+
+def test_list(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    assert odf("list", "--store", folder / "empty") == b""
+    [row] = json.loads(odf("list", "--store", folder / "store", "--format", "json"))
+    assert row == {
+        "name": "acme/cities",
+        "kind": "Root",
+        "records": 0,
+        "size": 0,
+        "watermark": None,
+        "updated": "2024-05-02T08:00:00Z",
+    }
+    table = odf("list", "--store", folder / "store").decode().splitlines()
+    assert table[0].split() == ["name", "kind", "records", "size", "watermark", "updated"]
+    assert table[2].split() == ["acme/cities", "Root", "0", "0", "B", "2024-05-02T08:00:00Z"]
+
+
+def test_list_goes_on_after_a_damaged_dataset(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "store", tmp_path / "store")
+    shutil.copytree(tmp_path / "store/acme/cities", tmp_path / "store/acme/broken")
+    head = tmp_path / "store/acme/broken/refs/head"
+    (tmp_path / "store/acme/broken/blocks" / head.read_text()).unlink()
+    command = [sys.executable, "-c", NOTHING_HEAVY, "list", "--store", tmp_path / "store", "--format", "csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[1:] == ["acme/cities,Root,0,0,,2024-05-02T08:00:00Z"]
+    assert done.stderr.startswith("acme/broken: ")
+    assert "the block is missing" in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -158,4 +189,4 @@ def test_an_attachment_is_printed_as_it_is(folder: Path):
 
 def test_an_attachment_that_is_not_there(folder: Path):
     said = odf("show", "acme/cities", "--store", folder / "store", "--attachment", "LICENSE", code=2)
-    assert said == b"dataset acme/cities has no attachment 'LICENSE'; there are: README.md\n"
+    assert said == b"dataset acme/cities has no attachment 'LICENSE' (known: README.md)\n"

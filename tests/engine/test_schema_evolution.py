@@ -59,7 +59,7 @@ def test_an_added_column_is_null_in_what_was_there_before(polled: Make, form: st
     assert schema.decode(written.schema).names == [*SYSTEM, "k", "v", "n"] == pq.read_schema(written.path).names
     assert written.schema == success.schema
     assert written.logical_hash == logical_hash(Path(written.path))
-    assert success.notices == ("poll-2-0.json: new columns, null in the records before: n (int32)",)
+    assert success.notices == ("poll-2-0.json: new columns, null in earlier records: n INT",)
     again = data.poll(_rows((1, "a", 10), (3, "c")))
     assert again.notices == ()
     assert kind == "Append" or again.slices == (None,)
@@ -145,10 +145,10 @@ def test_a_break_is_refused_with_the_difference(polled: Make) -> None:
         data.poll([{"k": "1", "w": 1, "x": 1, "y": "2024-01-01"}])
     assert str(caught.value).splitlines()[:5] == [
         "the new data do not have the dataset's schema:",
-        "  column v (string) is missing",
-        "  column k is int64 in the dataset and string in the new data",
+        "  column v (STRING) is missing",
+        "  column k is BIGINT in the dataset and STRING in the new data",
         "  column w is nullable in the dataset and NOT NULL in the new data",
-        "  column y (date32[day]) is new and NOT NULL, but the records before have no value",
+        "  column y (DATE) is new and NOT NULL; records before have no value",
     ]
 
 
