@@ -43,7 +43,7 @@ def test_a_long_state_is_cut_in_a_table_alone(
         def dataset(self, name: str) -> str:
             return name
 
-    monkeypatch.setattr(inspect, "open_store", lambda store: Store())
+    monkeypatch.setattr(inspect, "existing_store", lambda store: Store())
     monkeypatch.setattr("airflow_provider_odf.chain.tail.state_rows", lambda dataset: numbers(3500))
     inspect.state("numbers", None)
     out, err = capsys.readouterr()
