@@ -44,11 +44,7 @@ def load(path: Path) -> ContractFile:
 
     :raises ManifestInvalid: with every problem of the file.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise ManifestInvalid([Problem(Place(str(path)), f"cannot be read: {e}")]) from e
-    return parse(text, str(path))
+    return parse(yaml_source.read_text(path), str(path))
 
 
 def parse(text: str, file: str) -> ContractFile:
@@ -74,8 +70,11 @@ def parse(text: str, file: str) -> ContractFile:
 
 def _document(text: str, file: str) -> yaml_source.Document:
     documents = yaml_source.parse(text, file)
-    if len(documents) != 1:
-        raise ManifestInvalid([Problem(Place(file), f"{len(documents)} YAML documents, a contract is exactly one")])
+    if not documents:
+        raise ManifestInvalid([Problem(Place(file, 1, 1), "the file is empty, a contract is one YAML document")])
+    if len(documents) > 1:
+        message = f"{len(documents)} YAML documents, a contract is exactly one"
+        raise ManifestInvalid([Problem(documents[1].place(()), message, "move the others to files of their own")])
     if not isinstance(documents[0].value, dict):
         raise ManifestInvalid([Problem(documents[0].place(()), "a contract is a mapping")])
     return documents[0]

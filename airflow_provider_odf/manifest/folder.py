@@ -31,7 +31,7 @@ from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest.base import Time, refuse
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.manifest.problems import problems_of
-from airflow_provider_odf.manifest.yaml_source import Document, parse
+from airflow_provider_odf.manifest.yaml_source import parse, read_text
 from airflow_provider_odf.wording import nearest
 
 if TYPE_CHECKING:
@@ -238,23 +238,16 @@ def unknown_datasets(path: Path, names: Collection[str]) -> Iterator[Problem]:
     """Entries of a valid settings file for datasets that have none of the names of its folder."""
     known = {name.lower() for name in names}
     unknown = [name for name in read_settings(path).datasets if name.lower() not in known]
-    for document in _documents(path) if unknown else []:
+    for document in parse(read_text(path), str(path)) if unknown else []:
         for name in unknown:
             near = nearest(name, names)
             fix = f"did you mean `{near}`?" if near else ""
             yield Problem(document.place(("datasets", name), of_key=True), f"no dataset {name} in this folder", fix)
 
 
-def _documents(path: Path) -> list[Document]:
-    try:
-        return parse(path.read_text(encoding="utf-8-sig"), str(path))
-    except UnicodeDecodeError as e:
-        raise ManifestInvalid([Problem(Place(str(path)), f"not UTF-8: {e.reason}")]) from e
-
-
 @lru_cache(maxsize=256)
 def _read_settings(path: Path, mtime: int, size: int) -> SettingsFile:
-    documents = _documents(path)
+    documents = parse(read_text(path), str(path))
     if not documents or documents[0].value is None:
         return SettingsFile()
     if len(documents) > 1:

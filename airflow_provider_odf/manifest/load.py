@@ -19,7 +19,7 @@ from airflow_provider_odf.manifest.finding import Finding
 from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataBlock, MetadataEvent
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.manifest.problems import locate, problems_of
-from airflow_provider_odf.manifest.yaml_source import Document, parse, scan
+from airflow_provider_odf.manifest.yaml_source import Document, parse, read_text, scan
 from airflow_provider_odf.wording import nearest
 
 KINDS = ("DatasetSnapshot", "MetadataBlock", "MetadataEvent")
@@ -122,8 +122,10 @@ class _Loader:
         if real in self._seen:
             return
         self._seen.add(real)
-        text = self._text(path)
-        if text is None:
+        try:
+            text = read_text(path)
+        except ManifestInvalid as e:
+            self.problems += e.problems
             return
         documents, problems = scan(text, str(path)) if _HINT.search(text) or _OURS.search(text) else ([], [])
         if is_named or _OURS.search(text):
@@ -135,16 +137,6 @@ class _Loader:
             self.warnings.append(Problem(Place(str(path)), "no DatasetSnapshot in it: left alone"))
         elif documents:
             self._check_settings(path)
-
-    def _text(self, path: Path) -> str | None:
-        try:
-            return path.read_bytes().decode("utf-8-sig")
-        except UnicodeDecodeError as e:
-            line = e.object[: e.start].count(b"\n") + 1
-            self.problems.append(Problem(Place(str(path), line, 1), f"not UTF-8: {e.reason}", "save it as UTF-8"))
-        except OSError as e:
-            self.problems.append(Problem(Place(str(path)), f"cannot be read: {e.strerror}"))
-        return None
 
     def _document(self, document: Document, path: Path) -> None:
         kind = document.head("kind")

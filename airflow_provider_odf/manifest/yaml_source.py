@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import yaml
@@ -89,14 +90,15 @@ class Document:
 
     def head(self, key: str) -> str | None:
         """The text of a scalar at the root, without building the document; None where there is none."""
-        if not isinstance(self._root, yaml.MappingNode):
-            return None
-        scalars = (v for k, v in self._root.value if k.value == key and isinstance(v, yaml.ScalarNode))
+        scalars = (v for k, v in self._root_pairs() if k.value == key and isinstance(v, yaml.ScalarNode))
         return next((v.value for v in scalars), None)
 
     def has(self, key: str) -> bool:
         """Whether the root is a mapping with this key."""
-        return isinstance(self._root, yaml.MappingNode) and any(k.value == key for k, _ in self._root.value)
+        return any(k.value == key for k, _ in self._root_pairs())
+
+    def _root_pairs(self) -> list[tuple[yaml.Node, yaml.Node]]:
+        return self.pairs(self._root) if isinstance(self._root, yaml.MappingNode) else []
 
     def place(self, path: Sequence[str | int] = (), of_key: bool = False, offset: int = 0) -> Place:
         """Where the value (or the key) at the end of a path stands; ``offset`` is a character in a text of one line.
@@ -235,6 +237,31 @@ _SCALARS: dict[str, Callable[[str], Any]] = {
     "float": _float,
     "merge": str,
 }
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a YAML file, without a byte order mark.
+
+    :raises ManifestInvalid: the file cannot be read or is not UTF-8.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as e:
+        raise ManifestInvalid([Problem(Place(str(path)), f"cannot be read: {e.strerror or e}")]) from e
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        raise ManifestInvalid([_not_utf8(path, data, e.start, e.reason)]) from e
+    if "\0" in text:  # what UTF-16 without a byte order mark looks like
+        raise ManifestInvalid([_not_utf8(path, data, data.index(0), "the file has NUL bytes, as UTF-16 has")])
+    return text
+
+
+def _not_utf8(path: Path, data: bytes, position: int, reason: str) -> Problem:
+    line_start = data.rfind(b"\n", 0, position) + 1
+    column = len(data[line_start:position].decode("utf-8", "replace")) + 1
+    place = Place(str(path), data.count(b"\n", 0, position) + 1, column)
+    return Problem(place, f"not UTF-8: {reason}", "save it as UTF-8")
 
 
 def scan(text: str, file: str) -> tuple[list[Document], list[Problem]]:

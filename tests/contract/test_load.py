@@ -100,8 +100,11 @@ def test_missing_parts():
             "c.yaml:1:28: version 0.9.2 of the specification is not known (0.9.3 to 1.2.1 are)",
         ),
         ("- a", "c.yaml:1:1: a contract is a mapping"),
-        ("a: 1\n---\nb: 2", "c.yaml: 2 YAML documents, a contract is exactly one"),
-        ("", "c.yaml: 0 YAML documents, a contract is exactly one"),
+        (
+            "a: 1\n---\nb: 2",
+            "c.yaml:3:1: 2 YAML documents, a contract is exactly one (move the others to files of their own)",
+        ),
+        ("", "c.yaml:1:1: the file is empty, a contract is one YAML document"),
     ],
 )
 def test_not_a_contract(head: str, problem: str):

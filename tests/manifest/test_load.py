@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -175,10 +176,31 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"kind: DatasetSnapshot\n# caf\xe9\n")
     problems = load([tmp_path, tmp_path / "none.yaml", tmp_path / "nowhere"]).problems
     assert [str(p).replace(f"{tmp_path}/", "") for p in problems] == [
-        "latin.yaml:2:1: not UTF-8: invalid continuation byte (save it as UTF-8)",
+        "latin.yaml:2:6: not UTF-8: invalid continuation byte (save it as UTF-8)",
         "none.yaml: cannot be read: No such file or directory",
         "nowhere: cannot be read: No such file or directory",
     ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32-be"])
+def test_other_encodings_are_refused_not_left_out(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "m.yaml").write_bytes(root("a").encode(encoding))
+    loaded = load([tmp_path])
+    assert loaded.manifests == ()
+    (problem,) = map(str, loaded.problems)
+    assert re.fullmatch(rf"{tmp_path}/m.yaml:1:[12]: not UTF-8: .* \(save it as UTF-8\)", problem)
+
+
+def test_merge_keys_at_the_root(tmp_path: Path) -> None:
+    envelope, content = root("a").split("content:", 1)
+    merged = "".join(f"  {line}\n" for line in envelope.splitlines())
+    (tmp_path / "m.yaml").write_text(f"<<:\n{merged}content:{content}")
+    loaded = load([tmp_path])
+    assert ([m.snapshot.name for m in loaded.manifests], loaded.problems) == (["a"], ())
+    (tmp_path / "m.yaml").write_text(f"<<:\n{merged.replace('Snapshot', 'Snapshoot')}content:{content}")
+    (problem,) = load([tmp_path]).problems
+    assert problem.place.line == 2
+    assert problem.fix == "did you mean `DatasetSnapshot`?"
 
 
 def test_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
