@@ -12,7 +12,7 @@ RUN apt-get update \
 COPY pyproject.toml uv.lock /tmp/odf/
 WORKDIR /tmp/odf
 RUN uv export --frozen --no-dev --no-emit-project --no-hashes --quiet --output-file constraints.txt \
-    && uv pip install --system --no-cache --constraint constraints.txt pyspark pyarrow pandas \
+    && uv pip install --system --no-cache --constraint constraints.txt pyspark pyarrow pandas datafusion \
     && install --directory --owner=50000 --group=0 --mode=2775 /data
 
 # The user of the Airflow image: both write to the shared volume.

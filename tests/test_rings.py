@@ -33,19 +33,34 @@ def modules(*parts: str) -> list[str]:
 
 COORDINATOR = (
     *("errors.py", "failures.py", "protocol", "multiformats.py", "instant.py", "wording.py", "graph.py"),
-    *("manifest", "chain", "source", "contract", "dialect", "lineage", "runner", "cycle", "cli"),
+    *("manifest", "chain", "source", "contract", "datafusion", "dialect", "lineage", "runner", "cycle", "cli"),
 )
-ENGINE = ("errors.py", "protocol", "multiformats.py", "instant.py", "wording.py", "engine")
-ENGINE_MAY_NOT = ["airflow", "pydantic", "yaml", "flatbuffers", "sqlglot", "httpx", "typer", "rich", "openlineage"]
+ENGINE = ("errors.py", "protocol", "multiformats.py", "instant.py", "wording.py", "datafusion", "engine")
+ENGINE_MAY_NOT = [
+    "airflow",
+    "datafusion",
+    "pydantic",
+    "yaml",
+    "flatbuffers",
+    "sqlglot",
+    "httpx",
+    "typer",
+    "rich",
+    "openlineage",
+]
+
+CLI_MAY_NOT = ["airflow", "pyspark", "pyarrow", "datafusion", "sqlglot", "openlineage", "pandas"]
 
 
 @pytest.mark.parametrize(
     ("parts", "blocked"),
     [
-        pytest.param(COORDINATOR, ["airflow", "pyspark"], id="coordinator"),
+        pytest.param(COORDINATOR, ["airflow", "pyspark", "datafusion"], id="coordinator"),
         pytest.param(ENGINE, ENGINE_MAY_NOT, id="engine"),
         pytest.param(("__init__.py",), ["airflow", "pyspark", "pydantic", "yaml", "pyarrow"], id="package"),
-        pytest.param(("cli",), ["airflow", "pyspark", "pyarrow", "sqlglot", "openlineage", "pandas"], id="cli"),
+        pytest.param(
+            ("cli",), ["airflow", "pyspark", "pyarrow", "datafusion", "sqlglot", "openlineage", "pandas"], id="cli"
+        ),
     ],
 )
 def test_a_ring_imports_without_the_others(parts: tuple[str, ...], blocked: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""+ - * / % between numbers, and between dates, times and intervals, as DataFusion, Flink and RisingWave have them."""
+"""+ - * / % between numbers, and between dates, times and intervals, as Flink and RisingWave have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns and replacements of Rust's regex crate (DataFusion) as Java's (Spark), for the part that both have."""
+"""Patterns of regular expressions that engines and Spark read alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ _TOKEN = re.compile(
     r"|(?P<repeat>(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??(?![*+?{]))"
     r"|(?P<plain>[.^|]|[^\\$\[\](){}*+?.^|])"
 )
-_REFERENCE = re.compile(r"\\([0-9])|\$\{([0-9])\}|\$([0-9])(?![0-9A-Za-z_])|([^\\$])")
 
 
 def java_pattern(pattern: str, flags: str = "") -> str:
@@ -48,19 +47,3 @@ def matches_nothing(pattern: str) -> bool:
 def count_groups(pattern: str) -> int:
     """How many groups a pattern that ``java_pattern`` took has."""
     return re.compile(pattern).groups
-
-
-def java_replacement(replacement: str, shift: int = 0) -> str:
-    """The replacement with the numbers of groups raised by ``shift``; group 0 is the whole match.
-
-    :raises ValueError: it has a reference by name, or one that Rust would read as a name."""
-    parts, position = [], 0
-    while position < len(replacement):
-        match = _REFERENCE.match(replacement, position)
-        if match is None:
-            raise ValueError(f"{replacement[position:][:10]!r} in the replacement has no exact form")
-        number = match[1] or match[2] or match[3]
-        # A digit after a reference would be read as a part of it.
-        parts.append(f"${int(number) + shift}" if number else re.sub("([0-9])", r"\\\1", match[4]))
-        position = match.end()
-    return "".join(parts)

@@ -11,10 +11,9 @@ from sqlglot import exp
 from sqlglot.dialects.risingwave import RisingWave as Stock
 from sqlglot.parsers.risingwave import RisingWaveParser
 
-from airflow_provider_odf.dialect import numerals, text_functions
+from airflow_provider_odf.dialect import aggregates, numerals, text_functions
 from airflow_provider_odf.dialect.arithmetic import arithmetic
 from airflow_provider_odf.dialect.calls import anonymous, filtered, windowed
-from airflow_provider_odf.dialect.datafusion import aggregates
 from airflow_provider_odf.dialect.engine import Call, Engine, FunctionRule, Translation
 from airflow_provider_odf.dialect.expressions import SHARED
 from airflow_provider_odf.dialect.parameters import CONDITIONS, plain, same_type, string

@@ -1,4 +1,4 @@
-"""Dates and times as text: which texts source engines and Spark read alike, and text that a TIMESTAMP becomes."""
+"""Dates and times as text: which texts source engines and Spark read alike."""
 
 from __future__ import annotations
 
@@ -44,17 +44,3 @@ def checked(value: exp.Expr, pattern: str, read: exp.Expr, type_: Type) -> exp.E
     is_absent = exp.Is(this=value.copy(), expression=exp.Null())
     failure = cast(call("raise_error", call("concat", f"cannot read as {type_.ddl}: ", value.copy())), type_)
     return switch([(exp.Or(this=is_good, expression=is_absent), read)], failure)
-
-
-def as_text(value: exp.Expr, type_: Type) -> exp.Expr:
-    """A TIMESTAMP as ISO 8601 text, with as many groups of three digits after the second as it needs."""
-    zone = "'Z'" if type_.is_zoned else ""
-
-    def formatted(fraction: str) -> exp.Expr:
-        return call("date_format", value.copy(), f"yyyy-MM-dd'T'HH:mm:ss{fraction}{zone}")
-
-    def divides(step: int) -> exp.Expr:
-        rest = exp.Mod(this=call("unix_micros", value.copy()), expression=exp.Literal.number(step))
-        return exp.EQ(this=rest, expression=exp.Literal.number(0))
-
-    return switch([(divides(1_000_000), formatted("")), (divides(1_000), formatted(".SSS"))], formatted(".SSSSSS"))

@@ -1,7 +1,8 @@
-"""Transform::Sql of any engine as Spark SQL.
+"""Transform::Sql of any engine as the engine runs it.
 
-``engine: spark`` is passed on as it is. SQL of another engine is translated by a dialect of our own, exactly or not at
-all: what is not known to give the same rows on Spark is refused with its place in the query.
+Queries of ``engine: spark`` and ``engine: datafusion`` are run as they are written, by Spark and by DataFusion. SQL of
+another engine is translated by a dialect of our own, exactly or not at all: what is not known to give the same rows on
+Spark is refused with its place in the query.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.dialect.engine import Engine
     from airflow_provider_odf.manifest.model import TransformSql
 
-ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (datafusion.ENGINE, flink.ENGINE, risingwave.ENGINE)}
+ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (flink.ENGINE, risingwave.ENGINE)}
 
 Tables = Mapping[str, "tuple[protocol.Column, ...] | None"]
 
@@ -36,33 +37,35 @@ _TEMPORAL = "temporalTables are not translated: the versions of a table are stat
 
 @dataclass(frozen=True)
 class Translated:
-    """Queries in Spark SQL, one per step, and what is known of the columns of the last one."""
+    """Queries as the engine runs them, one per step, and what is known of the columns of the last one."""
 
     steps: tuple[protocol.SqlQueryStep, ...]
     columns: Columns
 
 
 def to_spark(transform: TransformSql, tables: Tables, *, label: str = "preprocess") -> protocol.Transform:
-    """The transform with its queries in Spark SQL, one per step; the last one has no alias and is the output.
+    """The transform with its queries as the engine runs them. The last one has no alias and is the output.
 
     ``tables`` are the inputs by name with their declared columns, None where only the data will tell. A column named
     ``*`` stands for all that are not listed. ``label`` begins the messages: ``preprocess query 2, 3:9: …``.
 
     :raises InvalidInput: if a query cannot be translated exactly, naming its number, line and column."""
     try:
-        steps = translate(transform, tables).steps
+        # DataFusion's queries are planned by the engine, which knows all columns.
+        is_datafusion = transform.engine == datafusion.NAME
+        steps = _steps(transform, tables) if is_datafusion else translate(transform, tables).steps
     except QueryRefused as refused:
         raise InvalidInput(f"{label}{refused}") from None
     return protocol.Transform(transform.engine, steps, version=transform.version)
 
 
 def translate(transform: TransformSql, tables: Tables) -> Translated:
-    """The queries in Spark SQL with the columns of the output.
+    """The queries as the engine runs them, with the columns of the output.
 
-    :raises QueryRefused: if a query cannot be translated exactly."""
+    :raises QueryRefused: if a query is not valid or cannot be translated exactly."""
     steps = _steps(transform, tables)
-    if transform.temporal_tables:
-        raise QueryRefused(_TEMPORAL, "leave them out, and join on engine: spark")
+    if transform.engine == datafusion.NAME:
+        return Translated(steps, datafusion.output(steps, tables))
     if transform.engine == "spark":
         return Translated(steps, spark_columns(steps[-1].query))
     return _translated(_engine(transform.engine), steps, tables)
@@ -92,12 +95,14 @@ def spark_columns(query: str) -> Columns:
 
 def _engine(name: str) -> Engine:
     if name not in ENGINES:
-        raise QueryRefused(f"engine {name} is not known (one of spark, {', '.join(ENGINES)})")
+        raise QueryRefused(f"engine {name} is not known (one of spark, {datafusion.NAME}, {', '.join(ENGINES)})")
     return ENGINES[name]
 
 
 def _steps(transform: TransformSql, tables: Tables) -> tuple[protocol.SqlQueryStep, ...]:
     """The transform's steps, ``query`` being a single one."""
+    if transform.temporal_tables:
+        raise QueryRefused(_TEMPORAL, "leave them out, and join on engine: spark")
     if bool(transform.query) == bool(transform.queries):
         raise QueryRefused("give either query or queries")
     if transform.query:

@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine.layout import POSITION
-from airflow_provider_odf.engine.preprocess import preprocess
+from airflow_provider_odf.engine.preprocess import DATAFUSION, query
 from airflow_provider_odf.engine.read.opened import ReadApart
 from airflow_provider_odf.engine.read.raw import concatenated
 from airflow_provider_odf.engine.read.several import read_several
 from airflow_provider_odf.engine.state import SMALL, file_size
-from airflow_provider_odf.protocol import MergeInput, MergeRequest, Transform
+from airflow_provider_odf.protocol import MergeInput, MergeRequest, ReadStep, Transform
 
 _ROW_WISE = frozenset(("Project", "Filter", "Generate", "Repartition", "LogicalRDD", "LocalRelation"))
 """Nodes of plans; Repartition is of our own making, since hints are left to the other way."""
@@ -72,17 +72,29 @@ def read_batch(spark: SparkSession, request: MergeRequest, batch: Sequence[Merge
 
     :raises InvalidQuery: as ``read`` and ``preprocess`` do.
     """
-    if len(batch) == 1 or not _may_be_row_wise(request.preprocess):
+    transform = request.preprocess
+    if len(batch) == 1 or not _may_be_batched(transform):
         return None
     found = read_several(spark, request.read, [(source.paths, name_of(source)) for source in batch])
     if found is None:
         return None
-    if request.preprocess is None:
+    if transform is None:
         return Batch(found.frame, found.sizes, found.notices)
-    if not _is_row_wise(preprocess(spark, found.frame, request.preprocess)):
+    if transform.engine == DATAFUSION:
+        return _queried_apart(spark, found, transform, request.read)
+    if not _is_row_wise(query(spark, found.frame, transform)):
         return None
     frame, owners = _partitioned(spark, found)
-    return Batch(preprocess(spark, frame, request.preprocess), found.sizes, found.notices, owners)
+    return Batch(query(spark, frame, transform), found.sizes, found.notices, owners)
+
+
+def _queried_apart(spark: SparkSession, found: ReadApart, transform: Transform, read: ReadStep) -> Batch:
+    """DataFusion queries each input by itself, so that it does not matter whether queries are row-wise."""
+    from airflow_provider_odf.engine import datafusion
+
+    tables = Batch(found.frame, found.sizes, ()).apart(found.frame.toArrow())
+    frame, sizes = datafusion.query_each(spark, found.frame, tables, transform, read)
+    return Batch(frame, sizes, found.notices)
 
 
 def _partitioned(spark: SparkSession, found: ReadApart) -> tuple[DataFrame, tuple[int, ...]]:
@@ -100,8 +112,10 @@ def name_of(source: MergeInput) -> str:
     return source.label or ", ".join(source.paths)
 
 
-def _may_be_row_wise(transform: Transform | None) -> bool:
-    return transform is None or not any(_NOT_ROW_WISE.search(step.query) for step in transform.queries)
+def _may_be_batched(transform: Transform | None) -> bool:
+    if transform is None or transform.engine == DATAFUSION:
+        return True
+    return not any(_NOT_ROW_WISE.search(step.query) for step in transform.queries)
 
 
 def _is_row_wise(frame: DataFrame) -> bool:

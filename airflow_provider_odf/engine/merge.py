@@ -89,7 +89,9 @@ class _Merge:
         self._notices += raw.notices
         if not raw.frame.columns:
             return None
-        frame = preprocess(self._spark, raw.frame, self._request.preprocess) if self._request.preprocess else raw.frame
+        frame = raw.frame
+        if (transform := self._request.preprocess) is not None:
+            frame = preprocess(self._spark, frame, transform, self._request.read, source.paths)
         base, fitted = self._fitted(frame)
         return self._told(*base.merge(fitted.frame, source, name), fitted.layout.schema, name)
 

@@ -1,19 +1,28 @@
-"""``preprocess`` of a source: Spark SQL steps over the rows that were read, which are the view ``input``."""
+"""``preprocess`` of a source: steps of SQL over the rows that were read, which are the view ``input``."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine.refusal import refusal
+from airflow_provider_odf.engine.state import SMALL, file_size
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import Transform
+from airflow_provider_odf.protocol import ReadStep, Transform
+
+DATAFUSION = "datafusion"
+"""The engine that runs its queries itself. Queries of all others reach the engine in Spark SQL."""
 
 
-def preprocess(spark: SparkSession, frame: DataFrame, transform: Transform) -> DataFrame:
-    """The rows of the last query. Each query sees ``input`` and the ones before it under their aliases.
+def preprocess(
+    spark: SparkSession, frame: DataFrame, transform: Transform, read: ReadStep, paths: Sequence[str]
+) -> DataFrame:
+    """Return the rows of the last query. Each query sees ``input`` and the ones before it under their aliases.
 
-    Views are made in the frame's session: give each request a session of its own.
+    Views are made in the frame's session: give each request a session of its own. ``read`` and ``paths`` are how and
+    from what the frame was read.
 
     :raises InvalidQuery: a query is not valid, or there is none.
     """
@@ -21,6 +30,15 @@ def preprocess(spark: SparkSession, frame: DataFrame, transform: Transform) -> D
         raise InvalidQuery("temporal tables have no meaning in preprocess: it sees only the new records of a source")
     if not transform.queries:
         raise InvalidQuery("preprocess has no query")
+    if transform.engine == DATAFUSION:
+        from airflow_provider_odf.engine import datafusion
+
+        return datafusion.query(spark, frame, transform, read, small=sum(map(file_size, paths)) <= SMALL)
+    return query(spark, frame, transform)
+
+
+def query(spark: SparkSession, frame: DataFrame, transform: Transform) -> DataFrame:
+    """The same for queries in Spark SQL."""
     frame.createOrReplaceTempView("input")
     for number, step in enumerate(transform.queries, 1):
         try:

@@ -16,9 +16,10 @@ def execute(spark: SparkSession, request: RawQueryRequest, progress: Callable[[s
 
     :raises InvalidQuery: the data or the queries are not right.
     """
-    rows = read(spark, request.read or ReadStep("Parquet"), request.input_data_paths, request.label)
+    step, paths = request.read or ReadStep("Parquet"), request.input_data_paths
+    rows = read(spark, step, paths, request.label)
     for notice in rows.notices:
         progress(notice)
-    frame = preprocess(spark, rows.frame, request.transform) if request.transform else rows.frame
+    frame = preprocess(spark, rows.frame, request.transform, step, paths) if request.transform else rows.frame
     frame.write.mode("overwrite").parquet(request.output_data_path)
     return RawQuerySuccess(spark.read.parquet(request.output_data_path).count())

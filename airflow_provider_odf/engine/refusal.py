@@ -31,7 +31,7 @@ def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = (), first: i
     """
     found = next((e for e in _chain(error) if (e.getSqlState() or "")[:2] in USER_CLASSES), None)
     if found is None:
-        return _damaged_file(error)
+        return _damaged_file(error) or _of_worker(error)
     return InvalidQuery(": ".join(filter(None, [_place(found, queries, first), message(found)])))
 
 
@@ -42,6 +42,16 @@ def _damaged_file(error: BaseException) -> InvalidQuery | None:
         if (failure.getCondition() or "").startswith("FAILED_READ_FILE") and "parquet" in cause.partition(":")[0]:
             path = (failure.getMessageParameters() or {}).get("path", "a file")
             return InvalidQuery(f"{path}: the Parquet file is damaged: {cause.partition(': ')[2] or cause}")
+    return None
+
+
+def _of_worker(error: BaseException) -> InvalidQuery | None:
+    """The refusal that code of ours raised in a Python worker, of which Spark keeps the traceback as text."""
+    name = re.escape(f"{InvalidQuery.__module__}.{InvalidQuery.__qualname__}")
+    for failure in _chain(error):
+        raised = re.findall(rf"(?m)^{name}: (.*)$", str(failure))
+        if failure.getCondition() == "PYTHON_EXCEPTION" and raised:
+            return InvalidQuery(str(raised[-1]))
     return None
 
 

@@ -67,8 +67,9 @@ class TemporalTable:
 
 @dataclass(frozen=True)
 class Transform:
-    """Transform::Sql. To an engine ``queries`` are Spark SQL, already translated from the dialect of ``engine``; the
-    last one has no alias and is the output. ``query`` is only ever set by hand and never sent."""
+    """Transform::Sql. To an engine ``queries`` are DataFusion's SQL where ``engine`` is ``datafusion``, else Spark SQL,
+    already translated from the dialect of ``engine``; the last one has no alias and is the output. ``version`` is the
+    one of ``engine`` that the queries were written for. ``query`` is only ever set by hand and never sent."""
 
     engine: str
     queries: tuple[SqlQueryStep, ...] = ()

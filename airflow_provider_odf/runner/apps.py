@@ -12,7 +12,7 @@ import airflow_provider_odf
 PACKAGE = Path(airflow_provider_odf.__file__).parent
 
 ENGINE_MODULES = ("__init__.py", "errors.py", "multiformats.py", "instant.py", "wording.py")
-ENGINE_PACKAGES = ("engine", "protocol")
+ENGINE_PACKAGES = ("datafusion", "engine", "protocol")
 """What an engine is made of."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)

@@ -109,8 +109,8 @@ PROPERTIES: dict[str, dict[str, str]] = {
         "EsriShapefile: name or pattern of the `.shp` in the zip.",
     },
     "TransformSql": {
-        "engine": "Dialect of the SQL: `spark`, `datafusion`, `flink` or `risingwave`. Spark runs all of them; what "
-        "has no exact translation is refused with its place.",
+        "engine": "Dialect of the SQL: `spark`, `datafusion`, `flink` or `risingwave`. DataFusion runs its own "
+        "queries; those of Flink and RisingWave are translated to Spark SQL, or refused with the place.",
         "version": "Version of the engine that the SQL was written for.",
         "query": "One query.",
         "queries": "Several; the last has no alias and is the output. Either this or `query`.",

@@ -155,7 +155,7 @@ def declared() -> tuple[Column, ...]:
 def translate(declared: tuple[Column, ...]) -> Callable[..., str]:
     """Spark's SQL of one query over the table ``input``."""
 
-    def translate(query: str, engine: str = "datafusion", columns: tuple[Column, ...] | None = declared) -> str:
+    def translate(query: str, engine: str = "flink", columns: tuple[Column, ...] | None = declared) -> str:
         return to_spark(TransformSql(engine=engine, query=query), {"input": columns}).queries[0].query
 
     return translate
@@ -165,7 +165,7 @@ def translate(declared: tuple[Column, ...]) -> Callable[..., str]:
 def expression(translate: Callable[..., str]) -> Callable[..., str]:
     """Spark's form of one expression over the columns of ``input``."""
 
-    def expression(text: str, engine: str = "datafusion", **options: object) -> str:
+    def expression(text: str, engine: str = "flink", **options: object) -> str:
         query = translate(f"select {text} as z from input", engine, **options)
         return query.removeprefix("SELECT ").removesuffix(" AS `z` FROM `input`")
 

@@ -58,9 +58,8 @@ def test_queries_that_translate_have_no_problems(tmp_path: Path) -> None:
     [
         (
             "datafusion",
-            "query: |\n          select\n            foo(id) as id\n          from input",
-            "22:13: function foo is not known to the datafusion translation "
-            "(write it in another way, or use engine: spark with Spark's SQL)",
+            "query: |\n          select\n            uper(at) as id\n          from input",
+            "22:13: Invalid function 'uper'. (did you mean `upper`?)",
         ),
         (
             "flink",
@@ -68,8 +67,14 @@ def test_queries_that_translate_have_no_problems(tmp_path: Path) -> None:
             "          - query: select id from `b`",
             "23:35: table b does not exist (tables here: input, a)",
         ),
-        ("datafusion", "query: selec id from input", "20:25: Invalid expression / Unexpected token at 'from'"),
-        ("datafusion", "query: select 'x", "20:23: Missing '"),
+        ("datafusion", "query: selec id from input", "20:16: Expected: an SQL statement, found: selec"),
+        ("datafusion", "query: select 'x", "20:23: Unterminated string literal"),
+        (
+            "datafusion",
+            "queries:\n          - alias: a\n            query: select id from input\n"
+            "          - query: select\n              Id from a",
+            '24:15: No field named "Id". The columns are a.id. (did you mean `a.id`?)',
+        ),
         (
             "risingwave",
             "query: delete from input",

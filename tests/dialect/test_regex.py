@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.dialect.regex import count_groups, java_pattern, java_replacement, matches_nothing
+from airflow_provider_odf.dialect.regex import count_groups, java_pattern, matches_nothing
 
 
 @pytest.mark.parametrize(
@@ -47,24 +47,6 @@ def test_flags() -> None:
 def test_patterns_that_only_one_engine_has_are_refused(pattern: str) -> None:
     with pytest.raises(ValueError):
         java_pattern(pattern)
-
-
-@pytest.mark.parametrize(
-    ("rust", "java"),
-    [("x", "x"), (r"<\1>", "<$1>"), ("${2}0", r"$2\0"), ("$1", "$1"), ("$1-", "$1-"), ("a1", r"a\1"), ("", "")],
-)
-def test_replacement(rust: str, java: str) -> None:
-    assert java_replacement(rust) == java
-
-
-def test_replacement_with_shifted_groups() -> None:
-    assert java_replacement(r"\2${0}", 2) == "$4$2"
-
-
-@pytest.mark.parametrize("replacement", ["$1a", "$name", "${name}", "\\n", "$$", "a\\"])
-def test_replacements_that_would_be_read_differently_are_refused(replacement: str) -> None:
-    with pytest.raises(ValueError, match="has no exact form"):
-        java_replacement(replacement)
 
 
 def test_empty_matches_and_groups() -> None:

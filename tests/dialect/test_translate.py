@@ -13,7 +13,7 @@ from airflow_provider_odf.protocol import SqlQueryStep as SparkStep
 _INPUT = {"input": (Column("id", "BIGINT"), Column("at", "STRING"))}
 
 
-def _steps(*steps: tuple[str | None, str], engine: str = "datafusion") -> TransformSql:
+def _steps(*steps: tuple[str | None, str], engine: str = "flink") -> TransformSql:
     return TransformSql(engine=engine, queries=tuple(SqlQueryStep(alias=alias, query=query) for alias, query in steps))
 
 
@@ -33,19 +33,20 @@ def test_spark_is_passed_on_as_it_is() -> None:
 
 def test_steps_see_earlier_steps_with_their_types() -> None:
     transform = to_spark(
-        _steps(
-            ("halves", "select id / 2 as half, to_timestamp_seconds(id) as at from input"),
-            (None, 'select half / 2 as quarter, cast(at as bigint) as seconds from "halves"'),
-        ),
+        _steps(("halves", "select id / 2 as half from input"), (None, "select half / 2 as quarter from `halves`")),
         _INPUT,
     )
     assert transform.queries == (
-        SparkStep(
-            "SELECT (`id` DIV 2L) AS `half`, timestamp_seconds(CAST(`id` AS BIGINT)) AS `at` FROM `input`",
-            "halves",
-        ),
-        SparkStep("SELECT (`half` DIV 2L) AS `quarter`, unix_seconds(`at`) AS `seconds` FROM `halves`", None),
+        SparkStep("SELECT (`id` DIV 2) AS `half` FROM `input`", "halves"),
+        SparkStep("SELECT (`half` DIV 2) AS `quarter` FROM `halves`", None),
     )
+
+
+def test_queries_of_datafusion_are_passed_on_as_they_are() -> None:
+    steps = (("${env:HOME}", "select ids from input"), (None, 'select * from "${env:HOME}" -- x'))
+    transform = to_spark(_steps(*steps, engine="datafusion"), _INPUT)
+    assert transform.engine == "datafusion"
+    assert transform.queries == tuple(SparkStep(query, alias) for alias, query in steps)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_steps_see_earlier_steps_with_their_types() -> None:
         ),
     ],
 )
-@pytest.mark.parametrize("engine", ["spark", "datafusion"])
+@pytest.mark.parametrize("engine", ["spark", "datafusion", "flink"])
 def test_aliases_that_would_hide_something(
     engine: str, steps: tuple[tuple[str | None, str], ...], message: str
 ) -> None:
@@ -83,7 +84,7 @@ def test_engine_that_is_not_known() -> None:
     )
 
 
-@pytest.mark.parametrize("engine", ["spark", *ENGINES])
+@pytest.mark.parametrize("engine", ["spark", "datafusion", *ENGINES])
 def test_temporal_tables_are_refused(engine: str) -> None:
     temporal = (TemporalTable(name="rates", primary_key=("currency",)),)
     message = _refusal(TransformSql(engine=engine, query="select 1 as a", temporal_tables=temporal))
@@ -93,7 +94,7 @@ def test_temporal_tables_are_refused(engine: str) -> None:
 def test_unknown_function_is_told_with_its_place() -> None:
     queries = _steps(("a", "select id from input"), (None, "select\n  id,\n  id + foo_bar(id) as x\nfrom a"))
     assert _refusal(queries) == (
-        "preprocess query 2, 3:8: function foo_bar is not known to the datafusion translation "
+        "preprocess query 2, 3:8: function foo_bar is not known to the flink translation "
         "(write it in another way, or use engine: spark with Spark's SQL)"
     )
 
@@ -114,14 +115,14 @@ def test_unknown_function_is_told_with_its_place() -> None:
         ),
         ("select id from input; select 1", "1, 1:1: one query is expected, not 2 (split it into queries with aliases)"),
         ("select * exclude (id) from input", "1, 1:19: EXCEPT is not translated here"),
-        ("select unnest(id) as x from input", "1, 1:8: function unnest is not known to the datafusion translation"),
+        ("select unnest(id) as x from input", "1, 1:8: function unnest is not known to the flink translation"),
         (
             "select id from input union all select at from input",
             "1, 1:8: column id is BIGINT on one side and STRING on",
         ),
         ("select id from a.b", "1, 1:16: table a.b does not exist (a name with dots is quoted as a whole)"),
         ("delete from input", "1, 1:1: only queries (SELECT, WITH, UNION and the like) are translated"),
-        ("select at + 1 as x from input", "1, 1:8: STRING and BIGINT cannot be calculated with (cast them to numbers)"),
+        ("select at + 1 as x from input", "1, 1:8: STRING and INT are not calculated with (cast them to numbers)"),
         (
             "select id = at as x from input",
             "1, 1:8: BIGINT and STRING are compared in different ways (cast one of them)",
@@ -134,20 +135,20 @@ def test_unknown_function_is_told_with_its_place() -> None:
     ],
 )
 def test_refusals_name_place_reason_and_way_out(query: str, message: str) -> None:
-    assert _refusal(TransformSql(engine="datafusion", query=query)).startswith(f"preprocess query {message}")
+    assert _refusal(TransformSql(engine="flink", query=query)).startswith(f"preprocess query {message}")
 
 
 def test_label_is_told() -> None:
     with pytest.raises(InvalidInput, match=r"^transform query 1, 1:15: table t does not exist"):
-        to_spark(TransformSql(engine="datafusion", query="select 1 from t"), _INPUT, label="transform")
+        to_spark(TransformSql(engine="flink", query="select 1 from t"), _INPUT, label="transform")
 
 
 def test_names_are_found_ignoring_case_and_dots_are_kept(translate: Callable[..., str]) -> None:
     columns = (Column("PID", "STRING"),)
-    assert translate('select pid, upper(Pid) as "a.b" from Input', columns=columns) == (
+    assert translate("select pid, upper(Pid) as `a.b` from Input", columns=columns) == (
         "SELECT `pid`, upper(`Pid`) AS `a.b` FROM `input`"
     )
-    transform = to_spark(TransformSql(engine="datafusion", query='select x.id from "a.b-c" as x'), {"a.b-c": None})
+    transform = to_spark(TransformSql(engine="flink", query="select x.id from `a.b-c` as x"), {"a.b-c": None})
     assert transform.queries[0].query == "SELECT `x`.`id` FROM `a.b-c` AS `x`"
 
 

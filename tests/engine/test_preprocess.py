@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import SqlQueryStep, TemporalTable, Transform
+from airflow_provider_odf.protocol import ReadStep, SqlQueryStep, TemporalTable, Transform
 
 pytestmark = pytest.mark.spark
 
@@ -15,7 +15,8 @@ def run(spark, *steps: SqlQueryStep, **options) -> list[tuple]:
 
     session = spark.newSession()
     frame = session.sql("SELECT id, id % 2 = 0 AS even FROM range(1, 5)")
-    return [tuple(row) for row in preprocess(session, frame, Transform("spark", steps, **options)).collect()]
+    transform = Transform("spark", steps, **options)
+    return [tuple(row) for row in preprocess(session, frame, transform, ReadStep("NdJson"), ()).collect()]
 
 
 def test_last_query_is_the_output(spark) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.datafusion import aggregates as same
+from airflow_provider_odf.dialect import aggregates as same
 from airflow_provider_odf.dialect.engine import Call, FunctionRule
 from airflow_provider_odf.dialect.typed import Typed, call, cast
 from airflow_provider_odf.dialect.types import BIGINT, DOUBLE, MAX_PRECISION, decimal

@@ -11,8 +11,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from airflow_provider_odf.dialect import arithmetic as shared
+from airflow_provider_odf.dialect import numbers as double_numbers
 from airflow_provider_odf.dialect import types
-from airflow_provider_odf.dialect.datafusion import numbers as double_numbers
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation
 from airflow_provider_odf.dialect.expressions import negation, operand
 from airflow_provider_odf.dialect.parameters import CONDITIONS, absolute, extreme

@@ -1,0 +1,5 @@
+"""stub"""
+
+
+def as_functions(query: str, number: int) -> str:
+    return query

@@ -1,0 +1,144 @@
+"""Queries planned by DataFusion: whether they are right, what they give, and whether each row stands for itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from airflow_provider_odf.datafusion import json_operators, session, types
+from airflow_provider_odf.datafusion.problem import ONLY_QUERIES, QueryProblem, problem
+from airflow_provider_odf.datafusion.words import find, line_and_column, words
+
+if TYPE_CHECKING:
+    from datafusion import DataFrame, SessionContext
+
+    from airflow_provider_odf.protocol import SqlQueryStep
+
+INPUT = "input"
+
+_ROW_WISE = frozenset(("Projection", "Filter", "SubqueryAlias", "Union", "Unnest"))
+"""Nodes of logical plans that make each row of one row, whatever the others are."""
+
+_OF_THE_QUERY = re.compile(r"\b(random|uuid|now|current_date|current_time|current_timestamp|today)\(")
+"""Functions with another value in each run of a query."""
+
+_STATEMENTS = ("Explain", "Analyze", "DescribeTable")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``output`` has the columns of the last query as DataFusion types them; ``is_row_wise`` says whether the rows can
+    be queried part by part."""
+
+    output: pa.Schema
+    is_row_wise: bool
+
+
+def plan(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> Plan:
+    """Plan queries against empty tables with these columns. Each query sees those before it under their aliases.
+
+    :raises QueryProblem: a query that DataFusion refuses, that is no query, or whose result Spark cannot hold.
+    :raises InvalidInput: the package ``datafusion`` is not installed.
+    """
+    context = session.create()
+    for name, schema in tables.items():
+        context.register_record_batches(name, [[_empty(schema)]])
+    frame = last(context, steps)
+    number, query = len(steps), steps[-1].query
+    try:
+        is_row_wise = _is_row_wise(frame, frozenset(tables))
+        frame.execution_plan()
+        # The types of the optimized plan; of a plan without rows nothing is executed.
+        output = frame.limit(0).to_arrow_table().schema
+    except Exception as e:
+        raise problem(e, query, number) from e
+    _check(output, query, number)
+    return Plan(output.remove_metadata(), is_row_wise)
+
+
+def last(context: SessionContext, steps: Sequence[SqlQueryStep]) -> DataFrame:
+    """Return the last of some queries in a session that has their input; the others become views there.
+
+    :raises QueryProblem: a query that DataFusion refuses, or that is no query.
+    """
+    frame: DataFrame | None = None
+    for number, step in enumerate(steps, 1):
+        frame = _frame(context, step.query, number)
+        if step.alias:
+            context.register_view(types.quoted(step.alias), frame)
+    if frame is None:
+        raise QueryProblem("there is no query")
+    return frame
+
+
+def syntax(steps: Sequence[SqlQueryStep]) -> None:
+    """Check what can be checked of queries without the columns of their input.
+
+    :raises QueryProblem: a query cannot be read, or is no query.
+    """
+    for number, step in enumerate(steps, 1):
+        context = session.create()
+        for name in (INPUT, *(step.alias for step in steps[: number - 1] if step.alias)):
+            context.register_record_batches(types.quoted(name), [[_empty(pa.schema([]))]])
+        try:
+            _frame(context, step.query, number)
+        except QueryProblem as e:
+            if e.is_certain:
+                raise
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+
+
+def _frame(context: SessionContext, query: str, number: int) -> DataFrame:
+    if parameter := next((word for word in words(query) if word.text == "$"), None):
+        line, column = line_and_column(query, parameter.start)
+        message = "a parameter ($…) has no value here"
+        raise QueryProblem(message, "write the value", number=number, line=line, column=column, is_certain=True)
+    try:
+        frame = context.sql_with_options(json_operators.as_functions(query, number), session.options())
+    except QueryProblem:
+        raise
+    except Exception as e:
+        raise problem(e, query, number) from e
+    if type(frame.logical_plan().to_variant()).__name__ in _STATEMENTS:
+        raise QueryProblem(ONLY_QUERIES, number=number, line=1, column=1, is_certain=True)
+    return frame
+
+
+def _is_row_wise(frame: DataFrame, inputs: frozenset[str]) -> bool:
+    """Whether every node of the plan, before and after it was optimized, makes each row of one row."""
+    before, after = frame.logical_plan().display_indent(), frame.optimized_logical_plan().display_indent()
+    if _OF_THE_QUERY.search(before):
+        return False
+    return all(_is_row_wise_node(line.strip(), inputs) for text in (before, after) for line in text.split("\n"))
+
+
+def _is_row_wise_node(line: str, inputs: frozenset[str]) -> bool:
+    kind, _, rest = line.partition(":")
+    if kind == "TableScan":
+        return re.split(r" projection=|,", rest.strip())[0] in inputs
+    return kind in _ROW_WISE
+
+
+def _check(output: pa.Schema, query: str, number: int) -> None:
+    """:raises QueryProblem: a column that Spark cannot hold, or two of one name."""
+
+    def refused(name: str, message: str, advice: str) -> QueryProblem:
+        line, column = line_and_column(query, find(query, name) or 0)
+        return QueryProblem(message, advice, number=number, line=line, column=column)
+
+    seen: set[str] = set()
+    for field in output:
+        if field.name.lower() in seen:
+            message = f"two columns of the result have the name {field.name} (case does not count)"
+            raise refused(field.name, message, "rename one with AS")
+        seen.add(field.name.lower())
+        if reason := types.reason_against(field.type):
+            message = f"column {field.name} is {reason.what}, which Spark cannot hold"
+            raise refused(field.name, message, reason.instead(field.name))

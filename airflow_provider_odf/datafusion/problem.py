@@ -1,0 +1,104 @@
+"""What DataFusion says of a query that it cannot plan or run, with the place in the query."""
+
+from __future__ import annotations
+
+import re
+
+from airflow_provider_odf.datafusion.words import find, line_and_column
+
+
+class QueryProblem(Exception):
+    """A query that cannot be planned. ``number`` counts the queries of a transform from 1; ``line`` and ``column`` are
+    0 where the place is not known. ``is_certain`` says that the query is wrong whatever columns its input has."""
+
+    def __init__(
+        self,
+        message: str,
+        advice: str = "",
+        *,
+        number: int = 1,
+        line: int = 0,
+        column: int = 0,
+        is_certain: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.message, self.advice, self.is_certain = message, advice, is_certain
+        self.number, self.line, self.column = number, line, column
+
+    def __str__(self) -> str:
+        place = f", {self.line}:{self.column}" if self.line else ""
+        return f"query {self.number}{place}: {self.message}" + (f" ({self.advice})" if self.advice else "")
+
+
+_NOT_A_QUERY = re.compile(r"(?:DDL|DML|Statement) not supported: (\w+)|Unsupported SQL statement: (\w+)|^(SHOW) ")
+_PLACE = re.compile(r" at Line: (\d+), Column: (\d+)")
+_ADVICE = re.compile(r"\bDid you mean '(.+)'\?")
+_HINTS = re.compile(
+    r"Column names are case sensitive\..*?configuration\.|Backtrace:.*|\(DataType: \w+\)\."
+    r"|This issue was likely caused by a bug.*?issues\.",
+    re.DOTALL,
+)
+_PREFIX = re.compile(
+    r"^(?:(?:DataFusion error|Error during planning|Schema error|SQL error|Execution error|Arrow error|Internal error|"
+    r"External error|This feature is not implemented|type_coercion|caused by): ?|\s)+"
+)
+_PARSER = re.compile(r"^\w+Error\(\"(.*)\"\)$", re.DOTALL)
+_NAMES = (
+    re.compile(r"No field named (\S+?)\.?(?:\s|$)"),
+    re.compile(r"table (?:function )?'(?:datafusion\.public\.)?(.+?)' not found"),
+    re.compile(r"Invalid function '(.+?)'"),
+    re.compile(r"Unsupported SQL type (\w+)"),
+    re.compile(r"Function '(\w+)'"),
+    re.compile(r"Ambiguous reference to (?:unqualified )?field (\S+)"),
+    re.compile(r"Operator (\S+) is not"),
+)
+_CERTAIN = re.compile(r"^SQL error|single SQL statement|Invalid function|Unsupported SQL type|table .*not found")
+ONLY_QUERIES = "only queries (SELECT, WITH, VALUES and UNION of them) can be run here"
+
+
+def problem(error: BaseException, query: str, number: int) -> QueryProblem:
+    """Return DataFusion's error as a problem of one query."""
+    text = str(error)
+    if _NOT_A_QUERY.search(_without_prefix(text)):
+        line, column = line_and_column(query, len(query) - len(query.lstrip()))
+        return QueryProblem(ONLY_QUERIES, number=number, line=line, column=column, is_certain=True)
+    message, advice = brief(text), ""
+    line, column = _place(text, query)
+    if suggested := _ADVICE.search(message):
+        message = _squeezed(_ADVICE.sub("", message))
+        advice = f"did you mean `{suggested[1].removeprefix('input.')}`?"
+    is_certain = _CERTAIN.search(text) is not None
+    return QueryProblem(message, advice, number=number, line=line, column=column, is_certain=is_certain)
+
+
+def brief(text: str) -> str:
+    """Return what DataFusion says in one line, without what only its developers need."""
+    text = _without_prefix(_HINTS.sub("", text))
+    if found := _PARSER.match(text.strip()):
+        text = found[1].replace('\\"', '"').replace("\\'", "'")
+    text = _PLACE.sub("", text).replace("datafusion.public.", "").replace("Valid fields are", "The columns are")
+    text = re.sub(r"\.\. No function matches the given name and argument types '(.+?)'\.", r" (\1).", text)
+    return _squeezed(text.replace("\tCandidate functions:", "Possible:"))
+
+
+def _without_prefix(text: str) -> str:
+    return _PREFIX.sub("", text)
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _place(text: str, query: str) -> tuple[int, int]:
+    if found := _PLACE.search(text):
+        return int(found[1]), int(found[2])
+    for pattern in _NAMES:
+        if (named := pattern.search(text)) and (position := _position(query, named[1])) is not None:
+            return line_and_column(query, position)
+    return (1, 1) if query else (0, 0)
+
+
+def _position(query: str, name: str) -> int | None:
+    if re.fullmatch(r"\W+", name):
+        return query.find(name) if name in query else None
+    return find(query, name)

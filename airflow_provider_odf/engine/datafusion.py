@@ -1,0 +1,70 @@
+"""``engine: datafusion``: DataFusion's queries over frames of Spark.
+
+Small inputs are queried by the driver. Of others, row-wise queries run where the rows are, partition by partition, and
+all other queries in one task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from airflow_provider_odf.datafusion import session, types
+from airflow_provider_odf.datafusion.plan import INPUT, plan
+from airflow_provider_odf.datafusion.problem import QueryProblem
+from airflow_provider_odf.datafusion.run import Job
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import ReadStep, Transform
+
+_LEAST_MEMORY = 128 * 1024 * 1024
+
+
+def query(spark: SparkSession, frame: DataFrame, transform: Transform, read: ReadStep, *, small: bool) -> DataFrame:
+    """Return the rows of the last query.
+
+    :raises InvalidQuery: a query is not valid for the columns that were read; of a small frame also what is wrong with
+        its rows, otherwise that comes out when the rows are used.
+    """
+    job, is_row_wise = _job(spark, frame, transform, read)
+    schema = from_arrow_schema(job.output)
+    if small:
+        return spark.createDataFrame(job.on_table(frame.toArrow()), schema)
+    if is_row_wise:
+        return frame.mapInArrow(job.by_part, schema)
+    return frame.coalesce(1).mapInArrow(job.at_once, schema)
+
+
+def query_each(
+    spark: SparkSession, frame: DataFrame, tables: Sequence[pa.Table], transform: Transform, read: ReadStep
+) -> tuple[DataFrame, tuple[int, ...]]:
+    """Query small tables, each by itself; ``frame`` has their columns. Return all rows that they give, in order, and
+    how many there are of each table."""
+    job, _ = _job(spark, frame, transform, read)
+    results = [job.on_table(table) for table in tables]
+    rows = spark.createDataFrame(pa.concat_tables(results), from_arrow_schema(job.output))
+    return rows, tuple(table.num_rows for table in results)
+
+
+def _job(spark: SparkSession, frame: DataFrame, transform: Transform, read: ReadStep) -> tuple[Job, bool]:
+    # Without a declared schema the reference leaves the times of Parquet as they are; Spark has them in microseconds.
+    unit = "us" if read.kind == "Parquet" and read.columns is None else "ms"
+    given = to_arrow_schema(frame.schema, timezone="UTC")
+    columns = pa.schema([pa.field(f.name, types.received(f.type, unit)) for f in given])
+    try:
+        planned = plan(transform.queries, {INPUT: columns})
+    except QueryProblem as e:
+        raise InvalidQuery(f"preprocess, {e}") from e
+    output = pa.schema([pa.field(f.name, types.given(f.type)) for f in planned.output])
+    heap = int(spark._jvm.java.lang.Runtime.getRuntime().maxMemory())  # type: ignore[union-attr]
+    job = Job(
+        steps=transform.queries,
+        input=columns,
+        output=output,
+        version=session.installed_version(),
+        memory=max(heap // 2, _LEAST_MEMORY),
+        scratch=spark.conf.get("spark.local.dir", "") or "",
+    )
+    return job, planned.is_row_wise
