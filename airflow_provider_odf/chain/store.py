@@ -50,6 +50,14 @@ class Store:
         """Directory of a dataset's disposable caches, which may not exist."""
         return self.work_area / ".cache" / str(alias).lower()
 
+    def work(self, alias: DatasetAlias | str) -> Path:
+        """A dataset's own directory in the work area, which may not exist.
+
+        :raises InvalidInput: not a name.
+        """
+        name = alias if isinstance(alias, DatasetAlias) else _alias(alias)
+        return self.work_area / str(name).lower()
+
     def get(self, alias: DatasetAlias | str) -> Dataset | None:
         """The dataset of a name, None if there is none.
 

@@ -59,24 +59,24 @@ def merge(
         raise CommitConflict(
             f"dataset {dataset.alias}: head moved from {polled.base} to {dataset.head()} since the poll; poll again"
         )
-    work = store.work_area / polled.dataset.lower() / f"merge-{uuid.uuid4().hex[:12]}"
+    work = store.work(polled.dataset) / f"merge-{uuid.uuid4().hex[:12]}"
     work.mkdir(parents=True)
     try:
         merged = _Merge(store, dataset, polled, ref, work, manifest_version, options).run(runner, contract, progress)
     except OdfError as e:
         if not e.is_transient:
-            _discard(polled)
+            _discard(store, polled)
         raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    _discard(polled)
+    _discard(store, polled)
     return merged
 
 
-def _discard(polled: Polled) -> None:
+def _discard(store: Store, polled: Polled) -> None:
     """The input is in the chain, or never will be: no retry needs its files."""
     if polled.directory is not None:
-        savepoint.discard(Path(polled.directory))
+        savepoint.discard(store.work(polled.dataset) / polled.directory)
 
 
 def merge_source(state: ChainState, name: str | None) -> model.SetPollingSource | model.AddPushSource:

@@ -59,7 +59,7 @@ class Polled:
     source_name: str | None = None
     """Name of the push source, None for the polling source."""
     directory: str | None = None
-    """Where the files lie in the work area, None for files that are not ours."""
+    """Name of their directory in the dataset's part of the work area; None for files that lie elsewhere."""
     has_more: bool = False
     """The source has yet more for the next poll."""
     warnings: tuple[str, ...] = ()

@@ -100,7 +100,7 @@ class _Look:
             base=self.manifest.file.parent,
             state=seen.state,
             system_time=self.system_time,
-            work=self.store.work_area / str(self.manifest.snapshot.alias).lower(),
+            work=self.store.work(self.manifest.snapshot.alias),
             environment=self.environment,
             progress=self.progress,
             warn=self.warnings.append,
@@ -139,7 +139,7 @@ def _polled(found: source.Polled, dataset: str, state: ChainState, system_time: 
         state.head,
         str(time),
         files,
-        directory=str(found.directory),
+        directory=found.directory.name,
         has_more=found.has_more,
         warnings=tuple(found.warnings),
     )

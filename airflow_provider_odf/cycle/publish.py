@@ -10,7 +10,7 @@ from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle import refs, rejected
 from airflow_provider_odf.cycle.merge import history, merge_source
 from airflow_provider_odf.cycle.messages import Candidate, Progress, silent
-from airflow_provider_odf.errors import ContractInconclusive, ContractRejected
+from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
 from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.wording import counted
 
@@ -72,6 +72,8 @@ def publish(store: Store, candidate: Candidate) -> str:
     dataset = store.dataset(candidate.dataset)
     head = dataset.head()
     if head is None or not dataset.contains(head, candidate.candidate):
+        if head is not None and not dataset.contains(candidate.candidate, head):
+            raise CommitConflict(f"dataset {dataset.alias}: {candidate.candidate} does not build on the head {head}")
         dataset.storage.compare_and_set_ref("head", candidate.base, candidate.candidate)
         head = candidate.candidate
     refs.drop_settled(dataset, head)

@@ -157,7 +157,7 @@ class _Taking:
     @cached_property
     def directory(self) -> Path:
         """A directory of this push in the work area, made when it is needed."""
-        return savepoint.directory(self.store.work_area / str(self.target.alias).lower())
+        return savepoint.directory(self.store.work(self.target.alias))
 
     def discard(self) -> None:
         if "directory" in self.__dict__:
@@ -177,7 +177,7 @@ class _Taking:
             str(self.system_time),
             (PolledFile(paths, str(time), given.name, self.seen(source, paths)),),
             source_name=self.source_name,
-            directory=str(self.directory) if "directory" in self.__dict__ else None,
+            directory=self.directory.name if "directory" in self.__dict__ else None,
             pushed=Pushed(tuple(map(handed.shown, given.uris)), is_records=given.records is not None),
         )
 

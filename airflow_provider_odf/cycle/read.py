@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
@@ -37,8 +36,8 @@ def read(
     state = ChainState.of(store.dataset(polled.dataset), polled.base)
     source = merge_source(state, polled.source_name)
     # Beside what was fetched it is removed with it; files that are not ours have no such place.
-    parent = Path(polled.directory) if polled.directory else store.work_area / polled.dataset.lower()
-    work = parent / f"read-{uuid.uuid4().hex[:12]}"
+    parent = store.work(polled.dataset)
+    work = (parent / polled.directory if polled.directory else parent) / f"read-{uuid.uuid4().hex[:12]}"
     work.mkdir(parents=True)
     features = work / "features"
     inputs = readable(read_step(source, polled, state), polled.files, features, progress, options)

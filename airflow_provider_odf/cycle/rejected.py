@@ -49,11 +49,16 @@ def load_report(dataset: Dataset, block_hash: str) -> protocol.ContractReport | 
 
 def reject(dataset: Dataset, candidate: Candidate) -> None:
     """Turn a candidate's ref into a rejected one."""
-    ref = refs.REJECTED + candidate.ref.removeprefix(refs.CANDIDATE)
+    ref = ref_of(candidate.ref)
     if dataset.head(ref) is None:
         dataset.storage.compare_and_set_ref(ref, None, candidate.candidate)
     if dataset.head(candidate.ref) == candidate.candidate:
         dataset.storage.compare_and_set_ref(candidate.ref, candidate.candidate, None)
+
+
+def ref_of(candidate_ref: str) -> str:
+    """The ref that a candidate has once it is rejected."""
+    return refs.REJECTED + candidate_ref.removeprefix(refs.CANDIDATE)
 
 
 def hint(dataset: Dataset) -> str:

@@ -95,7 +95,7 @@ class Cycle:
         finally:
             # What a retry needs is kept apart, see source.savepoint.
             if polled.directory is not None:
-                shutil.rmtree(polled.directory, ignore_errors=True)
+                shutil.rmtree(self.store.work(dataset) / polled.directory, ignore_errors=True)
 
     def _poll(self, manifest: Manifest, contract: Contract | None) -> Polled | UpToDate:
         return poll(

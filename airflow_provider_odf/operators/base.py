@@ -43,6 +43,11 @@ class DatasetMixin:
         """The store."""
         return OdfHook(self.odf_conn_id, store=self.store).get_conn()
 
+    @cached_property
+    def expected_dataset(self) -> str | None:
+        """The dataset that XComs of other tasks must be of; None where the task names neither dataset nor manifest."""
+        return str(self.load_manifest().snapshot.alias) if self.dataset is None and self.manifest else self.dataset
+
     def load_manifest(self) -> Manifest:
         """The dataset's manifest.
 

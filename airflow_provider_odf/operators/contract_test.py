@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf import protocol
-from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import subject_of
@@ -43,12 +41,13 @@ class ContractTestOperator(OdfOperator):
         self._report: ContractReport | None = None
 
     def run_step(self, context: Context) -> dict[str, Any] | None:
+        from airflow_provider_odf.cycle.handover import receive_candidate
         from airflow_provider_odf.cycle.publish import contract_test, judge
 
-        candidate = protocol.from_json(Candidate, self.candidate)
         contract = self.load_contract()
         if contract is None:
-            raise InvalidInput(f"{self.manifest}: no data contract lies beside the manifest of {candidate.dataset}")
+            raise InvalidInput(f"{self.manifest}: no data contract lies beside the manifest of {self.expected_dataset}")
+        candidate = receive_candidate(self.odf, self.candidate, self.expected_dataset, allows_rejected=True)
         if not candidate.records:
             self.log.info("%s: no new records to test", candidate.dataset)
             return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import Candidate, Polled, UpToDate
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import CommitConflict
@@ -54,6 +53,8 @@ class MergeOperator(OdfOperator):
         self._pushed: Pushed | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.cycle.handover import pass_candidate
+
         candidate = self._merge(self._input(context))
         if isinstance(candidate, UpToDate):
             self.skip(f"{self.dataset or self.manifest}: {candidate.reason}")
@@ -64,8 +65,7 @@ class MergeOperator(OdfOperator):
         changes = f": {candidate.changes}" if candidate.changes else ""
         records = counted(candidate.records, "record")
         self.log.info("%s: candidate of %s%s%s", candidate.dataset, records, offsets, changes)
-        result: dict[str, Any] = protocol.to_json(candidate)
-        return result
+        return pass_candidate(candidate)
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events
@@ -123,9 +123,11 @@ class MergeOperator(OdfOperator):
 
     def _input(self, context: Context) -> Polled | UpToDate:
         """What another task found, or what files hand over."""
-        if isinstance(self.data, dict):
-            return protocol.from_json(Polled, self.data)
+        from airflow_provider_odf.cycle.handover import receive_input
         from airflow_provider_odf.cycle.push import Push, push
+
+        if isinstance(self.data, dict):
+            return receive_input(self.odf, self.data, self.expected_dataset)
 
         uris = (self.data,) if isinstance(self.data, str) else tuple(self.data)
         given = Push(uris, source_name=self.source_name, push_id=push_id(context))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.operators.base import OdfOperator, poll_source
@@ -22,11 +21,12 @@ class PollingSourceOperator(OdfOperator):
     """Fetches and prepares what is new in a dataset's polling source, after the dataset was made to say what its
     manifest says.
 
-    Nothing new: the task and what depends on it are skipped, and no JVM is started. What was seen last, the dataset's
-    chain says, never Airflow.
+    Nothing new: the task and what depends on it are skipped, and no JVM is started. The dataset's chain records how far
+    the source was read, never Airflow.
 
-    The XCom is for a `MergeOperator`: ``{"dataset", "base", "systemTime", "files": [{"paths", "eventTime", "label",
-    "state"}]}``.
+    The XCom is for a `MergeOperator`: ``{"dataset", "input", "base", "systemTime", "sourceName", "files": [{"label",
+    "eventTime", "state"}], "fileCount", "hasMore"}``. ``input`` names the files in the work area; ``files`` shows the
+    first 10.
 
     :param manifest: path of the file with the dataset's manifest. (templated)
     :param dataset: which dataset of the file, where it has several. (templated)
@@ -41,6 +41,8 @@ class PollingSourceOperator(OdfOperator):
         self.read_on_spark = read_on_spark
 
     def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.cycle.handover import MOST_SHOWN, pass_input
+
         polled = poll_source(self, self.load_manifest(), self.load_contract())
         if isinstance(polled, UpToDate):
             for notice in polled.notices:
@@ -50,9 +52,10 @@ class PollingSourceOperator(OdfOperator):
             polled = self._read(polled)
         for warning in polled.warnings:
             self.log.warning(warning)
-        self.log.info("%s: new input: %s", polled.dataset, ", ".join(file.label for file in polled.files))
-        result: dict[str, Any] = protocol.to_json(polled)
-        return result
+        labels = [file.label for file in polled.files]
+        more = f" and {len(labels) - MOST_SHOWN} more" if len(labels) > MOST_SHOWN else ""
+        self.log.info("%s: new input: %s%s", polled.dataset, ", ".join(labels[:MOST_SHOWN]), more)
+        return pass_input(self.odf, polled)
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events

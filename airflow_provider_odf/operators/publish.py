@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import subject_of, written_by
@@ -27,6 +26,9 @@ class PublishOperator(OdfOperator):
     Each asset among the task's outlets gets an event with ``{"blockHash", "offsets", "records", "watermark"}``, which
     is the XCom too.
 
+    The head moves forward only: the candidate descends from it. What the XCom says of the candidate is read from the
+    chain again, since users may write XComs.
+
     :param candidate: what a `MergeOperator` made (its XCom). (templated)
     """
 
@@ -38,13 +40,14 @@ class PublishOperator(OdfOperator):
         self.candidate = candidate
 
     def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.cycle.handover import receive_candidate
         from airflow_provider_odf.cycle.publish import publish
 
-        candidate = protocol.from_json(Candidate, self.candidate)
         try:
+            candidate = receive_candidate(self.odf, self.candidate, self.expected_dataset)
             head = publish(self.odf, candidate)
         except CommitConflict as e:
-            raise AirflowFailException(f"{e}: clear this run, it merges again onto the head") from None
+            raise AirflowFailException(f"{e}: clear this run to merge onto the new head") from None
         self.show(candidate)
         self.log.info("%s: published %s, head is %s", candidate.dataset, counted(candidate.records, "record"), head)
         event = {

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Param
 
-from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.merge import DEFAULT_SOURCE
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.cycle.push import Push
@@ -58,6 +57,7 @@ class PushSourceOperator(OdfOperator):
         self._polled: Polled | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.cycle.handover import pass_input
         from airflow_provider_odf.cycle.push import push
 
         given = given_by(self._conf(context), self.source_name, push_id(context))
@@ -76,8 +76,7 @@ class PushSourceOperator(OdfOperator):
             self.skip(f"{self.dataset or self.manifest}: {polled.reason}")
         self._polled = polled
         self.log.info("%s: new input for %s: %s", polled.dataset, polled.source_name or "its source", given.name)
-        result: dict[str, Any] = protocol.to_json(polled)
-        return result
+        return pass_input(self.odf, polled)
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage.events import TaskLineage, source_dataset

@@ -9,6 +9,8 @@ from typing import Any, TypeVar, Union
 
 T = TypeVar("T")
 
+_SCALARS: dict[Any, tuple[type, ...]] = {str: (str,), int: (int,), float: (float, int), bool: (bool,)}
+
 
 def to_json(value: object) -> Any:
     """A message as JSON values: camelCase keys, absent instead of null."""
@@ -23,27 +25,36 @@ def to_json(value: object) -> Any:
 def from_json(cls: type[T], data: Any) -> T:
     """The message of a class from its JSON values.
 
-    :raises ValueError: a key that the class does not have, or a required one missing.
+    :raises ValueError: no object, a key that the class does not have, a required one missing, or a value of another
+    type.
     """
+    if not isinstance(data, dict):
+        raise ValueError(f"{cls.__name__} must be an object, not {type(data).__name__}")
     hints = typing.get_type_hints(cls)
     fields = {_camel(f.name): f.name for f in dataclasses.fields(typing.cast(Any, cls))}
     if unknown := set(data) - set(fields):
         raise ValueError(f"{cls.__name__} has no field {', '.join(sorted(unknown))}")
     try:
-        return cls(**{fields[key]: _value(hints[fields[key]], v) for key, v in data.items()})
+        return cls(**{fields[key]: _value(hints[fields[key]], v, f"{cls.__name__}.{key}") for key, v in data.items()})
     except TypeError as e:
         raise ValueError(f"{cls.__name__}: {e}") from e
 
 
-def _value(hint: Any, data: Any) -> Any:
+def _value(hint: Any, data: Any, where: str) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (Union, types.UnionType):
         inner = next(a for a in arguments if a is not type(None))
-        return None if data is None else _value(inner, data)
+        return None if data is None else _value(inner, data, where)
     if origin is tuple:
+        if not isinstance(data, list | tuple):
+            raise ValueError(f"{where} must be a list, not {type(data).__name__}")
         # MergeSuccess.slices holds None where an input brought nothing; `to_json` keeps it inside a list.
-        return tuple(_value(arguments[0], v) for v in data)
-    return from_json(hint, data) if isinstance(hint, type) and dataclasses.is_dataclass(hint) else data
+        return tuple(_value(arguments[0], v, where) for v in data)
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return from_json(hint, data)
+    if hint in _SCALARS and (not isinstance(data, _SCALARS[hint]) or (isinstance(data, bool) and hint is not bool)):
+        raise ValueError(f"{where} must be of type {hint.__name__}, not {type(data).__name__}")
+    return data
 
 
 def _camel(name: str) -> str:

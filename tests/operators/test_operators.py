@@ -38,7 +38,7 @@ def test_a_poll_makes_the_dataset_and_hands_its_input_on(where, tmp_path):
     (tmp_path / "in" / "1.csv").write_text("1\n")
     found = PollingSourceOperator(task_id="poll", dataset="two", **where).execute({})
     state = ChainState.of(Store.open(where["store"]).dataset("two"))
-    assert (found["dataset"], found["base"], found["isRead"]) == ("two", state.head, False)
+    assert (found["dataset"], found["base"], found["hasMore"]) == ("two", state.head, False)
     (file,) = found["files"]
     assert (file["label"], file["state"]) == ("in/1.csv", {"kind": "odf/etag", "value": "1.csv"})
     assert not (tmp_path / "store" / "one").exists()
@@ -117,14 +117,14 @@ def test_files_need_a_dataset():
 
 
 def test_a_test_needs_a_contract(where):
-    candidate = {"dataset": "two", "base": "a", "candidate": "b", "ref": "candidate-x", "records": 1}
+    candidate = {"dataset": "two", "base": "a", "candidate": "b", "ref": "candidate-0", "records": 1}
     operator = ContractTestOperator(task_id="contract_test", dataset="two", candidate=candidate, **where)
     with pytest.raises(AirflowFailException, match="no data contract lies beside the manifest of two"):
         operator.execute({})
 
 
 def test_publishing_what_is_not_there_says_so(where):
-    candidate = {"dataset": "two", "base": "a", "candidate": "b", "ref": "candidate-x"}
+    candidate = {"dataset": "two", "base": "a", "candidate": "b", "ref": "candidate-0"}
     with pytest.raises(AirflowFailException, match="no dataset two in"):
         PublishOperator(task_id="publish", candidate=candidate, store=where["store"]).execute({})
 

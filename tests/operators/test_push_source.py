@@ -8,6 +8,9 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, ParamValidationError
 
 from airflow_provider_odf import PushSourceOperator
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cycle.handover import receive_input
+from airflow_provider_odf.cycle.messages import Pushed
 from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
@@ -48,12 +51,9 @@ def test_records_of_the_conf_never_come_into_the_xcom(where):
     conf = {"records": [{"parcel": "P-1001"}], "source": "scanner", "file": None}
     found = PushSourceOperator(**where).execute(run(conf))
     (file,) = found["files"]
-    assert Path(file["paths"][0]).read_text() == '{"parcel": "P-1001"}\n'
-    assert (found["dataset"], found["sourceName"], found["pushed"]) == (
-        "scans",
-        "scanner",
-        {"origins": [], "isRecords": True},
-    )
+    polled = receive_input(Store.open(where["store"]), found)
+    assert Path(polled.files[0].paths[0]).read_text() == '{"parcel": "P-1001"}\n'
+    assert (found["dataset"], found["sourceName"], polled.pushed) == ("scans", "scanner", Pushed(is_records=True))
     assert "P-1001" not in json.dumps(found)
     assert file["state"]["kind"] == "odf/push-id"
     assert file["state"]["value"].startswith("scans/manual__1/push f1620")
@@ -65,7 +65,7 @@ def test_a_file_of_the_conf_is_copied(where, tmp_path, key):
     given = str(tmp_path / "a b.csv") if key == "file" else (tmp_path / "a b.csv").as_uri()
     operator = PushSourceOperator(**where, source_name="depot")
     found = operator.execute(run({key: given}))
-    (path,) = found["files"][0]["paths"]
+    (path,) = receive_input(Store.open(where["store"]), found).files[0].paths
     (tmp_path / "a b.csv").unlink()
     assert Path(path).read_text() == "P-1001\n"
     (source,) = operator.task_lineage().inputs
@@ -175,7 +175,6 @@ def test_templated_fields():
 def test_what_the_chain_has_already_skips(where):
     from airflow_provider_odf.chain.commit import Draft
     from airflow_provider_odf.chain.state import ChainState
-    from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.manifest import model
 
     context = run({"records": [], "source": "scanner"})

@@ -1,0 +1,200 @@
+"""What tasks pass to each other as XComs: short references to the work area and to the chain.
+
+Airflow lets users with the right role write XComs, so an XCom is a claim. It has no paths: the input of a poll or push
+is described by a file of the work area, which the XCom names. A candidate is read from the chain again. An XCom is
+short whatever the number of input files.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.chain.dataset import is_hash
+from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle.merge import candidate_of
+from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, SourceState
+from airflow_provider_odf.errors import CommitConflict, InvalidInput
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.store import Store
+
+T = TypeVar("T")
+
+MOST_SHOWN = 10
+"""Files and notices that an XCom shows; their number is in it, too."""
+
+_LONGEST_TEXT = 300
+_INPUT = re.compile(r"poll-[0-9a-f]{16}")
+_REF = re.compile(r"candidate-[0-9a-f]{16}")
+_KEPT = 7 * 24 * 3600
+"""Seconds for which the description of an input is kept, for tasks that are cleared and run again."""
+
+
+@dataclass(frozen=True)
+class FileSummary:
+    """One input file, for people to read."""
+
+    label: str
+    event_time: str
+    state: SourceState | None = None
+
+
+@dataclass(frozen=True)
+class InputReference:
+    """New input that waits in the work area. ``input`` names it there; the rest is for people and templates."""
+
+    dataset: str
+    input: str
+    base: str = ""
+    system_time: str = ""
+    source_name: str | None = None
+    files: tuple[FileSummary, ...] = ()
+    file_count: int = 0
+    has_more: bool = False
+
+
+def pass_input(store: Store, polled: Polled) -> dict[str, Any]:
+    """Describe the input of a poll or push in the work area, and return the XCom that refers to it. All its files lie
+    in its directory there."""
+    work, name = store.work(polled.dataset), str(polled.directory)
+    _remove_old(work)
+    files = tuple(_moved(file, lambda path: str(Path(path).relative_to(work / name))) for file in polled.files)
+    described = dataclasses.replace(polled, files=files)
+    (work / f"{name}.json").write_text(json.dumps(protocol.to_json(described)), encoding="utf-8")
+    reference: dict[str, Any] = protocol.to_json(
+        InputReference(
+            dataset=polled.dataset,
+            input=name,
+            base=polled.base,
+            system_time=polled.system_time,
+            source_name=polled.source_name,
+            files=tuple(map(_summary, polled.files[:MOST_SHOWN])),
+            file_count=len(polled.files),
+            has_more=polled.has_more,
+        )
+    )
+    return reference
+
+
+def receive_input(store: Store, xcom: Any, dataset: str | None = None) -> Polled:
+    """Return the input that an XCom refers to; ``dataset`` is the one that the task is for, if it says so.
+
+    :raises InvalidInput: the XCom is none of `pass_input`, is of another dataset, or its input is no longer there.
+    """
+    reference = _parse(InputReference, xcom)
+    _expect(reference.dataset, dataset)
+    if not _INPUT.fullmatch(reference.input):
+        raise InvalidInput(
+            f"XCom: {reference.input[:80]!r} is not the name of an input: pass on the XCom of a poll or push"
+        )
+    work = store.work(reference.dataset)
+    try:
+        described = json.loads((work / f"{reference.input}.json").read_text(encoding="utf-8"))
+        polled = protocol.from_json(Polled, described)
+    except FileNotFoundError:
+        raise InvalidInput(
+            f"{reference.dataset}: input {reference.input} is not in the work area {work}: clear the task that fetched "
+            "it; if that task ran on another machine, set a work area that all workers share"
+        ) from None
+    except ValueError as e:
+        raise InvalidInput(f"{work / reference.input}.json is damaged ({e}): clear the task that fetched it") from None
+    files = tuple(_moved(file, lambda path: str(work / reference.input / path)) for file in polled.files)
+    return dataclasses.replace(polled, files=files)
+
+
+def pass_candidate(candidate: Candidate) -> dict[str, Any]:
+    """Return the XCom that refers to a candidate."""
+    notices = [_short(notice) for notice in candidate.notices[:MOST_SHOWN]]
+    if (more := len(candidate.notices) - MOST_SHOWN) > 0:
+        notices.append(f"and {more} more")
+    reference: dict[str, Any] = protocol.to_json(dataclasses.replace(candidate, notices=tuple(notices)))
+    return reference
+
+
+def receive_candidate(
+    store: Store, xcom: Any, dataset: str | None = None, *, allows_rejected: bool = False
+) -> Candidate:
+    """Return the candidate that an XCom refers to, its base and its records read from the chain; ``dataset`` is the
+    one that the task is for, if it says so.
+
+    :raises InvalidInput: the XCom is none of `pass_candidate`, or of another dataset.
+    :raises CommitConflict: the dataset has no such candidate, neither waiting nor published.
+    """
+    claim = _parse(Candidate, xcom)
+    _expect(claim.dataset, dataset)
+    target = store.dataset(claim.dataset)
+    for name in (claim.base, claim.candidate):
+        if not is_hash(name):
+            raise InvalidInput(f"XCom: {name[:80]!r} is not a block hash: pass on the XCom of a merge")
+    if not _REF.fullmatch(claim.ref):
+        raise InvalidInput(f"XCom: {claim.ref[:80]!r} is not the ref of a candidate: pass on the XCom of a merge")
+    base = _base(target, claim, allows_rejected)
+    chained = candidate_of(target, base, claim.candidate, claim.ref)
+    return dataclasses.replace(
+        claim,
+        dataset=str(target.alias),
+        base=base,
+        records=chained.records,
+        offsets=chained.offsets,
+        watermark=chained.watermark,
+        size=chained.size,
+    )
+
+
+def _base(dataset: Dataset, claim: Candidate, allows_rejected: bool) -> str:
+    """The block that the candidate was built on: the head while it waits, later what the claim says, if it is below."""
+    head = str(dataset.head())
+    is_rejected = dataset.head(rejected.ref_of(claim.ref)) == claim.candidate
+    is_waiting = dataset.head(claim.ref) == claim.candidate or (is_rejected and allows_rejected)
+    if is_waiting and claim.candidate != head and dataset.contains(claim.candidate, head):
+        return head
+    is_known = _is_known(dataset, claim.candidate) and _is_known(dataset, claim.base)
+    if is_known and dataset.contains(head, claim.candidate) and dataset.contains(claim.candidate, claim.base):
+        return claim.base
+    why = "its contract rejected it" if is_rejected else "another writer published first, or it was removed"
+    raise CommitConflict(f"dataset {dataset.alias}: {claim.candidate} is not a candidate: {why}")
+
+
+def _is_known(dataset: Dataset, block_hash: str) -> bool:
+    return dataset.storage.get(f"blocks/{block_hash}") is not None
+
+
+def _parse(cls: type[T], xcom: Any) -> T:
+    try:
+        return protocol.from_json(cls, xcom)
+    except ValueError as e:
+        raise InvalidInput(f"XCom: {e}: pass on what the task before returned") from None
+
+
+def _expect(claimed: str, dataset: str | None) -> None:
+    if dataset is not None and claimed.lower() != dataset.lower():
+        raise InvalidInput(f"XCom: it is of dataset {claimed[:80]}, and this task is for {dataset}")
+
+
+def _moved(file: PolledFile, move: Any) -> PolledFile:
+    return dataclasses.replace(file, paths=tuple(map(move, file.paths)))
+
+
+def _summary(file: PolledFile) -> FileSummary:
+    state = file.state and dataclasses.replace(file.state, value=_short(file.state.value))
+    return FileSummary(_short(file.label), file.event_time, state)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
+
+
+def _remove_old(work: Path) -> None:
+    for path in work.glob("poll-*.json"):
+        with suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > _KEPT:
+                path.unlink()
