@@ -87,9 +87,17 @@ _OPTIONS = {
         example="Pipe, Container",
     ),
     "push_paths": _option(
-        "Comma-separated folders and URIs from which runs of DAGs with push sources may take files. "
-        "``none``: only records. Empty: whatever workers can read.",
+        "Comma-separated folders and URIs from which runs of push DAGs, XComs and templates may take files. "
+        "Empty: only records. ``*``: whatever workers can read.",
         example="/data/incoming, https://files.example.org/drop",
+    ),
+    "private_redirects": _option(
+        "Redirects of a source into a narrower network than its own URL led to, as from a public server to a private "
+        "address or ``localhost``: ``refuse`` or ``follow``.",
+        default="refuse",
+    ),
+    "outside_links": _option(
+        "Symbolic links that lead out of the folder of a ``FilesGlob``: ``refuse`` or ``follow``.", default="refuse"
     ),
     "largest_download": _option("Most bytes that one download may bring: a number, or 512m, 10g.", default="256g"),
     "largest_file": _option("Most bytes that the prepare steps of one file may write, in all.", default="1t"),

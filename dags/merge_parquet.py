@@ -11,6 +11,7 @@ from airflow.sdk import dag, task
 
 from airflow_provider_odf import MergeOperator, OdfHook, PublishOperator
 
+EXPORTS = Path(tempfile.gettempdir())
 MANIFEST = str(Path(__file__).parent / "by_hand" / "shop-orders.yaml")
 
 
@@ -30,11 +31,14 @@ def merge_parquet() -> None:
                 "total": pa.array([Decimal("19.90"), Decimal("240.00"), Decimal("7.50")], pa.decimal128(10, 2)),
             }
         )
-        file = Path(tempfile.mkdtemp(prefix="export-")) / "orders.parquet"
+        file = Path(tempfile.mkdtemp(prefix="export-", dir=EXPORTS)) / "orders.parquet"
         pq.write_table(orders, file)
         return str(file)
 
-    merge = MergeOperator(task_id="merge", data=export(), manifest=MANIFEST, source_name="export")
+    # An XCom may name files of these folders only: users may write XComs.
+    merge = MergeOperator(
+        task_id="merge", data=export(), push_paths=[str(EXPORTS)], manifest=MANIFEST, source_name="export"
+    )
     PublishOperator(task_id="publish", candidate=merge.output, outlets=[OdfHook().asset("shop-orders")])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +37,8 @@ class Push:
 
     ``source_name`` may be left out where there is one source, or one that is called ``default``. ``event_time`` is
     that of data which have none of their own, else the time of the push. The same content under the same ``push_id``
-    is taken in once. ``label`` is what messages call it."""
+    is taken in once. ``label`` is what messages call it. ``allows`` says whether a redirect may lead to a URL, where
+    nobody trusted has named the URIs."""
 
     uris: tuple[str, ...] = ()
     records: Sequence[Any] | None = None
@@ -45,6 +46,7 @@ class Push:
     event_time: Instant | None = None
     push_id: str | None = None
     label: str | None = None
+    allows: Callable[[str], bool] | None = None
 
     @property
     def name(self) -> str:
@@ -185,7 +187,12 @@ class _Taking:
         if self.given.records is not None:
             return handed.Handed((handed.write_records(self.given.records, self.directory / "records.ndjson"),))
         taking = handed.Taking(
-            lambda: self.directory, self.system_time, self.progress, self.options, copies=self.copies
+            lambda: self.directory,
+            self.system_time,
+            self.progress,
+            self.options,
+            copies=self.copies,
+            allows=self.given.allows,
         )
         if isinstance(source, model.SetPollingSource):
             taking = replace(taking, prepare=source.prepare or (), event_time=_event_time(source.fetch))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.operators import push_paths
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_odf.cycle.push import Push
     from airflow_provider_odf.operators.base import OdfOperator
 
 
@@ -28,6 +33,28 @@ def apply_manifest(task: OdfOperator) -> str:
     if task.dataset is None:
         raise InvalidInput(f"{type(task).__name__} needs dataset= or manifest=")
     return task.dataset
+
+
+class HandedMixin:
+    """What the ``data`` of a task may lead to."""
+
+    data: Any
+    push_paths: Sequence[str]
+    written: tuple[str, ...] | None
+    """`push_paths.authored` of the ``data`` that the author wrote, before templates are filled."""
+
+    def checked(self, given: Push, context: Context) -> Push:
+        """The same push, if its paths and URIs are the author's own or allowed, and so are redirects.
+
+        :raises InvalidInput: they are not, or a setting is not valid.
+        """
+        task, setting = context.get("ti"), settings.read().push_paths
+        is_mapped = task is not None and task.map_index is not None and task.map_index >= 0
+        if setting is None or (self.written is None and not is_mapped):
+            return given
+        allowed = (*setting, *self.push_paths, *(self.written or ()))
+        push_paths.check(given.uris, allowed)
+        return replace(given, allows=partial(push_paths.allows, prefixes=allowed))
 
 
 def push_id(context: Context) -> str | None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.cycle.messages import Candidate, Polled, UpToDate
 from airflow_provider_odf.dag import settings
-from airflow_provider_odf.errors import CommitConflict
+from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.base import OdfOperator, poll_source
-from airflow_provider_odf.operators.handed import apply_manifest, push_id
+from airflow_provider_odf.operators.handed import HandedMixin, apply_manifest, push_id
 from airflow_provider_odf.operators.lineage import names_of, source_of, subject_of, written_by
+from airflow_provider_odf.operators.push_paths import authored
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
 from airflow_provider_odf.wording import counted
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.protocol import Contract
 
 
-class MergeOperator(OdfOperator):
+class MergeOperator(HandedMixin, OdfOperator):
     """Merges new data into a dataset, as blocks and one Parquet slice that nobody sees until they are published.
 
     One Spark application reads, preprocesses, merges and, with a contract beside the manifest, tests it. A repeated
@@ -41,14 +42,20 @@ class MergeOperator(OdfOperator):
     `ContractTestOperator` starts Spark once more. (templated)
     :param source_name: the push source whose read, preprocess and merge steps apply to files; None: the only source, or
     the push source that is called ``default``. (templated)
+    :param push_paths: folders and URIs from which an XCom or a template in ``data`` may take files, beside those of
+    ``[odf] push_paths``. Paths and URIs that stand in the DAG's own text need none.
     """
 
     template_fields: Sequence[str] = (*OdfOperator.template_fields, "data", "source_name")
     operator_extra_links: Sequence[BaseOperatorLink] = (BlockLink(), ReportLink())
 
-    def __init__(self, *, data: Any, source_name: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *, data: Any, source_name: str | None = None, push_paths: Sequence[str] = (), **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.data = data
+        self.push_paths = push_paths
+        self.written = authored(data)
         self.source_name = source_name
         self._pushed: Pushed | None = None
 
@@ -128,9 +135,13 @@ class MergeOperator(OdfOperator):
 
         if isinstance(self.data, dict):
             return receive_input(self.odf, self.data, self.expected_dataset)
-
-        uris = (self.data,) if isinstance(self.data, str) else tuple(self.data)
-        given = Push(uris, source_name=self.source_name, push_id=push_id(context))
+        uris = [self.data] if isinstance(self.data, str) else self.data
+        if not isinstance(uris, Sequence) or not all(isinstance(uri, str) for uri in uris):
+            raise InvalidInput(
+                f"data must be the XCom of a poll or push, a path or URI, or a list of them: {uris!r:.80}"
+            )
+        given = Push(tuple(uris), source_name=self.source_name, push_id=push_id(context))
+        given = self.checked(given, context)
         return push(
             self.odf,
             apply_manifest(self),

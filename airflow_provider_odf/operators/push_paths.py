@@ -1,22 +1,27 @@
-"""Which paths and URIs the conf of a run may name: ``[odf] push_paths``. Who may trigger a DAG is often not who may log
-in to its workers."""
+"""Which paths and URIs may come from outside a DAG's own text: ``[odf] push_paths``.
+
+A conf, an XCom and what fills a template come from users, who often may not log in to workers. What the author of a DAG
+wrote out is trusted: a path or URI without a template, and the folder before the first template in it.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.source import handed
 
-NONE = "none"
-"""The setting that leaves nothing but records."""
+NONE, ALL = "none", "*"
+"""Settings that leave nothing but records, and everything that workers can read."""
 
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ftps": 990}
 _ODD = re.compile(r"[\s\\\x00-\x1f\x7f]")
+_TEMPLATE = re.compile(r"\{\{|\{%")
 
 
 def parse(text: str) -> tuple[str, ...] | None:
@@ -27,34 +32,70 @@ def parse(text: str) -> tuple[str, ...] | None:
 
     :raises ValueError: a prefix is neither an absolute path nor a URI of a scheme that can be pushed.
     """
-    if not text:
+    if text == ALL:
         return None
     prefixes = () if text.lower() == NONE else tuple(part.strip() for part in text.split(",") if part.strip())
     for prefix in prefixes:
-        parts = urlsplit(prefix)
-        if not (prefix.startswith("/") or (parts.scheme in handed.REMOTE and parts.hostname and not parts.query)):
+        if not _is_prefix(prefix):
             kinds = ", ".join(handed.REMOTE)
-            raise ValueError(f"{prefix} is neither an absolute path nor a URI ({kinds}); {NONE} leaves only records")
+            raise ValueError(f"{prefix} is neither an absolute path nor a URI ({kinds}); {ALL} opens everything")
     return prefixes
 
 
-def check(uris: Iterable[str], prefixes: tuple[str, ...] | None) -> None:
-    """Passes where all of them lie under the prefixes. Links of the file system are followed, also those in a folder.
+def authored(data: Any) -> tuple[str, ...] | None:
+    """The folders and URIs that the author of a DAG wrote out before the templates of an operator's ``data``; None
+    where all of it is the author's own text.
+
+    >>> authored("/data/in/{{ ds }}.csv"), authored("/data/in.csv"), authored("{{ params.file }}")
+    (('/data/in/',), None, ())
+    """
+    match data:
+        case str():
+            return _authored(data)
+        case Mapping():
+            return authored([value for key, value in data.items() if key in ("file", "uri")])
+        case list() | tuple():
+            parts = [authored(item) for item in data]
+            outside = [part for part in parts if part is not None]
+            literal = [item for item in data if isinstance(item, str) and authored(item) is None]
+            return (*literal, *(prefix for part in outside for prefix in part)) if outside else None
+        case _:
+            return ()
+
+
+def allows(uri: str, prefixes: Iterable[str]) -> bool:
+    """Whether a path or URI lies under one of the prefixes. Links of the file system are followed, also those in a
+    folder."""
+    path = handed.path_of(uri)
+    if path is None:
+        return any(_is_below(uri, prefix) for prefix in prefixes)
+    roots = [Path(os.path.realpath(root)) for prefix in prefixes if (root := handed.path_of(prefix)) is not None]
+    return _is_in(path, roots) and all(_is_in(file.path, roots) for file in handed.local_files(uri))
+
+
+def check(uris: Iterable[str], prefixes: Sequence[str] | None) -> None:
+    """Passes where all of them lie under the prefixes.
 
     :raises InvalidInput: one does not; whether it exists is not said.
     """
-    if prefixes is None:
-        return
     for uri in uris:
-        path = handed.path_of(uri)
-        if path is None:
-            is_allowed = any(_is_below(uri, prefix) for prefix in prefixes)
-        else:
-            roots = [Path(os.path.realpath(prefix)) for prefix in prefixes if prefix.startswith("/")]
-            is_allowed = _is_in(path, roots) and all(_is_in(file.path, roots) for file in handed.local_files(uri))
-        if not is_allowed:
+        if prefixes is not None and not allows(uri, prefixes):
             allowed = ", ".join(prefixes) or "records"
             raise InvalidInput(f"{handed.shown(uri)}: [odf] push_paths does not allow it; allowed: {allowed}")
+
+
+def _authored(text: str) -> tuple[str, ...] | None:
+    template = _TEMPLATE.search(text)
+    if template is None:
+        return None
+    folder = text[: text.rfind("/", 0, template.start()) + 1]
+    return (folder,) if _is_prefix(folder) and folder.strip("/") not in ("", "file:") else ()
+
+
+def _is_prefix(text: str) -> bool:
+    parts = urlsplit(text)
+    is_file = text.startswith("/") or parts.scheme == "file"
+    return is_file or bool(parts.scheme in handed.REMOTE and parts.hostname and not parts.query)
 
 
 def _is_in(path: Path, roots: list[Path]) -> bool:

@@ -13,10 +13,10 @@ from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.operators import push_paths
 from airflow_provider_odf.operators.base import OdfOperator
-from airflow_provider_odf.operators.handed import apply_manifest, push_id
+from airflow_provider_odf.operators.handed import HandedMixin, apply_manifest, push_id
 from airflow_provider_odf.operators.lineage import names_of
+from airflow_provider_odf.operators.push_paths import authored
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -28,7 +28,7 @@ CONF = {"file": "a path that workers see", "uri": "a URI", "records": "a list of
 """Keys of a run's conf, of which it has one, and what they hold. ``source`` and ``event_time`` may go along."""
 
 
-class PushSourceOperator(OdfOperator):
+class PushSourceOperator(HandedMixin, OdfOperator):
     """Takes a file, what a URI leads to, or records into the work area, for a push source of a dataset to read.
 
     A run takes its input in once: tasks that are run again after their data were published are skipped. Nothing is
@@ -39,20 +39,26 @@ class PushSourceOperator(OdfOperator):
 
     :param data: a path or URI (file, http, https, ftp, ftps), a list of them that are read together, or a list of
     records as dicts; None: what the conf of the DAG run says, as ``{"file": PATH}``, ``{"uri": URI}`` or ``{"records":
-    [...]}``, each with ``"source": NAME`` and ``"event_time": RFC3339`` if wanted; ``[odf] push_paths`` says which
-    paths and URIs it may name. (templated)
+    [...]}``, each with ``"source": NAME`` and ``"event_time": RFC3339`` if wanted. A conf may name the paths and URIs
+    that ``[odf] push_paths`` allows: none by default. (templated)
     :param dataset: alias of the dataset. (templated)
     :param manifest: path of the file with the dataset's manifest; the dataset is first made to say what it says.
     (templated)
     :param source_name: the push source; None: the only one, or the one that is called ``default``. A ``source`` in the
     conf counts more. (templated)
+    :param push_paths: folders and URIs from which a conf, an XCom or a template in ``data`` may take files, beside
+    those of ``[odf] push_paths``. Paths and URIs that stand in the DAG's own text need none.
     """
 
     template_fields: Sequence[str] = (*OdfOperator.template_fields, "data", "source_name")
 
-    def __init__(self, *, data: Any = None, source_name: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *, data: Any = None, source_name: str | None = None, push_paths: Sequence[str] = (), **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.data = data
+        self.push_paths = push_paths
+        self.written = authored(data)
         self.source_name = source_name
         self._polled: Polled | None = None
 
@@ -61,8 +67,7 @@ class PushSourceOperator(OdfOperator):
         from airflow_provider_odf.cycle.push import push
 
         given = given_by(self._conf(context), self.source_name, push_id(context))
-        if self.data is None:
-            push_paths.check(given.uris, settings.read().push_paths)
+        given = self.checked(given, context)
         polled = push(
             self.odf,
             apply_manifest(self),

@@ -47,3 +47,5 @@ class Context:
     options: Options
     unpacks_gzip: bool = False
     """Whether the first prepare step takes gzip."""
+    allows: Callable[[str], bool] | None = None
+    """Whether a redirect may lead to a URL; None where the author of the manifest named the source."""

@@ -132,7 +132,7 @@ class Download:
         return bool(self._received) and is_same and fits
 
     def _refused(self, response: httpx.Response) -> SourceError:
-        error = http.refusal(response, self.label, http.first_line(response, self.session.target.redact))
+        error = http.refusal(response, self.label, self.session.target.quote(response))
         if not error.is_transient:
             return error
         after = http.retry_after(response.headers)

@@ -86,7 +86,8 @@ def _url(step: FetchStepUrl, context: Context) -> Fetch:
         raise InvalidInput(f"{label}: unknown scheme: known are http, https, ftp, ftps and file")
     from airflow_provider_odf.source import http, web  # a poll of files needs no HTTP library
 
-    target = http.Target(url, headers, label, context.environment.redact)
+    follows = context.options.private_redirects
+    target = http.Target(url, headers, label, context.environment.redact, context.allows, follows)
     return Fetch(
         run=lambda context: web.fetch(step, target, context),
         filled=[url, headers],

@@ -11,6 +11,7 @@ import functools
 import glob
 import itertools
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ from airflow_provider_odf.source.context import Batch, Fetched
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStepFilesGlob, SourceState
     from airflow_provider_odf.source.context import Context
+    from airflow_provider_odf.source.options import Options
+
+_MAGIC = re.compile(r"[*?[]")
 
 
 @dataclass(frozen=True, order=True)
@@ -46,7 +50,7 @@ def fetch(step: FetchStepFilesGlob, context: Context, taken: Callable[[], Collec
 
     :raises SourceError: nothing matches although the source was never read, or a file cannot be read.
     """
-    found = listing(step, context.base, context.system_time)
+    found = listing(step, context.base, context.system_time, context.options)
     if not found and context.state is None:
         raise SourceError(f"{step.path}: no file matches in {context.base}")
     new = [file for file in found if is_new(file, context.state)]
@@ -57,15 +61,18 @@ def fetch(step: FetchStepFilesGlob, context: Context, taken: Callable[[], Collec
     return Batch(fetched, warnings, late)
 
 
-def listing(step: FetchStepFilesGlob, base: Path, system_time: Instant) -> list[_Found]:
+def listing(step: FetchStepFilesGlob, base: Path, system_time: Instant, options: Options) -> list[_Found]:
     """The matching files in order.
 
     :raises InvalidInput: the order needs event times that the files do not have.
+    :raises SourceError: a link leads out of the folder.
     """
     by_time = step.order == "ByEventTime"
     if by_time and isinstance(step.event_time or EventTimeSourceFromSystemTime(), EventTimeSourceFromSystemTime):
         raise InvalidInput(f"{step.path}: order ByEventTime needs eventTime FromPath or FromMetadata")
     paths = _paths(step.path, base)
+    if not options.outside_links:
+        _refuse_outside(step.path, base, paths)
     return sorted(_Found(_time(step, base, p, system_time) if by_time else None, _name(p), p) for p in paths)
 
 
@@ -78,6 +85,22 @@ def _paths(pattern: str, base: Path) -> list[str]:
         if os.path.isfile(os.path.join(parent, name)):
             found.setdefault((folder(parent), name), path)
     return list(found.values())
+
+
+def _refuse_outside(pattern: str, base: Path, paths: list[str]) -> None:
+    """Whoever may put files into a folder may put links there, too, to whatever the worker can read.
+
+    :raises SourceError: a link leads out of the folder that the pattern names.
+    """
+    if not glob.has_magic(pattern):
+        return
+    folder = pattern[: _MAGIC.search(pattern).start()].rpartition("/")  # type: ignore[union-attr]
+    root = os.path.realpath(base / f"{folder[0]}{folder[1]}")
+    for path in paths:
+        if not Path(os.path.realpath(base / path)).is_relative_to(root):
+            raise SourceError(
+                f"{path}: a link leads out of {root}, which is refused: remove it, or set outside_links = follow"
+            )
 
 
 def is_new(file: _Found, state: SourceState | None) -> bool:

@@ -54,6 +54,8 @@ class Taking:
     event_time: model.EventTimeSource | None = None
     copies: bool = False
     """Copy files, too: whoever reads them comes later, or elsewhere."""
+    allows: Callable[[str], bool] | None = None
+    """Whether a redirect may lead to a URL, see `poll.poll`."""
 
     def take(self, uris: Iterable[str]) -> Handed:
         """The files of paths and URIs. A folder stands for the part files in it.
@@ -102,6 +104,7 @@ class Taking:
                 work=self.directory(),
                 environment={"QUERY": query},
                 progress=lambda message: self.tell(_told(message)),
+                allows=self.allows,
                 options=self.options,
             )
         except OdfError as e:

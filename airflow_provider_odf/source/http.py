@@ -22,6 +22,7 @@ from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavail
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.source import states
 from airflow_provider_odf.source import url as urls
+from airflow_provider_odf.source.reach import Guard, Scope, reached
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import SourceState
@@ -47,12 +48,15 @@ logging.getLogger("httpx").addFilter(lambda _record: not _is_polling.get())
 @dataclass(frozen=True)
 class Target:
     """A URL with its headers, ready to be sent, and the URL that may be shown. ``redact`` masks their values in what
-    a server says."""
+    a server says. ``allows`` says whether a redirect may lead to a URL; it is set where others than the author of a
+    manifest name the URL, and then no answer is quoted."""
 
     url: str
     headers: tuple[tuple[str, str], ...]
     label: str
     redact: Callable[[str], str] = str
+    allows: Callable[[str], bool] | None = None
+    private_redirects: bool = False
 
     def request(self, extra: Mapping[str, str]) -> httpx.Request:
         """:raises InvalidInput: the URL is not one."""
@@ -70,17 +74,33 @@ class Target:
     def redirected(self, response: httpx.Response, hops: int) -> httpx.Request:
         """The request that a redirect asks for. The manifest's headers stay behind when it leads to another origin.
 
-        :raises SourceError: it leads in circles or away from HTTP.
+        :raises SourceError: it leads in circles, away from HTTP, or where it may not lead.
         """
         request = response.next_request
         if request is None or request.url.scheme not in ("http", "https"):
             raise SourceError(f"{self.label}: redirected to what is not an HTTP address")
         if hops > MOST_REDIRECTS:
             raise SourceError(f"{self.label}: more than {MOST_REDIRECTS} redirects")
+        if self.allows is not None and not self.allows(str(request.url)):
+            raise SourceError(f"{self.label}: redirected to an address that [odf] push_paths does not allow")
         if not _is_same_origin(httpx.URL(self.url), request.url):
             for name, _ in self.headers:
                 request.headers.pop(name, None)
         return request
+
+    def guarded(self, request: httpx.Request, origin: Scope, *, is_async: bool = False) -> httpx.Request:
+        """The request of a redirect, which fails rather than connect to a narrower network than ``origin``.
+
+        :raises SourceError: its host is an address in one.
+        """
+        if not self.private_redirects:
+            guard = Guard(request, origin, self.label)
+            request.extensions = {**request.extensions, "trace": guard.atrace if is_async else guard.trace}
+        return request
+
+    def quote(self, response: httpx.Response) -> str:
+        """The beginning of a refusal's body, if it may be quoted."""
+        return "" if self.allows is not None else first_line(response, self.redact)
 
 
 @dataclass(frozen=True)
@@ -150,14 +170,15 @@ class Session:
             _is_polling.reset(token)
 
     def _get(self, request: httpx.Request) -> httpx.Response:
-        hops = 0
+        hops, origin = 0, Scope.PUBLIC
         while True:
             response = self._client(request.url.scheme).send(request, stream=True)
             if not response.has_redirect_location:
                 return response
+            origin = origin if hops else reached(response)
             response.close()
             hops += 1
-            request = self.target.redirected(response, hops)
+            request = self.target.guarded(self.target.redirected(response, hops), origin)
 
     def _client(self, scheme: str) -> httpx.Client:
         if scheme not in self._clients:
@@ -195,16 +216,35 @@ async def _ask(
     request: httpx.Request,
     take: Callable[[httpx.Response], Awaitable[Taken]],
 ) -> Taken:
+    response = await client.send(request, stream=True, follow_redirects=False)
+    try:
+        if not response.has_redirect_location:
+            return await take(response)
+        origin = reached(response)
+    finally:
+        await response.aclose()
+    # Connections of its own: a kept one may lead where only another source's URL may lead.
+    async with httpx.AsyncClient(verify=ssl_context("https"), timeout=_TIMEOUT) as own:
+        return await _follow(own, target, response, origin, take)
+
+
+async def _follow(
+    client: httpx.AsyncClient,
+    target: Target,
+    response: httpx.Response,
+    origin: Scope,
+    take: Callable[[httpx.Response], Awaitable[Taken]],
+) -> Taken:
     hops = 0
     while True:
+        hops += 1
+        request = target.guarded(target.redirected(response, hops), origin, is_async=True)
         response = await client.send(request, stream=True, follow_redirects=False)
         try:
             if not response.has_redirect_location:
                 return await take(response)
         finally:
             await response.aclose()
-        hops += 1
-        request = target.redirected(response, hops)
 
 
 def conditional(state: SourceState | None) -> dict[str, str]:

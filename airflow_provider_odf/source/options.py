@@ -50,6 +50,10 @@ class Options:
     container_timeout: float = 3600
     container_batches: int = 1000
     """How often one poll runs a container that says it has more data."""
+    private_redirects: bool = False
+    """Whether a redirect may lead into a narrower network than the source's own URL."""
+    outside_links: bool = False
+    """Whether links may lead out of the folder of a glob."""
     stderr_tail: int = 2 * _KIB
     """How much of a failed program's error output a message shows."""
 
@@ -100,10 +104,18 @@ def _words(text: str) -> tuple[str, ...]:
         raise ValueError("must be a command line: a quotation mark is not closed") from None
 
 
+def _follows(text: str) -> bool:
+    if text not in ("refuse", "follow"):
+        raise ValueError("must be refuse or follow")
+    return text == "follow"
+
+
 _OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "forbid_steps": ("forbidden_steps", _steps),
     "largest_download": ("largest_download", _size),
     "largest_file": ("largest_file", _size),
+    "private_redirects": ("private_redirects", _follows),
+    "outside_links": ("outside_links", _follows),
     "read_timeout": ("read_timeout", _seconds),
     "pipe_timeout": ("pipe_timeout", _seconds),
     "container_command": ("container_command", _words),

@@ -50,6 +50,7 @@ def poll(
     progress: Callable[[str], None],
     warn: Callable[[str], None] | None = None,
     taken: Callable[[], Collection[str]] | None = None,
+    allows: Callable[[str], bool] | None = None,
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> Polled | None:
     """What the source has beyond ``state``, as files in ``work``; None where it has nothing new.
@@ -58,6 +59,7 @@ def poll(
     are filled from ``environment``. ``taken`` gives the values of all states of the source that the chain has recorded,
     each as often as it has; it is called only where files of a glob may have come too late. ``progress`` hears of long
     transfers, ``warn`` of warnings where there is nothing new that carries them; without it ``progress`` hears of all.
+    ``allows`` says whether a redirect may lead to a URL, for sources that nobody trusted has named.
 
     :raises InvalidInput: the step itself is wrong: a template, a pattern, a program that does not exist.
     :raises SourceError: the source is not there, or is not what the step says.
@@ -77,6 +79,7 @@ def poll(
             tell=lambda message: progress(variables.redact(message)),
             options=options,
             unpacks_gzip=any(isinstance(s, PrepStepDecompress) and s.format == "Gzip" for s in prepare[:1]),
+            allows=allows,
         )
         polled = _Poll(step, prepare, context, work, fetch_of(step, context, taken)).run()
         polled = dataclasses.replace(polled, warnings=tuple(variables.redact(warning) for warning in polled.warnings))

@@ -20,6 +20,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import FetchStepFilesGlob, FetchStepUrl
 from airflow_provider_odf.source import files_glob, local, states
 from airflow_provider_odf.source.fetch import filled
+from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.template import Environment
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ async def look(
     state: SourceState | None,
     environment: Mapping[str, str],
     client: httpx.AsyncClient | None = None,
+    options: Options = Options(),  # noqa: B008 - frozen
 ) -> str | None:
     """What a source has beyond ``state``, as a text that stays the same as long as the source does; None where it has
     nothing new.
@@ -82,14 +84,14 @@ async def look(
     :raises SourceUnavailable: the source cannot be asked now, or is not there yet; asking again later may help.
     """
     if isinstance(step, FetchStepFilesGlob):
-        return await asyncio.to_thread(_look_at_glob, step, base, state)
+        return await asyncio.to_thread(_look_at_glob, step, base, state, options)
     if not isinstance(step, FetchStepUrl):
         return UNKNOWN
     if step.cache is not None and state is not None:
         return None
     variables = Environment(environment)
     try:
-        return await _look_at_url(step, base, state, variables, client)
+        return await _look_at_url(step, base, state, variables, client, options)
     except (SourceUnavailable, SourceError) as e:
         kind: type[OdfError] = SourceUnavailable if isinstance(e, SourceUnavailable) else SourceError
         raise kind(variables.redact(str(e))) from None
@@ -101,6 +103,7 @@ async def _look_at_url(
     state: SourceState | None,
     environment: Environment,
     client: httpx.AsyncClient | None,
+    options: Options,
 ) -> str | None:
     url, headers, label = await asyncio.to_thread(filled, step, environment)
     path = local.path_of(url, base)
@@ -122,7 +125,8 @@ async def _look_at_url(
             return UNKNOWN
         return None if states.is_same(found, state) else f"{found.kind} {found.value}"
 
-    return await http.ask(http.Target(url, headers, label), http.conditional(state), client, take)
+    target = http.Target(url, headers, label, private_redirects=options.private_redirects)
+    return await http.ask(target, http.conditional(state), client, take)
 
 
 async def _content(response: httpx.Response) -> SourceState | None:
@@ -146,9 +150,9 @@ def _look_at_file(path: Path, label: str, state: SourceState | None) -> str | No
     return None if states.is_same(states.last_modified(local.modified(stat)), state) else _stamp(stat)
 
 
-def _look_at_glob(step: FetchStepFilesGlob, base: Path, state: SourceState | None) -> str | None:
+def _look_at_glob(step: FetchStepFilesGlob, base: Path, state: SourceState | None, options: Options) -> str | None:
     """New files with size and time: one that is still being written looks different at every turn."""
-    new = [file for file in files_glob.listing(step, base, Instant.now()) if files_glob.is_new(file, state)]
+    new = [file for file in files_glob.listing(step, base, Instant.now(), options) if files_glob.is_new(file, state)]
     if not new:
         return None
     stamps = [(file.path, _stamp(stat)) for file in new if (stat := _stat(base / file.path))]

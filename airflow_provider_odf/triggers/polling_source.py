@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk.exceptions import AirflowException, AirflowRuntimeError
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
+from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
@@ -120,7 +121,14 @@ class PollingSourceTrigger(BaseEventTrigger):
         position, environment = await asyncio.to_thread(self._where)
         state = position.state
         try:
-            seen = await look(position.fetch, base=position.base, state=state, environment=environment, client=client)
+            seen = await look(
+                position.fetch,
+                base=position.base,
+                state=state,
+                environment=environment,
+                client=client,
+                options=settings.read().options,
+            )
         except OdfError as e:
             if not e.is_transient or self._lasts_too_long(str(e)):
                 raise

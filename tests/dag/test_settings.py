@@ -12,7 +12,7 @@ def test_defaults():
         spark_conn_id="",
         local_master="local[*]",
         local_memory="",
-        push_paths=None,
+        push_paths=(),
         options=Options(),
         manifest_version=3,
         naming_spec="current",

@@ -1,9 +1,11 @@
 """What ``[odf] push_paths`` lets the conf of a run name."""
 
+from types import SimpleNamespace
+
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_odf import PushSourceOperator
+from airflow_provider_odf import MergeOperator, PushSourceOperator
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators import push_paths
 
@@ -98,7 +100,8 @@ def test_a_refusal_names_what_is_allowed_and_no_secret():
 
 
 def test_settings():
-    assert push_paths.parse("") is None
+    assert push_paths.parse("") == ()
+    assert push_paths.parse("*") is None
     assert push_paths.parse("None") == ()
     assert push_paths.parse("/a, https://b.org/c,") == ("/a", "https://b.org/c")
     for wrong in ("data/in", "s3://bucket", "https://", "https://b.org/c?d"):
@@ -121,8 +124,6 @@ content:
 
 
 def test_it_holds_for_the_conf_of_a_run_and_not_for_the_author_of_a_dag(folder, monkeypatch):
-    from types import SimpleNamespace
-
     (folder / "scans.yaml").write_text(MANIFEST)
     monkeypatch.setenv("AIRFLOW__ODF__PUSH_PATHS", str(folder / "in"))
     where = {"task_id": "push", "manifest": str(folder / "scans.yaml"), "store": str(folder / "store")}
@@ -134,3 +135,99 @@ def test_it_holds_for_the_conf_of_a_run_and_not_for_the_author_of_a_dag(folder, 
     assert PushSourceOperator(**where, data=secret).execute(context)["dataset"] == "scans"
     context["dag_run"].conf = {"file": str(folder / "in" / "a b.csv")}
     assert PushSourceOperator(**where).execute(context)["dataset"] == "scans"
+
+
+@pytest.mark.parametrize(
+    ("data", "prefixes"),
+    [
+        ("/data/in.csv", None),
+        ("file:///data/in.csv", None),
+        (["/data/in.csv", "https://example.org/a"], None),
+        ({"file": "/data/in.csv", "source": "{{ params.source }}"}, None),
+        ([{"a": 1}], None),
+        ("{{ params.file }}", ()),
+        ("/{{ params.file }}", ()),
+        ("file:///{{ params.file }}", ()),
+        ("https://{{ params.host }}/a.csv", ()),
+        ("https://example.org{{ params.file }}", ()),
+        ("data/{{ ds }}.csv", ()),
+        ("/data/in/day-{{ ds }}.csv", ("/data/in/",)),
+        ("file:///data/{% if true %}a{% endif %}", ("file:///data/",)),
+        ("https://example.org/drop/{{ ds }}/a.csv", ("https://example.org/drop/",)),
+        (["/a/{{ ds }}", "/b.csv"], ("/b.csv", "/a/")),
+        ({"uri": "/a/{{ ds }}"}, ("/a/",)),
+        (object(), ()),
+    ],
+)
+def test_what_the_author_of_a_dag_wrote_out(data, prefixes):
+    assert push_paths.authored(data) == prefixes
+
+
+@pytest.mark.parametrize(
+    ("uri", "is_below"),
+    [("/data/in/a.csv", True), ("/data/in/../a.csv", False), ("/etc/passwd", False), ("https://a.org/data/in/", False)],
+)
+def test_a_template_cannot_leave_the_folder_before_it(uri, is_below, monkeypatch):
+    monkeypatch.setattr("airflow_provider_odf.source.handed.local_files", lambda _: [])
+    assert push_paths.allows(uri, ("/data/in/",)) == is_below
+    assert push_paths.allows(uri, ("file:///data/in/",)) == is_below
+
+
+@pytest.mark.parametrize("data", ["{{ params.file }}", object()])
+def test_an_xcom_or_template_that_names_a_path_needs_a_permission(folder, data):
+    (folder / "scans.yaml").write_text(MANIFEST)
+    where = {"task_id": "merge", "manifest": str(folder / "scans.yaml"), "store": str(folder / "store")}
+    for operator in (MergeOperator(**where, data=data), PushSourceOperator(**where, data=data)):
+        operator.data = str(folder / "secret.csv")  # as Airflow fills it in
+        with pytest.raises(AirflowFailException, match="push_paths does not allow it; allowed: records"):
+            operator.execute({})
+    operator = PushSourceOperator(**where, data=data, push_paths=[str(folder / "in")])
+    operator.data = str(folder / "in" / "a b.csv")
+    assert operator.execute({})["dataset"] == "scans"
+
+
+def test_a_mapped_task_has_no_text_of_its_author(folder):
+    (folder / "scans.yaml").write_text(MANIFEST)
+    task = SimpleNamespace(dag_id="scans", run_id="1", task_id="merge", map_index=0)
+    operator = MergeOperator(
+        task_id="merge", manifest=str(folder / "scans.yaml"), store=str(folder / "store"), data="/etc/passwd"
+    )
+    with pytest.raises(AirflowFailException, match="push_paths does not allow it"):
+        operator.execute({"ti": task})
+
+
+@pytest.mark.parametrize("data", [7, [7], {"file": "/etc/passwd"}])
+def test_data_of_another_form_is_refused(folder, data):
+    (folder / "scans.yaml").write_text(MANIFEST)
+    operator = MergeOperator(
+        task_id="merge", manifest=str(folder / "scans.yaml"), store=str(folder / "store"), data=object()
+    )
+    operator.data = data
+    with pytest.raises(AirflowFailException, match=r"data must be the XCom|XCom: InputReference has no field file"):
+        operator.execute({})
+
+
+def test_a_redirect_needs_a_permission_too_and_no_answer_is_quoted(folder, server, monkeypatch):
+    (folder / "scans.yaml").write_text(MANIFEST)
+    where = {"task_id": "push", "manifest": str(folder / "scans.yaml"), "store": str(folder / "store")}
+    monkeypatch.setenv("AIRFLOW__ODF__PUSH_PATHS", f"{server.url}/drop")
+    server.serve("/admin", b"internal: 42", statuses=[500])
+    server.serve("/drop/a.csv", location="/drop/b.csv")
+    server.serve("/drop/b.csv", b"1\n")
+    server.serve("/drop/out.csv", location="/admin")
+    server.serve("/drop/refused.csv", statuses=[400], status_body=b"internal: 43")
+
+    def push(path):
+        context = {"dag_run": SimpleNamespace(conf={"uri": server.url + path})}
+        return PushSourceOperator(**where).execute(context)
+
+    assert push("/drop/a.csv")["fileCount"] == 1
+    with pytest.raises(AirflowFailException) as refused:
+        push("/drop/out.csv")
+    assert str(refused.value) == (
+        f"{server.url}/drop/out.csv: redirected to an address that [odf] push_paths does not allow"
+    )
+    assert [path for path, _ in server.requests if path == "/admin"] == []
+    with pytest.raises(AirflowFailException) as refused:
+        push("/drop/refused.csv")
+    assert str(refused.value) == f"{server.url}/drop/refused.csv: HTTP 400 Bad Request"

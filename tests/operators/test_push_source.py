@@ -36,8 +36,9 @@ content:
 
 
 @pytest.fixture
-def where(tmp_path):
+def where(tmp_path, monkeypatch):
     (tmp_path / "scans.yaml").write_text(MANIFEST)
+    monkeypatch.setenv("AIRFLOW__ODF__PUSH_PATHS", "*")
     return {"task_id": "push", "manifest": str(tmp_path / "scans.yaml"), "store": str(tmp_path / "store")}
 
 

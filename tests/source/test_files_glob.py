@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import os
 
 import pytest
@@ -87,6 +88,28 @@ def test_each_file_once_whatever_leads_to_it(poller, folder):
     labels = ["in/a.csv", "in/sub/b.csv", "in/c.csv"]
     assert [file.label for file in poller.glob("in/**/*.csv").files] == labels
     assert [file.label for file in poller.glob("in/**/**/*.csv").files] == labels
+
+
+def test_a_link_out_of_the_folder_is_refused(poller, folder, tmp_path):
+    folder("in/a.csv", "other/b.csv", "in/deep/c.csv")
+    (tmp_path / "secret.csv").write_text("s3cr3t")
+    (poller.base / "way-in").symlink_to("in")
+    assert [file.label for file in poller.glob("way-in/*.csv").files] == ["way-in/a.csv"]
+    links = {"in/d.csv": tmp_path / "secret.csv", "in/e": poller.base / "other", "in/deep/f.csv": "../../other/b.csv"}
+    for name, target in links.items():
+        (poller.base / name).symlink_to(target)
+        with pytest.raises(
+            SourceError, match=rf"^{name}.*: a link leads out of .*/dags/in, which is refused: remove it"
+        ):
+            poller.glob("in/**/*.csv")
+        (poller.base / name).unlink()
+        (poller.base / name).symlink_to(target)
+        poller.options = dataclasses.replace(poller.options, outside_links=True)
+        assert len(poller.glob("in/**/*.csv").files) == 3
+        poller.options = dataclasses.replace(poller.options, outside_links=False)
+        (poller.base / name).unlink()
+    (poller.base / "in" / "named.csv").symlink_to(tmp_path / "secret.csv")
+    assert poller.content(poller.glob("in/named.csv")) == [b"s3cr3t"]  # by the manifest's author
 
 
 def test_by_event_time_orders_by_time_and_keeps_its_own_state(poller, folder):

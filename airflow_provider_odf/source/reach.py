@@ -1,0 +1,108 @@
+"""How far a redirect may lead: never into a narrower network than the one that the source's own URL led to.
+
+Whoever controls a public server could otherwise read from the worker's own network: metadata services of clouds, admin
+pages on ``localhost``. The address that is connected to counts, not the name: a name may change its address between two
+lookups.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from contextlib import suppress
+from enum import IntEnum
+from typing import Any
+
+import httpx
+
+from airflow_provider_odf.errors import SourceError
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_IPV4_BITS = 0xFFFFFFFF
+
+
+class Scope(IntEnum):
+    """Kinds of networks, from wide to narrow."""
+
+    PUBLIC = 0
+    PRIVATE = 1
+    LINK_LOCAL = 2
+    LOOPBACK = 3
+
+    @property
+    def words(self) -> str:
+        return self.name.lower().replace("_", "-")
+
+
+def scope_of(address: str) -> Scope:
+    """Return the kind of network that an IP address belongs to.
+
+    >>> scope_of("::ffff:169.254.169.254").name
+    'LINK_LOCAL'
+
+    :raises ValueError: not an IP address.
+    """
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        embedded = ipaddress.IPv4Address(int(ip) & _IPV4_BITS) if ip in _NAT64 else ip.ipv4_mapped
+        ip = embedded or ip
+    if ip.is_loopback or ip.is_unspecified:
+        return Scope.LOOPBACK
+    if ip.is_link_local:
+        return Scope.LINK_LOCAL
+    return Scope.PUBLIC if ip.is_global else Scope.PRIVATE
+
+
+def reached(response: httpx.Response) -> Scope:
+    """Return the kind of network that a response came from; public where the connection does not say."""
+    stream = response.extensions.get("network_stream")
+    return _scope(stream.get_extra_info("server_addr")) if stream is not None else Scope.PUBLIC
+
+
+class Guard:
+    """Checks the connection of a redirected request before anything is sent over it. ``narrowest`` is the kind of
+    network that it may still lead to."""
+
+    def __init__(self, request: httpx.Request, narrowest: Scope, label: str) -> None:
+        self._host, self._narrowest, self._label = request.url.raw_host.decode("ascii"), narrowest, label
+        self._is_direct = False
+        with suppress(ValueError):  # a name: its connection tells
+            self._check(scope_of(self._host))
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Hear of what httpcore does for the request.
+
+        :raises SourceError: the connection leads into a narrower network.
+        """
+        if (stream := self._connected(event, info)) is not None:
+            try:
+                self._check(_scope(stream.get_extra_info("server_addr")))
+            except SourceError:
+                stream.close()
+                raise
+
+    async def atrace(self, event: str, info: Mapping[str, Any]) -> None:
+        """The same for an asynchronous client."""
+        if (stream := self._connected(event, info)) is not None:
+            try:
+                self._check(_scope(stream.get_extra_info("server_addr")))
+            except SourceError:
+                await stream.aclose()
+                raise
+
+    def _connected(self, event: str, info: Mapping[str, Any]) -> Any:
+        """The new connection to the host itself; None for other events, and for connections to a proxy."""
+        if event == "connection.connect_tcp.started":
+            self._is_direct = info["host"] == self._host
+        return info["return_value"] if event == "connection.connect_tcp.complete" and self._is_direct else None
+
+    def _check(self, scope: Scope) -> None:
+        if scope > self._narrowest:
+            raise SourceError(
+                f"{self._label}: redirected to a {scope.words} address, which is refused: use the final address as the "
+                "source's URL, or set private_redirects = follow"
+            )
+
+
+def _scope(address: Any) -> Scope:
+    return scope_of(address[0]) if isinstance(address, tuple) else Scope.PUBLIC

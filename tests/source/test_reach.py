@@ -1,0 +1,136 @@
+"""Redirects into narrower networks: real servers on this machine's own addresses."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+
+from airflow_provider_odf.errors import SourceError
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.source import http
+from airflow_provider_odf.source.options import Options
+from airflow_provider_odf.source.reach import Scope, scope_of
+from airflow_provider_odf.source.watch import look
+
+
+@pytest.mark.parametrize(
+    ("address", "scope"),
+    [
+        ("93.184.216.34", Scope.PUBLIC),
+        ("2606:2800:220:1::1", Scope.PUBLIC),
+        ("10.0.0.1", Scope.PRIVATE),
+        ("100.64.0.1", Scope.PRIVATE),
+        ("172.16.3.4", Scope.PRIVATE),
+        ("192.168.1.1", Scope.PRIVATE),
+        ("fd00:ec2::254", Scope.PRIVATE),
+        ("169.254.169.254", Scope.LINK_LOCAL),
+        ("fe80::1%eth0", Scope.LINK_LOCAL),
+        ("127.0.0.1", Scope.LOOPBACK),
+        ("127.8.8.8", Scope.LOOPBACK),
+        ("0.0.0.0", Scope.LOOPBACK),
+        ("::1", Scope.LOOPBACK),
+        ("::ffff:127.0.0.1", Scope.LOOPBACK),
+        ("::ffff:a9fe:a9fe", Scope.LINK_LOCAL),
+        ("64:ff9b::a9fe:a9fe", Scope.LINK_LOCAL),
+    ],
+)
+def test_scopes(address, scope):
+    assert scope_of(address) == scope
+
+
+def own_address() -> str:
+    """An address of this machine that is not loopback; loopback where it has no network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+        probe.connect(("192.0.2.1", 9))  # sends nothing
+        return probe.getsockname()[0]
+    return "127.0.0.1"
+
+
+@pytest.fixture
+def outer(monkeypatch):
+    """A server on this machine's own address that redirects to ``location``."""
+    address = own_address()
+    if scope_of(address) == Scope.LOOPBACK:
+        monkeypatch.setattr(http, "reached", lambda _: Scope.PRIVATE)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", server.location)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer((address, 0), Handler) as server:
+        server.url = f"http://{address}:{server.server_address[1]}/a.csv"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "127.1"])
+def test_a_redirect_into_a_narrower_network_is_refused_before_anything_is_sent(server, outer, poller, host):
+    inner = server.serve("/metadata", b"s3cr3t", etag='"v1"')
+    outer.location = inner.replace("127.0.0.1", host)
+    refused = "redirected to a loopback address, which is refused: use the final address as the source's URL"
+    with pytest.raises(SourceError, match=refused):
+        poller.url(outer.url)
+
+    async def both(**options):
+        step = model.FetchStepUrl(url=outer.url)
+        async with httpx.AsyncClient() as client:
+            await client.get(inner)  # a kept connection, as another source's
+            return await look(
+                step, base=poller.base, state=None, environment={}, client=client, options=Options(**options)
+            )
+
+    with pytest.raises(SourceError, match=refused):
+        asyncio.run(both())
+    assert len(server.requests) == 1
+    assert asyncio.run(both(private_redirects=True)) == 'odf/etag "v1"'
+    poller.options = dataclasses.replace(poller.options, private_redirects=True)
+    assert poller.content(poller.url(outer.url)) == [b"s3cr3t"]
+
+
+def test_a_redirect_within_or_out_of_the_network_of_the_source_is_followed(server, outer, poller):
+    inner, outer.location = server.serve("/a", location="/b"), server.serve("/c", b"abc")
+    server.serve("/b", b"abc")
+    assert poller.content(poller.url(inner)) == [b"abc"]
+
+
+def test_a_name_that_changes_its_address_between_two_lookups(server, outer, poller, monkeypatch):
+    """What counts is the address of the connection."""
+    inner = server.serve("/metadata", b"s3cr3t")
+    outer.location = inner.replace("127.0.0.1", "rebinding.test")
+    resolve = socket.getaddrinfo
+
+    def rebinding(host, *args, **kwargs):
+        return resolve("127.0.0.1" if host == "rebinding.test" else host, *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", rebinding)
+    with pytest.raises(SourceError, match="redirected to a loopback address"):
+        poller.url(outer.url)
+    assert server.requests == []
+
+
+def test_what_a_proxy_connects_to_is_its_own_matter_but_for_addresses(server, outer, poller, monkeypatch):
+    """A proxy on loopback is where every connection goes."""
+    monkeypatch.setenv("http_proxy", server.url)
+    server.serve(outer.url, location="http://example.test/b.csv")
+    server.serve("http://example.test/b.csv", b"abc")
+    assert poller.content(poller.url(outer.url)) == [b"abc"]
+
+
+def test_the_scope_of_a_response():
+    assert http.reached(httpx.Response(200)) == Scope.PUBLIC
