@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle.plan import plan
+from airflow_provider_odf.cycle.race import ATTEMPTS
+from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetId
 
@@ -21,8 +24,15 @@ def apply(store: Store, manifest: Manifest, system_time: Instant, *, manifest_ve
     since metadata are the author's own word.
 
     :raises ManifestInvalid: the manifest changes what existing data depend on; nothing was written.
-    :raises CommitConflict: another writer came first; try again.
+    :raises CommitConflict: other writers came first, each time.
     """
+    for _ in range(ATTEMPTS - 1):
+        with suppress(CommitConflict):  # each attempt takes milliseconds: no turn is needed to win
+            return _apply(store, manifest, system_time, manifest_version)
+    return _apply(store, manifest, system_time, manifest_version)
+
+
+def _apply(store: Store, manifest: Manifest, system_time: Instant, manifest_version: int) -> ChainState:
     alias = manifest.snapshot.alias
     dataset = store.get(alias)
     base = ChainState.of(dataset) if dataset else None

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random
-
+from airflow_provider_odf.cycle import race
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Outcome, Polled, Progress, UpToDate, silent
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.cycle.push import Push, push
-from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.program import kill_all
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.load import Manifest
     from airflow_provider_odf.protocol import Contract, ContractReport
     from airflow_provider_odf.runner import Runner
-
-ATTEMPTS = 16
-"""How often a cycle starts over because another writer published first."""
 
 POLLS_AT_ONCE = 8
 """Polling waits for networks and disks, not for processors."""
@@ -75,14 +70,9 @@ class Cycle:
 
     def _settled(self, dataset: str, given: Callable[[], Polled | UpToDate], contract: Contract | None) -> Outcome:
         """What comes of new input. A lost race starts over from the new head."""
-        again = Retrying(
-            retry=retry_if_exception_type(CommitConflict),
-            stop=stop_after_attempt(ATTEMPTS),
-            wait=wait_random(0, 0.1),
-            reraise=True,
-        )
         try:
-            return again(self._attempt, dataset, given, contract)
+            attempt = partial(self._attempt, dataset, given, contract)
+            return race.settle(self.store, dataset, lambda _: attempt(), self._progress(dataset))
         except Exception as e:  # of whatever kind: it may not stop the other datasets
             return Outcome(dataset, error=as_odf_error(e))
 

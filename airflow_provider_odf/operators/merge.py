@@ -90,30 +90,33 @@ class MergeOperator(HandedMixin, OdfOperator):
     def _merge(self, polled: Polled | UpToDate) -> Candidate | UpToDate:
         """The candidate; merged again from the new head where another writer published since the poll."""
         from airflow_provider_odf.cycle.merge import merge
-        from airflow_provider_odf.cycle.run import ATTEMPTS
+        from airflow_provider_odf.cycle.race import settle
 
+        if isinstance(polled, UpToDate):
+            return polled
         contract = self.load_contract() if self.manifest else None
         config = settings.read()
         with self.runner() as runner:
-            for _ in range(ATTEMPTS):
-                if isinstance(polled, UpToDate):
-                    return polled
-                self._pushed = polled.pushed
-                try:
-                    return merge(
-                        self.odf,
-                        polled,
-                        runner,
-                        contract=contract,
-                        manifest_version=config.manifest_version,
-                        options=config.options,
-                        progress=self.progress,
-                    )
-                except CommitConflict as e:
-                    conflict = e
-                self.log.info("%s", conflict)
-                polled = self._again(polled, conflict, contract)
-            raise conflict
+
+            def attempt(conflict: CommitConflict | None) -> Candidate | UpToDate:
+                current: Polled | UpToDate = polled
+                if conflict is not None:
+                    self.log.info("%s", conflict)
+                    current = self._again(polled, conflict, contract)
+                if isinstance(current, UpToDate):
+                    return current
+                self._pushed = current.pushed
+                return merge(
+                    self.odf,
+                    current,
+                    runner,
+                    contract=contract,
+                    manifest_version=config.manifest_version,
+                    options=config.options,
+                    progress=self.progress,
+                )
+
+            return settle(self.odf, polled.dataset, attempt, self.progress)
 
     def _again(self, polled: Polled, conflict: CommitConflict, contract: Contract | None) -> Polled | UpToDate:
         """The input as of now.

@@ -1,0 +1,107 @@
+"""Races of several writers for one dataset's head: how who lost one gets to win.
+
+A writer that lost once takes the dataset's turn: a lock on a file in the work area, which it holds until it settled.
+Others begin no new attempt while somebody holds it, so a slow writer loses at most to those that were already at work.
+The kernel drops the lock of a process that was killed. Turns are a courtesy: compare-and-set alone decides who
+publishes, and nobody waits for ever.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from airflow_provider_odf.errors import CommitConflict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.cycle.messages import Progress
+
+T = TypeVar("T")
+
+ATTEMPTS = 16
+"""How often an attempt starts over because another writer published first."""
+
+PATIENCE = 600.0
+"""Seconds that an attempt waits at most for the writer that holds the turn."""
+
+_PAUSE = 0.05
+
+
+def settle(
+    store: Store, dataset: str, attempt: Callable[[CommitConflict | None], T], progress: Progress | None = None
+) -> T:
+    """Return the result of the first attempt that wins. Each one but the first gets the conflict of the one before, and
+    raises it again to give up.
+
+    :raises CommitConflict: that of the last attempt, where all lost.
+    """
+    turn = _Turn(store.work(dataset) / ".turn", progress)
+    try:
+        conflict: CommitConflict | None = None
+        for _ in range(ATTEMPTS):
+            turn.take() if conflict else turn.wait()
+            try:
+                return attempt(conflict)
+            except CommitConflict as e:
+                if e is conflict:
+                    raise
+                conflict = e
+        assert conflict is not None  # noqa: S101 - each attempt ended in one
+        raise conflict
+    finally:
+        turn.release()
+
+
+class _Turn:
+    """One writer's view of a dataset's turn."""
+
+    def __init__(self, file: Path, progress: Progress | None) -> None:
+        self._file, self._progress = file, progress
+        self._lock: int | None = None
+
+    def wait(self) -> None:
+        """Wait while another writer holds the turn."""
+        try:
+            lock = os.open(self._file, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:  # nobody ever lost a race here
+            return
+        try:
+            self._acquire(lock, fcntl.LOCK_SH)
+        finally:
+            os.close(lock)
+
+    def take(self) -> None:
+        """Take the turn, after the writer that may hold it; the writer that has it already keeps it."""
+        if self._lock is not None:
+            return
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._acquire(self._lock, fcntl.LOCK_EX)
+
+    def release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _acquire(self, lock: int, operation: int) -> None:
+        """Give up after a while, and at once on a file system without locks."""
+        deadline = time.monotonic() + PATIENCE
+        is_told = False
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(lock, operation | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if self._progress and not is_told:
+                    self._progress("waits for another writer, which lost a race before")
+                is_told = True
+                time.sleep(_PAUSE)
+            except OSError:
+                return
+            else:
+                return
