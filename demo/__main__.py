@@ -39,6 +39,7 @@ def main() -> int:
         AIRFLOW__CORE__LOAD_EXAMPLES="False",
         AIRFLOW__LOGGING__LOGGING_LEVEL="INFO",
         AIRFLOW__ODF__STORE=str(HOME / "store"),
+        AIRFLOW__ODF__PUSH_PATHS=str(DAGS / "data" / "arriving"),
         AIRFLOW__OPENLINEAGE__TRANSPORT=f'{{"type": "file", "log_file_path": "{EVENTS}", "append": true}}',
         AIRFLOW__OPENLINEAGE__NAMESPACE="demo",
         ODF_STORE=str(HOME / "store"),

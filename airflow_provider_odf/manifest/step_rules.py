@@ -155,7 +155,7 @@ def _path_pattern(pattern: str) -> Iterator[Finding]:
         if not event_time.compiled(pattern).groups:
             fix = r"put the timestamp into parentheses, as in `(\d{4}-\d\d-\d\d)`"
             yield Finding(("pattern",), "the pattern has no group", fix)
-    except re.error as e:
+    except ValueError as e:
         yield Finding(("pattern",), f"not a regular expression: {e}")
 
 

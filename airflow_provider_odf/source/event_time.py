@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata, EventTimeSourceFromPath
@@ -14,7 +13,11 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import EventTimeSource
 
 
-_NAMED_GROUP = re.compile(r"(?<!\\)\(\?<(?![=!])")
+Pattern: TypeAlias = Any
+"""A pattern of the ``regex`` package, which has no types."""
+
+MOST_SECONDS = 1.0
+"""How long a pattern may look for the time in one path."""
 
 
 def of(
@@ -39,7 +42,7 @@ def _from_path(source: EventTimeSourceFromPath, paths: tuple[str, ...]) -> Insta
         java_time.check(time_format)
     except ValueError as e:
         raise InvalidInput(f"eventTime.timestampFormat: {e}") from None
-    match = next((m for path in paths if (m := regex.search(path)) and m[1]), None)
+    match = next((m for path in paths if (m := _search(regex, path)) and m[1]), None)
     if match is None:
         raise SourceError(f"{paths[0]}: eventTime.pattern {source.pattern} matches no part of the path")
     try:
@@ -48,18 +51,34 @@ def _from_path(source: EventTimeSourceFromPath, paths: tuple[str, ...]) -> Insta
         raise SourceError(f"{paths[0]}: no event time in the path: {e}; see eventTime.timestampFormat") from None
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
+def _search(regex: Pattern, path: str) -> Any:
+    """Names of files are not ours: some patterns take for ever with a name that was made for it."""
+    try:
+        return regex.search(path, timeout=MOST_SECONDS)
+    except TimeoutError:
+        raise SourceError(
+            f"{path[:300]}: eventTime.pattern {regex.pattern} takes more than {MOST_SECONDS:g} s on this name: rename "
+            "the file, or write the pattern without repetitions within repetitions"
+        ) from None
+
+
+def compiled(pattern: str) -> Pattern:
     """The regular expression of a pattern; groups may be named in the way of Java and ECMAScript, too.
 
-    :raises re.error: it is none.
+    :raises ValueError: it is none.
     """
-    return re.compile(_NAMED_GROUP.sub("(?P<", pattern))
+    import regex
+
+    try:
+        return regex.compile(pattern)
+    except regex.error as e:
+        raise ValueError(str(e)) from None
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> Pattern:
     try:
         regex = compiled(pattern)
-    except re.error as e:
+    except ValueError as e:
         raise InvalidInput(f"eventTime.pattern {pattern} is not a regular expression: {e}") from None
     if not regex.groups:
         raise InvalidInput(f"eventTime.pattern {pattern} has no group: put the timestamp into parentheses")

@@ -58,9 +58,10 @@ def store(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def dags(database, store):
+def dags(database, store, monkeypatch):
     """The examples as Airflow sees them in its dags folder."""
     folder = Path(os.environ["AIRFLOW_HOME"]) / "dags"
+    monkeypatch.setenv("AIRFLOW__ODF__PUSH_PATHS", str(folder / "data" / "arriving"))
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(EXAMPLES, folder)
     yield read(folder)

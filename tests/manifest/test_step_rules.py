@@ -63,7 +63,7 @@ def manifest(**parts: str) -> str:
         ),
         (
             "{kind: Url, url: 'https://x.org/', eventTime: {kind: FromPath, pattern: '(x'}}",
-            ["m.yaml:8:86: not a regular expression: missing ), unterminated subpattern at position 0"],
+            ["m.yaml:8:86: not a regular expression: missing ) at position 2"],
         ),
         (
             "{kind: FilesGlob, path: a, eventTime: {kind: FromPath, pattern: '(x)', timestampFormat: yyQQ}}",

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from airflow_provider_odf.errors import InvalidInput, SourceError
@@ -30,6 +32,28 @@ def test_groups_may_be_named_as_in_java():
     assert of(from_path(r"(?<=x)(?<!y)(?P<day>\d{8})\(?", "yyyyMMdd"), "x20240503.csv") == "2024-05-03T00:00:00Z"
 
 
+@pytest.mark.parametrize("pattern", [r"(?<day>\p{Nd}{8}+)", r"(?i)X(?>(\d{8}))", r"(?:x)((?:19|20)\d{2}\d{4}+)"])
+def test_patterns_of_java(pattern):
+    assert of(from_path(pattern, "yyyyMMdd"), "x20240503.csv") == "2024-05-03T00:00:00Z"
+
+
+@pytest.mark.parametrize("pattern", [r"((a+)+)$", r"(a|aa)+$", r"(a|a)*b", r"(.*?,){25}x", r"(?:a?){60}(a{60}b)"])
+def test_a_name_that_was_made_to_stop_a_pattern(pattern):
+    start = time.monotonic()
+    with pytest.raises(SourceError, match=r"eventTime.pattern .* (takes more than 1 s on this name|matches no part)"):
+        of(from_path(pattern), "a" * 60 + "," * 60 + "!")
+    assert time.monotonic() - start < 20  # seconds of a busy machine: without a limit these take years
+
+
+def test_a_name_that_takes_too_long_says_what_to_do():
+    with pytest.raises(SourceError) as refused:
+        of(from_path(r"(a|aa)+$"), "a" * 60 + "!")
+    assert str(refused.value) == (
+        "a" * 60 + "!: eventTime.pattern (a|aa)+$ takes more than 1 s on this name: rename the file, or write the "
+        "pattern without repetitions within repetitions"
+    )
+
+
 def test_from_path_takes_the_first_group_of_the_first_path_that_matches():
     assert of(from_path(r"-(\d{4}-\d\d-\d\d)\."), "a-2024-05-03.csv", "2023-01-01") == "2024-05-03T00:00:00Z"
     assert of(from_path(r"/(\d{8})/", "yyyyMMdd"), "a.csv", "in/20240503/a.csv") == "2024-05-03T00:00:00Z"
@@ -39,7 +63,7 @@ def test_from_path_takes_the_first_group_of_the_first_path_that_matches():
     ("source", "error", "message"),
     [
         (from_path(r"\d+"), InvalidInput, r"eventTime.pattern \d+ has no group: put the timestamp into parentheses"),
-        (from_path("("), InvalidInput, "eventTime.pattern ( is not a regular expression: missing ), "),
+        (from_path("("), InvalidInput, "eventTime.pattern ( is not a regular expression: missing ) at"),
         (from_path("(.*)", "YYYY"), InvalidInput, "eventTime.timestampFormat: 'YYYY' is not a time format"),
         (from_path(r"(\d{8})"), SourceError, r"a.csv: eventTime.pattern (\d{8}) matches no part of the path"),
         (
