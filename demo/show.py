@@ -51,7 +51,7 @@ class Demo:
         self.console.print(
             "\nRun [bold]make demo[/] again: it polls, finds nothing new and starts no JVM.\n"
             "Or look at the same datasets yourself: "
-            f"[bold]uv run odf tail river-levels --store {self.home.name}/store[/]\n"
+            f"[bold].venv/bin/odf tail river-levels --store {self.home.name}/store[/]\n"
             f"What the tasks logged is in {self.home.name}/tasks.log.\n"
         )
         rejected = states.pop("coffee-prices again")
@@ -98,7 +98,7 @@ class Demo:
             self.console.print(f"  {job:32} {direction:6} {dataset} ({counted(count, 'event')})")
 
     def odf(self, *arguments: str) -> None:
-        self.console.print(f"[dim]$ uv run odf {' '.join(arguments)} --store {self.home.name}/store[/]")
+        self.console.print(f"[dim]$ .venv/bin/odf {' '.join(arguments)} --store {self.home.name}/store[/]")
         sys.stdout.flush()
         subprocess.run([Path(sys.executable).with_name("odf"), *arguments], check=True)
 

@@ -120,7 +120,7 @@ def verify(name: NameArgument, store: StoreOption = None, how: FormatOption = Fo
 
 
 def hash_files(
-    files: Annotated[list[Path], typer.Argument(help="Parquet files.", metavar="FILE...", exists=True, dir_okay=False)],
+    files: Annotated[list[Path], typer.Argument(help="Parquet files.", metavar="FILE", exists=True, dir_okay=False)],
 ) -> None:
     """Print PHYSICAL LOGICAL FILE for each Parquet file, hashes as multibase text."""
     from airflow_provider_odf import multiformats

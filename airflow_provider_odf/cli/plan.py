@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 def plan_manifests(
-    manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST...")],
+    manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST")],
     store: StoreOption = None,
     how: FormatOption = Format.table,
 ) -> None:

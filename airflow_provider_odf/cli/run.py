@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.load import Loaded, Manifest
     from airflow_provider_odf.protocol import Contract
 
-PathsArgument = Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="PATH...")]
+PathsArgument = Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="PATH")]
 
 SystemTimeOption = Annotated[
     str | None, typer.Option(help="System time of new blocks, RFC 3339.", show_default="now", metavar="RFC3339")
@@ -94,7 +94,7 @@ def validate(
 
 
 def run(
-    manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST...")],
+    manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST")],
     store: StoreOption = None,
     system_time: SystemTimeOption = None,
     forbid: ForbidOption = None,

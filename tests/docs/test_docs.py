@@ -103,3 +103,16 @@ def test_types_of_enumerations() -> None:
     assert "| `engine` | text: `spark`, `datafusion`, `flink`, `risingwave` | yes |" in page
     assert "| `unit` | text: `Second`, `Millisecond`, `Microsecond`, `Nanosecond` |  | Unit; default" in page
     assert re.findall(r"^\| `\w+` \|(?: text:)? +\|[^|]*\|[^|]*\|$", page, re.MULTILINE) == []
+
+
+def test_no_page_needs_uv_on_the_path() -> None:
+    """`make` may have installed its own, which is not there."""
+    blocks = [
+        block
+        for page in ALL
+        for block in re.findall(r"^```(?:text|console|bash|sh)\n(.*?)^```", page.read_text(), re.S | re.M)
+    ]
+    assert [block for block in blocks if re.search(r"^\s*(?:\$ )?uv\b", block, re.MULTILINE)] == []
+    assert [page.name for page in ALL if re.search(r"`uv (?:run|pip|sync)", page.read_text())] == []
+    printed = [file for file in (pages.ROOT / "demo").glob("*.py") if "uv run" in file.read_text()]
+    assert printed == []
