@@ -145,11 +145,10 @@ def _translate(engine: Engine, query: str, tables: Mapping[str, Columns]) -> tup
     if len(statements) != 1 or statements[0] is None:
         raise Refused(None, f"one query is expected, not {len(statements)}", "split it into queries with aliases")
     tree, columns = Queries.over(engine, tables).query(engine.query(statements[0]))
-    text = tree.sql(
+    spark = tree.sql(
         "spark", identify=True, normalize_functions=False, unsupported_level=ErrorLevel.RAISE, comments=False
     )
-    # Spark replaces ${…} in the text of a query by settings, inside string literals too.
-    return text.replace("${", "\\u0024{"), columns
+    return spark, columns
 
 
 def _syntax(error: ParseError, number: int) -> QueryRefused:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from pyspark.sql import SparkSession
 
 from airflow_provider_odf import errors
-from airflow_provider_odf.engine import refusal
+from airflow_provider_odf.engine import refusal, session
 from airflow_provider_odf.protocol import (
     ContractTestRequest,
     InternalError,
@@ -31,7 +31,7 @@ def answer(spark: SparkSession, request: Request, progress: Progress) -> Respons
     """The last response to a request; never raises. Requests may run at once in threads: each has a session of its own
     on the one Spark context, so that views and settings do not meet."""
     try:
-        return _execute(spark.newSession(), request, progress)
+        return _execute(session.of_request(spark), request, progress)
     except errors.OdfError as e:
         return InternalError(str(e), traceback.format_exc()) if e.is_transient else InvalidQuery(str(e))
     except Exception as e:

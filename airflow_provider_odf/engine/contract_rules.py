@@ -14,6 +14,7 @@ from decimal import Decimal
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import ddl, text
 from airflow_provider_odf.protocol import Check
 
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -132,7 +133,7 @@ def _required(check: Check, found: Found) -> Rule:
 def _enum(check: Check, found: Found) -> Rule:
     texts = [str(value) for value in check.arguments["values"]]
     # A text that is no value of the column's type becomes null and equals none of its values.
-    values = ", ".join(f"try_cast({_literal(text)} AS {found.type_name})" for text in texts) or "NULL"
+    values = ", ".join(f"try_cast({text(value)} AS {ddl(found.type)})" for value in texts) or "NULL"
     return Rule(
         f"{found.sql} IS NOT NULL AND NOT coalesce({found.sql} IN ({values}), false)", f"one of {', '.join(texts)}"
     )
@@ -141,7 +142,7 @@ def _enum(check: Check, found: Found) -> Rule:
 def _pattern(check: Check, found: Found) -> Rule | Verdict:
     pattern = check.arguments["pattern"]
     java = str(check.arguments.get("java", pattern))
-    return _on(T.StringType, check, found) or Rule(f"NOT {found.sql} RLIKE {_literal(java)}", f"matches {pattern}")
+    return _on(T.StringType, check, found) or Rule(f"NOT {found.sql} RLIKE {text(java)}", f"matches {pattern}")
 
 
 def _length(opposite: str, words: str) -> Callable[[Check, Found], Rule | Verdict]:
@@ -172,11 +173,6 @@ def _on(kind: type[T.DataType], check: Check, found: Found) -> Verdict | None:
         return None
     outcome = "fail" if "type" in check.arguments else "informational"
     return Verdict(outcome, "", f"does not apply to {found.type_name}")
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _number(limit: int | float, column: T.DataType) -> str:

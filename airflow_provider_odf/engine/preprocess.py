@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine.refusal import refusal
+from airflow_provider_odf.engine.query import run
+from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.state import SMALL, file_size
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep, Transform
@@ -39,15 +39,14 @@ def preprocess(
 
 def query(spark: SparkSession, frame: DataFrame, transform: Transform) -> DataFrame:
     """The same for queries in Spark SQL."""
+    tables = ["input"]
     frame.createOrReplaceTempView("input")
     for number, step in enumerate(transform.queries, 1):
         try:
-            frame = spark.sql(step.query)
-        except PySparkException as e:
-            refused = refusal(e, [step], number)
-            if refused is None:
-                raise
-            raise InvalidQuery(f"preprocess, {refused}") from e
+            frame = run(spark, step, number, tables)
+        except InvalidQuery as e:
+            raise InvalidQuery(f"preprocess, {e}") from e
         if step.alias:
-            frame.createOrReplaceTempView(f"`{step.alias}`")
+            frame.createOrReplaceTempView(quoted(step.alias))
+            tables.append(step.alias)
     return frame

@@ -87,9 +87,13 @@ def _place(error: PySparkException, queries: Sequence[SqlQueryStep], first: int)
     """``query 2 (alias), line 3`` as far as it is known."""
     for number, step in enumerate(queries, first):
         if line := _line(error, step.query):
-            name = f"query {number} ({step.alias})" if step.alias else f"query {number}"
-            return f"{name}, line {line}"
+            return f"{query_name(number, step)}, line {line}"
     return ""
+
+
+def query_name(number: int, step: SqlQueryStep) -> str:
+    """What messages call a query: ``query 2 (alias)``."""
+    return f"query {number} ({step.alias})" if step.alias else f"query {number}"
 
 
 def _line(error: PySparkException, query: str) -> int:

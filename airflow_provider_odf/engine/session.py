@@ -18,7 +18,15 @@ from airflow_provider_odf.engine import jvm
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS: dict[str, str] = {
+BOUNDARY: dict[str, str] = {
+    # A table of a query is never a path: text.`/etc/passwd`.
+    "spark.sql.runSQLOnFiles": "false",
+    # ${env:NAME} in SQL is text, not a variable of the environment or a setting.
+    "spark.sql.variable.substitute": "false",
+}
+"""What SQL may not reach, whoever wrote it."""
+
+SETTINGS: dict[str, str] = BOUNDARY | {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "false",
@@ -85,6 +93,15 @@ def start_local(
     _quiet()
     spark_conf = SparkConf(loadDefaults=True, _jvm=gateway.jvm).setAll(list(settings.items()))
     return SparkSession(SparkContext(conf=spark_conf, gateway=gateway)), process
+
+
+def of_request(spark: SparkSession) -> SparkSession:
+    """A session for one request on the same Spark context, with views and settings of its own. No configuration of a
+    cluster widens what SQL may reach in it."""
+    session = spark.newSession()
+    for key, value in BOUNDARY.items():
+        session.conf.set(key, value)
+    return session
 
 
 def _quiet() -> None:

@@ -12,8 +12,8 @@ Sql: TypeAlias = str
 
 
 def text(value: str) -> Sql:
-    """A literal. Spark would replace ``${…}`` in it by a setting."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
+    """A literal. Sessions of the engine replace no ``${…}`` in it (`session.BOUNDARY`)."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def matches(value: Sql, pattern: str) -> Sql:

@@ -152,10 +152,6 @@ def test_names_are_found_ignoring_case_and_dots_are_kept(translate: Callable[...
     assert transform.queries[0].query == "SELECT `x`.`id` FROM `a.b-c` AS `x`"
 
 
-def test_spark_must_not_substitute_in_texts(translate: Callable[..., str]) -> None:
-    assert translate("select '${env:HOME}' as x from input") == r"SELECT '\u0024{env:HOME}' AS `x` FROM `input`"
-
-
 def test_columns_of_a_csv_without_schema_are_strings(translate: Callable[..., str]) -> None:
     columns = input_columns(ReadStep("Csv"))
     assert columns == (Column("*", "STRING"),)

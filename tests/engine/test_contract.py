@@ -126,6 +126,18 @@ def test_clauses_about_values(spark, tmp_path: Path, form: str):
     assert result.result == "failed"
 
 
+def test_texts_of_a_contract_are_no_settings(spark, tmp_path: Path) -> None:
+    history = History(tmp_path, ("c", pa.string())).add((0, "${spark.app.name}"), (0, "odf-tests"))
+    pattern = r"^\$\{spark.app.name}$"
+    result = report(
+        spark, history, check("enum", "c", values=["${spark.app.name}"]), check("pattern", "c", pattern=pattern)
+    )
+    assert outcomes(result.results) == [
+        ("enum", "fail", "1 row: odf-tests at offset 1", 1),
+        ("pattern", "fail", "1 row: odf-tests at offset 1", 1),
+    ]
+
+
 @pytest.mark.parametrize(
     ("logical", "arrow", "outcome"),
     [

@@ -1,0 +1,206 @@
+"""Queries that users write: one SELECT over its inputs and the steps before it, and nothing else of the machine.
+
+Spark SQL can also start programs, call Java, read files and tables of a catalog, and change them. A query is therefore
+judged on Spark's own plans. The parsed plan is judged first: to analyse a query, Spark runs commands, looks names up in
+catalogs and folds constants. The analysed plan then shows what each name was resolved to.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from airflow_provider_odf.engine.refusal import query_name, refusal
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import SqlQueryStep
+
+Node: TypeAlias = Mapping[str, Any]
+
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
+"""The package of expressions that Spark's parser makes: those that may do harm are functions with a name."""
+
+_NODES = frozenset({
+    "Aggregate", "CTERelationDef", "CTERelationRef", "Distinct", "Except", "Expand", "Filter", "Generate",
+    "GlobalLimit", "Intersect", "Join", "LateralJoin", "LocalLimit", "LocalRelation", "Offset",
+    "OneRowRelation", "Pivot", "Project", "Range", "RebalancePartitions", "Repartition",
+    "RepartitionByExpression", "ResolvedHint", "Sample", "Sort", "SubqueryAlias", "Transpose", "Union",
+    "UnionLoop", "UnionLoopRef", "Unpivot", "Window", "WithCTE",
+    # Of parsed plans.
+    "MultiAlias", "NamedParameter", "PosParameter", "UnresolvedAlias", "UnresolvedAttribute",
+    "UnresolvedExtractValue", "UnresolvedFunction", "UnresolvedGenerator", "UnresolvedHaving", "UnresolvedHint",
+    "UnresolvedInlineTable", "UnresolvedRegex", "UnresolvedRelation", "UnresolvedStar",
+    "UnresolvedStarExceptOrReplace", "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases",
+    "UnresolvedTableValuedFunction", "UnresolvedWith", "WithWindowDefinition",
+})  # fmt: skip
+"""Classes of plans' nodes that compute rows from rows."""
+
+OUTSIDE = frozenset({
+    "java_method", "reflect", "try_reflect",
+    "input_file_name", "input_file_block_start", "input_file_block_length", "python_worker_logs",
+    # Options or arguments of these name files with schemas.
+    "from_avro", "to_avro", "schema_of_avro", "from_protobuf", "to_protobuf",
+})  # fmt: skip
+"""Functions of Spark that call code by its name, or show something other than their arguments."""
+
+_WITH_OPTIONS = {"from_xml": 3, "schema_of_xml": 2}
+"""Functions whose options can name a file, and the number of arguments with which options are given."""
+
+
+def run(spark: SparkSession, step: SqlQueryStep, number: int, tables: Collection[str]) -> DataFrame:
+    """Return the rows of a query, not computed yet. ``tables`` are the temporary views that it may read; ``number`` is
+    its place among the queries, for messages: ``query 2 (alias), line 3: …``.
+
+    :raises InvalidQuery: Spark refuses the query, or it does something other than select from ``tables``.
+    """
+    judge = _Judge(spark, step, number, tables)
+    try:
+        judge.parsed()
+        frame = spark.sql(step.query)
+        judge.analysed(frame)
+    except PySparkException as e:
+        refused = refusal(e, [step], number)
+        if refused is None:
+            raise
+        raise refused from e
+    return frame
+
+
+class _Judge:
+    """One query, and what it may use."""
+
+    def __init__(self, spark: SparkSession, step: SqlQueryStep, number: int, tables: Collection[str]) -> None:
+        self._spark, self._step, self._number, self._tables = spark, step, number, tables
+        self._readable = {name.lower() for name in tables}
+
+    def parsed(self) -> None:
+        """:raises InvalidQuery: the query is a command, or names a table or function that it may not use."""
+        plan = self._spark._jsparkSession.sessionState().sqlParser().parsePlan(self._step.query)
+        nodes = [*_nodes(plan)]
+        for window in _windows(plan) if any(_name(node) == "WithWindowDefinition" for node in nodes) else ():
+            nodes += _nodes(window)
+        # Which of two tables of one name is meant shows in the analysed plan.
+        names = self._readable | {cte["_1"].lower() for node in nodes for cte in node.get("cteRelations", ())}
+        for node in nodes:
+            self._check_node(node)
+            if _name(node) == "UnresolvedRelation":
+                self._check_table(_text(node["multipartIdentifier"]), names)
+            if function := _function(node):
+                self._check_function(function, node)
+
+    def analysed(self, frame: DataFrame) -> None:
+        """:raises InvalidQuery: a name of the query leads to something other than its tables."""
+        for node in _nodes(frame._jdf.queryExecution().analyzed()):
+            if _name(node) == "View" and node["isTempView"]:
+                self._check_table(node["desc"]["identifier"]["table"], self._readable)
+            elif not _is_allowed(node):
+                tables = ", ".join(self._tables)
+                raise self._refusal(f"a query reads {tables}; this reads {_name(node)}, as Spark calls it")
+
+    def _check_node(self, node: Node) -> None:
+        if _is_allowed(node):
+            return
+        if _name(node) == "ScriptTransformation":
+            raise self._refusal("TRANSFORM … USING starts a program, which a query cannot do", "using")
+        name = _name(node).removeprefix("Unresolved").removesuffix("Command")
+        raise self._refusal(f"a query is one SELECT over {', '.join(self._tables)}; this has {name}, as Spark calls it")
+
+    def _check_table(self, name: str, tables: Collection[str]) -> None:
+        if name.lower() not in tables:
+            message = f"table {name} cannot be found: a query reads {', '.join(self._tables)}"
+            raise self._refusal(message, name.rpartition(", ")[2])
+
+    def _check_function(self, name: str, node: Node) -> None:
+        lower = name.lower()
+        if lower in OUTSIDE:
+            raise self._refusal(f"function {name} reaches beyond the rows of the query and is not available", name)
+        if lower not in _builtin():
+            raise self._refusal(f"Spark has no function {name} of its own; functions of a catalog cannot be used", name)
+        if node["num-children"] >= _WITH_OPTIONS.get(lower, node["num-children"] + 1):
+            raise self._refusal(f"options of {name} can name files and are not available: leave them out", name)
+
+    def _refusal(self, message: str, word: str = "") -> InvalidQuery:
+        """The error, with the line of a word of the query where it is in it."""
+        found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", self._step.query, re.IGNORECASE) if word else None
+        line = f", line {self._step.query.count(chr(10), 0, found.start()) + 1}" if found else ""
+        return InvalidQuery(f"{query_name(self._number, self._step)}{line}: {message}")
+
+
+def _nodes(tree: Any) -> Iterator[Node]:
+    """Nodes of a plan or expression of the JVM and of the plans inside of it, in one call to the JVM."""
+    yield from _objects(json.loads(tree.toJSON()))
+
+
+def _objects(value: Any) -> Iterator[Node]:
+    if isinstance(value, dict):
+        if "class" in value:
+            yield value
+        for key, inner in value.items():
+            if key != "metadata":  # of columns: anything that their file has
+                yield from _objects(inner)
+    elif isinstance(value, list):
+        for item in _above_views(value):
+            yield from _objects(item)
+
+
+def _above_views(nodes: Sequence[Any]) -> Iterator[Any]:
+    """Nodes of a tree, parents first, without those below temporary views: they are not of the query."""
+    hidden = 0
+    for node in nodes:
+        if hidden:
+            hidden += node["num-children"] - 1
+            continue
+        yield node
+        if isinstance(node, dict) and node.get("isTempView"):
+            hidden = node["num-children"]
+
+
+def _windows(plan: Any) -> Iterator[Any]:
+    """Definitions in WINDOW clauses, which a plan's JSON leaves out."""
+    number = 0
+    while (node := plan.apply(number)) is not None:
+        number += 1
+        if node.nodeName() == "WithWindowDefinition":
+            definitions = node.windowDefinitions().values().toSeq()
+            yield from (definitions.apply(index) for index in range(definitions.size()))
+
+
+def _is_allowed(node: Node) -> bool:
+    return node["class"].startswith(_EXPRESSIONS) or _name(node) in _NODES
+
+
+def _function(node: Node) -> str | None:
+    match _name(node):
+        case "UnresolvedFunction":
+            return _text(node["nameParts"])
+        case "UnresolvedGenerator":
+            return str(node["name"]["funcName"])
+        case "UnresolvedTableValuedFunction":
+            return _text(node["name"])
+    return None
+
+
+@cache
+def _builtin() -> frozenset[str]:
+    """Names of the functions that Spark brings along; names of several parts lead to those of catalogs."""
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm
+    analysis = jvm.org.apache.spark.sql.catalyst.analysis
+    registries = (analysis.FunctionRegistry, analysis.TableFunctionRegistry)
+    names = " ".join(registry.functionSet().mkString(" ") for registry in registries)
+    return frozenset(name.rpartition(".")[2] for name in names.split())
+
+
+def _name(node: Node) -> str:
+    return str(node["class"].rpartition(".")[2])
+
+
+def _text(names: str) -> str:
+    """The parts of a name, which are written as ``[a, b]``."""
+    return names[1:-1]
