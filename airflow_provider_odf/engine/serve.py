@@ -34,10 +34,14 @@ JVM_GONE = 70
 """Exit code when the JVM ended under the engine."""
 
 
-def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, work: str) -> NoReturn:
-    """Answers requests until there can be no more. ``work`` is the directory for temporary files; it is removed."""
+def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, work: str, parent: int) -> NoReturn:
+    """Answer requests until there can be no more.
+
+    :param work: directory for temporary files; it is removed.
+    :param parent: id of the process that asks; where it is gone this one ends.
+    """
     responses = _claim_stdout()
-    threading.Thread(target=_watch_parent, args=(os.getppid(), work), daemon=True).start()
+    threading.Thread(target=_watch_parent, args=(parent, work), daemon=True).start()
     own = {"spark.local.dir": work, "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={work}"}
     own["spark.driver.extraJavaOptions"] += " " + conf.get("spark.driver.extraJavaOptions", "")
     spark, jvm = session.start_local(

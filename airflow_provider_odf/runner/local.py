@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import queue
 import subprocess
 import sys
 import threading
@@ -26,6 +27,7 @@ EVERY_PROCESSOR = "local[*]"
 
 _TAIL_LINES = 200
 _PATIENCE_SECONDS = 2
+_LAST_LINE = b"\n"
 
 
 class LocalRunner:
@@ -57,7 +59,8 @@ class LocalRunner:
         }
         self._environment = bounds.environment
         self._child: _Child | None = None
-        self._lock = threading.Lock()
+        # Reentrant: a signal handler may close the runner in the thread that is submitting to it.
+        self._lock = threading.RLock()
 
     def submit(self, request: protocol.Request, on_progress: OnProgress | None = None) -> Future[protocol.Success]:
         with self._lock:
@@ -90,7 +93,11 @@ class _Pending:
 
 
 class _Child:
-    """One engine process: its pipes, the threads that read them, and the requests that it has not answered yet."""
+    """One engine process: its pipes, the threads that serve them, and the requests that it has not answered yet.
+
+    `ask` neither waits for the process to read nor takes a lock: a signal handler may call `end` at any point of it.
+    Whoever pops a pending request settles it.
+    """
 
     def __init__(self, settings: Mapping[str, object], environment: Mapping[str, str]) -> None:
         jvm.find_java()
@@ -98,9 +105,10 @@ class _Child:
         self._scratch = Scratch()
         self._pending: dict[str, _Pending] = {}
         self._numbers = itertools.count(1)
-        self._lock = threading.Lock()
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        own = {"work": self._scratch.path, "parent": os.getpid()}
         self._process = subprocess.Popen(
-            [sys.executable, str(apps.application("serve.py")), json.dumps({**settings, "work": self._scratch.path})],
+            [sys.executable, str(apps.application("serve.py")), json.dumps({**settings, **own})],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -109,37 +117,44 @@ class _Child:
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._errors = threading.Thread(target=self._read_errors, daemon=True)
         self._responses = threading.Thread(target=self._read_responses, daemon=True)
+        self._requests = threading.Thread(target=self._write_requests, daemon=True)
         self._errors.start()
         self._responses.start()
+        self._requests.start()
 
     def ask(self, request: protocol.Request, on_progress: OnProgress | None) -> Future[protocol.Success]:
         future: Future[protocol.Success] = Future()
         future.set_running_or_notify_cancel()
-        with self._lock:
-            if self.has_ended:
-                future.set_exception(errors.InternalError("the Spark process has just ended"))
-                return future
-            number = str(next(self._numbers))
-            self._pending[number] = _Pending(future, on_progress)
-            # When it has just died, the thread that reads its responses fails the future.
-            with contextlib.suppress(OSError):
-                _pipe(self._process.stdin).write(f"{number} {protocol.dumps_request(request)}\n".encode())
-                _pipe(self._process.stdin).flush()
+        number = str(next(self._numbers))
+        line = f"{number} {protocol.dumps_request(request)}\n".encode()
+        self._pending[number] = _Pending(future, on_progress)
+        self._lines.put(line)
+        # Either `_bury` finds the request, or it has ended before.
+        if self.has_ended and self._pending.pop(number, None) is not None:
+            future.set_exception(errors.InternalError("the Spark process has just ended"))
         return future
 
     def end(self) -> None:
         """Ends the process; what it has not answered fails."""
         self.has_ended = True
-        # It may have died with something unsaid: then there is a ValueError.
-        with contextlib.suppress(OSError, ValueError):
-            # Closing alone may not reach it: processes forked meanwhile, as by Airflow, hold the pipe open.
-            _pipe(self._process.stdin).write(b"\n")
-            _pipe(self._process.stdin).close()
+        self._lines.put(_LAST_LINE)
         try:
             self._process.wait(_PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:  # It is still starting Spark; its JVM ends with it.
             self._process.kill()
-        self._responses.join()
+        # Not for ever: in a signal handler this may be the thread that a future's waiter holds a lock in.
+        self._responses.join(_PATIENCE_SECONDS)
+
+    def _write_requests(self) -> None:
+        """Until the last line. Where the process has died, the thread that reads its responses fails the requests."""
+        with contextlib.suppress(OSError, ValueError), _pipe(self._process.stdin) as pipe:
+            is_last = False
+            while not is_last:
+                line = self._lines.get()
+                # Closing alone may not reach it: processes forked meanwhile, as by Airflow, hold the pipe open.
+                is_last = line == _LAST_LINE
+                pipe.write(line)
+                pipe.flush()
 
     def _read_responses(self) -> None:
         try:
@@ -153,11 +168,10 @@ class _Child:
 
     def _take(self, number: str, response: protocol.Response) -> None:
         if isinstance(response, protocol.Progress):
-            report_progress(self._pending[number].on_progress, response.message)
-            return
-        with self._lock:
-            future = self._pending.pop(number).future
-        settle(future, response)
+            if (pending := self._pending.get(number)) is not None:
+                report_progress(pending.on_progress, response.message)
+        elif (pending := self._pending.pop(number, None)) is not None:
+            settle(pending.future, response)
 
     def _read_errors(self) -> None:
         for line in _pipe(self._process.stderr):
@@ -165,22 +179,20 @@ class _Child:
 
     def _bury(self) -> None:
         """After the process has closed its end: waits for it, and fails what it has not answered."""
-        was_told = self.has_ended
-        with self._lock:
-            self.has_ended = True
-            unanswered = list(self._pending.values())
-            self._pending.clear()
+        was_told, self.has_ended = self.has_ended, True
         code = self._process.wait()
+        self._lines.put(_LAST_LINE)
+        self._requests.join(_PATIENCE_SECONDS)
         self._errors.join()
         self._scratch.remove()
         reason = "the runner was closed" if was_told else f"the Spark process ended with exit code {code}"
         last_words = "\n".join(self._tail)
         reason = f"{reason}: {said}" if (said := gist(self._tail)) and not was_told else reason
-        for pending in unanswered:
-            pending.future.set_exception(errors.InternalError(reason, last_words))
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            with contextlib.suppress(OSError):
-                _pipe(pipe).close()
+        for number in list(self._pending):
+            if (pending := self._pending.pop(number, None)) is not None:
+                pending.future.set_exception(errors.InternalError(reason, last_words))
+        for pipe in (self._process.stdout, self._process.stderr):
+            _pipe(pipe).close()
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

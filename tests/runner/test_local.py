@@ -174,3 +174,28 @@ def test_wrong_java_home_is_told(raw_query, monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with LocalRunner() as runner, pytest.raises(errors.InvalidInput, match="no bin/java in it"):
         runner.submit(raw_query())
+
+
+CLOSED_BY_A_SIGNAL = """
+import os, signal, sys, threading
+from airflow_provider_odf.protocol import *
+from airflow_provider_odf.runner import LocalRunner
+runner = LocalRunner("local[2]")
+def stop(*_):
+    runner.close()
+    print("closed", flush=True)
+    os._exit(0)
+signal.signal(signal.SIGTERM, stop)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+query = Transform("spark", (SqlQueryStep("SELECT 1 -- " + 20_000_000 * "x"),))
+while True:
+    runner.submit(RawQueryRequest(("/none",), "/none", query, ReadStep("Csv"))).exception()
+"""
+
+
+def test_a_runner_is_closed_by_a_signal_while_a_large_request_is_written() -> None:
+    """A task that is killed closes its runner in the thread that may just be submitting."""
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED_BY_A_SIGNAL], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.stdout, done.returncode) == ("closed\n", 0), done.stderr
