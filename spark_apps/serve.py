@@ -1,6 +1,6 @@
 """Answers requests of the engine protocol from standard input in one JVM, until the input ends.
 
-Started by the local runner: ``serve.py '{"app_name": …, "master": …, "conf": {…}, "threads": …, "work": …, "parent": …}'``.
+Started by the local runner with one argument, the JSON of the parameters of `serve`.
 """
 
 import json
