@@ -6,14 +6,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, Asset, AssetWatcher, BaseOperator
+from airflow.sdk import DAG, Asset, AssetWatcher, BaseOperator, get_parsing_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf.contract.binding import find
 from airflow_provider_odf.dag.doc import doc_md
 from airflow_provider_odf.dag.manifests import dag_id
+from airflow_provider_odf.dag.markdown import block, readable
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.airflow_rules import tag
 from airflow_provider_odf.manifest.folder import CHANGE
 from airflow_provider_odf.operators.contract_test import ContractTestOperator
 from airflow_provider_odf.operators.merge import MergeOperator
@@ -51,9 +53,9 @@ class Defaults:
         return self._hooks[store]
 
 
-def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults) -> DAG:
-    """The DAG of a root dataset. With push sources it has no schedule: each run takes in what its conf says, one run
-    after the other."""
+def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults, warnings: Sequence[Problem] = ()) -> DAG:
+    """The DAG of a root dataset, which shows the warnings. With push sources it has no schedule: each run takes in what
+    its conf says, one run after the other."""
     name = str(manifest.snapshot.name)
     store = settings.store or defaults.store
     asset = defaults.hook(store).asset(name)
@@ -69,15 +71,17 @@ def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults) -> D
     }
     with DAG(
         dag_id(name),
-        description=((info.description if info else None) or "").strip().partition("\n")[0] or None,
-        doc_md=doc_md(manifest, str(asset.uri), contract),
+        description=_description(info),
+        doc_md=doc_md(manifest, str(asset.uri), contract, warnings),
         schedule=None if pushed else _schedule(settings, defaults, where),
         start_date=settings.start_date.to_datetime() if settings.start_date else DEFAULT_START,
         catchup=False,
         max_active_runs=1,
         params=conf_params([source.source_name for source in pushed]) if pushed else None,
         default_args=_default_args(settings),
-        tags={"odf", *settings.tags, *((info.keywords if info else None) or ())},
+        tags=_tags(info, settings, warnings),
+        # One that fails halfway must not stay: the factory returns what is whole.
+        auto_register=False,
     ) as dag:
         source = _source(where, is_pushed=bool(pushed))
         merge = MergeOperator(task_id="merge", data=source.output, **where)
@@ -91,19 +95,20 @@ def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults) -> D
     return dag
 
 
-def build_invalid(file: str, problems: Sequence[Problem]) -> DAG:
-    """A DAG in place of those that a file cannot give: it shows what is wrong, and its one task fails with it."""
-    name = file.rpartition("/")[2].rpartition(".")[0]
-    text = "\n".join(map(str, problems))
+def build_invalid(id_: str, problems: Sequence[Problem]) -> DAG:
+    """A DAG in place of one that cannot be built: it shows what is wrong, and whichever of its tasks Airflow runs fails
+    with that. It has no schedule."""
+    text = readable("\n".join(map(str, problems)))
     with DAG(
-        "".join(c if c.isalnum() or c in "._-" else "_" for c in f"{name}.invalid"),
-        description=str(problems[0]),
-        doc_md=f"## Not a valid manifest\n\n```\n{text}\n```",
+        id_,
+        description=text.partition("\n")[0],
+        doc_md=f"## Not valid\n\n{block([text])}\n",
         schedule=None,
         catchup=False,
         tags={"odf", "invalid manifest"},
+        auto_register=False,
     ) as dag:
-        InvalidManifestOperator(task_id="validate", problems=text)
+        InvalidManifestOperator(task_id=get_parsing_context().task_id or "validate", problems=text)
     return dag
 
 
@@ -119,6 +124,17 @@ class InvalidManifestOperator(BaseOperator):
 
     def execute(self, context: Any) -> None:
         raise AirflowFailException(self.problems)
+
+
+def _description(info: model.SetInfo | None) -> str | None:
+    """The first line."""
+    text = (info.description if info else None) or ""
+    return "".join(filter(str.isprintable, text.strip().partition("\n")[0])) or None
+
+
+def _tags(info: model.SetInfo | None, settings: FolderSettings, warnings: Sequence[Problem]) -> set[str]:
+    keywords = map(tag, (info.keywords if info else None) or ())
+    return {"odf", *settings.tags, *filter(None, keywords), *(["warning"] if warnings else [])}
 
 
 def _source(where: dict[str, Any], *, is_pushed: bool) -> BaseOperator:

@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.dag.markdown import cell, code, document, link
+from airflow_provider_odf.dag.markdown import block, cell, code, document, link, readable
 from airflow_provider_odf.manifest import ddl, model, public
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from airflow_provider_odf.errors import Problem
     from airflow_provider_odf.manifest.load import Manifest
 
 _MAX_DESCRIPTION, _MAX_README = 2_000, 20_000
@@ -20,7 +21,7 @@ _MAX_ATTACHMENTS = 20
 _README = re.compile(r"readme(\.(md|markdown|txt))?", re.IGNORECASE)
 
 
-def doc_md(manifest: Manifest, uri: str, contract: Path | None) -> str:
+def doc_md(manifest: Manifest, uri: str, contract: Path | None, warnings: Sequence[Problem] = ()) -> str:
     """The DAG's documentation. Whatever the manifest says, it is no HTML."""
     snapshot = manifest.snapshot
     info = snapshot.last(model.SetInfo)
@@ -28,13 +29,14 @@ def doc_md(manifest: Manifest, uri: str, contract: Path | None) -> str:
     facts = [*_facts(manifest, uri, contract), *_about(snapshot, info, attachments)]
     sections = [
         f"## {cell(str(snapshot.name))}",
+        f"**Warnings**\n\n{block(warnings)}" if warnings else "",
         document(info.description, under=2, limit=_MAX_DESCRIPTION) if info and info.description else "",
         "\n".join(_table(facts)),
         "\n".join(_schema(snapshot)),
         _readme(attachments),
     ]
     # The newline is there because Airflow takes a text that ends with `.md` for the name of a file.
-    return "\n\n".join(section.strip("\n") for section in sections if section.strip()) + "\n"
+    return readable("\n\n".join(section.strip("\n") for section in sections if section.strip()) + "\n")
 
 
 def _attachments(snapshot: model.DatasetSnapshot) -> Sequence[model.AttachmentEmbedded]:

@@ -3,15 +3,16 @@
 Airflow ties an import error to the Python file that raised it, and hides every DAG of that file. One loader alone
 could thus either show what is wrong in a manifest or keep the DAGs of the others. Hence two loaders of three lines:
 ``odf.py`` with `build_dags`, which never raises for a bad manifest, and beside it ``odf_errors.py`` with
-`raise_manifest_errors`, which has no DAGs to hide. Where the second is missing, a bad manifest is a DAG of its own,
-tagged ``invalid manifest``.
+`raise_manifest_errors`, which has no DAGs to hide.
+
+A dataset that cannot be built keeps its DAG, tagged ``invalid manifest``: it shows the error, and its task fails with
+it. A file whose datasets cannot be named is shown by the second loader; without that one, as a DAG ``FILE.invalid``.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from airflow.sdk import DAG, get_parsing_context
 
 from airflow_provider_odf.contract.binding import bind
 from airflow_provider_odf.dag.build import DEFAULT_SCHEDULE, Defaults, build, build_invalid
-from airflow_provider_odf.dag.manifests import dag_id, load_folder
-from airflow_provider_odf.errors import ManifestInvalid, Problem
+from airflow_provider_odf.dag.manifests import dag_id, load_folder, unbuilt
+from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource
+from airflow_provider_odf.manifest.files import is_beside_manifests
 from airflow_provider_odf.manifest.folder import settings_for
 from airflow_provider_odf.manifest.load import Manifest
 
@@ -45,8 +47,9 @@ def build_dags(
 
         globals().update(build_dags(__file__))
 
-    What ``odf.yaml`` says of a dataset counts more than the arguments. Where Airflow wants one DAG, to run a task of
-    it, only that dataset's manifest is loaded.
+    What ``odf.yaml`` says of a dataset counts more than the arguments. A dataset that is not valid keeps its DAG, which
+    shows the error, is tagged ``invalid manifest`` and fails when it is run. To run a task, Airflow loads only the
+    manifest of that task's dataset.
 
     :param folder: the folder, or a file in it: ``__file__`` means the loader's own folder.
     :param schedule: for datasets without one in ``odf.yaml``.
@@ -59,20 +62,21 @@ def build_dags(
     loaded = load_folder(path, only)
     for warning in loaded.warnings:
         log.warning("%s", warning)
-    defaults = Defaults(schedule, store, odf_conn_id, spark_conn_id)
-    dags = [dag for manifest in _fed(loaded.manifests, only) for dag in _dags(manifest, defaults)]
     for problem in loaded.problems:
         log.error("%s", problem)
-    if not (path / ERRORS_LOADER).exists():
-        files = groupby(sorted(loaded.problems), key=lambda problem: problem.place.file)
-        dags += [build_invalid(file, list(problems)) for file, problems in files]
-    return {dag.dag_id: dag for dag in dags}
+    defaults = Defaults(schedule, store, odf_conn_id, spark_conn_id)
+    dags = [_dag(manifest, defaults, loaded.warnings) for manifest in _fed(loaded.manifests, only)]
+    names = {dag_id(str(manifest.snapshot.name)) for manifest in loaded.manifests}
+    problems = unbuilt(loaded.problems, names, with_files=not _is_parsed(path / ERRORS_LOADER))
+    dags += [build_invalid(name, found) for name, found in problems.items()]
+    return {dag.dag_id: dag for dag in dags if only in (None, dag.dag_id)}
 
 
 def raise_manifest_errors(folder: str | Path) -> None:
-    """Make what is wrong in the manifests and data contracts of a folder an Airflow import error; for a second
-    loader, named ``odf_errors.py``, beside the one that builds the DAGs::
+    """Make what is wrong in the manifests, settings and data contracts of a folder an Airflow import error; for a
+    second loader, named ``odf_errors.py``, beside the one that builds the DAGs::
 
+        # Airflow parses only files that contain the words "airflow" and "dag".
         from airflow_provider_odf import raise_manifest_errors
 
         raise_manifest_errors(__file__)
@@ -81,17 +85,39 @@ def raise_manifest_errors(folder: str | Path) -> None:
     :raises ManifestInvalid: something is wrong; one line for each, with file, line and column.
     """
     loaded = load_folder(_folder(folder))
-    problems = [*loaded.problems, *(p for m in loaded.manifests for p in _contract_problems(m))]
+    unused = (warning for warning in loaded.warnings if is_beside_manifests(Path(warning.place.file).name))
+    problems = [*loaded.problems, *(p for m in loaded.manifests for p in _contract_problems(m)), *unused]
     if problems:
         raise ManifestInvalid(sorted(problems))
 
 
-def _dags(manifest: Manifest, defaults: Defaults) -> list[DAG]:
-    """The dataset's DAG; none where its settings file is not valid, which is among the problems already."""
+def _dag(manifest: Manifest, defaults: Defaults, warnings: Sequence[Problem]) -> DAG:
+    """The dataset's DAG. What is wrong with one dataset, foreseen or not, costs only that one."""
+    name, file = manifest.snapshot.alias, manifest.file
+    shown = [warning for warning in warnings if _concerns(Path(warning.place.file), file)]
     try:
-        return [build(manifest, settings_for(manifest.file, manifest.snapshot.alias), defaults)]
-    except ManifestInvalid:
-        return []
+        return build(manifest, settings_for(file, name), defaults, shown)
+    except ManifestInvalid as e:
+        return build_invalid(dag_id(str(name)), e.problems)
+    except Exception as e:
+        log.exception("%s: cannot build the DAG of dataset %s", file, name)
+        problem = Problem(Place(str(file)), f"cannot build the DAG of dataset {name}: {e}")
+        return build_invalid(dag_id(str(name)), [problem])
+
+
+def _concerns(file: Path, manifest: Path) -> bool:
+    """Whether what is said of a file concerns the datasets of a manifest: it is the same, or lies beside or above."""
+    return file == manifest or (is_beside_manifests(file.name) and manifest.is_relative_to(file.parent))
+
+
+def _is_parsed(loader: Path) -> bool:
+    """Whether Airflow reads a loader: in its safe mode it skips files without the word ``dag``."""
+    if not loader.is_file():
+        return False
+    if b"dag" in loader.read_bytes().lower():
+        return True
+    log.warning('%s: Airflow skips this file: write a comment with the word "dag" into it', loader)
+    return False
 
 
 def _fed(manifests: tuple[Manifest, ...], only: str | None) -> Iterator[Manifest]:

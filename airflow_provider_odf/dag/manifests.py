@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Problem
-from airflow_provider_odf.manifest.folder import discover
+from airflow_provider_odf.manifest import declared
+from airflow_provider_odf.manifest.airflow_rules import LONGEST_NAME
+from airflow_provider_odf.manifest.files import discover
 from airflow_provider_odf.manifest.load import Loaded, Manifest, load
-
-_NAME = re.compile(rb"^\s*[\"']?name[\"']?\s*:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
 
 
 def dag_id(dataset: str) -> str:
@@ -22,11 +23,28 @@ def dag_id(dataset: str) -> str:
 def load_folder(folder: Path, only: str | None = None) -> Loaded:
     """The manifests in a folder and below, with what is wrong in the others.
 
-    With ``only``, a dag_id, no more files are parsed than may hold that dataset: Airflow builds one DAG per task that
-    way.
+    With ``only``, a dag_id, no more files are parsed than may declare that dataset, among them a second one that does:
+    Airflow builds one DAG per task that way.
     """
-    files = [file for file in discover(folder) if only in map(dag_id, _names(file))] if only is not None else []
+    files = [file for file in discover(folder) if declared.may_declare(file, only)] if only is not None else []
     return allowed(load(files or [folder]))
+
+
+def unbuilt(problems: Iterable[Problem], built: Collection[str], *, with_files: bool) -> dict[str, list[Problem]]:
+    """The problems by the dag_ids of the datasets that their files declare, without those that have a DAG.
+
+    ``with_files``: problems of files whose datasets cannot be named stand under ``FILE.invalid``, else they are left
+    out.
+    """
+    found: dict[str, list[Problem]] = {}
+    for name, group in groupby(sorted(problems), key=lambda problem: problem.place.file):
+        file, of_file = Path(name), list(group)
+        ids = [dag_id(name) for name in declared.names(file) if dag_id(name) not in built]
+        if not ids and with_files:
+            ids = [re.sub(r"[^A-Za-z0-9.-]", "_", f"{file.stem}.invalid")]
+        for id_ in ids:
+            found.setdefault(id_[:LONGEST_NAME], []).extend(of_file)
+    return found
 
 
 def load_one(file: str, dataset: str | None) -> Manifest:
@@ -69,8 +87,3 @@ def _forbidden(manifest: Manifest, kinds: Collection[str]) -> Iterator[Problem]:
             if step is not None and step.kind in kinds:
                 place = manifest.place("content", "metadata", index, name)
                 yield Problem(place, f"{step.kind} steps are switched off here", "airflow.cfg, [odf] forbid_steps")
-
-
-def _names(file: Path) -> list[str]:
-    """Everything in a file that may be a dataset's name."""
-    return [name.decode("utf-8", "replace") for name in _NAME.findall(file.read_bytes())]

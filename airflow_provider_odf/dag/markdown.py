@@ -4,6 +4,7 @@ table or code that ends early."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])(?!(?:https?://|mailto:)[^\s<>]*>)")
 _IMAGE = re.compile(r"!\[(\]?)")
@@ -11,6 +12,7 @@ _CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _FENCE = re.compile(r"(`{3,})[^`]*|(~{3,}).*")
 _HEADING = re.compile(r"^#{1,6}(?=\s|$)")
 _MOST_HEADING = 6
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _JOINER = "\u2060"
 """Between ``<`` and a name it makes the two no tag, and is not seen; also in code, which shows ``&lt;`` as it is."""
 
@@ -26,6 +28,18 @@ def code(text: str) -> str:
     line = " ".join(text.split()).replace("|", "\\|")
     fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
     return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"
+
+
+def readable(text: str) -> str:
+    """The text without control characters: PostgreSQL stores no NUL, and nobody reads the others."""
+    return _CONTROL.sub("", text)
+
+
+def block(lines: Iterable[object]) -> str:
+    """Lines of text as a block of code, which nothing in them ends."""
+    text = "\n".join(map(str, lines))
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", text)), 3)
+    return f"{fence}\n{text}\n{fence}"
 
 
 def link(text: str, url: str) -> str:

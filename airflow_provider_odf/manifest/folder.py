@@ -1,4 +1,4 @@
-"""A folder of manifests: which files it has, and its settings (``odf.yaml``).
+"""The settings of a folder of manifests (``odf.yaml``).
 
 ::
 
@@ -20,42 +20,82 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.airflow_rules import LONGEST_NAME, LONGEST_TAG
 from airflow_provider_odf.manifest.base import Time, refuse
+from airflow_provider_odf.manifest.files import SETTINGS_FILE
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.manifest.problems import problems_of
-from airflow_provider_odf.manifest.yaml_source import parse, read_text
+from airflow_provider_odf.manifest.yaml_source import Document, parse, read_text
 from airflow_provider_odf.wording import nearest
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
-SETTINGS_FILE = "odf.yaml"
-IGNORE_FILE = ".airflowignore"
-
-_YAML = (".yaml", ".yml")
-_CONTRACT = re.compile(r"(?:.*[.-])?datacontract\.ya?ml", re.IGNORECASE)
-_OF_DATASET = re.compile(r"(.+)\.datacontract\.ya?ml")
 CHANGE = "@change"
 """The schedule of a DAG that starts when its dataset's source changes."""
 
 _PRESETS = (CHANGE, "@once", "@continuous", "@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
 _CRON = re.compile(r"[0-9A-Za-z*/,#?-]+(?: +[0-9A-Za-z*/,#?-]+){4,5}")
+_MOST_RETRIES = 1_000
+_LONGEST_WAIT = 366 * 24 * 3600
 
 
 def _schedule(text: str) -> str:
-    if text in _PRESETS or _CRON.fullmatch(text.strip()):
+    if text in _PRESETS:
+        return text
+    if _CRON.fullmatch(text):
+        _check_cron(text)
         return text
     near = nearest(text, _PRESETS)
     fix = f"did you mean {near}?" if near else f'a cron expression such as "*/15 * * * *", or {", ".join(_PRESETS)}'
     raise refuse(f"{text!r} is not a schedule", fix)
+
+
+def _check_cron(text: str) -> None:
+    """Parse a cron expression as Airflow does, and look for a time that it names."""
+    from croniter import CroniterError, croniter
+
+    try:
+        croniter(text, datetime(2024, 1, 1, tzinfo=timezone.utc)).get_next()
+    except (CroniterError, ValueError) as e:
+        raise refuse(f"{text!r} is not a cron expression: {e}", "write minute, hour, day, month and weekday") from None
+
+
+def _start_date(time: Instant) -> Instant:
+    if 1970 <= time.to_datetime().year < 9999:
+        return time
+    raise refuse(f"{time} is no start of a DAG", "a time from 1970 to 9998")
+
+
+def _tag(text: str) -> str:
+    if text.isprintable() and 0 < len(text) <= LONGEST_TAG:
+        return text
+    raise refuse(f"a tag has 1 to {LONGEST_TAG} printable characters, this one has {len(text)}")
+
+
+def _identifier(text: str) -> str:
+    if text.isprintable() and text == text.strip() and 0 < len(text) <= LONGEST_NAME:
+        return text
+    raise refuse(f"a name has 1 to {LONGEST_NAME} printable characters without spaces around it")
+
+
+def _store(text: str) -> str:
+    try:
+        urlsplit(text)
+    except ValueError as e:
+        raise refuse(f"{text!r} is not a URI: {e}") from None
+    if text.isprintable() and text.strip():
+        return text
+    raise refuse("a store is a path or URI of printable characters")
 
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
@@ -104,15 +144,15 @@ class FolderSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     schedule: Annotated[str, AfterValidator(_schedule)] | None = "@hourly"
-    poke_interval: Annotated[float, Field(strict=True, ge=1)] | None = None
+    poke_interval: Annotated[float, Field(strict=True, ge=1, le=_LONGEST_WAIT)] | None = None
     """Seconds between two looks at the source, with ``schedule: "@change"``."""
     env: dict[Annotated[str, AfterValidator(_variable)], EnvironmentValue] = {}
-    store: str | None = None
-    spark_conn_id: str | None = None
-    pool: str | None = None
-    retries: Annotated[int, Field(strict=True, ge=0)] | None = None
-    start_date: Time | None = None
-    tags: tuple[str, ...] = ()
+    store: Annotated[str, AfterValidator(_store)] | None = None
+    spark_conn_id: Annotated[str, AfterValidator(_identifier)] | None = None
+    pool: Annotated[str, AfterValidator(_identifier)] | None = None
+    retries: Annotated[int, Field(strict=True, ge=0, le=_MOST_RETRIES)] | None = None
+    start_date: Annotated[Time, AfterValidator(_start_date)] | None = None
+    tags: tuple[Annotated[str, AfterValidator(_tag)], ...] = ()
 
 
 class SettingsFile(BaseModel):
@@ -124,96 +164,21 @@ class SettingsFile(BaseModel):
     datasets: dict[str, FolderSettings] = {}
 
 
-# --- files ----------------------------------------------------------------------------------------------------------
-
-
-def is_manifest_name(name: str) -> bool:
-    """Whether a file of this name may hold manifests: YAML, no data contract, no settings."""
-    return name.endswith(_YAML) and not is_beside_manifests(name)
-
-
-def is_beside_manifests(name: str) -> bool:
-    """Whether a file of this name belongs to manifests without being one: settings, a data contract."""
-    return name == SETTINGS_FILE or _CONTRACT.fullmatch(name) is not None
-
-
-def discover(folder: Path) -> list[Path]:
-    """The YAML files in a folder and below that may hold manifests, sorted; what ``.airflowignore`` names is left out.
-
-    Patterns are globs as in ``.gitignore``, Airflow's default; hidden folders are left out, links are followed once."""
-    return sorted(path for path in _walk(folder, (), {folder.resolve()}) if is_manifest_name(path.name))
-
-
-def unknown_contracts(folder: Path, manifests: Collection[tuple[Path, str]]) -> Iterator[Problem]:
-    """Data contracts in a folder and below that no dataset beside them is tested against. ``manifests`` are files, as
-    absolute paths, and the names of their datasets."""
-    for path in sorted(_walk(folder, (), {folder.resolve()})):
-        if (match := _OF_DATASET.fullmatch(path.name)) is None:
-            continue
-        names = [name.rpartition("/")[2] for file, name in manifests if file.parent == path.parent]
-        if match[1] not in names:
-            near = nearest(match[1], names)
-            fix = f"did you mean `{near}{path.name.removeprefix(match[1])}`?" if near else ""
-            yield Problem(Place(str(path)), f"no dataset {match[1]} in this folder: the contract is not used", fix)
-
-
-def _walk(folder: Path, ignores: Sequence[tuple[Path, GitIgnoreSpec]], visited: set[Path]) -> Iterator[Path]:
-    """The YAML files that are not left out."""
-    ignores = (*ignores, *_ignores(folder))
-    for entry in sorted(os.scandir(folder), key=lambda e: e.name):
-        path = Path(entry.path)
-        if entry.is_dir():
-            if entry.name.startswith(".") or entry.name == "__pycache__" or _is_ignored(path, "/", ignores):
-                continue
-            if (real := path.resolve()) not in visited:
-                visited.add(real)
-                yield from _walk(path, ignores, visited)
-        elif entry.name.endswith(_YAML) and entry.is_file() and not _is_ignored(path, "", ignores):
-            yield path
-
-
-def _ignores(folder: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
-    file = folder / IGNORE_FILE
-    if file.is_file():
-        from pathspec import GitIgnoreSpec
-
-        lines = (re.sub(r"\s*#.*", "", line) for line in file.read_text(errors="replace").splitlines())
-        yield folder, GitIgnoreSpec.from_lines(filter(_is_pattern, lines))
-
-
-def _is_pattern(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
-
-
-def _is_ignored(path: Path, suffix: str, ignores: Sequence[tuple[Path, GitIgnoreSpec]]) -> bool:
-    """The last pattern that matches counts, those of deeper folders being later."""
-    verdict = False
-    for folder, spec in ignores:
-        result = spec.check_file(path.relative_to(folder).as_posix() + suffix).include
-        verdict = verdict if result is None else result
-    return verdict
-
-
 # --- settings -------------------------------------------------------------------------------------------------------
 
 
 def settings_for(file: Path, dataset: str | DatasetAlias) -> FolderSettings:
     """The settings of a dataset whose manifest is ``file``.
 
-    :raises ManifestInvalid: a settings file that applies is not valid.
+    :raises ManifestInvalid: a settings file that applies is not valid in what it says of this dataset.
     """
     alias = DatasetAlias.parse(dataset) if isinstance(dataset, str) else dataset
     found: dict[str, Any] = {}
     for path in settings_files(file):
-        settings = read_settings(path)
-        own = next((s for name, s in settings.datasets.items() if name.lower() == str(alias).lower()), None)
-        for layer in filter(None, (own, settings.defaults)):
+        read = _read(path)
+        read.check(alias)
+        own = next((s for name, s in read.settings.datasets.items() if name.lower() == str(alias).lower()), None)
+        for layer in filter(None, (own, read.settings.defaults)):
             for name in layer.model_fields_set:
                 found.setdefault(name, getattr(layer, name))
             found["env"] = {**layer.env, **found.get("env", {})}
@@ -227,11 +192,9 @@ def settings_files(file: Path) -> list[Path]:
 
 def read_settings(path: Path) -> SettingsFile:
     """:raises ManifestInvalid: all that is wrong with the file."""
-    try:
-        stat = path.stat()
-        return _read_settings(path, stat.st_mtime_ns, stat.st_size)
-    except OSError as e:
-        raise ManifestInvalid([Problem(Place(str(path)), f"cannot be read: {e.strerror}")]) from e
+    read = _read(path)
+    read.check()
+    return read.settings
 
 
 def unknown_datasets(path: Path, names: Collection[str]) -> Iterator[Problem]:
@@ -245,14 +208,53 @@ def unknown_datasets(path: Path, names: Collection[str]) -> Iterator[Problem]:
             yield Problem(document.place(("datasets", name), of_key=True), f"no dataset {name} in this folder", fix)
 
 
+@dataclass(frozen=True)
+class _Read:
+    """The valid part of a settings file, and the problems of the rest: those of one dataset under its name in lower
+    case, all others under the empty text."""
+
+    settings: SettingsFile = SettingsFile()  # noqa: RUF009 - frozen
+    problems: Mapping[str, Sequence[Problem]] = field(default_factory=dict)
+
+    def check(self, alias: DatasetAlias | None = None) -> None:
+        """:raises ManifestInvalid: problems of the whole file or of one dataset; of all where there is no alias."""
+        names = self.problems if alias is None else ("", str(alias).lower())
+        if problems := [problem for name in names for problem in self.problems.get(name, ())]:
+            raise ManifestInvalid(sorted(problems))
+
+
+def _read(path: Path) -> _Read:
+    try:
+        stat = path.stat()
+        return _read_version(path, stat.st_mtime_ns, stat.st_size)
+    except OSError as e:
+        raise ManifestInvalid([Problem(Place(str(path)), f"cannot be read: {e.strerror}")]) from e
+
+
 @lru_cache(maxsize=256)
-def _read_settings(path: Path, mtime: int, size: int) -> SettingsFile:
+def _read_version(path: Path, mtime: int, size: int) -> _Read:
     documents = parse(read_text(path), str(path))
     if not documents or documents[0].value is None:
-        return SettingsFile()
+        return _Read()
     if len(documents) > 1:
         raise ManifestInvalid([Problem(documents[1].place(), "a second YAML document: settings are one")])
+    value = documents[0].value
+    entries = value.get("datasets") if isinstance(value, dict) else None
+    if not isinstance(entries, dict):
+        settings, problems = _validated(value, documents[0])
+        return _Read(settings, {"": problems})
+    settings, problems = _validated({key: value[key] for key in value if key != "datasets"}, documents[0])
+    by_name = {"": problems}
+    own: dict[str, FolderSettings] = {}
+    for name, entry in entries.items():
+        one, problems = _validated({"datasets": {name: entry}}, documents[0])
+        own |= one.datasets
+        by_name.setdefault(str(name).lower(), []).extend(problems)
+    return _Read(settings.model_copy(update={"datasets": own}), by_name)
+
+
+def _validated(value: Any, document: Document) -> tuple[SettingsFile, list[Problem]]:
     try:
-        return SettingsFile.model_validate(documents[0].value)
+        return SettingsFile.model_validate(value), []
     except ValidationError as e:
-        raise ManifestInvalid(problems_of(e, documents[0], (), SettingsFile)) from e
+        return SettingsFile(), problems_of(e, document, (), SettingsFile)

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.graph import Graph
+from airflow_provider_odf.manifest import files, partial, rules
 from airflow_provider_odf.manifest import folder as folders
-from airflow_provider_odf.manifest import partial, rules
 from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource, SetTransform
 from airflow_provider_odf.manifest.finding import Finding
 from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataBlock, MetadataEvent
@@ -102,19 +102,19 @@ class _Loader:
     def take(self, path: Path) -> None:
         if path.is_dir():
             self._folder(path)
-        elif folders.is_manifest_name(path.name) or not path.exists():
+        elif files.is_manifest_name(path.name) or not path.exists():
             self._file(path, is_named=True)
-        elif not folders.is_beside_manifests(path.name):
+        elif not files.is_beside_manifests(path.name):
             self.warnings.append(Problem(Place(str(path)), "not a manifest by its name: left alone"))
 
     def _folder(self, path: Path) -> None:
         try:
-            files = folders.discover(path)
+            found = files.discover(path)
         except OSError as e:
             self.problems.append(Problem(Place(str(e.filename or path)), f"cannot be read: {e.strerror}"))
             return
         self._folders.append(_absolute(path))
-        for file in files:
+        for file in found:
             self._file(file, is_named=False)
 
     def _file(self, path: Path, is_named: bool) -> None:
@@ -204,7 +204,7 @@ class _Loader:
         """Contracts of datasets that do not exist; nothing where not all files of the folder are valid."""
         if self._is_valid(folder):
             manifests = [(_absolute(m.file), m.snapshot.name) for m in self.manifests]
-            yield from folders.unknown_contracts(folder, manifests)
+            yield from files.unknown_contracts(folder, manifests)
 
     def _is_valid(self, folder: Path) -> bool:
         return not any(_absolute(problem.place.file).is_relative_to(folder) for problem in self.problems)
@@ -274,19 +274,23 @@ def _normalized_event(event: MetadataEvent) -> MetadataEvent:
 
 
 def _same_names(manifests: Iterable[Manifest]) -> Iterator[tuple[Manifest, Problem]]:
-    """Later datasets that have the name of an earlier one, or give the same DAG."""
-    by_dag: dict[str, Manifest] = {}
+    """Datasets of one name, or that give the same DAG: none of them, since nothing says which one is meant."""
+    by_dag: dict[str, list[Manifest]] = {}
     for manifest in manifests:
-        alias = manifest.snapshot.alias
-        first = by_dag.setdefault(str(alias).replace("/", ".").lower(), manifest)
-        if first is manifest:
-            continue
-        place, other = manifest.place("name"), first.snapshot.alias
-        if other == alias:
-            yield manifest, Problem(place, f"dataset {alias} is also declared in {first.place('name')}", "rename one")
-        else:
-            message = f"dataset {alias} gives the DAG {str(alias).replace('/', '.')}, as does {other}"
-            yield manifest, Problem(place, f"{message} in {first.place('name')}", "rename one")
+        by_dag.setdefault(str(manifest.snapshot.alias).replace("/", ".").lower(), []).append(manifest)
+    for group in by_dag.values():
+        for manifest in group:
+            if others := [other for other in group if other is not manifest]:
+                yield manifest, Problem(manifest.place("name"), _same_name(manifest, others), "rename one")
+
+
+def _same_name(manifest: Manifest, others: Sequence[Manifest]) -> str:
+    alias = manifest.snapshot.alias
+    if same := [other for other in others if other.snapshot.alias == alias]:
+        return f"dataset {alias} is also declared in {' and '.join(str(other.place('name')) for other in same)}"
+    other = others[0]
+    message = f"dataset {alias} gives the DAG {str(alias).replace('/', '.')}, as does {other.snapshot.alias}"
+    return f"{message} in {other.place('name')}"
 
 
 def _cycles(graph: Graph) -> Iterator[tuple[Manifest, Problem]]:

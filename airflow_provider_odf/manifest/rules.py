@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from airflow_provider_odf.manifest import attachment_rules, ddl, push_rules, read_rules, step_rules
+from airflow_provider_odf.manifest import airflow_rules, attachment_rules, ddl, push_rules, read_rules, step_rules
 from airflow_provider_odf.manifest import events as e
 from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
 from airflow_provider_odf.manifest.fragments import TransformInput
@@ -42,6 +42,7 @@ class Declared:
 @rule
 def check(snapshot: DatasetSnapshot) -> Iterator[Finding]:
     """Everything wrong with a dataset by itself; paths start at the snapshot, of which parts may be ``INVALID``."""
+    yield from airflow_rules.name(snapshot.name)
     declared = Declared.of(snapshot)
     for check_events in (_membership, _repeated, _sources, _each):
         yield from (finding.under("metadata") for finding in check_events(declared))
@@ -124,6 +125,8 @@ def _each(declared: Declared) -> Iterator[Finding]:
             findings = _transform(event)
         elif isinstance(event, e.SetVocab):
             findings = _vocab(event)
+        elif isinstance(event, e.SetInfo):
+            findings = airflow_rules.keywords(event.keywords)
         elif isinstance(event, e.SetLicense):
             findings = _website(event.website_url)
         elif isinstance(event, e.SetAttachments):

@@ -1,7 +1,9 @@
+import re
 from pathlib import Path
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf import build_dags, raise_manifest_errors
 from airflow_provider_odf.dag import manifests
@@ -27,6 +29,7 @@ content:
       merge:
         kind: Append
 """
+FLOW = "{{name: {name}, kind: Root, metadata: [{{kind: AddPushSource, sourceName: a, read: Parquet, merge: Append}}]}}"
 BROKEN = MANIFEST.replace("path:", "pth:")
 LOADER = (DAGS / "odf.py").read_text()
 ERRORS_LOADER = (DAGS / "odf_errors.py").read_text()
@@ -57,23 +60,77 @@ def test_a_dag_for_every_dataset(folder):
 def test_a_bad_manifest_is_one_import_error_and_hides_nothing(folder):
     (folder / "bad.yaml").write_text(BROKEN.format(name="bad"))
     found = bag(folder)
-    assert sorted(found.dags) == ["acme.parts", "com.acme.orders"]
+    assert sorted(found.dags) == ["acme.parts", "bad", "com.acme.orders"]
     assert list(found.import_errors) == ["odf_errors.py"]
     (error,) = found.import_errors.values()
     assert f"{folder}/bad.yaml:10:9: unknown key `pth` in FilesGlob (did you mean `path`?)" in error
 
 
-def test_without_the_errors_loader_a_bad_manifest_is_a_dag_that_says_so(folder):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (BROKEN, "b@d.yaml:10:9: unknown key `pth`"),
+        (BROKEN + "]", "b@d.yaml:16:1: not YAML"),
+        (MANIFEST + "  name: twice\n", "b@d.yaml:16:3: `name` is given twice"),
+        (
+            "version: 1\ncontent:  # of it\n\n  kind: Root\n  name: 'acme/bad' #\n  [\nkind: DatasetSnapshot",
+            "not YAML",
+        ),
+    ],
+)
+def test_a_dataset_whose_manifest_broke_keeps_its_dag(folder, text, message):
+    (folder / "b@d.yaml").write_text(text.format(name="acme/bad"))
+    found = bag(folder)
+    assert sorted(found.dags) == ["acme.bad", "acme.parts", "com.acme.orders"]
+    invalid = found.dags["acme.bad"]
+    assert (invalid.tags, invalid.schedule) == ({"odf", "invalid manifest"}, None)
+    assert message in invalid.doc_md
+    with pytest.raises(Exception, match=re.escape(message)):
+        invalid.get_task("validate").execute({})
+
+
+@pytest.mark.parametrize("errors_loader", [None, "from airflow_provider_odf import raise_manifest_errors as check\n"])
+def test_what_names_no_dataset_is_a_dag_where_no_errors_loader_is_parsed(folder, errors_loader):
     (folder / "odf_errors.py").unlink()
-    (folder / "bad.yaml").write_text(BROKEN.format(name="bad"))
+    if errors_loader is not None:
+        (folder / "odf_errors.py").write_text(errors_loader)
+    (folder / "b@d.yaml").write_text(BROKEN.format(name="not a name"))
     found = bag(folder)
     assert found.import_errors == {}
-    assert sorted(found.dags) == ["acme.parts", "bad.invalid", "com.acme.orders"]
-    invalid = found.dags["bad.invalid"]
-    assert invalid.tags == {"odf", "invalid manifest"}
-    assert "bad.yaml:10:9: unknown key `pth`" in invalid.doc_md
-    with pytest.raises(Exception, match=r"bad\.yaml:10:9: unknown key `pth`"):
-        invalid.get_task("validate").execute({})
+    assert sorted(found.dags) == ["acme.parts", "b_d.invalid", "com.acme.orders"]
+    assert "b@d.yaml:4:9: 'not a name' is not a dataset name" in found.dags["b_d.invalid"].doc_md
+
+
+def test_of_two_files_that_declare_one_name_neither_runs(folder, monkeypatch):
+    (folder / "copy.yaml").write_text(
+        "{kind: DatasetSnapshot, version: 1, content: " + FLOW.format(name="ACME/parts") + "}"
+    )
+    found = bag(folder)
+    assert sorted(found.dags) == ["ACME.parts", "acme.parts", "com.acme.orders"]
+    first = f"{folder}/acme.parts.yaml:4:9: dataset acme/parts is also declared in {folder}/copy.yaml:1:53 (rename one)"
+    second = (
+        f"{folder}/copy.yaml:1:53: dataset ACME/parts is also declared in {folder}/acme.parts.yaml:4:9 (rename one)"
+    )
+    assert first in found.import_errors["odf_errors.py"]
+    assert second in found.import_errors["odf_errors.py"]
+    assert first in found.dags["acme.parts"].doc_md
+    assert second in found.dags["ACME.parts"].doc_md
+    monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", "acme.parts")
+    monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_TASK_ID", "merge")
+    ((name, dag),) = build_dags(folder).items()
+    assert name == "acme.parts"
+    with pytest.raises(AirflowFailException, match=re.escape(first)):
+        dag.get_task("merge").execute({})
+
+
+def test_one_file_that_declares_a_name_twice_does_not_run(folder):
+    (folder / "acme.parts.yaml").write_text(
+        f"{MANIFEST.format(name='acme/parts')}---\n{MANIFEST.format(name='acme.parts')}"
+    )
+    dag = build_dags(folder)["acme.parts"]
+    assert dag.task_ids == ["validate"]
+    assert "dataset acme/parts gives the DAG acme.parts, as does acme.parts in" in dag.doc_md
+    assert "dataset acme.parts gives the DAG acme.parts, as does acme/parts in" in dag.doc_md
 
 
 def test_a_bad_contract_is_an_import_error_too(folder):
@@ -88,7 +145,9 @@ def test_bad_settings_of_one_folder_leave_the_others_alone(folder):
     (folder / "sub" / "odf.yaml").write_text("defaults:\n  scedule: '@daily'\n")
     (folder / "sub" / "more.yaml").write_text(MANIFEST.format(name="more"))
     found = bag(folder)
-    assert sorted(found.dags) == ["acme.parts", "com.acme.orders"]
+    assert sorted(found.dags) == ["acme.parts", "com.acme.orders", "more"]
+    assert "sub/odf.yaml:2:3: " in found.dags["more"].doc_md
+    assert found.dags["acme.parts"].task_ids == ["poll", "merge", "publish"]
     assert "sub/odf.yaml:2:3: " in found.import_errors["odf_errors.py"]
 
 
@@ -144,9 +203,27 @@ def test_steps_that_are_switched_off_are_refused(folder, monkeypatch):
     (folder / "piped.yaml").write_text(text)
     assert "piped" in build_dags(folder)
     monkeypatch.setenv("AIRFLOW__ODF__FORBID_STEPS", "pipe")
-    assert "piped" not in build_dags(folder)
+    assert "Pipe steps are switched off here" in build_dags(folder)["piped"].doc_md
     with pytest.raises(ManifestInvalid, match=r"piped.yaml:1\d:\d+: Pipe steps are switched off here"):
         raise_manifest_errors(folder)
+
+
+def test_a_contract_that_belongs_to_no_dataset_is_seen_in_the_dags_of_its_folder(folder):
+    (folder / "com.acme.order.datacontract.yaml").write_text("")
+    message = "com.acme.order.datacontract.yaml: no dataset com.acme.order in this folder: the contract is not used"
+    found = bag(folder)
+    for dag in found.dags.values():
+        assert message in dag.doc_md
+        assert dag.tags == {"odf", "warning"}
+    assert message in found.import_errors["odf_errors.py"]
+    assert "(did you mean `com.acme.orders.datacontract.yaml`?)" in found.import_errors["odf_errors.py"]
+
+
+def test_an_error_that_nobody_foresaw_costs_one_dataset(folder):
+    (folder / "odf.yaml").write_text("datasets: {acme/parts: {schedule: '@daily'}}")
+    dags = build_dags(folder, schedule={"not": "a schedule"})
+    assert "cannot build the DAG of dataset com.acme.orders: " in dags["com.acme.orders"].doc_md
+    assert dags["acme.parts"].task_ids == ["poll", "merge", "publish"]
 
 
 def test_what_is_right_raises_nothing(folder):

@@ -1,0 +1,59 @@
+"""Names of datasets in files that may not be valid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from airflow_provider_odf.errors import ManifestInvalid
+from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.manifest.yaml_source import Document, scan
+
+_ANY = re.compile(rb"\bname[\"']?\s*:\s*[\"']?([^\s\"',}]+)")
+_PLAIN = re.compile(rb"[A-Za-z0-9./-]+")
+_OF_CONTENT = re.compile(
+    r"^content[ \t]*:[ \t]*(?:#.*)?\n(?:[ \t]*(?:#.*)?\n)*(?=([ \t]+))"  # the indentation of its first line
+    r"(?:(?!---).*\n)*?\1name[ \t]*:[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*(?:#.*)?$",
+    re.MULTILINE,
+)
+
+
+def names(file: Path) -> list[str]:
+    """Names of the datasets that a file declares, as far as it can be read: by its YAML, else by its lines."""
+    try:
+        text = file.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError:
+        return []
+    documents, _ = scan(text, str(file))
+    found = [*_of_documents(documents), *(match[2] for match in _OF_CONTENT.finditer(text))]
+    return list({name.lower(): name for name in reversed(found) if _is_name(name)}.values())[::-1]
+
+
+def may_declare(file: Path, name: str) -> bool:
+    """Whether a file may declare a dataset of a name, ignoring case and with ``.`` for ``/``. Reads it, without
+    parsing it."""
+    try:
+        found = _ANY.findall(file.read_bytes())
+    except OSError:
+        return False
+    wanted = name.replace("/", ".").lower().encode()
+    return any(text.replace(b"/", b".").lower() == wanted or not _PLAIN.fullmatch(text) for text in found)
+
+
+def _of_documents(documents: list[Document]) -> Iterator[str]:
+    for document in documents:
+        try:
+            content = document.value["content"]
+        except (ManifestInvalid, KeyError, TypeError):
+            continue
+        if isinstance(content, dict) and isinstance(content.get("name"), str):
+            yield content["name"]
+
+
+def _is_name(text: str) -> bool:
+    try:
+        DatasetAlias.parse(text)
+    except ValueError:
+        return False
+    return True
