@@ -1,7 +1,8 @@
 """Whether the columns that a manifest declares go with those that the dataset has: found before anything runs.
 
-A read step without preprocess says what the dataset's columns are. Of what a query makes of them only the names are
-known here, where they are written out; the rest the engine sees (`engine.schema`), by the same rules.
+A read step without preprocess declares the dataset's columns. Queries of DataFusion are planned here: where the columns
+that they read are declared, names and types of their results are known. Of other queries only the names are known,
+where they are written out; the rest the engine sees (`engine.schema`), by the same rules.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ def compare(source: Source, declared: model.SetDataSchema, vocab: DatasetVocabul
     event_time = vocab.event_time_column.lower()
     for name, (path, column) in given.items():
         if name in stored:
-            result.findings.extend(_changed(path, column, stored[name], is_event=name == event_time))
+            result.findings.extend(_retyped(path, column, stored[name], is_event=name == event_time))
+            # Nulls of a query are found when they come.
+            if source.preprocess is None and name != event_time:
+                result.findings.extend(_renulled(path, column, stored[name]))
         elif is_final:
             message = f"column {column.name} is not in the SetDataSchema of this manifest"
             result.findings.append(Finding(path, message, "add it there"))
@@ -106,8 +110,7 @@ def _given(source: Source, vocab: DatasetVocabulary) -> dict[str, Found] | None:
     declared = ddl.columns(source.read)
     paths: Iterable[Path]
     if source.preprocess is not None:
-        names = _output(source, source.preprocess)
-        columns = tuple(Column(name, "") for name in names) if names is not None else None
+        columns = _output(source, source.preprocess)
         paths = repeat(_last(source))
     else:
         columns = declared
@@ -119,9 +122,10 @@ def _given(source: Source, vocab: DatasetVocabulary) -> dict[str, Found] | None:
     return {column.name.lower(): (path, column) for path, column in found if column.name.lower() != operation}
 
 
-def _output(source: Source, preprocess: model.TransformSql) -> list[str] | None:
-    """Names of the columns that preprocess gives, None where they are not written out."""
+def _output(source: Source, preprocess: model.TransformSql) -> tuple[Column, ...] | None:
+    """The columns that preprocess gives, without types where only the engine knows these; None if nothing is known."""
     # sqlglot takes a third of a second to import.
+    from airflow_provider_odf.dialect import datafusion
     from airflow_provider_odf.dialect.place import QueryRefused
     from airflow_provider_odf.dialect.translate import input_columns, translate
 
@@ -129,7 +133,10 @@ def _output(source: Source, preprocess: model.TransformSql) -> list[str] | None:
         columns = translate(preprocess, {"input": input_columns(ddl.read_step(source.read))}).columns
     except QueryRefused:  # which is told when the query is translated
         return None
-    return [name for name, _ in columns.known] if columns.others is None else None
+    if columns.others is not None:
+        return None
+    is_exact = preprocess.engine == datafusion.NAME
+    return tuple(Column(name, type_.ddl if is_exact and type_.is_known else "") for name, type_ in columns.known)
 
 
 def _last(source: Source) -> Path:
@@ -149,17 +156,18 @@ def _stored(declared: model.SetDataSchema, vocab: DatasetVocabulary) -> dict[str
     return {column.name.lower(): column for column in columns if column.name not in system}
 
 
-def _changed(path: Path, given: Column, stored: Column, *, is_event: bool) -> Iterator[Finding]:
-    if not given.type:
-        return
-    if _bare(given.type) != _bare(stored.type):
+def _retyped(path: Path, given: Column, stored: Column, *, is_event: bool) -> Iterator[Finding]:
+    if given.type and _bare(given.type) != _bare(stored.type):
         fix = f"convert it back in preprocess, `cast({stored.name} AS {stored.type})`, or give the new form a new name"
         other = "convert it in preprocess, or start a dataset of another name"
         message = f"column {stored.name} is {stored.type} in the dataset, not {given.type}"
         yield Finding(path, message, other if is_event else fix)
-    elif is_event or given.is_nullable == stored.is_nullable:
+
+
+def _renulled(path: Path, given: Column, stored: Column) -> Iterator[Finding]:
+    if _bare(given.type) != _bare(stored.type) or given.is_nullable == stored.is_nullable:
         return
-    elif stored.is_nullable:
+    if stored.is_nullable:
         fix = "leave NOT NULL out; a `required` of a data contract refuses nulls from now on"
         yield Finding(path, f"column {stored.name} is nullable in the dataset, and cannot become NOT NULL", fix)
     else:
@@ -184,4 +192,4 @@ def _text(column: Column) -> str:
 
 
 def _bare(spark_type: str) -> str:
-    return _IRRELEVANT.sub("", spark_type).lower()
+    return _IRRELEVANT.sub("", spark_type).lower().replace("`", "")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from airflow_provider_odf.datafusion import json_operators, session, types
+from airflow_provider_odf.datafusion.json_functions import PREFIX
 from airflow_provider_odf.datafusion.problem import ONLY_QUERIES, QueryProblem, problem
 from airflow_provider_odf.datafusion.words import find, line_and_column, words
 
@@ -135,6 +136,8 @@ def _check(output: pa.Schema, query: str, number: int) -> None:
 
     seen: set[str] = set()
     for field in output:
+        if f"{PREFIX}json_" in field.name:
+            raise refused(field.name, "a column made by a function of JSON has no name", "name it with AS")
         if field.name.lower() in seen:
             message = f"two columns of the result have the name {field.name} (case does not count)"
             raise refused(field.name, message, "rename one with AS")

@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import FetchStepContainer, FetchStepFilesGlob, FetchStepUrl
 from airflow_provider_odf.source import container, files_glob, local, states
@@ -57,16 +56,15 @@ def filled(step: FetchStepUrl, environment: Environment) -> tuple[str, Headers, 
     label = urls.public(step.url)
     url = urls.fill(step.url, environment)
     try:
-        urlsplit(url)
+        password = urlsplit(url).password
     except ValueError:
         raise urls.invalid(label) from None
-    environment.hide(*redaction.literals(url))
+    environment.hide(password)
+    environment.hide(password and unquote(password))
     headers = tuple(
         (h.name, environment.fill(h.value, f"header {h.name} of {label}").strip(" ")) for h in step.headers or ()
     )
     for name, value in headers:
-        if redaction.is_sensitive(name):
-            environment.hide(value, value.rpartition(" ")[2])
         if not _HEADER_NAME.fullmatch(name):
             raise InvalidInput(f"{label}: {name!r} is not the name of a header")
         if not (value.isascii() and value.isprintable()):

@@ -403,9 +403,14 @@ QUERIES: dict[str, tuple[str, list[str], tuple[str, ...]]] = {
     "renamed": (
         sql("select k, v as w from input", "datafusion"),
         ["column v STRING of the dataset is missing"],
-        ("w",),
+        ("w STRING",),
     ),
-    "new": (sql("select *, length(v) as n from input", "datafusion"), [], ("n",)),
+    "new": (sql("select *, length(v) as n from input", "datafusion"), [], ("n INT",)),
+    "retyped": (
+        sql("select k, length(v) as v from input", "datafusion"),
+        ["column v is STRING in the dataset, not INT"],
+        (),
+    ),
     "unknown": (sql("select * from input"), [], ()),
 }  # fmt: skip
 
@@ -416,6 +421,14 @@ def test_names_that_a_query_gives_are_known(with_data: Edited, case: str) -> Non
     planned = with_data.plan(polling(preprocess=preprocess))
     assert [p.message.partition(":")[0] for p in planned.problems] == messages
     assert planned.notes == tuple(f"new columns come with the next data: {name}" for name in added)
+
+
+def test_sql_is_checked_before_anything_is_written(edited: Edited, with_data: Edited) -> None:
+    message = "No field named z. The columns are input.k, input.v."
+    source = polling(preprocess=sql("select k, z from input", "datafusion"))
+    assert [p.message for p in edited.plan(source).problems] == [message]
+    assert [p.message for p in with_data.plan(source).problems] == [message]
+    assert with_data.plan(polling(preprocess=sql("select k, v from input", "datafusion"))).problems == ()
 
 
 def test_all_sources_gain_a_column_together(edited: Edited) -> None:
