@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +74,7 @@ class OdfHook(BaseHook):
         if self._store:
             return None
         try:
-            return self.get_connection(self.odf_conn_id)
+            return _connection(self.odf_conn_id)
         except AirflowNotFoundException:
             if self.odf_conn_id == self.default_conn_name:
                 return None
@@ -81,6 +82,27 @@ class OdfHook(BaseHook):
 
     def _extra(self, key: str) -> Any:
         return self._connection.extra_dejson.get(key) if self._connection else None
+
+
+def _connection(conn_id: str) -> Connection:
+    """The connection, the same in every process.
+
+    Commands such as ``airflow dags reserialize`` build DAGs without a supervisor to ask. The SDK reads only environment
+    variables there, and a DAG would get another store, and its asset another URI, than in the DAG processor.
+
+    :raises AirflowNotFoundException: there is none.
+    """
+    found: Connection
+    try:
+        found = BaseHook.get_connection(conn_id)
+        return found
+    except AirflowNotFoundException:
+        if hasattr(sys.modules.get("airflow.sdk.execution_time.task_runner"), "SUPERVISOR_COMMS"):
+            raise
+    from airflow.models.connection import Connection as StoredConnection
+
+    found = StoredConnection.get_connection_from_secrets(conn_id)
+    return found
 
 
 def _airflow_home() -> str:

@@ -93,6 +93,25 @@ def test_every_block_has_the_manifest_version_of_the_setting(dags, store, one_jv
         assert [(s.schema_, bool(s.raw_arrow_schema)) for s in schemas] == [(None, True)]
 
 
+def test_the_store_of_a_connection_is_the_same_in_tasks_and_in_commands(dags, tmp_path, monkeypatch, read_again):
+    from airflow.models import Connection
+    from airflow.utils.session import create_session
+    from sqlalchemy import delete
+
+    monkeypatch.delenv("ODF_STORE")
+    with create_session() as session:
+        session.add(Connection("odf_default", "odf", host=str(tmp_path / "of-connection")))
+    try:
+        again = read_again(Path(dags.dag_folder))
+        (asset,) = again.dags["city-parks"].get_task("publish").outlets
+        assert asset.uri == f"file://{tmp_path}/of-connection/city-parks"
+        again.dags["city-parks"].test(mark_success_pattern="merge|publish|contract_test")
+        assert (tmp_path / "of-connection" / "city-parks" / "refs" / "head").is_file()
+    finally:
+        with create_session() as session:
+            session.execute(delete(Connection))
+
+
 def test_river_levels_take_each_reading_once(dags, store, one_jvm):
     run(dags, "river-levels")
     assert rows(store, "river-levels", "offset", "op", "event_time", "station", "level_m", "is_rising") == [
