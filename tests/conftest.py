@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +16,9 @@ os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-")
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
 os.environ["AIRFLOW__CORE__UNIT_TEST_MODE"] = "False"
 os.environ["TZ"] = "America/St_Johns"  # a zone that shows every place where local time slips in
+
+# py4j tells of each connection that the garbage collector closes, at the end to a stream that is closed already.
+logging.getLogger("py4j").setLevel(logging.WARNING)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

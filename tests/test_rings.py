@@ -32,7 +32,7 @@ def modules(*parts: str) -> list[str]:
 
 
 COORDINATOR = (
-    *("errors.py", "failures.py", "protocol", "multiformats.py", "instant.py", "wording.py", "graph.py"),
+    *("errors.py", "failures.py", "watchman.py", "protocol", "multiformats.py", "instant.py", "wording.py", "graph.py"),
     *("manifest", "chain", "source", "contract", "datafusion", "dialect", "lineage", "runner", "cycle", "cli"),
 )
 ENGINE = ("errors.py", "protocol", "multiformats.py", "instant.py", "wording.py", "datafusion", "engine")

@@ -8,6 +8,7 @@ from typing import Any
 from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.manifest.model import dump
+from airflow_provider_odf.source import url as urls
 from airflow_provider_odf.wording import counted
 
 
@@ -33,7 +34,9 @@ def summary(event: Mapping[str, Any]) -> str:
         return _data_summary(event)
     if event["kind"] in ("SetPollingSource", "AddPushSource"):
         fetch = event.get("fetch", {})
-        source = event.get("sourceName") or fetch.get("url") or fetch.get("path") or fetch.get("kind", "")
+        source = (
+            event.get("sourceName") or urls.public(fetch.get("url", "")) or fetch.get("path") or fetch.get("kind", "")
+        )
         return ", ".join(part for part in (source, event["read"]["kind"], event["merge"]["kind"]) if part)
     if event["kind"] == "SetTransform":
         return ", ".join(i.get("alias") or i["datasetRef"] for i in event["inputs"])

@@ -13,20 +13,13 @@ import re
 from collections.abc import Collection
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from airflow_provider_odf import redaction
 from airflow_provider_odf.lineage import naming
 from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, Forms, Identifier
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "ftps": 990}
 _TEMPLATE = "${{"
 _GLOB = re.compile(r"[*?\[{]")
-_CREDENTIALS = re.compile(
-    r"(access_?|auth_?|refresh_?)?token|api[-_]?key|auth|(client_?)?secret|passw(or)?d|pwd|sig|signature"
-    r"|x-(amz|goog)-(credential|signature|security-token)",
-    re.IGNORECASE,
-)
-"""Names of query parameters that carry credentials."""
-
-_MASK = "***"
 
 
 def from_uri(
@@ -65,7 +58,7 @@ def from_uri(
         case "wasb" | "wasbs":
             return naming.wasbs(*_container(parts), path)
         case "kafka":
-            return naming.kafka(parts.netloc, path.strip("/"))
+            return naming.kafka(_authority(parts), path.strip("/"))
         case _:
             raise ValueError(f"no naming rule for {scheme}: URIs")
 
@@ -89,7 +82,7 @@ def _file(parts: SplitResult, uri: str, base: str | None, authority: str) -> For
     # `?` and `#` belong to a file's name here, as they do in Spark.
     rest = re.sub(r"^file:(//[^/]*)?", "", uri, flags=re.IGNORECASE)
     if parts.netloc not in ("", "localhost"):
-        return naming.remote_file(parts.netloc, unquote(rest))
+        return naming.remote_file(_authority(parts), unquote(rest))
     path = os.path.abspath(os.path.join(base or "", unquote(rest)))
     return naming.local_file(path, authority)
 
@@ -112,14 +105,14 @@ def _web(parts: SplitResult, template: str | None, secrets: Collection[str]) -> 
     port = parts.port
     scheme = parts.scheme.lower()
     authority = shown if port is None or port == _DEFAULT_PORTS[scheme] else f"{shown}:{port}"
-    path = _masked(parts.path or "/", secrets)
+    path = redaction.parameters(_masked(parts.path or "/", secrets))
     query = _literal_query(parts.query, template, secrets)
     return Forms(Identifier(f"{scheme}://{authority}", f"{path}?{query}" if query else path))
 
 
 def _masked(text: str, secrets: Collection[str]) -> str:
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        text = text.replace(secret, _MASK)
+        text = text.replace(secret, redaction.MASK)
     return text
 
 
@@ -134,6 +127,6 @@ def _literal_query(query: str, template: str | None, secrets: Collection[str]) -
 
 def _is_credential(parameter: str, secrets: Collection[str]) -> bool:
     name, _, value = parameter.partition("=")
-    if _CREDENTIALS.fullmatch(unquote(name)):
+    if redaction.is_sensitive(unquote(name)):
         return True
     return any(secret in value or secret in unquote(value) for secret in secrets if secret)

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from airflow_provider_odf import redaction
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import url as urls
 
 _KILO, _THREE_DIGITS = 1000, 99.95
 _UNITS = ("kB", "MB", "GB", "TB")
-_MASK = "***"
-_TEMPLATE = re.compile(r"(\$\{\{.*?\}\})", re.DOTALL)
-_LITERAL = re.compile(r"'[^']*'")
-_PARAMETER = re.compile(r"(?<=[?&])([^=&#]+)=((?:\$\{\{.*?\}\}|[^&#])*)", re.DOTALL)
-_CREDENTIAL = re.compile(
-    r"token|secret|passw|pwd|credential|cookie|authori[sz]ation"
-    r"|(?<![a-z])(api|access|private|subscription)?[-_]?key(?![a-z])|(?<![a-z])(auth|sig|signature)(?![a-z])",
-    re.IGNORECASE,
-)
-"""Names of headers, variables and query parameters that carry credentials."""
 
 
 def url(text: str) -> str:
@@ -28,7 +18,7 @@ def url(text: str) -> str:
     >>> url("https://me:secret@example.org/a.csv?year=2024&apikey=f00")
     'https://example.org/a.csv?year=2024&apikey=***'
     """
-    return _PARAMETER.sub(lambda match: f"{match[1]}={_value(match[1], match[2])}", urls.public(text))
+    return urls.public(text)
 
 
 def dump(part: model.Model) -> dict[str, Any]:
@@ -95,20 +85,10 @@ def _shown(name: str, value: Any) -> Any:
         return [_shown("", item) for item in value]
     if name in ("url", "nodeUrl", "websiteUrl") and isinstance(value, str):
         return url(value)
-    return _hidden(value) if name == "password" else value
+    return redaction.hidden(value) if name == "password" else value
 
 
 def _named(pair: dict[str, Any]) -> dict[str, Any]:
     """A header or variable with its value masked if need be; anything else as it is."""
     name, value = pair.get("name"), pair.get("value")
-    return {**pair, "value": _value(name, value)} if isinstance(name, str) and isinstance(value, str) else pair
-
-
-def _value(name: str, value: str) -> str:
-    return _hidden(value) if _CREDENTIAL.search(name) else value
-
-
-def _hidden(text: str) -> str:
-    """The text with everything masked but the variables that it comes from."""
-    parts = _TEMPLATE.split(text)
-    return "".join(_LITERAL.sub(f"'{_MASK}'", p) if i % 2 else _MASK * bool(p.strip()) for i, p in enumerate(parts))
+    return {**pair, "value": redaction.value(name, value)} if isinstance(name, str) and isinstance(value, str) else pair

@@ -17,6 +17,7 @@ from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.operators.lineage import LineageMixin
+from airflow_provider_odf.redaction import redact
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -166,9 +167,9 @@ def airflow_errors() -> Iterator[None]:
         yield
     except OdfError as e:
         if isinstance(e, InternalError) and e.backtrace:
-            log.error("The engine's own words:\n%s", e.backtrace)
+            log.error("Engine log:\n%s", redact(e.backtrace))
         kind = AirflowException if e.is_transient else AirflowFailException
-        raise kind(str(e)) from None
+        raise kind(redact(str(e))) from None
     except OSError as e:
         raise AirflowException(str(storage_error(e))) from e
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -18,9 +20,13 @@ from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.lineage.jobs import spark_application
 from airflow_provider_odf.runner import apps
 from airflow_provider_odf.runner.runner import OnProgress, gist, report_progress, settle
+from airflow_provider_odf.watchman import Watchman
 
 _TAIL_LINES = 200
 _POLL_SECONDS = 0.5
+_PATIENCE_SECONDS = 10
+_ONCE_WATCHED = 'read -r _ || exit; exec "$0" "$@" </dev/null'
+"""Starts a command once it is watched: it would outlive a task that is killed before."""
 
 
 class SparkSubmitRunner:
@@ -64,8 +70,14 @@ class SparkSubmitRunner:
     def close(self) -> None:
         with self._lock:
             self._is_closed = True
-            for process in self._running:
-                process.terminate()
+            running = list(self._running)
+        for process in running:
+            _signal(process, signal.SIGTERM)
+        for process in running:
+            try:
+                process.wait(_PATIENCE_SECONDS)
+            except subprocess.TimeoutExpired:
+                _signal(process, signal.SIGKILL)
         self._pool.shutdown()
 
     def __enter__(self) -> SparkSubmitRunner:
@@ -94,7 +106,7 @@ class SparkSubmitRunner:
         main = [str(apps.application("run.py")), str(request_file), str(response_file)]
         name = spark_application(protocol.operation(request), request.dataset_alias)
         options = [*self._options, "--name", name, "--py-files", str(apps.bundle(directory))]
-        with self._start([program, *options, *main]) as process:
+        with self._start([program, *options, *main]) as process, _watched(process):
             said = _Tail(process)
             report_progress(on_progress, f"submitted {name}")
             responses = _Responses(response_file, on_progress)
@@ -112,11 +124,12 @@ class SparkSubmitRunner:
             if self._is_closed:
                 raise errors.InternalError("the runner was closed")
             process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
+                ["/bin/sh", "-c", _ONCE_WATCHED, *command],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env=_pythons(self._master) | os.environ,
+                start_new_session=True,
             )
             self._running.add(process)
             self.started += 1
@@ -190,6 +203,25 @@ class _Tail:
     @property
     def gist(self) -> str:
         return gist(self.text.splitlines())
+
+
+@contextmanager
+def _watched(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """While spark-submit runs, it ends with this process, with the driver that it started."""
+    watchman = Watchman(process)
+    try:
+        with suppress(OSError), process.stdin or open(os.devnull, "wb") as start:  # it may have been closed already
+            start.write(b"\n")
+        yield
+    finally:
+        _signal(process, signal.SIGKILL)  # a driver that outlived it
+        watchman.dismiss()
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Signal spark-submit and the processes that it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:

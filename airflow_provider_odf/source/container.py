@@ -15,11 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.source import states
 from airflow_provider_odf.source.context import Batch, Fetched
 from airflow_provider_odf.source.program import Program
+from airflow_provider_odf.source.template import variables_of
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStepContainer, SourceState
@@ -55,13 +57,29 @@ class Image:
             value = variable.value
             filled = environment.get(variable.name, where) if value is None else environment.fill(value, where)
             variables[variable.name] = filled
+            if redaction.is_sensitive(variable.name):
+                environment.hide(filled)
         return cls(
             name=environment.fill(step.image, f"image {step.image}"),
             command=tuple(step.command or ()),
-            arguments=tuple(environment.fill(a, f"args of {step.image}") for a in step.args or ()),
+            arguments=tuple(_argument(a, step.image, environment) for a in step.args or ()),
             variables=variables,
             label=step.image,
         )
+
+
+def _argument(text: str, image: str, environment: Environment) -> str:
+    """An argument with its templates filled.
+
+    :raises InvalidInput: a variable with the name of a secret is in it: everyone on a machine can read command lines.
+    """
+    for name in variables_of(text):
+        if redaction.is_sensitive(name):
+            raise InvalidInput(
+                f"args of {image}: env.{name} would be on a command line, which everyone on the machine can read: "
+                "pass it in `env`"
+            )
+    return environment.fill(text, f"args of {image}")
 
 
 def fetch(image: Image, context: Context) -> Batch:
@@ -92,22 +110,24 @@ def fetch(image: Image, context: Context) -> Batch:
 
 def _run(image: Image, context: Context, index: int) -> tuple[Fetched | None, bool]:
     """The input that one run brings, None where it brings nothing new, and whether there is more."""
-    out, target = context.directory / "out", context.directory / f"batch-{index:05}"
+    private, target = context.directory / "container", context.directory / f"batch-{index:05}"
+    private.mkdir(mode=0o700)
+    out = private / "out"
     out.mkdir()
-    out.chmod(0o777)  # whoever the container's user is
+    out.chmod(0o777)  # whoever the container's user is; nobody else gets into the folder around it
     try:
-        _execute(image, out, target, context)
+        _execute(image, private, target, context)
         state = _state(out, image.label)
         has_more = (out / _HAS_MORE).exists()
     finally:
-        shutil.rmtree(out, ignore_errors=True)
+        shutil.rmtree(private, ignore_errors=True)
     file = _judged(state, target, image.label, context)
     if file is None or file.path is None:
         target.unlink()
     return file, has_more
 
 
-def _execute(image: Image, out: Path, target: Path, context: Context) -> None:
+def _execute(image: Image, private: Path, target: Path, context: Context) -> None:
     options, name = context.options, f"odf-{uuid.uuid4().hex[:16]}"
     variables = {
         "ODF_ETAG": states.value_of(context.state, states.ETAG) or "",
@@ -118,11 +138,13 @@ def _execute(image: Image, out: Path, target: Path, context: Context) -> None:
         **image.variables,
     }
     runtime = _runtime(options, image.label)
-    command = (*runtime, "run", "--rm", "--name", name, *_flags(out, variables, options), *_what(image))
+    flags = _flags(private, variables, image.label, options)
+    command = (*runtime, "run", "--rm", "--name", name, *flags, *_what(image))
     stop = (*runtime, "kill", name)
     program = Program(command, image.label, context.base, options, stop=stop, name="the container")
     code = program.run(None, target, options.container_timeout, {**variables, **os.environ})
     if code:
+        context.environment.hide(*redaction.secrets_of(os.environ))
         raise SourceError(f"{image.label}: {_ending(program, code, context)}")
 
 
@@ -138,17 +160,33 @@ def _ending(program: Program, code: int, context: Context) -> str:
     return program.ending(code, redact)
 
 
-def _flags(out: Path, variables: dict[str, str], options: Options) -> list[str]:
-    """Flags of ``run``. Values of variables stay out of the command line, which everyone on a machine can read."""
-    flags = ["--network", options.container_network, "--volume", f"{out.absolute()}:{OUT}"]
+def _flags(private: Path, variables: dict[str, str], label: str, options: Options) -> list[str]:
+    """Flags of ``run``. Values of variables stay out of the command line, which everyone on a machine can read: they
+    are inherited, and those that the runtime has otherwise itself (PATH, HOME) are in a private file.
+
+    :raises InvalidInput: such a value has line breaks, which the file cannot have.
+    """
+    flags = ["--network", options.container_network, "--volume", f"{(private / 'out').absolute()}:{OUT}"]
     if options.container_memory:
         flags += ["--memory", options.container_memory]
     if options.container_cpus:
         flags += ["--cpus", options.container_cpus]
-    for name, value in variables.items():
-        is_shadowed = os.environ.get(name, value) != value
-        flags += ["--env", f"{name}={value}" if is_shadowed else name]
+    shadowed = {name: value for name, value in variables.items() if os.environ.get(name, value) != value}
+    flags += [flag for name in variables if name not in shadowed for flag in ("--env", name)]
+    if shadowed:
+        flags += ["--env-file", str(_env_file(private / "env", shadowed, label))]
     return [*flags, *options.container_arguments]
+
+
+def _env_file(path: Path, variables: dict[str, str], label: str) -> Path:
+    if broken := [name for name, value in variables.items() if "\n" in value or "\r" in value]:
+        raise InvalidInput(
+            f"env {broken[0]} of {label}: its value has line breaks, and the worker has a variable of the same name: "
+            "take another name"
+        )
+    path.touch(mode=0o600)
+    path.write_text("".join(f"{name}={value}\n" for name, value in variables.items()), encoding="utf-8")
+    return path
 
 
 def _what(image: Image) -> list[str]:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
+from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import FetchStepContainer, FetchStepFilesGlob, FetchStepUrl
 from airflow_provider_odf.source import container, files_glob, local, states
@@ -56,15 +57,16 @@ def filled(step: FetchStepUrl, environment: Environment) -> tuple[str, Headers, 
     label = urls.public(step.url)
     url = urls.fill(step.url, environment)
     try:
-        password = urlsplit(url).password
+        urlsplit(url)
     except ValueError:
         raise urls.invalid(label) from None
-    environment.hide(password)
-    environment.hide(password and unquote(password))
+    environment.hide(*redaction.literals(url))
     headers = tuple(
         (h.name, environment.fill(h.value, f"header {h.name} of {label}").strip(" ")) for h in step.headers or ()
     )
     for name, value in headers:
+        if redaction.is_sensitive(name):
+            environment.hide(value, value.rpartition(" ")[2])
         if not _HEADER_NAME.fullmatch(name):
             raise InvalidInput(f"{label}: {name!r} is not the name of a header")
         if not (value.isascii() and value.isprintable()):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput
 
 _KIB = 1 << 10
@@ -72,7 +73,7 @@ def from_texts(texts: Mapping[str, str], where: Callable[[str], str] = str) -> O
         try:
             values[field] = parse(text.strip())
         except ValueError as e:
-            raise InvalidInput(f"{where(name)} = {text}: {e}") from None
+            raise InvalidInput(f"{where(name)} = {redaction.redact(text)}: {e}") from None
     return Options(**values)
 
 
@@ -99,9 +100,16 @@ def _steps(text: str) -> frozenset[str]:
 
 def _words(text: str) -> tuple[str, ...]:
     try:
-        return tuple(shlex.split(text))
+        words = tuple(shlex.split(text))
     except ValueError:
         raise ValueError("must be a command line: a quotation mark is not closed") from None
+    for word in words:
+        name, separator, _ = word.removeprefix("--env=").removeprefix("-e").partition("=")
+        if word.startswith("--creds") or (separator and not name.startswith("-") and redaction.is_sensitive(name)):
+            raise ValueError(
+                "everyone on the machine can read command lines: put credentials into a file (--authfile, --env-file)"
+            )
+    return words
 
 
 def _follows(text: str) -> bool:

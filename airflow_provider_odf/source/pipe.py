@@ -6,19 +6,16 @@ It runs without a shell, in the manifest's folder, in a process group of its own
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.source.program import Program
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import PrepStepPipe
     from airflow_provider_odf.source.context import Context
-
-
-_SECRET = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 
 
 def run(step: PrepStepPipe, source: Path, target: Path, label: str, context: Context) -> None:
@@ -32,12 +29,6 @@ def run(step: PrepStepPipe, source: Path, target: Path, label: str, context: Con
     program = Program(step.command, label, context.base, context.options)
     code = program.run(source, target, context.options.pipe_timeout)
     if code:
-        _hide_inherited(context)
+        # A program has the environment of its worker, and might quote secrets that no template names.
+        context.environment.hide(*redaction.secrets_of(os.environ))
         raise SourceError(f"{label}: {program.ending(code, context.environment.redact)}")
-
-
-def _hide_inherited(context: Context) -> None:
-    """A program has the environment of its worker, and might quote secrets that no template names."""
-    for name, value in os.environ.items():
-        if _SECRET.search(name):
-            context.environment.hide(value)

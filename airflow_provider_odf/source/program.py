@@ -1,6 +1,6 @@
 """Programs that a source's steps run: without a shell, killed with all that they started, watched for time and size.
 
-They end with this process however it ends: a watchman reads from a pipe of ours, which the kernel closes.
+They end with this process however it ends, see `watchman`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.manifest.command import listed
 from airflow_provider_odf.source.progress import megabytes
+from airflow_provider_odf.watchman import Watchman
 
 if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 _LOOK = 0.5
 _PIECE = 1 << 16
 _STOP_SECONDS = 30
-_WATCHMAN = 'read -r _ && exit; kill -KILL -- "-$0"; [ $# = 0 ] || exec "$@"'
-"""Told that all is done, it goes; else it kills a process group and runs a command."""
 
 
 class Program:
@@ -56,7 +55,7 @@ class Program:
         """
         with open(source or os.devnull, "rb") as stdin, target.open("wb") as stdout:
             process = self._start(stdin, stdout, environment)
-            watchman = self._watchman(process)
+            watchman = Watchman(process, self.stop)
             _running[process.pid] = lambda: self._end(process)
             reader = threading.Thread(target=self._read_errors, args=(process.stderr,), daemon=True)
             reader.start()
@@ -67,7 +66,7 @@ class Program:
             finally:
                 self._end(process)
                 del _running[process.pid]
-                watchman.communicate(b"done\n")
+                watchman.dismiss()
                 reader.join()
 
     def ending(self, code: int, redact: Callable[[str], str]) -> str:
@@ -104,11 +103,6 @@ class Program:
             return "install it where polls run, or give its full path"
         line = " ".join([self.command[0], *map(shlex.quote, self.command[1:])])
         return f"each word is an item of its own: {listed(line)}"
-
-    def _watchman(self, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
-        command = ("/bin/sh", "-c", _WATCHMAN, str(process.pid), *self.stop)
-        null = subprocess.DEVNULL
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True)
 
     def _wait(self, process: subprocess.Popen[bytes], target: Path, timeout: float) -> int:
         deadline = time.monotonic() + timeout

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from urllib.parse import quote, quote_plus
 
+from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput
 
 _TEMPLATE = re.compile(r"\$\{\{((?:'[^']*'|(?!\}\}).)*)\}\}", re.DOTALL)
 _OPERAND = re.compile(r"\s*(?:env\.(?P<name>[A-Za-z_]\w*)|'(?P<text>[^']*)'|(?P<number>-?\d+(?:\.\d+)?))\s*")
 _ALTERNATIVE = re.compile(r"((?:'[^']*'|(?!\|\|).)*)(?:\|\||$)", re.DOTALL)
-_SHORT = 4
 
 
 class Environment:
@@ -41,20 +40,13 @@ class Environment:
         """
         return self._value(f"env.{name}", where)
 
-    def hide(self, secret: str | None) -> None:
-        """Redact this value too."""
-        if secret:
-            self._given.add(secret)
+    def hide(self, *secrets: str | None) -> None:
+        """Redact these values too."""
+        self._given.update(filter(None, secrets))
 
     def redact(self, text: str) -> str:
-        """The text without any value that came out of a template."""
-        for secret in sorted(self._given, key=len, reverse=True):
-            for form in dict.fromkeys((secret, quote(secret), quote(secret, safe=""), quote_plus(secret))):
-                if len(form) < _SHORT:
-                    text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", "***", text)
-                else:
-                    text = text.replace(form, "***")
-        return text
+        """The text without any value that came out of a template, and without other secrets."""
+        return redaction.redact(text, self._given)
 
     def _value(self, expression: str, where: str) -> str:
         operands = [part.strip() for part in _ALTERNATIVE.findall(expression.strip())[:-1] or [expression]]
@@ -71,6 +63,16 @@ class Environment:
             f"{where}: value not found: {' || '.join(operands)} "
             "(set the variable, or give a fallback: ${{ env.NAME || 'text' }})"
         )
+
+
+def variables_of(text: str) -> list[str]:
+    """The names of the variables that the templates of a text may be filled from.
+
+    >>> variables_of("a/${{ env.B || env.C || 'env.D' }}")
+    ['B', 'C']
+    """
+    operands = (part.strip() for match in _TEMPLATE.finditer(text) for part in _ALTERNATIVE.findall(match[1].strip()))
+    return [name[1] for operand in operands if (name := _OPERAND.fullmatch(operand)) and name["name"]]
 
 
 def masked(text: str) -> str:

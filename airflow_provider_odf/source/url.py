@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.source.template import Environment, masked
 
@@ -44,13 +45,14 @@ class Parts:
 
 
 def public(url: str) -> str:
-    """A URL as the manifest has it, without user and password: what messages may show.
+    """A URL as the manifest has it, without user and password and without literal values of sensitive parameters: what
+    messages may show.
 
     >>> public("https://me:secret@example.org/a.csv?key=${{ env.KEY }}")
     'https://example.org/a.csv?key=${{ env.KEY }}'
     """
     parts = Parts.of(url)
-    return parts.scheme + parts.host + parts.path
+    return redaction.parameters(parts.scheme + parts.host + parts.path)
 
 
 def invalid(label: str) -> InvalidInput:

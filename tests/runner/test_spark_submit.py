@@ -16,7 +16,7 @@ import pytest
 
 from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.engine import jvm
-from airflow_provider_odf.runner import SparkSubmitRunner
+from airflow_provider_odf.runner import SparkSubmitRunner, spark_submit
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -108,3 +108,69 @@ def _wait_for_worker(port: int) -> None:
             pass
         time.sleep(0.3)
     raise TimeoutError("no worker came up")
+
+
+STUBBORN = """#!/bin/sh
+# A spark-submit whose driver is a process of its own that minds no SIGTERM.
+trap '' TERM
+sleep 600 &
+echo $! > "$0.driver"
+wait
+"""
+
+
+@pytest.fixture
+def stubborn(tmp_path: Path) -> Path:
+    program = tmp_path / "spark-submit"
+    program.write_text(STUBBORN)
+    program.chmod(0o755)
+    return program
+
+
+def driver_of(program: Path) -> int:
+    """The process id of the driver, once it runs."""
+    file = Path(f"{program}.driver")
+    end = time.monotonic() + 60
+    while not (file.exists() and file.read_text().strip()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return int(file.read_text())
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_spark_submit_ends_with_a_task_that_is_killed(stubborn: Path, raw_query) -> None:
+    program = f"""
+import time
+from airflow_provider_odf.protocol import *
+from airflow_provider_odf.runner import SparkSubmitRunner, spark_submit
+runner = SparkSubmitRunner("local[1]", spark_submit={str(stubborn)!r})
+runner.submit(RawQueryRequest(("/none",), "/none", Transform("spark", ()), ReadStep("Csv")))
+time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", program]) as task:
+        driver = driver_of(stubborn)
+        assert is_alive(driver)
+        task.kill()
+    end = time.monotonic() + 30
+    while is_alive(driver):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_close_ends_a_spark_submit_that_minds_no_signal(
+    stubborn: Path, raw_query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_submit, "_PATIENCE_SECONDS", 0.5)
+    runner = SparkSubmitRunner("local[1]", spark_submit=str(stubborn))
+    running = runner.submit(raw_query())
+    driver = driver_of(stubborn)
+    runner.close()
+    with pytest.raises(errors.InternalError):
+        running.result(10)
+    assert not is_alive(driver)

@@ -164,8 +164,8 @@ def test_environment_and_arguments(run, poller):
         model.EnvVar(name="ODF_BATCH_SIZE", value="5"),
         model.EnvVar(name="PATH", value="/bin"),
     )
-    polled = run('echo "$A|$GIVEN|$ODF_BATCH_SIZE|$PATH|$0"', env=env, args=("${{ env.KEY }} $HOME",))
-    assert poller.content(polled) == [b"key s3cret|from outside|5|/bin|s3cret $HOME\n"]
+    polled = run('echo "$A|$GIVEN|$ODF_BATCH_SIZE|$PATH|$0"', env=env, args=("${{ env.GIVEN }} $HOME",))
+    assert poller.content(polled) == [b"key s3cret|from outside|5|/bin|from outside $HOME\n"]
     with pytest.raises(InvalidInput, match=rf"^env NOPE of {IMAGE}: value not found: env\.NOPE "):
         run("true", env=(model.EnvVar(name="NOPE"),))
 
@@ -256,7 +256,11 @@ def test_a_container_ends_with_its_task(run):
 def recorder(tmp_path, poller) -> Path:
     """A stand-in for a container runtime that writes its command line down."""
     script = tmp_path / "runtime"
-    script.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/argv\nenv > {tmp_path}/env\necho data\n')
+    script.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/argv\nenv > {tmp_path}/env\necho data\n'
+        f'while [ $# -gt 0 ]; do case $1 in --env-file) cp -p "$2" {tmp_path}/file;; '
+        f'--volume) stat -c "%a %n" "${{2%:*}}" "${{2%/out:*}}" > {tmp_path}/modes;; esac; shift; done\n'
+    )
     script.chmod(0o755)
     poller.options = dataclasses.replace(poller.options, container_command=(str(script),))
     return tmp_path
@@ -268,7 +272,7 @@ def test_command_line(recorder, poller):
         image="registry/img:1",
         command=("/run.sh", "-x"),
         args=("a b",),
-        env=(model.EnvVar(name="KEY"), model.EnvVar(name="PATH", value="/bin")),
+        env=(model.EnvVar(name="KEY"), model.EnvVar(name="PATH", value="/bin:${{ env.KEY }}")),
     )
     poller(step)
     argv = (recorder / "argv").read_text().splitlines()
@@ -276,10 +280,30 @@ def test_command_line(recorder, poller):
     assert [*argv[4:6], *argv[8:12]] == ["--network", "none", "--memory", "2g", "--cpus", "1"]
     assert argv[7].endswith("/out:/opt/odf/out")
     assert argv[-5:] == ["--entrypoint", "/run.sh", "registry/img:1", "-x", "a b"]
-    assert "PATH=/bin" in argv
+    assert "PATH" not in argv
+    assert (recorder / "file").read_text() == "PATH=/bin:s3cret\n"
+    assert (recorder / "file").stat().st_mode & 0o777 == 0o600
     assert "KEY" in argv
     assert not any("s3cret" in word for word in argv)
     assert "KEY=s3cret" in (recorder / "env").read_text().splitlines()
+
+
+def test_the_out_folder_lies_in_a_private_one(recorder, poller):
+    poller(model.FetchStepContainer(image="img"))
+    modes = [line.split()[0] for line in (recorder / "modes").read_text().splitlines()]
+    assert modes == ["777", "700"]
+    assert list(poller.work.rglob("container")) == []
+
+
+def test_secrets_do_not_get_onto_a_command_line(recorder, poller):
+    poller.environment.update(API_KEY="s3cret", PATH="a\nb")
+    with pytest.raises(
+        InvalidInput, match=r"^args of img: env.API_KEY would be on a command line, .* pass it in `env`$"
+    ):
+        poller(model.FetchStepContainer(image="img", args=("--key=${{ env.NOPE || env.API_KEY }}",)))
+    with pytest.raises(InvalidInput, match=r"^env PATH of img: its value has line breaks, .* take another name$"):
+        poller(model.FetchStepContainer(image="img", env=(model.EnvVar(name="PATH"),)))
+    assert not (recorder / "argv").exists()
 
 
 def test_image_with_its_own_entry_point(recorder, poller):

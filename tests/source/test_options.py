@@ -8,6 +8,15 @@ def test_what_is_not_said_has_its_default():
     assert from_texts({}) == from_environment({}) == Options()
 
 
+@pytest.mark.parametrize(
+    "text", ["--creds me:pa55", "--creds=me:pa55", "--env API_TOKEN=pa55", "--env=API_TOKEN=pa55", "-eDB_PASSWORD=pa55"]
+)
+def test_credentials_on_the_command_line_of_containers_are_refused_and_not_repeated(text):
+    with pytest.raises(InvalidInput, match="everyone on the machine can read command lines") as refused:
+        from_texts({"container_arguments": text})
+    assert "pa55" not in str(refused.value)
+
+
 def test_every_option_can_be_set():
     texts = {
         "forbid_steps": "pipe, Container",

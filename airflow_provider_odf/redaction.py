@@ -1,0 +1,184 @@
+"""What is a secret, and how it is masked: one policy for messages, logs, lineage names and documentation.
+
+Secret are values that are known to be (of templates, of variables with a sensitive name, of Airflow's connections in
+the environment), values that stand beside a sensitive name, and the user info of URLs.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
+
+MASK = "***"
+
+_STEMS = re.compile(
+    r"token|secret|passw|passphrase|pwd|credential|cookie|authori[sz]ation|signature|bearer|jwt|sessionid|keyfile"
+    r"|(access|account|api|auth|client|encryption|fernet|hmac|license|master|private|service|shared|signing|ssh|ssl"
+    r"|storage|subscription)key"
+)
+_WORDS = frozenset({"auth", "key", "pass", "sas", "session", "sig"})
+_KEYS_OF_DATA = frozenset({"foreign", "partition", "primary", "sort"})
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+_SHORT = 4
+_LEAST_CUT = 8
+_LEAST_LINE = 16
+_LEAST_NAMED = 5
+"""Values of variables that are shorter hide nothing worth it, and would mask common words."""
+
+_HARMLESS = frozenset({"false", "none", "null", "true"})
+_CONNECTION = "AIRFLOW_CONN_"
+
+_TEMPLATE = r"\$\{\{.*?\}\}"
+_TEMPLATES = re.compile(rf"({_TEMPLATE})", re.DOTALL)
+_LITERAL = re.compile(r"'[^']*'")
+_PARAMETER = re.compile(rf"(?<=[?&;])([^=&;#?\s\"'$]+)=((?:{_TEMPLATE}|[^&;#\s\"'<>:,)]|[:,)](?!\s|$))*)", re.DOTALL)
+_ASSIGNMENT = re.compile(
+    r"(?P<name>[A-Za-z][\w.-]*)(?P<sign>=[\"']?|[\"']?:\s*[\"']?)(?P<value>(?:(?:Basic|Bearer|Token)\s+)?[^\s\"',;&]+)"
+)
+_SCHEME_OF_AUTHORIZATION = re.compile(r"\b(Basic|Bearer)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
+_USER = re.compile(r"(?<=://)[^\s/?#\"'<>@:]*:(?!\d+(?:[/?#\s]|$))[^\s@\"'<>]*(?:@[^\s/?#@\"'<>]*)*@")
+_USER_OF_WEB = re.compile(r"(?P<scheme>\b(?:https?|ftps?)://)[^\s/?#\"'<>*]+@")
+_FLAG = re.compile(r"(?<!\w)(--(?:api-key|creds|password|secret|token)[= ])[^\s\"']+")
+_PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL)
+
+
+def is_sensitive(name: str) -> bool:
+    """Whether values of this name are secret: of a header, a variable, a query parameter, a property.
+
+    >>> [is_sensitive(n) for n in ("Ocp-Apim-Subscription-Key", "clientKey", "PGPASSWORD", "primary_key", "keyword")]
+    [True, True, True, False, False]
+    """
+    words = [word.lower() for word in _WORD.findall(name)]
+    if _is_surely_sensitive(name):
+        return True
+    return any(
+        word in _WORDS and not (word == "key" and at and words[at - 1] in _KEYS_OF_DATA)
+        for at, word in enumerate(words)
+    )
+
+
+def redact(text: str, secrets: Collection[str] = ()) -> str:
+    """The text without these secrets, in whatever spelling, without user info in URLs, and without values that stand
+    beside a sensitive name.
+
+    >>> redact("jdbc:postgresql://db/a?user=me&password=pa55 or https://me:pa55@db/a?zone=1")
+    'jdbc:postgresql://db/a?user=me&password=*** or https://***@db/a?zone=1'
+    """
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = _without(text, secret)
+    text = _PEM.sub(MASK, text)
+    text = _SCHEME_OF_AUTHORIZATION.sub(rf"\1 {MASK}", parameters(_without_users(text)))
+    return _ASSIGNMENT.sub(_assignment, _FLAG.sub(rf"\1{MASK}", text))
+
+
+def parameters(text: str) -> str:
+    """The text of a URL, or with URLs, without literal values of sensitive parameters; templates stay.
+
+    >>> parameters("https://example.org/a.csv?year=2024&apikey=f00")
+    'https://example.org/a.csv?year=2024&apikey=***'
+    """
+    return _PARAMETER.sub(lambda match: f"{match[1]}={value(unquote(match[1]), match[2])}", text)
+
+
+def value(name: str, text: str) -> str:
+    """The value of a name, masked if the name is sensitive; of templates the names of their variables stay."""
+    return hidden(text) if is_sensitive(name) else text
+
+
+def hidden(text: str) -> str:
+    """The text with everything masked but the variables that it comes from."""
+    parts = _TEMPLATES.split(text)
+    return "".join(_LITERAL.sub(f"'{MASK}'", p) if i % 2 else MASK * bool(p.strip()) for i, p in enumerate(parts))
+
+
+def literals(url: str) -> Iterator[str]:
+    """The secrets that stand in a URL: user info, as sent and decoded, and values of sensitive parameters."""
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        if parts.password:
+            user, password = unquote(parts.username or ""), unquote(parts.password)
+            yield from (parts.password, password, base64.b64encode(f"{user}:{password}".encode()).decode())
+        for match in _PARAMETER.finditer(url):
+            if is_sensitive(unquote(match[1])):
+                yield from (match[2], unquote(match[2]))
+
+
+def secrets_of(variables: Mapping[str, str]) -> set[str]:
+    """The secrets in environment variables: values of sensitive names, connections of Airflow, passwords of URLs."""
+    found: set[str] = set()
+    for name, text in variables.items():
+        if name.upper().startswith(_CONNECTION):
+            found |= {text, *_of_connection(text)}
+        elif is_sensitive(name) and len(text) >= _LEAST_NAMED and text.lower() not in _HARMLESS:
+            found.add(text)
+        found |= set(literals(text))
+    return found - {""}
+
+
+def _is_surely_sensitive(name: str) -> bool:
+    return _STEMS.search(re.sub(r"[^a-z]", "", name.lower())) is not None
+
+
+def _without(text: str, secret: str) -> str:
+    """The text without a secret: also quoted, in base64, line by line, and where the text begins within it."""
+    lines = [line for line in secret.splitlines() if len(line) >= _LEAST_LINE] if "\n" in secret else []
+    encoded = base64.b64encode(secret.encode()).decode() if len(secret) >= _LEAST_CUT else secret
+    in_json = json.dumps(secret)[1:-1]
+    for form in dict.fromkeys(
+        (secret, quote(secret), quote(secret, safe=""), quote_plus(secret), in_json, encoded, *lines)
+    ):
+        if len(form) < _SHORT:
+            text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", MASK, text)
+        else:
+            text = text.replace(form, MASK)
+    for begin in range(1, len(secret) - _LEAST_CUT + 1):
+        if text.startswith(secret[begin:]):
+            return MASK + text[len(secret) - begin :]
+    return text
+
+
+def _without_users(text: str) -> str:
+    return _USER_OF_WEB.sub(rf"\g<scheme>{MASK}@", _USER.sub(f"{MASK}@", text))
+
+
+def _assignment(match: re.Match[str]) -> str:
+    """Beside a name that can only be that of a secret. ``key: 5`` is in many messages, and means no secret."""
+    if not _is_surely_sensitive(match["name"]):
+        return f"{match['name']}{match['sign']}{_ASSIGNMENT.sub(_assignment, match['value'])}"
+    if match["value"].startswith(("$", MASK)):
+        return match[0]
+    return f"{match['name']}{match['sign']}{MASK}"
+
+
+def _of_connection(text: str) -> Iterator[str]:
+    """The secrets of a connection as JSON or as a URI."""
+    with suppress(ValueError):
+        yield from _of_json(json.loads(text))
+        return
+    yield from literals(text)
+    for name, item in parse_qsl(urlsplit(text).query):
+        with suppress(ValueError):
+            yield from _of_json(json.loads(item))
+        if is_sensitive(name):
+            yield item
+
+
+def _of_json(data: Any, name: str = "") -> Iterator[str]:
+    match data:
+        case dict():
+            for key, item in data.items():
+                yield from _of_json(item, str(key))
+        case list():
+            for item in data:
+                yield from _of_json(item, name)
+        case str():
+            with suppress(ValueError):
+                yield from _of_json(json.loads(data), name)
+            if is_sensitive(name):
+                yield data
