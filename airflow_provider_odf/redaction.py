@@ -126,7 +126,7 @@ def _is_surely_sensitive(name: str) -> bool:
 
 
 def _without(text: str, secret: str) -> str:
-    """The text without a secret: also quoted, in base64, line by line, and where the text begins within it."""
+    """The text without a secret: also quoted, in base64, line by line, and where the text was cut within it."""
     lines = [line for line in secret.splitlines() if len(line) >= _LEAST_LINE] if "\n" in secret else []
     encoded = base64.b64encode(secret.encode()).decode() if len(secret) >= _LEAST_CUT else secret
     in_json = json.dumps(secret)[1:-1]
@@ -137,10 +137,11 @@ def _without(text: str, secret: str) -> str:
             text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", MASK, text)
         else:
             text = text.replace(form, MASK)
-    for begin in range(1, len(secret) - _LEAST_CUT + 1):
-        if text.startswith(secret[begin:]):
-            return MASK + text[len(secret) - begin :]
-    return text
+    parts = range(len(secret) - 1, _LEAST_CUT - 1, -1)
+    begin = next((part for part in parts if text.startswith(secret[-part:])), 0)
+    end = next((part for part in parts if text.endswith(secret[:part])), 0)
+    text = MASK * bool(begin) + text[begin:]
+    return text[: len(text) - end] + MASK * bool(end)
 
 
 def _without_users(text: str) -> str:

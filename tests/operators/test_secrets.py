@@ -125,7 +125,10 @@ def test_a_url_and_its_headers(server, slots, said, status, monkeypatch):
 
     def echo(resource):
         path, headers = server.requests[-1]
-        resource.status_body = f"no {path} {json.dumps(headers)}".encode()
+        values = [part.rpartition("=")[2] for part in path.split("&")] + [
+            v.rpartition(" ")[2] for v in headers.values()
+        ]
+        resource.status_body = " ".join(reversed(values)).encode()
 
     statuses = [status] * 20 if status != 200 else []
     fetch = {"kind": "Url", "url": url_of(server, slots), "headers": headers_of(slots)}
