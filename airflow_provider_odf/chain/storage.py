@@ -26,7 +26,8 @@ from airflow_provider_odf.failures import storage_errors
 LOCK_TIMEOUT = 60.0
 """Seconds that a writer waits for another one that is moving a ref, which takes milliseconds."""
 
-_PENDING = ".pending-"
+PENDING = ".pending-"
+"""Beginning of the names of unfinished files."""
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -111,7 +112,7 @@ class LocalStorage:
     def put_if_absent(self, path: str, data: bytes) -> bool:
         target = self.root / path
         with storage_errors(target):
-            if target.exists():
+            if _touch(target):
                 return False
             with _pending(target, data) as pending:
                 return _link(pending, target)
@@ -120,9 +121,10 @@ class LocalStorage:
         target = self.root / path
         with storage_errors(target):
             _make_directory(target.parent)
-            if not target.exists() and not _move(source, target):
+            if not _touch(target) and not _move(source, target):
                 with _pending(target, source) as pending:
                     _link(pending, target)
+            _touch(target)
             source.unlink(missing_ok=True)
 
     def get_ref(self, name: str) -> str | None:
@@ -191,7 +193,7 @@ def _acquire(descriptor: int, path: Path) -> None:
 def _pending(target: Path, content: bytes | Path) -> Iterator[Path]:
     """A finished file beside ``target``, safely on the disk; removed again if it was not moved."""
     _make_directory(target.parent)
-    pending = target.parent / f"{_PENDING}{secrets.token_hex(8)}"
+    pending = target.parent / f"{PENDING}{secrets.token_hex(8)}"
     try:
         # Not tempfile: its files are private, but those of a store are shared as the umask says.
         with open(os.open(pending, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
@@ -205,6 +207,17 @@ def _pending(target: Path, content: bytes | Path) -> Iterator[Path]:
         yield pending
     finally:
         pending.unlink(missing_ok=True)
+
+
+def _touch(path: Path) -> bool:
+    """Whether a file is there; if so it counts as new, so that nobody removes it as left behind by somebody else."""
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        return False
+    except PermissionError:  # another user's
+        return path.exists()
+    return True
 
 
 def _link(finished: Path, target: Path) -> bool:

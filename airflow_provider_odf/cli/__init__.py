@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from airflow_provider_odf import __version__
-from airflow_provider_odf.cli import inspect, plan, push, run, show
+from airflow_provider_odf.cli import gc, inspect, plan, push, run, show
 from airflow_provider_odf.cli.output import near
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError, UnexpectedError
 from airflow_provider_odf.failures import as_odf_error
@@ -48,6 +48,7 @@ plan.register(app)
 push.register(app)
 show.register(app)
 inspect.register(app)
+gc.register(app)
 
 
 def main() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -59,16 +58,14 @@ def merge(
         raise CommitConflict(
             f"dataset {dataset.alias}: head moved from {polled.base} to {dataset.head()} since the poll; poll again"
         )
-    work = store.work(polled.dataset) / f"merge-{uuid.uuid4().hex[:12]}"
-    work.mkdir(parents=True)
     try:
-        merged = _Merge(store, dataset, polled, ref, work, manifest_version, options).run(runner, contract, progress)
+        with savepoint.merging(store.work(polled.dataset)) as work:
+            one = _Merge(store, dataset, polled, ref, work, manifest_version, options)
+            merged = one.run(runner, contract, progress)
     except OdfError as e:
         if not e.is_transient:
             _discard(store, polled)
         raise
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     _discard(store, polled)
     return merged
 

@@ -133,7 +133,7 @@ def launch(
     :raises InternalError: the JVM ended before it could be reached.
     """
     java = find_java()
-    with tempfile.TemporaryDirectory(prefix="odf-jvm-") as directory:
+    with tempfile.TemporaryDirectory(prefix="odf-jvm-", dir=conf.get("spark.local.dir")) as directory:
         connection = os.path.join(directory, "connection")
         environment = os.environ | {
             "SPARK_HOME": spark_home(),

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
 _NAME = "savepoint-"
 _POLL = "poll-"
+_MERGE = "merge-"
 _INDEX = "savepoint.json"
-_ABANDONED = 7 * 24 * 3600
+ABANDONED = 7 * 24 * 3600
+"""Seconds after which nobody comes back for the files of a poll."""
 _LOCK = ".polling"
 
 
@@ -71,7 +73,7 @@ def directory(work: Path) -> Path:
     """A new directory for the files of one poll. Directories that others left are removed: of polls that were killed,
     and of results that nobody has taken for a week."""
     for old in work.glob(f"{_POLL}*"):
-        if _age(old) > _ABANDONED or _was_killed(old):
+        if _age(old) > ABANDONED or was_killed(old):
             shutil.rmtree(old, ignore_errors=True)
     new = work / f"{_POLL}{uuid.uuid4().hex[:16]}"
     new.mkdir(parents=True)
@@ -83,7 +85,7 @@ def polling(work: Path) -> Iterator[Path]:
     """A new directory while a poll fills it, removed again if the poll fails, or at the next one if it is killed."""
     new = directory(work)
     try:
-        with _locked(new):
+        with owned(new):
             yield new
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
@@ -91,7 +93,21 @@ def polling(work: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _locked(directory: Path) -> Iterator[None]:
+def merging(work: Path) -> Iterator[Path]:
+    """A new directory for the files of one merge, removed at its end, or by the next merge if it is killed."""
+    for old in filter(was_killed, work.glob(f"{_MERGE}*")):
+        shutil.rmtree(old, ignore_errors=True)
+    new = work / f"{_MERGE}{uuid.uuid4().hex[:12]}"
+    new.mkdir(parents=True)
+    try:
+        with owned(new):
+            yield new
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+@contextmanager
+def owned(directory: Path) -> Iterator[None]:
     """While the context lasts, this process holds the lock in a directory; the kernel drops that of a killed one."""
     with (directory / _LOCK).open("w") as lock:
         with suppress(OSError):  # a file system without locks
@@ -104,8 +120,8 @@ def _locked(directory: Path) -> Iterator[None]:
         (directory / _LOCK).unlink(missing_ok=True)
 
 
-def _was_killed(directory: Path) -> bool:
-    """Whether a poll on this machine ended without a word; of other machines not every file system knows the locks."""
+def was_killed(directory: Path) -> bool:
+    """Whether the owner of a directory on this machine was killed; not every file system knows the locks of others."""
     try:
         with (directory / _LOCK).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

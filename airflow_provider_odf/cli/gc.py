@@ -1,0 +1,78 @@
+"""``odf gc``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, near, print_json, print_rows
+from airflow_provider_odf.cli.run import open_store
+from airflow_provider_odf.failures import as_odf_error
+from airflow_provider_odf.wording import counted
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.cycle.garbage import Garbage
+
+_HOUR = 3600
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module to the tool."""
+    app.command("gc")(collect)
+
+
+def collect(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names of datasets.", metavar="NAME...", show_default="all")
+    ] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Remove what is listed.")] = False,
+    older_than: Annotated[float, typer.Option(help="Grace period.", min=0, metavar="HOURS")] = 24,
+    store: StoreOption = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """List what a store no longer needs, and remove it with --delete.
+
+    These are blocks, slices and checkpoints that no ref leads to, candidates that can no longer be published, reports
+    of unknown blocks, state caches of other branches, and what killed polls and merges left. Nothing that `head`, a
+    candidate or a rejected candidate leads to is ever removed, and nothing younger than the grace period.
+    """
+    from airflow_provider_odf.cycle import garbage
+
+    target = open_store(store)
+    datasets = [target.dataset(name) for name in names] if names else list(target.datasets())
+    items: list[Garbage] = []
+    code = 0
+    for dataset in datasets:
+        try:
+            found = garbage.find(target, dataset, older_than * _HOUR)
+            items += [item for item in found if not delete or garbage.remove(item, dataset)]
+        except Exception as e:  # of whatever kind: it may not stop the other datasets
+            print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)
+            code = 1
+    _print(items, delete, how)
+    raise typer.Exit(code)
+
+
+def _print(items: Sequence[Garbage], is_deleted: bool, how: Format) -> None:
+    if how is Format.json:
+        print_json([_row(item) for item in items])
+        return
+    if items:
+        print_rows([_row(item) for item in items], how)
+    size = f"{counted(len(items), 'item')}, {counted(sum(item.size for item in items), 'byte')}"
+    advice = "deleted" if is_deleted else "odf gc --delete removes them" if items else "nothing to remove"
+    print(f"{size}: {advice}", file=sys.stderr)
+
+
+def _row(item: Garbage) -> dict[str, object]:
+    return {
+        "dataset": item.dataset,
+        "kind": item.kind,
+        "size": item.size,
+        "ageHours": round((time.time() - item.modified) / _HOUR, 1),
+        "path": near(item.path),
+    }

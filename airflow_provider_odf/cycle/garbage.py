@@ -1,0 +1,159 @@
+"""What a store no longer needs: what killed or beaten writers left, and caches that nobody will read.
+
+Safe beside running writers. Files are listed before refs are read, nothing younger than the grace period counts, and a
+file that a writer meets again while it is being removed is put back: writers touch each file that they find in place.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.chain.dataset import is_hash
+from airflow_provider_odf.chain.storage import PENDING
+from airflow_provider_odf.cycle import refs
+from airflow_provider_odf.errors import CommitConflict, OdfError
+from airflow_provider_odf.source import savepoint
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.store import Store
+
+_FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report"}
+_HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports")
+
+
+@dataclass(frozen=True)
+class Garbage:
+    """A file or folder that no ref leads to. ``modified`` is its time in seconds since 1970."""
+
+    dataset: str
+    kind: str
+    path: Path
+    size: int
+    modified: float
+
+
+@dataclass
+class _Live:
+    """Names of the files that refs lead to."""
+
+    blocks: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+
+    def mark(self, dataset: Dataset, block_hash: str) -> None:
+        """Mark a chain, or nothing of it.
+
+        :raises ChainCorrupted: a block is missing or damaged.
+        """
+        blocks, files = set(), set()
+        for current, block in dataset.walk(block_hash):
+            if current in self.blocks:
+                break
+            blocks.add(current)
+            for attribute in ("new_data", "new_checkpoint"):
+                if (new := getattr(block.event, attribute, None)) is not None:
+                    files.add(new.physical_hash)
+        self.blocks |= blocks
+        self.files |= files
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.files or name.partition(".")[0] in self.blocks
+
+
+def find(store: Store, dataset: Dataset, older_than: float) -> list[Garbage]:
+    """Return what a dataset no longer needs and what is older than so many seconds.
+
+    :raises ChainCorrupted: the chain of ``head`` or of a rejected candidate is damaged, so nothing is known to be
+    garbage.
+    """
+    alias, cutoff = str(dataset.alias), time.time() - older_than
+    files = [
+        item for folder, kind in _FOLDERS.items() for item in _old(alias, kind, dataset.path / folder, "*", cutoff)
+    ]
+    hidden = [item for folder in _HIDDEN for item in _old(alias, "file", dataset.path / folder, f"{PENDING}*", cutoff)]
+    caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
+    live, candidates = _marked(dataset, cutoff)
+    unreachable = [item for item in (*files, *caches) if _is_named(item) and item.path.name not in live]
+    return [*candidates, *unreachable, *hidden, *_work(alias, store.work(alias), cutoff)]
+
+
+def remove(item: Garbage, dataset: Dataset) -> bool:
+    """Remove garbage; return False where a writer has come to need it."""
+    if item.kind == "candidate":
+        with suppress(CommitConflict):
+            dataset.storage.compare_and_set_ref(item.path.name, dataset.storage.get_ref(item.path.name), None)
+            return True
+        return False
+    if item.path.is_dir():
+        shutil.rmtree(item.path, ignore_errors=True)
+        return not item.path.exists()
+    aside = item.path.with_name(f"{PENDING}{secrets.token_hex(8)}")
+    try:
+        item.path.rename(aside)
+    except FileNotFoundError:
+        return False
+    is_needed = aside.stat().st_mtime > item.modified
+    if is_needed and not item.path.exists():
+        aside.rename(item.path)
+    aside.unlink(missing_ok=True)
+    return not is_needed
+
+
+def _marked(dataset: Dataset, cutoff: float) -> tuple[_Live, list[Garbage]]:
+    """What refs lead to, and the candidates that do not count: nobody can publish them any more."""
+    live, settled = _Live(), []
+    head = dataset.resolve("head")
+    live.mark(dataset, head)
+    for ref in dataset.storage.refs():
+        if not ref.startswith(refs.CANDIDATE):
+            live.mark(dataset, dataset.resolve(ref))
+            continue
+        old = _old(str(dataset.alias), "candidate", dataset.path / "refs", ref, cutoff)
+        try:
+            block_hash = dataset.head(ref)
+            is_settled = block_hash is not None and refs.is_settled(dataset, ref, block_hash, head)
+            if block_hash is not None and not (is_settled and old):
+                live.mark(dataset, block_hash)
+                continue
+        except OdfError:  # it leads to nothing that could be published
+            pass
+        settled += old
+    return live, settled
+
+
+def _work(alias: str, work: Path, cutoff: float) -> Iterator[Garbage]:
+    """Folders of merges and polls that were killed, and what nobody has come back for."""
+    now = time.time()
+    for item in _old(alias, "work folder", work, "merge-*", now):
+        if savepoint.was_killed(item.path) or item.modified < cutoff:
+            yield item
+    for pattern in ("poll-*", "savepoint-*"):
+        for item in _old(alias, "work folder", work, pattern, now):
+            if savepoint.was_killed(item.path) or item.modified < min(cutoff, now - savepoint.ABANDONED):
+                yield item
+
+
+def _is_named(item: Garbage) -> bool:
+    """Whether a file is named by a hash, as what we and other tools write: others are not ours to judge."""
+    return is_hash(item.path.name.partition(".")[0])
+
+
+def _old(alias: str, kind: str, folder: Path, pattern: str, cutoff: float) -> list[Garbage]:
+    found = []
+    for path in sorted(folder.glob(pattern)):
+        with suppress(FileNotFoundError):
+            modified = path.stat().st_mtime
+            if modified < cutoff:
+                found.append(Garbage(alias, kind, path, _size(path), modified))
+    return found
+
+
+def _size(path: Path) -> int:
+    return sum(p.stat().st_size for p in path.rglob("*") if p.is_file()) if path.is_dir() else path.stat().st_size
