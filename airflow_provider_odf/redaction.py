@@ -70,11 +70,16 @@ def redact(text: str, secrets: Collection[str] = ()) -> str:
     >>> redact("jdbc:postgresql://db/a?user=me&password=pa55 or https://me:pa55@db/a?zone=1")
     'jdbc:postgresql://db/a?user=me&password=*** or https://***@db/a?zone=1'
     """
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        text = _without(text, secret)
-    text = _PEM.sub(MASK, text)
+    text = _PEM.sub(MASK, without(text, secrets))
     text = _SCHEME_OF_AUTHORIZATION.sub(rf"\1 {MASK}", parameters(_without_users(text)))
     return _ASSIGNMENT.sub(_assignment, _FLAG.sub(rf"\1{MASK}", text))
+
+
+def without(text: str, secrets: Collection[str]) -> str:
+    """The text without these secrets, in whatever spelling."""
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = _without(text, secret)
+    return text
 
 
 def parameters(text: str) -> str:

@@ -14,6 +14,7 @@ from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, n
 from airflow_provider_odf.cli.run import every_problem, load_manifests, open_store, print_warnings, problem_json
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.failures import as_odf_error
+from airflow_provider_odf.redaction import without
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -93,8 +94,9 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"  {_sign(change)} {_title(change)}" + (f"  ({change.place})" if change.place else "")
         if change.before is None:
             yield from _values("", _content(change))
+        secrets = _secrets(change)
         for difference in change.differences:
-            yield from _difference(difference)
+            yield from (without(line, secrets) for line in _difference(difference))
     yield from (f"  {note}" for note in plan.notes)
 
 
@@ -110,9 +112,25 @@ def _title(change: Change) -> str:
 
 
 def _content(change: Change) -> dict[str, Any]:
-    from airflow_provider_odf.manifest.model import dump
+    from airflow_provider_odf.manifest import public
 
-    return {key: value for key, value in dump(change.event).items() if key not in ("kind", "sourceName")}
+    return {key: value for key, value in public.dump(change.event).items() if key not in ("kind", "sourceName")}
+
+
+def _secrets(change: Change) -> set[str]:
+    """The literal secrets in an event and the one that it replaces: continuous integration keeps what is printed."""
+    from airflow_provider_odf.manifest import public
+
+    before = public.secrets(change.before) if change.before is not None else set()
+    return before | public.secrets(change.event)
+
+
+def _masked(value: Any, secrets: set[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _masked(item, secrets) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_masked(item, secrets) for item in value]
+    return without(value, secrets) if isinstance(value, str) else value
 
 
 def _values(path: str, value: Any) -> Iterator[str]:
@@ -178,11 +196,15 @@ def _error_json(name: str, problem: Problem) -> dict[str, Any]:
 
 
 def _block(change: Change) -> dict[str, Any]:
-    from airflow_provider_odf.manifest.model import dump
+    from airflow_provider_odf.manifest.public import dump
 
+    secrets = _secrets(change)
     return {
         "event": dump(change.event),
         "place": str(change.place) if change.place else None,
         "replaces": dump(change.before) if change.before is not None else None,
-        "differences": [{"path": d.path, "before": d.before, "after": d.after} for d in change.differences],
+        "differences": [
+            {"path": d.path, "before": _masked(d.before, secrets), "after": _masked(d.after, secrets)}
+            for d in change.differences
+        ],
     }

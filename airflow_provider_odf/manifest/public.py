@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from airflow_provider_odf import redaction
@@ -25,6 +26,11 @@ def dump(part: model.Model) -> dict[str, Any]:
     """A source in the specification's spelling, its credentials masked. Templates stay, but for their fallbacks where
     the name is that of a credential."""
     return {name: _shown(name, value) for name, value in _named(model.dump(part)).items()}
+
+
+def secrets(part: model.Model) -> set[str]:
+    """The literal secrets in a part of a manifest."""
+    return set(_secrets(model.dump(part), dump(part)))
 
 
 def fetch(step: model.FetchStep) -> str:
@@ -76,6 +82,18 @@ def _prepare(step: model.PrepStep) -> str:
     if isinstance(step, model.PrepStepDecompress):
         return f"{step.format} {step.sub_path}" if step.sub_path else step.format
     return f"pipe {step.command[0]}" if step.command else "pipe"
+
+
+def _secrets(value: Any, public: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _secrets(item, public[key])
+    elif isinstance(value, list):
+        for item, other in zip(value, public, strict=True):
+            yield from _secrets(item, other)
+    elif value != public and isinstance(value, str):
+        in_url = tuple(redaction.literals(value))
+        yield from in_url or (() if "${{" in value else (value,))
 
 
 def _shown(name: str, value: Any) -> Any:

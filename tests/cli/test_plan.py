@@ -162,3 +162,16 @@ def test_a_dataset_that_cannot_be_read_hides_no_other(parks: Path) -> None:
     plans = json.loads(CliRunner().invoke(app, ["plan", ".", "--format", "json"]).stdout)
     assert [(plan["dataset"], plan["action"]) for plan in plans] == [("trees", "create"), ("parks", "error")]
     assert plans[1]["refused"][0]["file"] == str(parks)
+
+
+def test_literal_secrets_are_not_printed(parks: Path) -> None:
+    fetch = (
+        "fetch: {kind: Url, url: 'https://me:s3cr3t-1@h.org/a.csv?key=s3cr3t-2', "
+        "headers: [{name: X-Token, value: s3cr3t-3}, {name: Accept, value: text/csv}]}"
+    )
+    for before, after in (("fetch: {kind: Url, url: parks.csv}", fetch), ("name: parks\n", "name: lawns\n")):
+        parks.write_text(parks.read_text().replace(before, after))
+        for result in (odf_plan(), odf_plan("--format", "json")):
+            assert result.exit_code == 0, result.output
+            assert "text/csv" in result.stdout
+            assert "s3cr3t" not in result.stdout
