@@ -51,6 +51,10 @@ $(FLINK_ENVIRONMENT)/ready:
 test-slow: setup $(FLINK_ENVIRONMENT)/ready ## Compare the Flink dialect with a real Flink
 	@ODF_FLINK_PYTHON=$(FLINK_ENVIRONMENT)/bin/python $(UV) run --frozen pytest -m flink $(ARGS)
 
+.PHONY: torture
+torture: setup ## Flip random bits in the files that runs keep, and look at what the next run makes of it
+	@$(UV) run --frozen pytest -m torture -s $(ARGS)
+
 .PHONY: lint
 lint: setup ## Check style, import rings, spelling of shell and containers
 	@$(UV) run --frozen ruff check .

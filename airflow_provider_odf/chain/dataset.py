@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,12 +36,24 @@ class Dataset:
     def head(self, ref: str = HEAD) -> str | None:
         """The hash that a ref points at, None if there is no such ref.
 
-        :raises ChainCorrupted: the ref does not hold a hash.
+        :raises ChainCorrupted: the ref does not hold the hash of a block that is there.
         """
         text = self.storage.get_ref(ref)
-        if text is not None and not is_hash(text):
-            raise ChainCorrupted(f"{self.storage.local_path(f'refs/{ref}')}: {text[:80]!r} is not a block hash")
+        if text is not None and not (is_hash(text) and self.storage.local_path(f"blocks/{text}").exists()):
+            raise self._damaged_ref(ref, text)
         return text
+
+    def _damaged_ref(self, ref: str, text: str) -> ChainCorrupted:
+        blocks = [path.name for path in self.storage.local_path("blocks").glob("f1620*")]
+        what = "and there is no such block in blocks/" if is_hash(text) else "which is not a block hash"
+        near = difflib.get_close_matches(text, blocks, n=1, cutoff=0.9)
+        advice = (
+            f"it was probably {near[0]}: write that into the file, then run `odf verify {self.alias}`"
+            if near
+            else "restore it from a backup, or write the hash of the newest asset event or lineage event into it"
+        )
+        file = self.storage.local_path(f"refs/{ref}")
+        return ChainCorrupted(f"{file} is damaged: it says {text[:80]!r}, {what}; {advice}")
 
     def block(self, block_hash: str) -> MetadataBlock:
         """The block of this hash.

@@ -1,4 +1,4 @@
-"""Reads the data slices of a dataset as Arrow tables, in the dataset's columns."""
+"""Data slices of a dataset as files: their physical hash, and their rows as Arrow tables in the dataset's columns."""
 
 from __future__ import annotations
 
@@ -7,13 +7,62 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.failures import storage_error
-from airflow_provider_odf.manifest.model import DataSlice
+from airflow_provider_odf.manifest.model import Checkpoint, DataSlice
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def path(dataset: Dataset, data_slice: DataSlice) -> Path:
+    """Return where the file of a slice lies."""
+    return dataset.storage.local_path(f"data/{data_slice.physical_hash}")
+
+
+def check(dataset: Dataset, data_slice: DataSlice) -> Path:
+    """Return the file of a slice after comparing it with the size and physical hash in its block.
+
+    :raises ChainCorrupted: it is missing or has other bytes.
+    :raises StorageError: it cannot be read.
+    """
+    return check_file(dataset, path(dataset, data_slice), data_slice)
+
+
+def check_file(dataset: Dataset, file: Path, expected: DataSlice | Checkpoint) -> Path:
+    """The same for any file that a block refers to."""
+    with file_errors(file):
+        size = file.stat().st_size
+        if size != expected.size:
+            raise ChainCorrupted(f"{file}: {size} bytes, the block says {expected.size}{_advice(dataset)}")
+        actual = multiformats.hash_file(file)
+    if actual != expected.physical_hash:
+        raise ChainCorrupted(f"{file}: its bytes hash to {actual}, not to its name{_advice(dataset)}")
+    return file
+
+
+@contextlib.contextmanager
+def file_errors(file: Path) -> Iterator[None]:
+    """Errors of the operating system become errors that name the file.
+
+    :raises ChainCorrupted: it is missing.
+    :raises StorageError: it cannot be read.
+    """
+    try:
+        yield
+    except FileNotFoundError as e:
+        raise ChainCorrupted(f"{file}: the file is missing; restore it from a backup or a copy of the dataset") from e
+    except OSError as e:
+        raise storage_error(e, file) from e
+
+
+def _advice(dataset: Dataset) -> str:
+    return (
+        "; the file is damaged: restore it from a backup or a copy of the dataset, "
+        f"then run `odf verify {dataset.alias}`"
+    )
 
 
 def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int | None = None) -> pa.Table:
@@ -26,8 +75,8 @@ def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int
     """
     import pyarrow.parquet as pq
 
-    path = dataset.storage.local_path(f"data/{data_slice.physical_hash}")
-    with read_errors(path), pq.ParquetFile(path) as file:
+    source = path(dataset, data_slice)
+    with read_errors(source), pq.ParquetFile(source) as file:
         first, rows = file.num_row_groups, 0
         while first and (newest is None or rows < newest):
             first -= 1

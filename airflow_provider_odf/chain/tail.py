@@ -1,8 +1,8 @@
 """Rows of a dataset for people and scripts, read with pyarrow alone: the newest of its history, and its current state.
 
-The state follows from the merge strategy. With a key it is the newest row of each key, unless that is a retraction.
-Without one (Append, derivatives) it is every added row that no retraction or correction has undone, by all columns of
-data.
+The state follows from the merge strategy. With a key it is the newest record of each key, unless that is a retraction
+or a correction's old half. Without one (Append, derivatives) it is every added row that no retraction or correction has
+undone, by all columns of data.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain import json_rows, slices
+from airflow_provider_odf.chain import checked, json_rows, slices
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.protocol import PRESENT
 from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_RETRACT, _CORRECT_FROM = 1, 2
 
 
 @dataclass(frozen=True)
@@ -43,30 +43,32 @@ class Rows:
         return self if self.table is None else Rows(self.columns, self.table.slice(0, n), self.operation_column)
 
 
-def tail_rows(dataset: Dataset, n: int, ref: str = HEAD) -> Rows:
+def tail_rows(dataset: Dataset, n: int, ref: str = HEAD, *, cache: Path | None = None) -> Rows:
     """Return the ``n`` newest rows of the history up to a ref or block hash, in offset order.
 
     Only the slices that hold them are read. There are no columns before the schema is known.
 
+    :param cache: directory with the record of slices that were compared with their hash, see `chain.checked`.
     :raises DatasetNotFound: the dataset has no such ref.
-    :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
+    :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
     """
     state = ChainState.of(dataset, ref)
-    columns, table = tuple(_columns(state)), _newest(dataset, state, n)
+    columns, table = tuple(_columns(state)), _newest(dataset, state, cache, n)
     return Rows(columns, table, state.vocab.operation_type_column)
 
 
-def state_rows(dataset: Dataset, ref: str = HEAD) -> Rows:
+def state_rows(dataset: Dataset, ref: str = HEAD, *, cache: Path | None = None) -> Rows:
     """Return the rows that are current at a ref or block hash, without the columns of offset and operation: by key,
     without one in offset order.
 
+    :param cache: as of `tail_rows`.
     :raises DatasetNotFound: the dataset has no such ref.
-    :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
+    :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
     """
     state = ChainState.of(dataset, ref)
     hidden = (state.vocab.offset_column, state.vocab.operation_type_column)
     columns = tuple(name for name in _columns(state) if name not in hidden)
-    table = _newest(dataset, state)
+    table = _newest(dataset, state, cache)
     if table is None:
         return Rows(columns)
     key: Sequence[str] = getattr(state.merge, "primary_key", ())
@@ -88,24 +90,25 @@ def _columns(state: ChainState) -> list[str]:
     return [] if schema is None else list(schema.names)
 
 
-def _newest(dataset: Dataset, state: ChainState, n: int | None = None) -> pa.Table | None:
+def _newest(dataset: Dataset, state: ChainState, cache: Path | None, n: int | None = None) -> pa.Table | None:
     """The history, or its ``n`` newest rows; None before the first slice."""
     import pyarrow as pa
 
+    first = 0 if n is None or state.last_offset is None else state.last_offset + 1 - n
+    wanted = [s for s in state.slices if s.offset_interval.end >= first]
+    checked.check(dataset, state.dataset_id, wanted, cache)
     schema, tables, left = state.arrow_schema(), [], n
-    for data_slice in reversed(state.slices):
-        if left == 0:
-            break
+    for data_slice in reversed(wanted):
         tables.append(slices.read(dataset, data_slice, schema, left))
         left = None if left is None else left - tables[-1].num_rows
     return pa.concat_tables(reversed(tables)) if tables else None
 
 
 def _newest_of_each(table: pa.Table, key: Sequence[str], state: ChainState) -> list[int]:
-    """Indices of the newest row of each key, without retractions."""
+    """Indices of the newest record of each key, where it leaves a row."""
     operations = table[state.vocab.operation_type_column].to_pylist()
     newest = {values: row for row, values in enumerate(_tuples(table.select(_spelled(key, table))))}
-    return sorted(row for row in newest.values() if operations[row] not in (_RETRACT, _CORRECT_FROM))
+    return sorted(row for row in newest.values() if operations[row] in PRESENT)
 
 
 def _spelled(key: Sequence[str], table: pa.Table) -> list[str]:
@@ -127,7 +130,7 @@ def _not_undone(table: pa.Table, state: ChainState) -> list[int]:
     data = table.select([name for name in table.column_names if name not in system])
     alive: dict[Any, list[int]] = defaultdict(list)
     for row, (operation, values) in enumerate(zip(operations, _tuples(data), strict=True)):
-        if operation not in (_RETRACT, _CORRECT_FROM):
+        if operation in PRESENT:
             alive[values].append(row)
         elif alive[values]:
             alive[values].pop()

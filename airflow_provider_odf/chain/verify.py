@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from airflow_provider_odf import multiformats
-from airflow_provider_odf.chain import slices
+from airflow_provider_odf.chain import info, slices
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
-from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.wording import counted
 
@@ -26,7 +23,8 @@ class Verified:
 
 
 def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | None = None) -> Verified:
-    """Check bytes, links and rules of every block, and size, physical hash, records and logical hash of every slice.
+    """Check bytes, links and rules of every block, and size, physical hash, records and logical hash of every slice;
+    then the refs and the files that say something of blocks.
 
     :param progress: called with a line of text before each slice.
     :raises ChainCorrupted: the first thing that is wrong; the message names the file.
@@ -40,7 +38,12 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | 
     for _, block in dataset.walk(state.head):
         checkpoint = getattr(block.event, "new_checkpoint", None)
         if checkpoint is not None:
-            _check_file(dataset, f"checkpoints/{checkpoint.physical_hash}", checkpoint)
+            file = dataset.storage.local_path(f"checkpoints/{checkpoint.physical_hash}")
+            slices.check_file(dataset, file, checkpoint)
+    for file in info.damaged(dataset):
+        raise ChainCorrupted(f"{file} is damaged: remove it, the next run makes it again where it is needed")
+    for name in dataset.storage.refs():
+        dataset.head(name)
     return Verified(state.sequence_number + 1, len(state.slices), sum(_count(s) for s in state.slices))
 
 
@@ -48,25 +51,8 @@ def _count(data_slice: model.DataSlice) -> int:
     return data_slice.offset_interval.end - data_slice.offset_interval.start + 1
 
 
-def _check_file(dataset: Dataset, name: str, said: model.DataSlice | model.Checkpoint) -> Path:
-    """Check size and physical hash; where the file lies."""
-    path = dataset.storage.local_path(name)
-    try:
-        size = path.stat().st_size
-        if size != said.size:
-            raise ChainCorrupted(f"{path}: {size} bytes, the block says {said.size}")
-        actual = multiformats.hash_file(path)
-    except FileNotFoundError as e:
-        raise ChainCorrupted(f"{path}: the file is missing") from e
-    except OSError as e:
-        raise storage_error(e, path) from e
-    if actual != said.physical_hash:
-        raise ChainCorrupted(f"{path}: its bytes hash to {actual}")
-    return path
-
-
 def _check_slice(dataset: Dataset, data_slice: model.DataSlice) -> None:
-    path = _check_file(dataset, f"data/{data_slice.physical_hash}", data_slice)
+    path = slices.check(dataset, data_slice)
     import pyarrow.parquet as pq
 
     from airflow_provider_odf.engine.logical_hash import logical_hash

@@ -74,7 +74,8 @@ def tail(
     """The newest rows of a dataset's history, in offset order."""
     from airflow_provider_odf.chain.tail import tail_rows
 
-    _print(tail_rows(existing_store(store).dataset(name), n, ref), how)
+    opened = existing_store(store)
+    _print(tail_rows(opened.dataset(name), n, ref, cache=opened.cache(name)), how)
 
 
 def state(
@@ -91,7 +92,8 @@ def state(
     undone."""
     from airflow_provider_odf.chain.tail import state_rows
 
-    rows = state_rows(existing_store(store).dataset(name), ref)
+    opened = existing_store(store)
+    rows = state_rows(opened.dataset(name), ref, cache=opened.cache(name))
     most = n or (MOST_READ if how is RowFormat.table else len(rows))
     _print(rows.first(most), how)
     if n is None and len(rows) > most:

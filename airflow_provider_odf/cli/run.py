@@ -21,7 +21,14 @@ from airflow_provider_odf.cli.output import (
     print_json,
     print_rows,
 )
-from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Problem, UnexpectedError
+from airflow_provider_odf.errors import (
+    ChainCorrupted,
+    InvalidInput,
+    ManifestInvalid,
+    OdfError,
+    Problem,
+    UnexpectedError,
+)
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
@@ -165,9 +172,9 @@ def rejected_list(name: NameArgument, store: StoreOption = None, how: FormatOpti
             "hash": r.block_hash if how is Format.json else r.block_hash[:13],
             "systemTime": str(r.system_time),
             "records": r.records,
-            "contract": r.report.contract,
-            "failed": sum(x.outcome == "fail" for x in r.report.results),
-            "superseded": r.base != head,
+            "contract": r.report.contract if r.report else "unknown: the report is missing or damaged",
+            "failed": sum(x.outcome == "fail" for x in r.report.results) if r.report else None,
+            "superseded": r.base != head if r.report else None,
         }
         for r in rejections(dataset)
     ]
@@ -190,11 +197,18 @@ def rejected_show(
     if not found:
         raise InvalidInput(f"dataset {name} has no rejected candidate{f' {ref}' if ref else ''}")
     rejection = found[-1]
+    if rejection.report is None:
+        raise ChainCorrupted(
+            f"dataset {name}: the report of {rejection.ref} is missing or damaged: run the dataset's manifest again to "
+            "merge and test the input again"
+        )
     results: list[dict[str, Any]] = [protocol.to_json(result) for result in rejection.report.results]
     if how is Format.json:
         print_json({"ref": rejection.ref, "hash": rejection.block_hash, **protocol.to_json(rejection.report)})
         return
-    print(f"{rejection.ref}: {counted(rejection.records, 'record')} rejected by contract {rejection.report.contract}")
+    print(
+        f"{rejection.ref}: {counted(rejection.records or 0, 'record')} rejected by contract {rejection.report.contract}"
+    )
     print_rows(results, how, ["outcome", "severity", "column", "description", "expected", "actual", "failedRows"])
 
 

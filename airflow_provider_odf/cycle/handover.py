@@ -8,7 +8,6 @@ short whatever the number of input files.
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import time
 from contextlib import suppress
@@ -22,6 +21,7 @@ from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.merge import candidate_of
 from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, SourceState
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
+from airflow_provider_odf.seal import open_json, sealed_json
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -69,7 +69,7 @@ def pass_input(store: Store, polled: Polled) -> dict[str, Any]:
     _remove_old(work)
     files = tuple(_moved(file, lambda path: str(Path(path).relative_to(work / name))) for file in polled.files)
     described = dataclasses.replace(polled, files=files)
-    (work / f"{name}.json").write_text(json.dumps(protocol.to_json(described)), encoding="utf-8")
+    (work / f"{name}.json").write_bytes(sealed_json(protocol.to_json(described)))
     reference: dict[str, Any] = protocol.to_json(
         InputReference(
             dataset=polled.dataset,
@@ -98,15 +98,15 @@ def receive_input(store: Store, xcom: Any, dataset: str | None = None) -> Polled
         )
     work = store.work(reference.dataset)
     try:
-        described = json.loads((work / f"{reference.input}.json").read_text(encoding="utf-8"))
-        polled = protocol.from_json(Polled, described)
+        described = open_json((work / f"{reference.input}.json").read_bytes())
     except FileNotFoundError:
         raise InvalidInput(
             f"{reference.dataset}: input {reference.input} is not in the work area {work}: clear the task that fetched "
             "it; if that task ran on another machine, set a work area that all workers share"
         ) from None
-    except ValueError as e:
-        raise InvalidInput(f"{work / reference.input}.json is damaged ({e}): clear the task that fetched it") from None
+    if described is None:
+        raise InvalidInput(f"{work / reference.input}.json is damaged: clear the task that fetched it")
+    polled = protocol.from_json(Polled, described)
     files = tuple(_moved(file, lambda path: str(work / reference.input / path)) for file in polled.files)
     return dataclasses.replace(polled, files=files)
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.chain import checked, slices
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle import refs, rejected
 from airflow_provider_odf.cycle.columns import known
+from airflow_provider_odf.cycle.fetched import check_input
 from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, Progress, UpToDate, silent
 from airflow_provider_odf.cycle.poll import POLLING_SOURCE
 from airflow_provider_odf.cycle.shapefiles import Readable, readable
-from airflow_provider_odf.errors import CommitConflict, InvalidInput, OdfError
+from airflow_provider_odf.cycle.state_cache import StateCaches
+from airflow_provider_odf.errors import ChainCorrupted, CommitConflict, InvalidInput, OdfError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.source import savepoint
@@ -48,6 +50,7 @@ def merge(
     :raises CommitConflict: the head is no longer what was polled for; poll again.
     :raises InvalidQuery: the data or the SQL are not acceptable; nothing was changed.
     :raises SourceError: the input is no shapefile, where one is to be read; nothing was changed.
+    :raises ChainCorrupted: a slice that the merge or the contract reads is damaged; nothing was changed.
     :raises InternalError: the engine broke down; nothing was changed.
     """
     dataset = store.dataset(polled.dataset)
@@ -63,7 +66,8 @@ def merge(
             one = _Merge(store, dataset, polled, ref, work, manifest_version, options)
             merged = one.run(runner, contract, progress)
     except OdfError as e:
-        if not e.is_transient:
+        # A damaged dataset says nothing of the input, which can be merged once it is restored.
+        if not e.is_transient and not isinstance(e, ChainCorrupted):
             _discard(store, polled)
         raise
     _discard(store, polled)
@@ -124,7 +128,7 @@ def read_step(
 
 def candidate_of(dataset: Dataset, base: str, block_hash: str, ref: str, notices: tuple[str, ...] = ()) -> Candidate:
     """What the blocks between a base and a candidate add."""
-    slices: list[model.DataSlice] = []
+    added: list[model.DataSlice] = []
     watermark = None
     for current, block in dataset.walk(block_hash):
         if current == base:
@@ -132,10 +136,8 @@ def candidate_of(dataset: Dataset, base: str, block_hash: str, ref: str, notices
         if isinstance(block.event, model.AddData):
             watermark = watermark or block.event.new_watermark
             if block.event.new_data is not None:
-                slices.append(block.event.new_data)
-    offsets = (
-        protocol.OffsetInterval(slices[-1].offset_interval.start, slices[0].offset_interval.end) if slices else None
-    )
+                added.append(block.event.new_data)
+    offsets = protocol.OffsetInterval(added[-1].offset_interval.start, added[0].offset_interval.end) if added else None
     return Candidate(
         dataset=str(dataset.alias),
         base=base,
@@ -144,17 +146,20 @@ def candidate_of(dataset: Dataset, base: str, block_hash: str, ref: str, notices
         records=offsets.count if offsets else 0,
         offsets=offsets,
         watermark=str(watermark) if watermark else None,
-        size=sum(s.size for s in slices),
+        size=sum(s.size for s in added),
         notices=notices,
     )
 
 
-def history(dataset: Dataset, state: ChainState) -> tuple[protocol.HistorySlice, ...]:
-    """The data files of a dataset up to a state, in offset order, as the engine is told of them."""
+def history(store: Store, dataset: Dataset, state: ChainState, progress: Progress) -> tuple[protocol.HistorySlice, ...]:
+    """Return the slices of a dataset up to a state, in offset order, for the engine to read.
+
+    :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
+    """
+    checked.check(dataset, state.dataset_id, state.slices, store.cache(dataset.alias), progress)
     return tuple(
         protocol.HistorySlice(
-            str(dataset.storage.local_path(f"data/{s.physical_hash}")),
-            protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end),
+            str(slices.path(dataset, s)), protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end)
         )
         for s in state.slices
     )
@@ -177,27 +182,30 @@ class _Merge:
         self.options = options
         self.base = ChainState.of(dataset, polled.base)
         self.draft = Draft(dataset, self.base, manifest_version=manifest_version)
+        self.caches = StateCaches(store.cache(polled.dataset), self.base.dataset_id)
         self.system_time = Instant.parse(polled.system_time)
 
     def run(self, runner: Runner, contract: protocol.Contract | None, progress: Progress) -> Candidate | UpToDate:
+        check_input(self.store, self.polled, self.base.dataset_id)
         source = merge_source(self.base, self.polled.source_name)
         files = tuple(file for file in self.polled.files if file.paths)
         inputs = readable(read_step(source, self.polled, self.base), files, self.work, progress, self.options)
         success = protocol.MergeSuccess(())
         if files:
-            request = self.request(source, inputs, contract)
+            request = self.request(source, inputs, contract, progress)
             success = cast(protocol.MergeSuccess, runner.submit(request, progress).result())
         if not any(success.slices):
             self.declare(success.schema)
-        slices = iter(success.slices)
+        written = iter(success.slices)
         for file in self.polled.files:
-            new = next(slices) if file.paths else None
+            new = next(written) if file.paths else None
             self.declare(new.schema if new else None)
             self.add(file, new)
         state = self.draft.state
         if state.head == self.base.head:
             return UpToDate()
-        self.keep_state(success)
+        if success.new_state is not None:
+            self.caches.keep(success.new_state, state.head)
         notices = (*inputs.notices, *success.notices)
         candidate = candidate_of(self.dataset, self.polled.base, self.claim(state.head), self.ref, notices)
         changes = sum((new.changes for new in success.slices if new), protocol.Changes())
@@ -216,22 +224,30 @@ class _Merge:
         return block_hash
 
     def request(
-        self, source: model.SetPollingSource | model.AddPushSource, inputs: Readable, contract: protocol.Contract | None
+        self,
+        source: model.SetPollingSource | model.AddPushSource,
+        inputs: Readable,
+        contract: protocol.Contract | None,
+        progress: Progress,
     ) -> protocol.MergeRequest:
+        strategy = ddl.merge_strategy(source.merge)
+        is_read = strategy.needs_history or contract is not None
+        # A damaged cache takes the record of checked slices with it: look at the cache first.
+        prev_state = self.caches.newest(self.dataset, self.base.head, progress) if strategy.needs_history else None
         return protocol.MergeRequest(
             dataset_id=self.base.dataset_id,
             dataset_alias=self.polled.dataset,
             system_time=self.polled.system_time,
             vocab=self.base.vocab,
             read=inputs.read,
-            merge=ddl.merge_strategy(source.merge),
+            merge=strategy,
             inputs=tuple(protocol.MergeInput(f.paths, f.event_time, f.label) for f in inputs.files),
             next_offset=0 if self.base.last_offset is None else self.base.last_offset + 1,
             new_data_path=str(self.work),
             preprocess=None if self.polled.is_read else preprocess(source, inputs.read),
-            history=history(self.dataset, self.base),
+            history=history(self.store, self.dataset, self.base, progress) if is_read else (),
             schema=chain_schema.ipc_base64(self.base.schema) if self.base.schema else None,
-            prev_state=self.prev_state(),
+            prev_state=prev_state,
             new_state_path=str(self.work / "state"),
             contract=contract,
         )
@@ -270,31 +286,6 @@ class _Merge:
             ),
             self.system_time,
         )
-
-    def prev_state(self) -> protocol.StateCache | None:
-        """The newest cached state that lies on the chain."""
-        cache = self.store.cache(self.polled.dataset)
-        kept = {path.name for path in cache.iterdir()} if cache.is_dir() else set()
-        if not kept:
-            return None
-        for block_hash, block in self.dataset.walk(self.base.head):
-            if block_hash in kept and isinstance(block.event, model.AddData):
-                new = block.event.new_data
-                last_offset = new.offset_interval.end if new else block.event.prev_offset
-                return protocol.StateCache(str(cache / block_hash), last_offset) if last_offset is not None else None
-        return None
-
-    def keep_state(self, success: protocol.MergeSuccess) -> None:
-        """File the engine's state under the block that it stands for; the two newest stay, for who still reads them."""
-        if success.new_state is None:
-            return
-        cache = self.store.cache(self.polled.dataset)
-        cache.mkdir(parents=True, exist_ok=True)
-        target = cache / self.draft.state.head
-        if not target.exists():
-            Path(success.new_state.path).rename(target)
-        for old in sorted(cache.iterdir(), key=lambda p: p.stat().st_mtime)[:-2]:
-            shutil.rmtree(old, ignore_errors=True)
 
 
 def preprocess(

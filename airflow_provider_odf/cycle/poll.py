@@ -48,10 +48,12 @@ def poll(
     if state.polling_source is None:
         return UpToDate("no polling source")
     dataset = store.dataset(manifest.snapshot.alias)
-    look = _Look(store, manifest, dataset, state.polling_source, system_time, environment, options, progress)
+    look = _Look(
+        store, manifest, dataset, state.dataset_id, state.polling_source, system_time, environment, options, progress
+    )
     published = _Seen(source_state(state, state.polling_source.fetch), state.head)
     rejection = rejected.newest(dataset)
-    if rejection and rejection.base == state.head and rejection.report.digest == contract_digest:
+    if rejection and rejection.stands(state.head, contract_digest):
         found = look.beyond(_Seen(rejection.source_state, rejection.block_hash), published)
         if found is None:
             return UpToDate(f"still rejected, see: {rejected.hint(dataset)}", look.notices)
@@ -80,6 +82,7 @@ class _Look:
     store: Store
     manifest: Manifest
     dataset: Dataset
+    dataset_id: str
     polling: model.SetPollingSource
     system_time: Instant
     environment: Mapping[str, str]
@@ -101,6 +104,7 @@ class _Look:
             state=seen.state,
             system_time=self.system_time,
             work=self.store.work(self.manifest.snapshot.alias),
+            dataset_id=self.dataset_id,
             environment=self.environment,
             progress=self.progress,
             warn=self.warnings.append,

@@ -30,12 +30,15 @@ def contract_test(
     progress: Progress = silent,
 ) -> protocol.ContractReport:
     """The report of a contract on a candidate: the one that the merge application left, or, where there is none or it
-    is of another text of the contract, a new one made by the engine."""
+    is of another text of the contract, a new one made by the engine.
+
+    :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
+    """
     dataset = store.dataset(candidate.dataset)
     report = rejected.load_report(dataset, candidate.candidate)
     if report is not None and report.digest == contract.digest:
         return report
-    request = _request(dataset, candidate, contract, source_name)
+    request = _request(store, dataset, candidate, contract, source_name, progress)
     success = cast(protocol.ContractTestSuccess, runner.submit(request, progress).result())
     rejected.save_report(dataset, candidate, success.report)
     return success.report
@@ -81,7 +84,12 @@ def publish(store: Store, candidate: Candidate) -> str:
 
 
 def _request(
-    dataset: Dataset, candidate: Candidate, contract: protocol.Contract, source_name: str | None
+    store: Store,
+    dataset: Dataset,
+    candidate: Candidate,
+    contract: protocol.Contract,
+    source_name: str | None,
+    progress: Progress,
 ) -> protocol.ContractTestRequest:
     state = ChainState.of(dataset, candidate.candidate)
     schema = chain_schema.ipc_base64(state.schema) if state.schema else ""
@@ -90,7 +98,7 @@ def _request(
         vocab=state.vocab,
         merge=ddl.merge_strategy(merge_source(state, source_name).merge),
         contract=contract,
-        history=history(dataset, state),
+        history=history(store, dataset, state, progress),
         new_from=candidate.offsets.start if candidate.offsets else 0,
         schema=schema,
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle.apply import not_before
+from airflow_provider_odf.cycle.fetched import seal_input
 from airflow_provider_odf.cycle.merge import merge_source, source_name_of
 from airflow_provider_odf.cycle.messages import Polled, PolledFile, Progress, Pushed, SourceState, UpToDate, silent
 from airflow_provider_odf.errors import InvalidInput
@@ -79,6 +80,7 @@ def push(
     taking = _Taking(store, target, state, given, system_time, copies, options, progress)
     try:
         found = taking.polled()
+        seal_input(store, found, state.dataset_id)
     except BaseException:
         taking.discard()
         raise

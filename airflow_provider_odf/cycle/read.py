@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.cycle.fetched import check_input, seal_input
 from airflow_provider_odf.cycle.merge import merge_source, preprocess, read_step
 from airflow_provider_odf.cycle.messages import Polled, Progress, silent
 from airflow_provider_odf.cycle.shapefiles import readable
@@ -31,9 +32,11 @@ def read(
 
     :raises InvalidQuery: the data or the SQL are not acceptable.
     :raises SourceError: the input is no shapefile, where one is to be read.
+    :raises ChainCorrupted: a fetched file is not what was fetched.
     :raises InternalError: the engine broke down.
     """
     state = ChainState.of(store.dataset(polled.dataset), polled.base)
+    check_input(store, polled, state.dataset_id)
     source = merge_source(state, polled.source_name)
     # Beside what was fetched it is removed with it; files that are not ours have no such place.
     parent = store.work(polled.dataset)
@@ -61,4 +64,6 @@ def read(
         for file in polled.files
     )
     warnings = (*polled.warnings, *inputs.notices)
-    return dataclasses.replace(polled, files=files, is_read=True, warnings=warnings)
+    result = dataclasses.replace(polled, files=files, is_read=True, warnings=warnings)
+    seal_input(store, result, state.dataset_id)
+    return result

@@ -6,13 +6,13 @@ no other ODF tool looks at it, and its blocks and data stay to be inspected, pub
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.chain import info
 from airflow_provider_odf.cycle import refs
 
 if TYPE_CHECKING:
@@ -22,28 +22,36 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest import model
 
 
+_REPORTS = "reports"
+
+
 @dataclass(frozen=True)
 class Rejection:
     """A rejected candidate: its newest block, the head it was built on, and the report that rejected it."""
 
     ref: str
     block_hash: str
-    base: str
-    report: protocol.ContractReport
+    base: str | None
+    report: protocol.ContractReport | None
+    """None where its file is missing or damaged; then base and number of records are not known either."""
     system_time: Instant
     source_state: model.SourceState | None
-    records: int
+    records: int | None
+
+    def stands(self, head: str, digest: str | None) -> bool:
+        """Whether the same input would be rejected again on this head by the contract of this digest."""
+        return self.report is not None and (self.base, self.report.digest) == (head, digest)
 
 
 def save_report(dataset: Dataset, candidate: Candidate, report: protocol.ContractReport) -> None:
     """Keep what a contract said of a candidate; a later test of the same candidate replaces it."""
     content = {"base": candidate.base, "records": candidate.records, "report": protocol.to_json(report)}
-    dataset.storage.put(_path(candidate.candidate), json.dumps(content, ensure_ascii=False, indent=1).encode())
+    info.put(dataset, _REPORTS, candidate.candidate, content)
 
 
 def load_report(dataset: Dataset, block_hash: str) -> protocol.ContractReport | None:
-    """The newest report on a block, if it was ever tested."""
-    content = _load(dataset, block_hash)
+    """Return the newest report on a block, or None if it was never tested or its file is damaged: test it again."""
+    content = info.get(dataset, _REPORTS, block_hash)
     return protocol.from_json(protocol.ContractReport, content["report"]) if content else None
 
 
@@ -81,26 +89,17 @@ def newest(dataset: Dataset) -> Rejection | None:
 
 def _rejection(dataset: Dataset, ref: str) -> Rejection | None:
     block_hash = dataset.head(ref)
-    content = _load(dataset, block_hash) if block_hash else None
     head = dataset.head()
-    if block_hash is None or content is None or (head and refs.is_settled(dataset, ref, block_hash, head)):
+    if block_hash is None or (head and refs.is_settled(dataset, ref, block_hash, head)):
         return None
+    content = info.get(dataset, _REPORTS, block_hash)
     event = dataset.block(block_hash).event
     return Rejection(
         ref=ref,
         block_hash=block_hash,
-        base=content["base"],
-        report=protocol.from_json(protocol.ContractReport, content["report"]),
+        base=content["base"] if content else None,
+        report=protocol.from_json(protocol.ContractReport, content["report"]) if content else None,
         system_time=dataset.block(block_hash).system_time,
         source_state=getattr(event, "new_source_state", None),
-        records=content["records"],
+        records=content["records"] if content else None,
     )
-
-
-def _load(dataset: Dataset, block_hash: str) -> dict[str, Any] | None:
-    data = dataset.storage.get(_path(block_hash))
-    return cast(dict[str, Any], json.loads(data)) if data is not None else None
-
-
-def _path(block_hash: str) -> str:
-    return f"info/reports/{block_hash}.json"

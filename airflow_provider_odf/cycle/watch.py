@@ -48,7 +48,7 @@ def _seen(store: Store, manifest: Manifest, source: model.SetPollingSource) -> m
         return None
     state = ChainState.of(dataset)
     rejection = rejected.newest(dataset)
-    if rejection and rejection.base == state.head and rejection.report.digest == _contract_digest(manifest):
+    if rejection and rejection.stands(state.head, _contract_digest(manifest)):
         return rejection.source_state
     return source_state(state, source.fetch)
 

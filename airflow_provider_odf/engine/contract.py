@@ -16,6 +16,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract_rules import Found, Verdict, find, judge
 from airflow_provider_odf.engine.contract_scan import Condition, Failure, Key, Scan, Values, Witness
+from airflow_provider_odf.engine.current import current_rows, newest_records
 from airflow_provider_odf.engine.schema import decode, quoted
 from airflow_provider_odf.engine.state import SMALL, file_size
 from airflow_provider_odf.protocol import (
@@ -34,7 +35,6 @@ from airflow_provider_odf.wording import counted
 PROJECTED = frozenset({"Snapshot", "UpsertStream", "ChangelogStream"})
 """Merge strategies whose history is read as the changes of a state."""
 
-_RETRACT = 1
 _SHOWN = 80
 """Characters of an example value."""
 
@@ -127,7 +127,7 @@ class _Data:
         offset = quoted(vocab.offset_column)
         unique_by: frozenset[str] = frozenset()
         if merge.kind in PROJECTED:
-            rows = _state(every, vocab, merge)
+            rows = current_rows(newest_records(every, merge.primary_key, vocab), vocab)
             scan = Scan(rows, rows, "true", offset, is_small)
             unique_by = frozenset(c.lower() for c in merge.primary_key)
         else:
@@ -221,14 +221,6 @@ def _shown(witness: Witness, *, is_text: bool) -> str:
         return f"offset {witness.offset}"
     text = "null" if witness.text is None else witness.text
     return f"{text if len(text) <= _SHOWN else f'{text[:_SHOWN]}…'} at offset {witness.offset}"
-
-
-def _state(history: DataFrame, vocab: DatasetVocabulary, merge: MergeStrategy) -> DataFrame:
-    """The last row of each key, without those whose last row retracts them."""
-    key, offset = ", ".join(map(quoted, merge.primary_key)), quoted(vocab.offset_column)
-    ranked = history.selectExpr("*", f"row_number() OVER (PARTITION BY {key} ORDER BY {offset} DESC) AS __rank")
-    current = ranked.where(f"__rank = 1 AND {quoted(vocab.operation_type_column)} != {_RETRACT}")
-    return current.drop("__rank")
 
 
 def _read(spark: SparkSession, schema: T.StructType | None, slices: Sequence[HistorySlice]) -> DataFrame:

@@ -14,9 +14,8 @@ from airflow_provider_odf.engine.layout import POSITION, Layout
 from airflow_provider_odf.engine.numbered import numbered
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.state import Past, operations
-from airflow_provider_odf.engine.strategies import APPEND, CORRECT_TO
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import NewSlice
+from airflow_provider_odf.protocol import APPEND, CORRECT_TO, NewSlice
 
 SHOWN = 5
 

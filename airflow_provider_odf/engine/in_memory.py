@@ -17,8 +17,9 @@ from airflow_provider_odf.engine import duplicates
 from airflow_provider_odf.engine.layout import OP, POSITION, Layout
 from airflow_provider_odf.engine.numbered import key_numbers, numbered
 from airflow_provider_odf.engine.slices import event_time_filled
-from airflow_provider_odf.engine.strategies import APPEND, CHANGE, CORRECT_FROM, CORRECT_TO, RETRACT
+from airflow_provider_odf.engine.strategies import CHANGE
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.protocol import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from airflow_provider_odf.engine.batches import batches, name_of, read_batch
 from airflow_provider_odf.engine.layout import Fitted, fit
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read
-from airflow_provider_odf.engine.refusal import refusal
+from airflow_provider_odf.engine.refusal import refusal, unreadable_file
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.protocol import (
     ContractReport,
@@ -43,10 +44,16 @@ def execute(spark: SparkSession, request: MergeRequest, progress: Progress) -> M
     except OdfError:
         raise
     except Exception as e:
-        if request.prev_state is None or refusal(e) is not None:
+        if request.prev_state is None or _is_refused(e, request.prev_state):
             raise
         progress(f"merging again without the cached state, which may be broken ({type(e).__name__})")
         return _Merge(spark, replace(request, prev_state=None), progress).run()
+
+
+def _is_refused(error: Exception, cache: StateCache) -> bool:
+    """Whether the data or the query are at fault, and not a file of the cache."""
+    file = unreadable_file(error)
+    return refusal(error) is not None and not (file and Path(cache.path) in Path(file).parents)
 
 
 class _Merge:

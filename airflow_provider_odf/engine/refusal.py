@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import ParseException, PySparkException, QueryContextType
@@ -35,14 +36,20 @@ def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = (), first: i
     return InvalidQuery(": ".join(filter(None, [_place(found, queries, first), message(found)])))
 
 
+def unreadable_file(error: BaseException) -> str | None:
+    """The path of the file that Spark could not read, None for errors of another kind."""
+    for failure in _chain(error):
+        if (failure.getCondition() or "").startswith("FAILED_READ_FILE"):
+            return unquote(urlsplit((failure.getMessageParameters() or {}).get("path", "")).path)
+    return None
+
+
 def _damaged_file(error: BaseException) -> InvalidQuery | None:
     """The error of a Parquet file whose end is right and whose pages are not; other errors of files may pass."""
-    cause = root_cause(error)
-    for failure in _chain(error):
-        if (failure.getCondition() or "").startswith("FAILED_READ_FILE") and "parquet" in cause.partition(":")[0]:
-            path = (failure.getMessageParameters() or {}).get("path", "a file")
-            return InvalidQuery(f"{path}: the Parquet file is damaged: {cause.partition(': ')[2] or cause}")
-    return None
+    cause, path = root_cause(error), unreadable_file(error)
+    if path is None or "parquet" not in cause.partition(":")[0]:
+        return None
+    return InvalidQuery(f"{path or 'a file'}: the Parquet file is damaged: {cause.partition(': ')[2] or cause}")
 
 
 def _of_worker(error: BaseException) -> InvalidQuery | None:

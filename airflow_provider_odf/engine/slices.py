@@ -30,10 +30,20 @@ from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.layout import OP
 from airflow_provider_odf.engine.logical_hash import LogicalHasher
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.strategies import APPEND, COPY, CORRECT_FROM, CORRECT_TO, RETRACT
+from airflow_provider_odf.engine.strategies import COPY
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.protocol import Changes, NewSlice, OffsetInterval, from_json, to_json
+from airflow_provider_odf.protocol import (
+    APPEND,
+    CORRECT_FROM,
+    CORRECT_TO,
+    RETRACT,
+    Changes,
+    NewSlice,
+    OffsetInterval,
+    from_json,
+    to_json,
+)
 from airflow_provider_odf.wording import counted
 
 ROW_GROUP = 131_072

@@ -1,7 +1,8 @@
 """The state of a dataset, a projection of its history: current rows (Snapshot, UpsertStream) or known keys (Ledger).
 
 A state is kept as a disposable cache, a directory of Parquet files and ``state.json``. What came after it is read from
-the slices: base and delta. A cache that is missing, incomplete or of other columns is not used.
+the slices: base and delta. A cache that is missing, incomplete or of other columns is not used. Whether its bytes are
+those that were written, the coordinator checks before it asks the engine.
 """
 
 from __future__ import annotations
@@ -19,10 +20,18 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
+from airflow_provider_odf.engine.current import current_rows, newest_records
 from airflow_provider_odf.engine.layout import Fitted, Layout
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.strategies import APPEND, CORRECT_TO, RETRACT
-from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, StateCache
+from airflow_provider_odf.protocol import (
+    APPEND,
+    RETRACT,
+    DatasetVocabulary,
+    HistorySlice,
+    MergeRequest,
+    MergeStrategy,
+    StateCache,
+)
 
 SMALL = 16 * 1024 * 1024
 """Bytes of Parquet or text up to which one task without exchanges is the fastest form."""
@@ -36,7 +45,6 @@ MAX_CHANGED = 0.2
 BROADCAST_ROWS = 1_000_000
 
 _ABOUT = "state.json"
-_STATEFUL = ("Ledger", "Snapshot", "UpsertStream")
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ class Cache:
 class Past:
     """What a dataset's state is made of: a cache, and the slices after it (all slices without one)."""
 
-    kind: str
+    merge: MergeStrategy
     vocab: DatasetVocabulary
     layout: Layout
     types: T.StructType
@@ -85,9 +93,13 @@ class Past:
         return self.slices[-1].offset_interval.end if self.slices else self.cache.last_offset if self.cache else -1
 
     @property
+    def kind(self) -> str:
+        return self.merge.kind
+
+    @property
     def has_state(self) -> bool:
         """Whether the strategy needs to know what was there before."""
-        return self.kind in _STATEFUL
+        return self.merge.needs_history
 
     def state_types(self) -> T.StructType:
         """Spark types of the state's columns."""
@@ -112,7 +124,7 @@ class Past:
 
 def past(request: MergeRequest, first: Fitted) -> Past:
     """A dataset's past: the cache, where it is usable and stands on the history's slices, and what came after it."""
-    without = Past(request.merge.kind, request.vocab, first.layout, _types(first), None, request.history)
+    without = Past(request.merge, request.vocab, first.layout, _types(first), None, request.history)
     if not without.has_state:
         return replace(without, slices=())
     cache = _open(request.prev_state, without) if request.prev_state else None
@@ -140,24 +152,21 @@ def _known_keys(spark: SparkSession, of: Past, small: bool) -> DataFrame:
 
 
 def _current_rows(spark: SparkSession, of: Past, small: bool) -> DataFrame:
-    """Per key the record of the greatest offset, without those that it retracts."""
+    """The current rows of the slices, and those of the cache whose keys no slice after it has."""
     columns = [quoted(c) for c in of.layout.columns]
     base = _read(spark, of.cache.files, of.types, small) if of.cache else None
     if not of.slices and base is not None:
         return base.selectExpr(*columns)
-    offset, op = quoted(of.vocab.offset_column), quoted(of.vocab.operation_type_column)
-    keys = ", ".join(quoted(k) for k in of.layout.keys)
     system = [
         T.StructField(of.vocab.offset_column, T.LongType()),
         T.StructField(of.vocab.operation_type_column, T.IntegerType()),
     ]
     records = _read(spark, [s.path for s in of.slices], T.StructType([*system, *of.types.fields]), small)
-    last = records.selectExpr("*", f"row_number() OVER (PARTITION BY {keys} ORDER BY {offset} DESC) AS `odf:age`")
-    last = last.where("`odf:age` = 1")
-    current = last.where(f"{op} IN ({APPEND}, {CORRECT_TO})").selectExpr(*columns)
+    newest = newest_records(records, of.layout.keys, of.vocab)
+    current = current_rows(newest, of.vocab).selectExpr(*columns)
     if base is None:
         return current
-    changed = last.selectExpr(*(quoted(k) for k in of.layout.keys))
+    changed = newest.selectExpr(*(quoted(k) for k in of.layout.keys))
     if of.records <= BROADCAST_ROWS and not small:
         changed = changed.hint("broadcast")
     return base.join(changed, list(of.layout.keys), "left_anti").selectExpr(*columns).unionByName(current)

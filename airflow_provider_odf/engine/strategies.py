@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine.layout import OP, POSITION, Layout
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.protocol import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
 
 COPY = "odf:copy"
 """1 for a new row whose key is its own; of rows that share a key one has 1 and the others more, if marked. Those are
@@ -24,8 +25,6 @@ CHANGE = "odf:change"
 
 ORDINAL = "odf:ordinal"
 _NEW, _OLD, _RETRACT = "odf:new", "odf:old", "odf:retract"
-
-APPEND, RETRACT, CORRECT_FROM, CORRECT_TO = range(4)
 
 
 def append(new: DataFrame, layout: Layout) -> DataFrame:

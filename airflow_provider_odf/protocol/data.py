@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+APPEND, RETRACT, CORRECT_FROM, CORRECT_TO = range(4)
+"""Codes of the operation column: +A, -R, -C, +C."""
+
+PRESENT = (APPEND, CORRECT_TO)
+"""A key has a current row when its newest record has one of these operations."""
+
 
 @dataclass(frozen=True)
 class OffsetInterval:
@@ -121,6 +127,11 @@ class MergeStrategy:
     kind: str
     primary_key: tuple[str, ...] = ()
     compare_columns: tuple[str, ...] | None = None
+
+    @property
+    def needs_history(self) -> bool:
+        """Whether new rows are compared with the rows or keys that the dataset has."""
+        return self.kind in ("Ledger", "Snapshot", "UpsertStream")
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,7 @@ class Taking:
                 state=None,
                 system_time=self.system_time,
                 work=self.directory(),
+                dataset_id=None,
                 environment={"QUERY": query},
                 progress=lambda message: self.tell(_told(message)),
                 allows=self.allows,

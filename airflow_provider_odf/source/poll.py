@@ -23,6 +23,7 @@ from airflow_provider_odf.errors import (
 )
 from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.manifest.model import FetchStepUrl, PrepStepDecompress
+from airflow_provider_odf.seal import seal
 from airflow_provider_odf.source import savepoint, states
 from airflow_provider_odf.source.context import Context
 from airflow_provider_odf.source.fetch import Fetch, fetch_of
@@ -46,6 +47,7 @@ def poll(
     state: SourceState | None,
     system_time: Instant,
     work: Path,
+    dataset_id: str | None,
     environment: Mapping[str, str],
     progress: Callable[[str], None],
     warn: Callable[[str], None] | None = None,
@@ -55,11 +57,13 @@ def poll(
 ) -> Polled | None:
     """What the source has beyond ``state``, as files in ``work``; None where it has nothing new.
 
-    Paths are relative to ``base``. ``work`` is one dataset's own directory, the same for each of its polls. Templates
-    are filled from ``environment``. ``taken`` gives the values of all states of the source that the chain has recorded,
-    each as often as it has; it is called only where files of a glob may have come too late. ``progress`` hears of long
-    transfers, ``warn`` of warnings where there is nothing new that carries them; without it ``progress`` hears of all.
-    ``allows`` says whether a redirect may lead to a URL, for sources that nobody trusted has named.
+    Paths are relative to ``base``. ``work`` is one dataset's own directory, the same for each of its polls. The files
+    are sealed for the dataset of ``dataset_id``; without one they are neither sealed nor kept for retries.
+
+    Templates are filled from ``environment``. ``taken`` gives the values of all states of the source that the chain has
+    recorded, each as often as it has; it is called only where files of a glob may have come too late. ``progress``
+    hears of long transfers, ``warn`` of warnings where there is nothing new that carries them; without it ``progress``
+    hears of all. ``allows`` says whether a redirect may lead to a URL, for sources that nobody trusted has named.
 
     :raises InvalidInput: the step itself is wrong: a template, a pattern, a program that does not exist.
     :raises SourceError: the source is not there, or is not what the step says.
@@ -81,7 +85,7 @@ def poll(
             unpacks_gzip=any(isinstance(s, PrepStepDecompress) and s.format == "Gzip" for s in prepare[:1]),
             allows=allows,
         )
-        polled = _Poll(step, prepare, context, work, fetch_of(step, context, taken)).run()
+        polled = _Poll(step, prepare, context, work, dataset_id, fetch_of(step, context, taken)).run()
         polled = dataclasses.replace(polled, warnings=tuple(variables.redact(warning) for warning in polled.warnings))
         for warning in polled.warnings:
             if warn is None:
@@ -98,19 +102,31 @@ class _Poll:
     """One poll: asks the source, falls back on what was kept, prepares what came."""
 
     def __init__(
-        self, step: FetchStep, prepare: Sequence[PrepStep], context: Context, work: Path, fetch: Fetch
+        self,
+        step: FetchStep,
+        prepare: Sequence[PrepStep],
+        context: Context,
+        work: Path,
+        dataset_id: str | None,
+        fetch: Fetch,
     ) -> None:
         self.prepare, self.context, self.work, self.fetch = prepare, context, work, fetch
+        self.dataset_id = dataset_id
         self.key = savepoint.key(step, prepare, context.state, fetch.filled)
 
     def run(self) -> Polled:
-        saved = savepoint.load(self.work, self.key) if self.fetch.is_kept else None
+        saved = self._saved()
         if saved is None:
             return self._fetched(self.context.state)
         if saved.state is None or saved.state.kind not in self.fetch.askable:
             is_young = saved.age < self.context.options.savepoint_age
             return self._kept(saved) if is_young else self._fetched(self.context.state)
         return self._newest(saved, saved.state)
+
+    def _saved(self) -> savepoint.Savepoint | None:
+        if self.dataset_id is None or not self.fetch.is_kept:
+            return None
+        return savepoint.load(self.work, self.key, self.dataset_id)
 
     def _newest(self, saved: savepoint.Savepoint, state: SourceState) -> Polled:
         """What is kept, unless the source says that it has something else by now."""
@@ -131,8 +147,11 @@ class _Poll:
         batch = self.fetch.run(dataclasses.replace(self.context, state=state))
         files = tuple(prepared(file, self.prepare, self.context) for file in batch.files)
         polled = Polled(files, self.context.directory, batch.warnings, batch.late, batch.has_more)
-        if files and self.fetch.is_kept:
-            savepoint.keep(self.work, self.key, polled)
+        if files and self.dataset_id is not None:
+            paths = [path for file in files for path in file.paths]
+            seal(polled.directory, paths, dataset=self.dataset_id)
+            if self.fetch.is_kept:
+                savepoint.keep(self.work, self.key, polled, self.dataset_id)
         return polled
 
 

@@ -6,6 +6,8 @@ others a savepoint counts for a limited time. Whoever merged the input, or learn
 it.
 
 Each poll holds hard links in a directory of its own, so that discarding takes nothing from a poll that runs elsewhere.
+The hashes of its files are in the seal of that directory. A savepoint has them too, with the dataset id and its key,
+and is not used if they differ.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import shutil
 import socket
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import SourceState
+from airflow_provider_odf.seal import is_file, open_json, sealed_hashes, sealed_json, write_seal
 from airflow_provider_odf.source.polled import Polled, SourceFile
 
 if TYPE_CHECKING:
@@ -42,10 +45,12 @@ _LOCK = ".polling"
 
 @dataclass(frozen=True)
 class Savepoint:
-    """A kept poll."""
+    """A kept poll of a dataset. ``hashes`` are those of its files, by name."""
 
     polled: Polled
+    dataset_id: str
     saved_at: float
+    hashes: Mapping[str, str]
 
     @property
     def state(self) -> SourceState | None:
@@ -130,14 +135,16 @@ def was_killed(directory: Path) -> bool:
         return False
 
 
-def keep(work: Path, key: str, polled: Polled) -> None:
-    """Keep a poll under a key, in place of what was kept before."""
+def keep(work: Path, key: str, polled: Polled, dataset_id: str) -> None:
+    """Keep a sealed poll under a key, in place of what was kept before."""
     kept, building = work / f"{_NAME}{key}", work / f"{_POLL}{uuid.uuid4().hex[:16]}"
     building.mkdir()
     for path in (path for file in polled.files for path in file.paths):
         _link(path, building / path.name)
         _sync(building / path.name)
-    (building / _INDEX).write_text(json.dumps({"savedAt": time.time(), **_to_json(polled)}))
+    about = {"dataset": dataset_id, "key": key, "savedAt": time.time(), **_to_json(polled)}
+    about["hashes"] = sealed_hashes(polled.directory, dataset=dataset_id)
+    (building / _INDEX).write_bytes(sealed_json(about))
     _sync(building / _INDEX)
     _remove_kept(work)
     try:
@@ -146,16 +153,18 @@ def keep(work: Path, key: str, polled: Polled) -> None:
         shutil.rmtree(building, ignore_errors=True)
 
 
-def load(work: Path, key: str) -> Savepoint | None:
-    """What is kept under a key, if it is whole."""
+def load(work: Path, key: str, dataset_id: str) -> Savepoint | None:
+    """What is kept of a dataset under a key, if it is as it was kept."""
     kept = work / f"{_NAME}{key}"
     try:
-        content = json.loads((kept / _INDEX).read_text())
-        polled = _from_json(content, kept)
-        sizes = [path.stat().st_size for file in polled.files for path in file.paths]
-    except (OSError, ValueError, KeyError):
+        content = open_json((kept / _INDEX).read_bytes(), dataset=dataset_id, key=key)
+    except OSError:
         return None
-    return Savepoint(polled, content["savedAt"]) if sizes == content["sizes"] and polled.files else None
+    if content is None:
+        return None
+    polled, hashes = _from_json(content, kept), content["hashes"]
+    is_intact = all(is_file(path, hashes.get(path.name)) for file in polled.files for path in file.paths)
+    return Savepoint(polled, dataset_id, content["savedAt"], hashes) if is_intact else None
 
 
 def take(savepoint: Savepoint, directory: Path, warnings: tuple[str, ...] = ()) -> Polled | None:
@@ -169,6 +178,7 @@ def take(savepoint: Savepoint, directory: Path, warnings: tuple[str, ...] = ()) 
         for path in directory.iterdir():  # or a new fetch would write through the links
             path.unlink()
         return None
+    write_seal(directory, savepoint.hashes, dataset=savepoint.dataset_id)
     return Polled(tuple(files), directory, (*savepoint.polled.warnings, *warnings), has_more=savepoint.polled.has_more)
 
 
@@ -217,7 +227,6 @@ def _to_json(polled: Polled) -> dict[str, Any]:
             }
             for file in polled.files
         ],
-        "sizes": [path.stat().st_size for file in polled.files for path in file.paths],
         "warnings": polled.warnings,
         "hasMore": polled.has_more,
     }

@@ -55,8 +55,30 @@ def test_changed_block(foreign):
 def test_refs_must_hold_a_hash(foreign, content):
     cities = foreign("cities")
     (cities.path / "refs/head").write_text(content)
-    with pytest.raises(ChainCorrupted, match=r"refs/head: .* is not a block hash"):
+    with pytest.raises(ChainCorrupted, match=r"refs/head is damaged: it says .*, which is not a block hash; "):
         cities.head()
+
+
+def test_a_flipped_bit_of_a_ref_is_told_with_the_hash_that_it_was(foreign):
+    cities = foreign("cities")
+    file, head = cities.path / "refs/head", cities.head()
+    for at in range(len(head)):
+        data = bytearray(head.encode())
+        data[at] ^= 1 << at % 7
+        file.write_bytes(data)
+        with pytest.raises(ChainCorrupted) as raised:
+            cities.head()
+        assert str(raised.value).startswith(f"{file} is damaged: it says ")
+        assert str(raised.value).endswith(
+            f"; it was probably {head}: write that into the file, then run `odf verify cities`"
+        )
+
+
+def test_a_ref_to_a_block_that_is_not_there(foreign):
+    cities = foreign("cities")
+    (cities.path / "refs/head").write_text("f1620" + "ab" * 32)
+    with pytest.raises(ChainCorrupted, match=r"refs/head is damaged: it says 'f1620.*', and there is no such block in"):
+        list(cities.walk())
 
 
 def test_is_hash():

@@ -81,14 +81,14 @@ def test_only_the_slices_asked_for_are_read(grow):
     growing.add(("+A", 2, "b"))
     oldest.unlink()
     assert short(tail.tail_rows(growing.dataset, 1)) == ["1 +A 2 b"]
-    with pytest.raises(ChainCorrupted, match=f"{oldest.name}: the slice is missing"):
+    with pytest.raises(ChainCorrupted, match=f"{oldest.name}: the file is missing"):
         tail.tail_rows(growing.dataset, 2)
 
 
 def test_damaged_slice(grow):
     growing = grow()
     growing.add(("+A", 1, "a")).write_text("no parquet")
-    with pytest.raises(ChainCorrupted, match="not a readable slice"):
+    with pytest.raises(ChainCorrupted, match="10 bytes, the block says "):
         tail.state_rows(growing.dataset)
 
 
@@ -98,7 +98,7 @@ def test_damaged_page(grow):
     data = bytearray(path.read_bytes())
     data[200:1200] = bytes(1000)
     path.write_bytes(data)
-    with pytest.raises(ChainCorrupted, match=f"{path.name}: not a readable slice"):
+    with pytest.raises(ChainCorrupted, match=f"{path.name}: its bytes hash to "):
         tail.tail_rows(growing.dataset, 1)
 
 
@@ -148,6 +148,13 @@ def test_state_by_key(grow):
     assert short(tail.state_rows(growing.dataset)) == ["1 A", "None n"]
     growing.add(("+A", 2, "again"), ("-R", None, "n"))
     assert short(tail.state_rows(growing.dataset)) == ["1 A", "2 again"]
+
+
+@pytest.mark.parametrize("merge", [{"merge": SNAPSHOT}, {}], ids=["key", "no key"])
+def test_a_correction_without_its_new_half_leaves_no_row(grow, merge):
+    growing = grow(**merge)
+    growing.add(("+A", 1, "a"), ("+A", 2, "b"), ("-C", 1, "a"))
+    assert short(tail.state_rows(growing.dataset)) == ["2 b"]
 
 
 def test_state_of_a_ledger_has_each_key_once(grow):

@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_odf import multiformats
+from airflow_provider_odf.chain import info
 from airflow_provider_odf.chain.verify import Verified, verify
 from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound
 from airflow_provider_odf.manifest import model
@@ -61,6 +62,23 @@ def test_missing_longer_and_shorter_slices(foreign):
             verify(cities)
     path.unlink()
     with pytest.raises(ChainCorrupted, match=f"{path.name}: the file is missing"):
+        verify(cities)
+
+
+def test_refs_and_files_about_blocks(foreign):
+    cities = foreign("cities")
+    head = cities.head()
+    info.put(cities, "reports", head, {"base": head})
+    cities.storage.put(f"info/reports/{'f1620' + 'ab' * 32}.json", b'{"base": "of version 0.1.0"}')
+    assert verify(cities) == EXPECTED["cities"]
+    file = cities.path / f"info/reports/{head}.json"
+    data = file.read_bytes()
+    file.write_bytes(data.replace(b'"base": "f16', b'"base": "f17'))
+    with pytest.raises(ChainCorrupted, match=rf"{file.name} is damaged: remove it"):
+        verify(cities)
+    file.write_bytes(data)
+    (cities.path / "refs/candidate-1").write_text(head[:-1])
+    with pytest.raises(ChainCorrupted, match=r"refs/candidate-1 is damaged: .* it was probably"):
         verify(cities)
 
 

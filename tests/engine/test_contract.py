@@ -287,6 +287,12 @@ def test_state_is_tested(spark, tmp_path: Path, form: str, kind: str):
     assert result.tested_rows == 3
 
 
+def test_a_correction_without_its_new_half_leaves_no_row(spark, tmp_path: Path, form: str):
+    history = History(tmp_path, ("id", pa.int64()), ("a", pa.string())).add((0, 1, "bad"), (0, 2, "x"), (2, 1, "bad"))
+    result = report(spark, history, check("enum", values=["x"]), merge=SNAPSHOT, new_from=3)
+    assert (outcomes(result.results), result.tested_rows) == ([("enum", "pass", "", 0)], 1)
+
+
 def test_values_of_sensitive_fields_are_not_shown(spark, tmp_path: Path):
     history = History(tmp_path, ("a", pa.string())).add((0, "secret"), (0, "secret"))
     result = report(spark, history, check("enum", values=["x"], isSensitive=True), check("unique", isSensitive=True))

@@ -120,3 +120,10 @@ class TestArchive:
         assert made == archive._path(java)
         strict = [java, "-Xshare:on", *archive.options(java), *jvm.SHORT_JOBS, "-cp", jvm.classpath(), "-version"]
         subprocess.run(strict, check=True, capture_output=True)
+        made.chmod(0o600)
+        with made.open("r+b") as file:
+            file.seek(made.stat().st_size // 2)
+            (byte,) = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte ^ 1]))
+        assert subprocess.run(strict, check=False, capture_output=True).returncode == 1

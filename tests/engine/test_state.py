@@ -8,11 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_odf.engine import state
-from airflow_provider_odf.protocol import OffsetInterval
+from airflow_provider_odf.protocol import HistorySlice, OffsetInterval
 
 pytestmark = pytest.mark.spark
 
@@ -80,6 +81,18 @@ def test_the_first_large_slice_is_its_own_state(polled: Make, monkeypatch: pytes
     # Two of six rows are more than a fifth.
     assert data.poll(_rows(1, 2, 3, 4)).new_state.last_offset == 7
     assert [r["v"] for r in _cached(data)] == [1, 2, 3, 4]
+
+
+def test_a_correction_without_its_new_half_leaves_no_row(polled: Make) -> None:
+    """Another writer may cut a history there: the key is added again."""
+    data = polled("k BIGINT; v BIGINT", "UpsertStream", "k")
+    data.poll(_rows(1, 2))
+    table = pq.read_table(data.history[0].path)
+    half = table.slice(1).set_column(0, "offset", pa.array([2])).set_column(1, "op", pa.array([2], pa.int32()))
+    pq.write_table(half.cast(table.schema), data.work / "half")
+    data.history += (HistorySlice(str(data.work / "half"), OffsetInterval(2, 2)),)
+    data.poll(_rows(1, 3))
+    assert data.records("k", "v", last=2) == [("-C", 1, 2), ("+A", 1, 3)]
 
 
 def _remove(path: Path) -> None:

@@ -142,7 +142,7 @@ def test_an_input_of_another_dataset_is_refused(where, polled, tmp_path):
 def test_a_damaged_description_says_what_to_do(where, polled, store):
     path = store.work("orders") / f"{polled['input']}.json"
     path.write_text(path.read_text()[:50])
-    with pytest.raises(AirflowFailException, match=r"\.json is damaged .* clear the task that fetched it"):
+    with pytest.raises(AirflowFailException, match=r"\.json is damaged: clear the task that fetched it"):
         merge(where, polled)
 
 

@@ -29,6 +29,7 @@ class Poller:
     messages: list[str] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
     options: Options = PATIENT
+    dataset_id: str = "did:odf:1"
 
     def __call__(self, step, *prepare, state=None, **kwargs) -> Polled | None:
         return poll(
@@ -38,6 +39,7 @@ class Poller:
             state=state,
             system_time=SYSTEM_TIME,
             work=self.work,
+            dataset_id=self.dataset_id,
             environment=self.environment,
             progress=self.messages.append,
             options=kwargs.pop("options", self.options),

@@ -136,8 +136,8 @@ def test_a_savepoint_that_vanishes_meanwhile(server, poller, monkeypatch):
     poller.url(url)
     load = savepoint.load
 
-    def load_and_lose(work, key):
-        saved = load(work, key)
+    def load_and_lose(*kept):
+        saved = load(*kept)
         shutil.rmtree(saved.polled.directory)
         return saved
 
@@ -156,8 +156,8 @@ def test_a_savepoint_that_vanishes_half_way_is_not_written_through(server, polle
     first = poller.url(url, step)
     load = savepoint.load
 
-    def load_and_lose(work, key):
-        saved = load(work, key)
+    def load_and_lose(*kept):
+        saved = load(*kept)
         saved.polled.files[0].paths[1].unlink()
         return saved
 
@@ -225,3 +225,28 @@ def test_a_poll_that_ends_is_not_taken_for_killed_by_one_that_looks_at_that_mome
     with looking:
         fcntl.flock(looking, fcntl.LOCK_EX | fcntl.LOCK_NB)
         assert looking.read() == ""
+
+
+def test_what_was_altered_is_fetched_again(server, poller):
+    """Each file of a savepoint in turn, its index too."""
+    url = server.serve("/a", bytes(range(256)), etag='"v1"')
+    poller.url(url)
+    for number in range(2):
+        for name in ("savepoint.json", "download"):
+            (kept,) = poller.work.glob("savepoint-*")
+            (file,) = [path for path in kept.iterdir() if (path.name == "savepoint.json") == (name == "savepoint.json")]
+            data = bytearray(file.read_bytes())
+            data[len(data) // (number + 2)] ^= 1
+            file.write_bytes(data)
+            assert poller.content(poller.url(url)) == [bytes(range(256))]
+    assert [etag for _, etag in statuses_and_bodies(server)] == [None] * 5
+    assert poller.content(poller.url(url)) == [bytes(range(256))]
+    assert statuses_and_bodies(server)[-1] == ("/a", '"v1"')
+
+
+def test_a_savepoint_of_another_dataset_is_not_used(server, poller):
+    url = server.serve("/a", b"abc", etag='"v1"')
+    poller.url(url)
+    poller.dataset_id = "did:odf:2"
+    poller.url(url)
+    assert statuses_and_bodies(server) == [("/a", None), ("/a", None)]

@@ -1,0 +1,74 @@
+"""Which slices were compared with their physical hash: each is read whole for it once, and again when its file changes.
+
+The record lies with the other disposable caches and says of each slice which size and times of change its file had when
+it was compared. Any write to the file changes them, as does a copy put in its place. Decay of a disk does not: only
+``verify``, which reads every file, finds it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from airflow_provider_odf.chain import slices
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.storage import LocalStorage
+from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.manifest.model import DataSlice
+from airflow_provider_odf.seal import open_json, sealed_json
+from airflow_provider_odf.wording import counted
+
+RECORD = "checked-slices.json"
+
+_THREADS = os.cpu_count() or 1
+
+
+def check(
+    dataset: Dataset,
+    dataset_id: str,
+    wanted: Sequence[DataSlice],
+    cache: Path | None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Compare slices with their physical hash, unless the record in the directory ``cache`` has them as they are.
+    Without the directory there is no record.
+
+    :raises ChainCorrupted: a slice is missing or has other bytes.
+    :raises StorageError: it cannot be read.
+    """
+    record = _read(cache, dataset_id)
+    stamps = {s.physical_hash: _stamp(dataset, s) for s in wanted}
+    changed = [s for s in wanted if record.get(s.physical_hash) != stamps[s.physical_hash]]
+    if not changed:
+        return
+    progress(f"checking {counted(len(changed), 'slice')}, {counted(sum(s.size for s in changed), 'byte')}")
+    with ThreadPoolExecutor(min(_THREADS, len(changed))) as pool:
+        list(pool.map(lambda s: slices.check(dataset, s), changed))
+    if cache is not None:
+        _write(cache, dataset_id, record | stamps)
+
+
+def _stamp(dataset: Dataset, data_slice: DataSlice) -> list[int]:
+    path = slices.path(dataset, data_slice)
+    with slices.file_errors(path):
+        stat = path.stat()
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
+
+
+def _read(cache: Path | None, dataset_id: str) -> dict[str, list[int]]:
+    if cache is None:
+        return {}
+    try:
+        content = open_json((cache / RECORD).read_bytes(), dataset=dataset_id)
+    except OSError:
+        return {}
+    return content["slices"] if content else {}
+
+
+def _write(cache: Path, dataset_id: str, record: dict[str, list[int]]) -> None:
+    """Without the right to write there, slices are compared again the next time."""
+    with contextlib.suppress(OdfError):
+        LocalStorage(cache).put(RECORD, sealed_json({"dataset": dataset_id, "slices": record}))

@@ -1,0 +1,39 @@
+"""Files about blocks beside the chain: ``info/FOLDER/BLOCK_HASH.json``, such as reports of contract tests.
+
+Each file has the hash of its content and that of its block, which follows from the dataset's seed. A file that is not
+what was written counts as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from airflow_provider_odf.chain.dataset import Dataset, is_hash
+from airflow_provider_odf.seal import is_unsealed, open_json, sealed_json
+
+
+def put(dataset: Dataset, folder: str, block_hash: str, content: Mapping[str, Any]) -> None:
+    """Write what is known of a block, in place of what was known before."""
+    dataset.storage.put(_path(folder, block_hash), sealed_json({"block": block_hash, **content}))
+
+
+def get(dataset: Dataset, folder: str, block_hash: str) -> dict[str, Any] | None:
+    """Return what is known of a block, or None if there is no file, or it is damaged or of another block."""
+    content = open_json(dataset.storage.get(_path(folder, block_hash)), block=block_hash)
+    if content is not None:
+        del content["block"]
+    return content
+
+
+def damaged(dataset: Dataset) -> Iterator[Path]:
+    """Files that are not what was written, sorted. Those of version 0.1.0, without a hash, must be JSON objects."""
+    for path in sorted(dataset.storage.local_path("info").glob("*/*.json")):
+        data = dataset.storage.get(f"info/{path.parent.name}/{path.name}")
+        if is_hash(path.stem) and open_json(data, block=path.stem) is None and not is_unsealed(data):
+            yield path
+
+
+def _path(folder: str, block_hash: str) -> str:
+    return f"info/{folder}/{block_hash}.json"

@@ -1,0 +1,73 @@
+"""The state caches of a dataset: kept under the block that they stand for, and compared with their seal before use.
+
+A cache that is not what was kept is dropped with everything else in the dataset's cache directory, since the same disk
+holds it: the engine reads the history instead, whose slices are then compared with their hashes again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.chain.dataset import is_hash
+from airflow_provider_odf.cycle.messages import Progress
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.seal import first_altered, seal
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+
+_KEPT = 2
+"""The newest caches, for merges that still read the one before."""
+
+
+@dataclass(frozen=True)
+class StateCaches:
+    """The caches in a directory, which may not exist."""
+
+    directory: Path
+    dataset_id: str
+
+    def newest(self, dataset: Dataset, head: str, progress: Progress) -> protocol.StateCache | None:
+        """Return the newest cache that lies on the chain below a block, None if there is none or it is damaged."""
+        kept = {path.name for path in self._kept()}
+        if not kept:
+            return None
+        for block_hash, block in dataset.walk(head):
+            if block_hash in kept and isinstance(block.event, model.AddData):
+                new = block.event.new_data
+                last_offset = new.offset_interval.end if new else block.event.prev_offset
+                if last_offset is None or not self._is_intact(block_hash, progress):
+                    return None
+                return protocol.StateCache(str(self.directory / block_hash), last_offset)
+        return None
+
+    def keep(self, state: protocol.StateCache, block_hash: str) -> None:
+        """Seal the state that the engine wrote and move it in under its block. A cache is not worth a failure."""
+        source, target = Path(state.path), self.directory / block_hash
+        with contextlib.suppress(OSError):
+            seal(source, [source], dataset=self.dataset_id, block=block_hash)
+            self.directory.mkdir(parents=True, exist_ok=True)
+            if not target.exists():
+                source.rename(target)
+            for old in self._kept()[:-_KEPT]:
+                shutil.rmtree(old, ignore_errors=True)
+
+    def _is_intact(self, block_hash: str, progress: Progress) -> bool:
+        altered = first_altered(self.directory / block_hash, dataset=self.dataset_id, block=block_hash)
+        if altered is None:
+            return True
+        progress(f"the state cache is damaged ({altered}): dropped, the state is read from the history")
+        shutil.rmtree(self.directory, ignore_errors=True)
+        return False
+
+    def _kept(self) -> list[Path]:
+        """Caches, oldest first."""
+        with contextlib.suppress(OSError):
+            found = [path for path in self.directory.iterdir() if is_hash(path.name)]
+            return sorted(found, key=lambda path: path.stat().st_mtime)
+        return []

@@ -1,0 +1,107 @@
+"""Content hashes of what is kept between runs: the state cache, fetched files, savepoints, reports.
+
+Whoever keeps files writes a *seal* beside them: their SHA-256 hashes and the *subject* they belong to, such as a
+dataset id and a block hash. Whoever opens them later compares. SHA-256 is the fastest strong hash of the standard
+library where processors have instructions for it; slices and blocks have their own SHA3-256 hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+SEAL = "seal.json"
+_HASH = "sha256"
+_CHUNK = 1 << 20
+
+
+def sealed_json(content: Mapping[str, Any]) -> bytes:
+    """Return a JSON object with the hash of its content as one more property."""
+    return json.dumps({**content, _HASH: _content_hash(content)}, ensure_ascii=False, indent=1).encode()
+
+
+def open_json(data: bytes | None, **subject: str) -> dict[str, Any] | None:
+    """Return what was sealed, or None if the bytes are missing, altered or of another subject.
+
+    :param subject: properties that the object must have.
+    """
+    try:
+        content = json.loads(data or b"")
+        is_intact = content.pop(_HASH) == _content_hash(content)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return content if is_intact and subject.items() <= content.items() else None
+
+
+def is_unsealed(data: bytes | None) -> bool:
+    """Return whether bytes are a JSON object that was never sealed."""
+    try:
+        content = json.loads(data or b"")
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and _HASH not in content
+
+
+def seal(directory: Path, files: Iterable[Path], **subject: str) -> None:
+    """Write the seal of a directory for files below it; of a directory among them for every file in it."""
+    hashes = {_name(file, directory): file_hash(file) for path in files for file in _files(path)}
+    write_seal(directory, hashes, **subject)
+
+
+def write_seal(directory: Path, hashes: Mapping[str, str], **subject: str) -> None:
+    """Write the seal of a directory for files whose hashes are known, by their path in it."""
+    (directory / SEAL).write_bytes(sealed_json({**subject, "files": dict(hashes)}))
+
+
+def sealed_hashes(directory: Path, **subject: str) -> dict[str, str] | None:
+    """Return the hashes in the seal of a directory, or None if it has no intact seal of this subject."""
+    try:
+        content = open_json((directory / SEAL).read_bytes(), **subject)
+    except OSError:
+        return None
+    return content["files"] if content else None
+
+
+def first_altered(directory: Path, files: Iterable[Path] | None = None, **subject: str) -> Path | None:
+    """Return the first file that is not what was sealed, the seal itself if it is altered or of another subject, or
+    None if all is intact.
+
+    :param files: files or directories to compare, by default every file that was sealed.
+    """
+    hashes = sealed_hashes(directory, **subject)
+    if hashes is None:
+        return directory / SEAL
+    compared = [directory / name for name in hashes] if files is None else [f for path in files for f in _files(path)]
+    return next((file for file in compared if not is_file(file, hashes.get(_name(file, directory)))), None)
+
+
+def is_file(path: Path, expected: str | None) -> bool:
+    """Return whether there is a readable file of this hash."""
+    try:
+        return file_hash(path) == expected
+    except OSError:
+        return False
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal; memory does not depend on its size."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_CHUNK):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _content_hash(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+
+
+def _name(file: Path, directory: Path) -> str:
+    return file.relative_to(directory).as_posix()

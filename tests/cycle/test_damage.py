@@ -1,0 +1,205 @@
+"""One flipped bit in a file that is kept between runs: the next run gives the right rows or a clear error."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.chain.tail import state_rows, tail_rows
+from airflow_provider_odf.chain.verify import verify
+from airflow_provider_odf.contract.binding import bind
+from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle.merge import merge
+from airflow_provider_odf.cycle.publish import contract_test
+from airflow_provider_odf.cycle.read import read
+from airflow_provider_odf.errors import ChainCorrupted, ContractRejected
+from airflow_provider_odf.runner.local import LocalRunner
+from airflow_provider_odf.seal import first_altered, seal
+
+from .conftest import Run, Write
+from .test_cycle import NoEngine, look
+
+pytestmark = pytest.mark.spark
+
+PRICES = """
+kind: DatasetSnapshot
+version: 1
+content:
+  name: prices
+  kind: Root
+  metadata:
+    - kind: SetPollingSource
+      fetch: {kind: FilesGlob, path: in/*.csv}
+      read: {kind: Csv, header: true, schema: [sku STRING, price BIGINT]}
+      merge: {kind: Snapshot, primaryKey: [sku]}
+"""
+
+
+CONTRACT = """
+dataContractSpecification: 1.2.1
+id: urn:prices
+info: {title: Prices, version: 1.0.0}
+models: {prices: {fields: {price: {type: long, minimum: 0}}}}
+"""
+
+
+def flip(file: Path, at: int = -1, bit: int = 3) -> None:
+    """Flip one bit of a file, by default in the middle; the file may be linked elsewhere, which is damaged too."""
+    data = bytearray(file.read_bytes())
+    data[at if at >= 0 else len(data) // 2] ^= 1 << bit
+    file.write_bytes(data)
+
+
+def prices(store: Store) -> list[tuple[str, int]]:
+    return [(row["sku"], row["price"]) for row in state_rows(store.dataset("prices"))]
+
+
+@pytest.fixture
+def manifest(write: Write) -> Path:
+    return write("prices.yaml", PRICES)
+
+
+@pytest.fixture
+def cached(manifest: Path, write: Write, run: Run, store: Store) -> Path:
+    """A dataset of 16 slices, from which on its state is kept; the directory of its caches."""
+    for number in range(16):
+        write(f"in/{number:02}.csv", f"sku,price\na,{number}\nb,1\nc,1\n")
+    assert str(run(manifest)) == "published 33 records (offsets 0..32): 3 added, 15 corrected"
+    (cache,) = (path for path in store.cache("prices").iterdir() if path.is_dir())
+    assert (cache.name, first_altered(cache)) == (store.dataset("prices").head(), None)
+    return cache
+
+
+def test_a_damaged_cache_is_rebuilt_in_the_same_run(
+    cached: Path, manifest: Path, write: Write, run: Run, store: Store
+) -> None:
+    """The files of the cache in turn; Parquet notices few of the flips, and takes others for a damaged input."""
+    damaged = cached
+    for number, name in enumerate(["part-0.parquet", "state.json", "seal.json", "part-0.parquet", None], 16):
+        if name is not None:
+            (file,) = damaged.glob(name.replace("part-0", "*"))
+            flip(file, at=4 + number)
+        write(f"in/{number:02}.csv", f"sku,price\na,{number}\nb,1\nc,1\n")
+        assert str(run(manifest)).startswith("published 2 records")
+        (damaged,) = (path for path in store.cache("prices").iterdir() if path.is_dir())
+        assert first_altered(damaged) is None
+        # Dropped and made anew, or the old one beside which nothing new was worth keeping.
+        assert (damaged.name == store.dataset("prices").head()) == (name is not None)
+    assert prices(store) == [("a", 20), ("b", 1), ("c", 1)]
+    assert verify(store.dataset("prices")).records == 43
+
+
+def test_a_cache_of_another_dataset_or_block_is_not_used(
+    cached: Path, manifest: Path, write: Write, run: Run, store: Store
+) -> None:
+    seal(cached, [*cached.glob("*.parquet"), cached / "state.json"], dataset="did:odf:another", block=cached.name)
+    write("in/16.csv", "sku,price\na,16\nb,1\nc,1\n")
+    assert str(run(manifest)).startswith("published 2 records")
+    assert not cached.exists()
+
+
+def test_a_damaged_slice_is_an_error_before_the_engine_is_asked(
+    manifest: Path, write: Write, run: Run, store: Store
+) -> None:
+    write("in/1.csv", "sku,price\na,1\nb,1\n")
+    run(manifest)
+    (file,) = (store.root / "prices" / "data").iterdir()
+    whole, head = file.read_bytes(), store.dataset("prices").head()
+    write("in/2.csv", "sku,price\na,2\nb,1\n")
+    for at in (4, len(whole) // 2, len(whole) - 9):
+        flip(file, at)
+        error = run(manifest, runner=NoEngine()).error
+        assert isinstance(error, ChainCorrupted)
+        assert not error.is_transient
+        assert re.fullmatch(
+            rf"{file}: its bytes hash to f1620[0-9a-f]{{64}}, not to its name; the file is damaged: restore it from a "
+            "backup or a copy of the dataset, then run `odf verify prices`",
+            str(error),
+        )
+        with pytest.raises(ChainCorrupted, match="its bytes hash to"):
+            tail_rows(store.dataset("prices"), 1, cache=store.cache("prices"))
+        file.write_bytes(whole)
+    assert store.dataset("prices").head() == head
+    assert str(run(manifest)) == "published 2 records (offsets 2..3): 1 corrected"
+    assert prices(store) == [("a", 2), ("b", 1)]
+
+
+@pytest.mark.parametrize("name", ["file-00000", "seal.json"])
+def test_a_damaged_input_is_not_merged(manifest: Path, write: Write, store: Store, name: str) -> None:
+    write("in/1.csv", "sku,price\na,1\n")
+    polled = look(store, manifest)
+    (path,) = polled.files[0].paths
+    flip(Path(path).with_name(name))
+    with pytest.raises(ChainCorrupted, match=rf"{name}: the file is missing or not what was fetched for prices: "):
+        merge(store, polled, NoEngine())
+    with pytest.raises(ChainCorrupted, match=rf"{name}: the file is missing or not what was fetched for prices: "):
+        read(store, polled, NoEngine())
+
+
+def test_a_damaged_report_is_made_again(manifest: Path, write: Write, run: Run, store: Store) -> None:
+    write("prices.datacontract.yaml", CONTRACT)
+    write("in/1.csv", "sku,price\na,-1\n")
+    assert isinstance(run(manifest).error, ContractRejected)
+    dataset = store.dataset("prices")
+    (file,) = (dataset.path / "info/reports").iterdir()
+    whole = file.read_bytes()
+    for damaged in (whole[:-20], whole.replace(b"-1 at offset 0", b"-1 at offset 1"), b""):
+        file.write_bytes(damaged)
+        (rejection,) = rejected.rejections(dataset)
+        assert (rejection.report, rejected.load_report(dataset, rejection.block_hash)) == (None, None)
+        with pytest.raises(ChainCorrupted, match=rf"reports/{file.name} is damaged: remove it"):
+            verify(dataset)
+        assert isinstance(run(manifest).error, ContractRejected)
+        (rejection,) = rejected.rejections(dataset)
+        assert rejection.report.results[-1].actual == "1 row: -1 at offset 0"
+        assert verify(dataset).slices == 0
+
+
+def test_the_damaged_report_of_a_candidate_is_made_again(
+    manifest: Path, write: Write, store: Store, engine: LocalRunner
+) -> None:
+    """Between the merge and the task that judges it."""
+    write("prices.datacontract.yaml", CONTRACT)
+    write("in/1.csv", "sku,price\na,1\n")
+    terms = bind(manifest, "prices")
+    candidate = merge(store, look(store, manifest), engine, contract=terms)
+    (file,) = (store.dataset("prices").path / "info/reports").iterdir()
+    flip(file)
+    assert contract_test(store, candidate, terms, engine).result == "passed"
+    assert rejected.load_report(store.dataset("prices"), candidate.candidate).result == "passed"
+
+
+FLIPS = 300
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(4 * 3600)
+def test_random_flips(cached: Path, manifest: Path, write: Write, run: Run, store: Store) -> None:
+    """Of any file that a run reads: the rows are right, or the error is clear and nothing is committed."""
+    random, whole = Random(20240501), store.root.with_name("whole")
+    subprocess.run(["cp", "-a", store.root, whole], check=True)
+    write("in/16.csv", "sku,price\na,16\nb,2\nc,1\n")
+    files = [f for f in sorted(whole.rglob("*")) if f.is_file() and f.stat().st_size and f.parent.name != "refs"]
+    files += [whole / "prices/refs/head"] * 20
+    outcomes: Counter[str] = Counter()
+    for _ in range(FLIPS):
+        shutil.rmtree(store.root)
+        subprocess.run(["cp", "-a", whole, store.root], check=True)
+        origin = random.choice(files)
+        file = store.root / origin.relative_to(whole)
+        flip(file, random.randrange(file.stat().st_size), random.randrange(8))
+        error = run(manifest).error
+        if ".work" not in file.parts and (error or file.name != "head"):
+            shutil.copyfile(origin, file)
+        assert error is None or isinstance(error, ChainCorrupted), (file, error)
+        assert prices(store) == [("a", 15 if error else 16), ("b", 1 if error else 2), ("c", 1)], file
+        assert verify(store.dataset("prices")).records == (33 if error else 37), file
+        outcomes[f"{file.parent.name[:5]}: {'error' if error else 'right rows'}"] += 1
+    print(dict(outcomes))
