@@ -75,7 +75,7 @@ def test_only_what_no_ref_leads_to_is_garbage(store: Store, dataset: Dataset) ->
     put(root / "data" / ".pending-1")
     put(root / "data" / "notes.txt")
     put(root / "info" / "reports" / f"{UNKNOWN}.json")
-    put(root / "info" / "reports" / f"{rejected}.json")
+    put(root / "info" / "reports" / f"{rejected}.json", "{}")
     put(root / "info" / "other.json")
     for name in (published, UNKNOWN):
         put(cache / name / "part-0.parquet")
@@ -161,7 +161,9 @@ def test_the_command_lists_and_removes_and_one_damaged_dataset_stops_no_other(
 
     shown = gc()
     assert shown.exit_code == 1
-    assert f"damaged: store/damaged/blocks/{UNKNOWN}: the block is missing" in shown.stderr
+    assert (
+        f"damaged: store/damaged/refs/head is damaged: it says '{UNKNOWN}', and there is no such block" in shown.stderr
+    )
     assert "1 item, 10 bytes: odf gc --delete removes them" in shown.stderr
     assert f"store/prices/data/{UNKNOWN}" in shown.stdout
     (row,) = json.loads(gc("prices", "--format", "json").stdout)
