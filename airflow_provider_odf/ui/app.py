@@ -28,8 +28,9 @@ def create_app() -> FastAPI:
 
 
 def block(dag_id: str, ticket: str) -> PlainTextResponse:
-    """A metadata block in the manifest's spelling."""
-    from airflow_provider_odf.manifest.model import dump
+    """A metadata block in the manifest's spelling, without literal secrets: who may read a DAG is not always its
+    author."""
+    from airflow_provider_odf.manifest.public import dump
     from airflow_provider_odf.manifest.yaml_source import dump_yaml
 
     with _opened(dag_id, ticket) as (dataset, block_hash):

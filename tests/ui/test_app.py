@@ -55,6 +55,19 @@ def test_a_block_as_yaml(dataset):
     )
 
 
+def test_a_block_has_no_literal_secrets(dataset, tmp_path):
+    source = (
+        "    - kind: SetPollingSource\n      fetch: {kind: Url, url: 'https://me:s3cr3t@h.org/a?key=s3cr3t', "
+        "headers: [{name: X-Token, value: s3cr3t}]}\n      read: {kind: Csv}\n      merge: {kind: Append}\n"
+    )
+    (tmp_path / "orders.yaml").write_text(MANIFEST + source)
+    store = Store.open(tmp_path / "store")
+    apply(store, load([tmp_path / "orders.yaml"]).manifests[0], Instant.parse("2026-05-01T00:00:00Z"))
+    text = app.block("acme.orders", ticket(dataset, dataset.head())).body.decode()
+    assert "url: https://h.org/a?key=***" in text
+    assert "s3cr3t" not in text
+
+
 def test_a_report_line_by_line(dataset):
     results = (
         CheckResult("a", "pass", "id is never null"),
