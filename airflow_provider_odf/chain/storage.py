@@ -213,7 +213,7 @@ def _touch(path: Path) -> bool:
     """Whether a file is there; if so it counts as new, so that nobody removes it as left behind by somebody else."""
     try:
         os.utime(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except PermissionError:  # another user's
         return path.exists()

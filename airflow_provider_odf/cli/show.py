@@ -24,7 +24,8 @@ from airflow_provider_odf.cli.output import (
     print_table,
 )
 from airflow_provider_odf.cli.run import existing_store
-from airflow_provider_odf.errors import InvalidInput, OdfError
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.protocol import DatasetVocabulary
 from airflow_provider_odf.wording import counted, suggestion
 
@@ -48,8 +49,8 @@ def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.ta
     for dataset in existing_store(store).datasets():
         try:
             rows.append(summary(dataset))
-        except OdfError as e:
-            print(near(f"{dataset.alias}: {e}"), file=sys.stderr)
+        except Exception as e:  # of whatever kind: it may not hide the other datasets
+            print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)
             code = 1
     if rows or how is not RowFormat.table:
         print_rows([_readable(row) for row in rows] if how is RowFormat.table else rows, how, _SUMMARY)

@@ -175,3 +175,19 @@ def test_literal_secrets_are_not_printed(parks: Path) -> None:
             assert result.exit_code == 0, result.output
             assert "text/csv" in result.stdout
             assert "s3cr3t" not in result.stdout
+
+
+def test_verify_and_list_name_a_damaged_dataset_and_go_on(parks: Path) -> None:
+    other = parks.parent / "trees.yaml"
+    other.write_text(PARKS.replace("name: parks", "name: trees"))
+    apply(Store.open("odf-store"), load([other]).manifests[0], Instant.parse("2024-01-01T00:00:00Z"))
+    Path("odf-store/parks/refs/head").write_text("damaged")
+    damaged = "parks: odf-store/parks/refs/head: 'damaged' is not a block hash\n"
+    verified = CliRunner().invoke(app, ["verify", "parks", "trees"])
+    assert (verified.exit_code, verified.stdout) == (1, "trees: ok: 2 blocks, 0 slices, 0 records\n")
+    assert verified.stderr == damaged
+    as_json = json.loads(CliRunner().invoke(app, ["verify", "parks", "trees", "--format", "json"]).stdout)
+    assert as_json == [{"dataset": "trees", "blocks": 2, "slices": 0, "records": 0}]
+    listed = CliRunner().invoke(app, ["list"])
+    assert (listed.exit_code, listed.stderr) == (1, damaged)
+    assert "trees" in listed.stdout
