@@ -158,7 +158,7 @@ def test_a_dataset_that_cannot_be_read_hides_no_other(parks: Path) -> None:
     result = CliRunner().invoke(app, ["plan", "."])
     assert result.exit_code == 1
     assert result.stdout.startswith("trees: create\n")
-    assert result.stderr == "parks: odf-store/parks/refs/head: 'damaged' is not a block hash\n"
+    assert result.stderr.startswith("parks: odf-store/parks/refs/head is damaged: ")
     plans = json.loads(CliRunner().invoke(app, ["plan", ".", "--format", "json"]).stdout)
     assert [(plan["dataset"], plan["action"]) for plan in plans] == [("trees", "create"), ("parks", "error")]
     assert plans[1]["refused"][0]["file"] == str(parks)
@@ -182,12 +182,13 @@ def test_verify_and_list_name_a_damaged_dataset_and_go_on(parks: Path) -> None:
     other.write_text(PARKS.replace("name: parks", "name: trees"))
     apply(Store.open("odf-store"), load([other]).manifests[0], Instant.parse("2024-01-01T00:00:00Z"))
     Path("odf-store/parks/refs/head").write_text("damaged")
-    damaged = "parks: odf-store/parks/refs/head: 'damaged' is not a block hash\n"
+    damaged = "parks: odf-store/parks/refs/head is damaged: "
     verified = CliRunner().invoke(app, ["verify", "parks", "trees"])
     assert (verified.exit_code, verified.stdout) == (1, "trees: ok: 2 blocks, 0 slices, 0 records\n")
-    assert verified.stderr == damaged
+    assert verified.stderr.startswith(damaged)
     as_json = json.loads(CliRunner().invoke(app, ["verify", "parks", "trees", "--format", "json"]).stdout)
     assert as_json == [{"dataset": "trees", "blocks": 2, "slices": 0, "records": 0}]
     listed = CliRunner().invoke(app, ["list"])
-    assert (listed.exit_code, listed.stderr) == (1, damaged)
+    assert listed.exit_code == 1
+    assert listed.stderr.startswith(damaged)
     assert "trees" in listed.stdout
