@@ -18,7 +18,10 @@
     │   └── TypeUnsupported     no logical hash or no ODF form exists for a column's type
     ├── CommitConflict          another writer moved the ref first; nothing was changed, read again and retry
     ├── StorageError            the store cannot be read or written (disk full, permission)
-    ├── ContractRejected        the contract failed: the candidate stays unpublished
+    ├── CandidateRejected       new data were merged and not published: the candidate is kept
+    │   ├── ContractRejected    its contract failed
+    │   ├── InputHeldBack       its input looks wrong: no rows, too many retractions, another header
+    │   └── StillRejected       nothing has changed since an earlier rejection
     ├── ContractInconclusive    a clause could not be evaluated: the candidate waits
     └── UnexpectedError         a fault of the provider itself: please report it
 """
@@ -27,9 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from airflow_provider_odf.wording import bounded
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.cycle.messages import Candidate
 
 
 class OdfError(Exception):
@@ -148,8 +154,25 @@ class StorageError(OdfError):
     is_transient = True
 
 
-class ContractRejected(OdfError):
-    """New data break the contract; the candidate stays unpublished."""
+class CandidateRejected(OdfError):
+    """New data were merged and not published. ``candidate`` is what was rejected, ``notices`` are for the user."""
+
+    def __init__(self, message: str, candidate: Candidate | None = None, notices: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.candidate = candidate
+        self.notices = tuple(notices)
+
+
+class ContractRejected(CandidateRejected):
+    """New data break the contract."""
+
+
+class InputHeldBack(CandidateRejected):
+    """An input looks wrong: it has no rows, would retract too many, or has another header than before."""
+
+
+class StillRejected(CandidateRejected):
+    """The newest input was rejected, and neither source, manifest nor contract have changed since."""
 
 
 class ContractInconclusive(OdfError):

@@ -114,6 +114,11 @@ _OPTIONS = {
     "container_memory": _option("Memory of a fetching container. Empty: no limit.", default="2g"),
     "container_cpus": _option("Processors of a fetching container. Empty: no limit.", default="1"),
     "container_timeout": _option("Seconds that one run of a container may take.", default="3600", kind="float"),
+    "still_rejected": _option(
+        "How a poll ends while the newest input is rejected or held back: ``fail``, or ``skip``. The rejection stands "
+        "until the source, the manifest, the contract or ``odf.yaml`` changes, or somebody decides.",
+        default="fail",
+    ),
     "manifest_version": _option(
         "Version of the metadata blocks that are written: 3, or 2.", default="3", kind="integer"
     ),

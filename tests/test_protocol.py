@@ -79,7 +79,7 @@ REQUESTS = [
 
 RESPONSES = [
     ("RawQuery", p.Progress("reading")),
-    ("RawQuery", p.RawQuerySuccess(7)),
+    ("RawQuery", p.RawQuerySuccess(7, (p.PositionalHeader("a.csv", ("x",), ("id",)),))),
     ("RawQuery", p.InvalidQuery("no such column")),
     ("RawQuery", p.InternalError("killed", "at line 1")),
     ("Transform", p.Progress()),

@@ -78,6 +78,10 @@ class Storage(Protocol):
         """Names of all refs, sorted."""
         ...
 
+    def names(self, folder: str) -> list[str]:
+        """Names of the files in a folder, sorted; none where there is no such folder."""
+        ...
+
 
 @dataclass(frozen=True)
 class LocalStorage:
@@ -145,9 +149,12 @@ class LocalStorage:
                     _sync_directory(self.root / "refs")
 
     def refs(self) -> list[str]:
-        with storage_errors(self.root / "refs"):
+        return self.names("refs")
+
+    def names(self, folder: str) -> list[str]:
+        with storage_errors(self.root / folder):
             try:
-                names = os.listdir(self.root / "refs")
+                names = os.listdir(self.root / folder)
             except FileNotFoundError:
                 return []
         return sorted(name for name in names if _REF.fullmatch(name))

@@ -57,6 +57,25 @@ def tail_rows(dataset: Dataset, n: int, ref: str = HEAD, *, cache: Path | None =
     return Rows(columns, table, state.vocab.operation_type_column)
 
 
+def rows_at(dataset: Dataset, offsets: Sequence[int], ref: str = HEAD) -> Rows:
+    """Return the rows at offsets, which are in order, of the history up to a ref or block hash; only the slices that
+    hold them are read.
+
+    :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
+    """
+    import pyarrow as pa
+
+    state = ChainState.of(dataset, ref)
+    columns, tables = tuple(_columns(state)), []
+    for data_slice in state.slices:
+        start, end = data_slice.offset_interval.start, data_slice.offset_interval.end
+        if wanted := [offset - start for offset in offsets if start <= offset <= end]:
+            checked.check(dataset, state.dataset_id, [data_slice], None)
+            tables.append(slices.read(dataset, data_slice, state.arrow_schema()).take(_indices(wanted)))
+    table = pa.concat_tables(tables) if tables else None
+    return Rows(columns, table, state.vocab.operation_type_column)
+
+
 def state_rows(dataset: Dataset, ref: str = HEAD, *, cache: Path | None = None) -> Rows:
     """Return the rows that are current at a ref or block hash, without the columns of offset and operation: by key,
     without one in offset order.

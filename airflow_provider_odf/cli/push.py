@@ -29,6 +29,7 @@ from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Place, Pr
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.cycle.messages import Limits
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.protocol import Contract
 
@@ -74,6 +75,7 @@ def push(
 
     A dataset with a polling source takes them as if that source had fetched them.
     """
+    from airflow_provider_odf.cycle.messages import Limits
     from airflow_provider_odf.cycle.push import Push
     from airflow_provider_odf.cycle.run import Cycle
     from airflow_provider_odf.runner.local import LocalRunner
@@ -82,29 +84,30 @@ def push(
     time = instant(system_time)
     target = existing_store(store) if manifest is None else open_store(store)
     event = instant(event_time, "--event-time") if event_time is not None else None
-    contract = _applied(manifest, name, target, time) if manifest is not None else None
+    contract, limits = _applied(manifest, name, target, time) if manifest is not None else (None, Limits())
     dataset = str(target.dataset(name).alias)
     options = from_environment(os.environ, forbid or ())
     with _given(file) as (uris, label), LocalRunner() as runner:
         cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
         given = Push(uris, source_name=source, event_time=event, push_id=push_id, label=label)
-        code = print_outcome(cycle.push(dataset, given, contract), verbose)
+        code = print_outcome(cycle.push(dataset, given, contract, limits), verbose)
     raise typer.Exit(code)
 
 
-def _applied(manifest: str, name: str, store: Store, time: Instant) -> Contract | None:
-    """The contract of a dataset that now says what its manifest says.
+def _applied(manifest: str, name: str, store: Store, time: Instant) -> tuple[Contract | None, Limits]:
+    """The contract and the limits of a dataset, once its manifest is applied.
 
     :raises ManifestInvalid: the file is not valid, or has no such dataset.
     """
     from airflow_provider_odf.cycle.apply import apply
+    from airflow_provider_odf.cycle.hold import limits_of
 
     loaded = load_manifests([manifest], store)
     found = [m for m in loaded.manifests if str(m.snapshot.alias).lower() == name.lower()]
     if loaded.problems or not found:
         raise ManifestInvalid(loaded.problems or [Problem(Place(manifest), f"it does not declare {name}")])
     apply(store, found[0], time)
-    return contract_of(found[0])
+    return contract_of(found[0]), limits_of(found[0])
 
 
 @contextmanager

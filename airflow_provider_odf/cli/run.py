@@ -1,4 +1,4 @@
-"""``odf validate``, ``odf run`` and ``odf rejected``."""
+"""``odf validate`` and ``odf run``."""
 
 from __future__ import annotations
 
@@ -12,24 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from airflow_provider_odf.cli.output import (
-    Format,
-    FormatOption,
-    NameArgument,
     StoreOption,
     absolute,
     near,
     print_json,
-    print_rows,
 )
-from airflow_provider_odf.errors import (
-    ChainCorrupted,
-    InvalidInput,
-    ManifestInvalid,
-    OdfError,
-    Problem,
-    UnexpectedError,
-)
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Problem, UnexpectedError
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -49,14 +37,11 @@ ForbidOption = Annotated[
 ]
 VerboseOption = Annotated[bool, typer.Option("-v", "--verbose", help="Tell what is being done.")]
 
-rejected = typer.Typer(name="rejected", help="Candidates that a data contract has rejected.", no_args_is_help=True)
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the tool."""
     app.command()(validate)
     app.command()(run)
-    app.add_typer(rejected)
 
 
 def open_store(store: str | None) -> Store:
@@ -157,59 +142,6 @@ def print_outcome(outcome: Outcome, verbose: bool) -> int:
         print(near(f"{outcome.dataset}: note: {notice}"), file=sys.stderr)
     print(near(f"{outcome.dataset}: {outcome}"), file=sys.stderr if outcome.error else sys.stdout, flush=True)
     return 2 if isinstance(outcome.error, InvalidInput) else int(outcome.error is not None)
-
-
-@rejected.command("list")
-def rejected_list(name: NameArgument, store: StoreOption = None, how: FormatOption = Format.table) -> None:
-    """Candidates of a dataset that its contract has rejected, newest last."""
-    from airflow_provider_odf.cycle.rejected import rejections
-
-    dataset = existing_store(store).dataset(name)
-    head = dataset.head()
-    rows = [
-        {
-            "ref": r.ref,
-            "hash": r.block_hash if how is Format.json else r.block_hash[:13],
-            "systemTime": str(r.system_time),
-            "records": r.records,
-            "contract": r.report.contract if r.report else "unknown: the report is missing or damaged",
-            "failed": sum(x.outcome == "fail" for x in r.report.results) if r.report else None,
-            "superseded": r.base != head if r.report else None,
-        }
-        for r in rejections(dataset)
-    ]
-    print_rows(rows, how)
-
-
-@rejected.command("show")
-def rejected_show(
-    name: NameArgument,
-    ref: Annotated[str | None, typer.Argument(help="Ref of the candidate.", show_default="the newest")] = None,
-    store: StoreOption = None,
-    how: FormatOption = Format.table,
-) -> None:
-    """The report that rejected a candidate: each clause of the contract and what came of it."""
-    from airflow_provider_odf import protocol
-    from airflow_provider_odf.cycle.rejected import rejections
-
-    dataset = existing_store(store).dataset(name)
-    found = [r for r in rejections(dataset) if ref in (None, r.ref, r.block_hash)]
-    if not found:
-        raise InvalidInput(f"dataset {name} has no rejected candidate{f' {ref}' if ref else ''}")
-    rejection = found[-1]
-    if rejection.report is None:
-        raise ChainCorrupted(
-            f"dataset {name}: the report of {rejection.ref} is missing or damaged: run the dataset's manifest again to "
-            "merge and test the input again"
-        )
-    results: list[dict[str, Any]] = [protocol.to_json(result) for result in rejection.report.results]
-    if how is Format.json:
-        print_json({"ref": rejection.ref, "hash": rejection.block_hash, **protocol.to_json(rejection.report)})
-        return
-    print(
-        f"{rejection.ref}: {counted(rejection.records or 0, 'record')} rejected by contract {rejection.report.contract}"
-    )
-    print_rows(results, how, ["outcome", "severity", "column", "description", "expected", "actual", "failedRows"])
 
 
 def _tell(message: str) -> None:

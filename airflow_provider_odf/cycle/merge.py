@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -11,14 +12,14 @@ from airflow_provider_odf.chain import checked, slices
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.cycle import refs, rejected
+from airflow_provider_odf.cycle import headers, hold, refs, rejected
 from airflow_provider_odf.cycle.columns import known
 from airflow_provider_odf.cycle.fetched import check_input
-from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, Progress, UpToDate, silent
+from airflow_provider_odf.cycle.messages import Candidate, Limits, Polled, PolledFile, Progress, UpToDate, silent
 from airflow_provider_odf.cycle.poll import POLLING_SOURCE
 from airflow_provider_odf.cycle.shapefiles import Readable, readable
 from airflow_provider_odf.cycle.state_cache import StateCaches
-from airflow_provider_odf.errors import ChainCorrupted, CommitConflict, InvalidInput, OdfError
+from airflow_provider_odf.errors import ChainCorrupted, CommitConflict, InvalidInput, InvalidQuery, OdfError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.source import savepoint
@@ -26,6 +27,8 @@ from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.wording import suggestion
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.runner import Runner
@@ -40,6 +43,7 @@ def merge(
     runner: Runner,
     *,
     contract: protocol.Contract | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
     manifest_version: int = 3,
     options: Options = Options(),  # noqa: B008 - frozen
     progress: Progress = silent,
@@ -47,6 +51,7 @@ def merge(
     """The candidate that holds the polled input, made by one engine application that also tests the contract on it;
     found again, without an engine, where an earlier try made it already.
 
+    :raises InputHeldBack: the input looks wrong; the candidate is kept under a rejected ref.
     :raises CommitConflict: the head is no longer what was polled for; poll again.
     :raises InvalidQuery: the data or the SQL are not acceptable; nothing was changed.
     :raises SourceError: the input is no shapefile, where one is to be read; nothing was changed.
@@ -56,14 +61,14 @@ def merge(
     dataset = store.dataset(polled.dataset)
     ref = refs.CANDIDATE + polled.key
     if (block_hash := dataset.head(ref)) is not None:
-        return candidate_of(dataset, polled.base, block_hash, ref)
+        return hold.check(dataset, candidate_of(dataset, polled.base, block_hash, ref))
     if dataset.head() != polled.base:
         raise CommitConflict(
             f"dataset {dataset.alias}: head moved from {polled.base} to {dataset.head()} since the poll; poll again"
         )
     try:
         with savepoint.merging(store.work(polled.dataset)) as work:
-            one = _Merge(store, dataset, polled, ref, work, manifest_version, options)
+            one = _Merge(store, dataset, polled, ref, work, limits, manifest_version, options)
             merged = one.run(runner, contract, progress)
     except OdfError as e:
         # A damaged dataset says nothing of the input, which can be merged once it is restored.
@@ -71,7 +76,7 @@ def merge(
             _discard(store, polled)
         raise
     _discard(store, polled)
-    return merged
+    return hold.check(dataset, merged) if isinstance(merged, Candidate) else merged
 
 
 def _discard(store: Store, polled: Polled) -> None:
@@ -175,11 +180,12 @@ class _Merge:
         polled: Polled,
         ref: str,
         work: Path,
+        limits: Limits,
         manifest_version: int,
         options: Options,
     ) -> None:
         self.store, self.dataset, self.polled, self.ref, self.work = store, dataset, polled, ref, work
-        self.options = options
+        self.limits, self.options = limits, options
         self.base = ChainState.of(dataset, polled.base)
         self.draft = Draft(dataset, self.base, manifest_version=manifest_version)
         self.caches = StateCaches(store.cache(polled.dataset), self.base.dataset_id)
@@ -193,12 +199,12 @@ class _Merge:
         success = protocol.MergeSuccess(())
         if files:
             request = self.request(source, inputs, contract, progress)
-            success = cast(protocol.MergeSuccess, runner.submit(request, progress).result())
+            success = self.result(runner.submit(request, progress))
         if not any(success.slices):
             self.declare(success.schema)
         written = iter(success.slices)
-        for file in self.polled.files:
-            new = next(written) if file.paths else None
+        given = [(file, next(written) if file.paths else None) for file in self.polled.files]
+        for file, new in given:
             self.declare(new.schema if new else None)
             self.add(file, new)
         state = self.draft.state
@@ -207,12 +213,54 @@ class _Merge:
         if success.new_state is not None:
             self.caches.keep(success.new_state, state.head)
         notices = (*inputs.notices, *success.notices)
+        positional = (*self.polled.headers, *success.headers)
+        self.keep_record([(file.label, new) for file, new in given], positional, success.report, contract)
         candidate = candidate_of(self.dataset, self.polled.base, self.claim(state.head), self.ref, notices)
         changes = sum((new.changes for new in success.slices if new), protocol.Changes())
-        candidate = dataclasses.replace(candidate, changes=changes)
-        if success.report is not None and candidate.records:
-            rejected.save_report(self.dataset, candidate, success.report)
-        return candidate
+        return dataclasses.replace(candidate, changes=changes)
+
+    def result(self, answer: Future[protocol.Success]) -> protocol.MergeSuccess:
+        """The engine's answer.
+
+        :raises InvalidQuery: the data or the SQL are not acceptable. A value that does not fit its column may come of a
+            header that changed, so the message has the one before.
+        """
+        try:
+            return cast(protocol.MergeSuccess, answer.result())
+        except InvalidQuery as e:
+            name = self.polled.source_name or POLLING_SOURCE
+            if (before := headers.settled(self.dataset, self.base.head, name)) is None:
+                raise
+            raise InvalidQuery(f"{e}; {headers.explanation(before)}") from e
+
+    def keep_record(
+        self,
+        inputs: Sequence[tuple[str, protocol.NewSlice | None]],
+        positional: Sequence[protocol.PositionalHeader],
+        report: protocol.ContractReport | None,
+        contract: protocol.Contract | None,
+    ) -> None:
+        """What is known of the candidate, before anybody can find it: its report, and why its input is held back."""
+        candidate, name = self.draft.state.head, self.polled.source_name or POLLING_SOURCE
+        before = headers.settled(self.dataset, self.base.head, name) if positional else None
+        held = (*headers.changes(before, positional), *hold.retractions(inputs, self.limits))
+        if positional and not headers.is_same(before, positional[-1]):
+            headers.keep(self.dataset, candidate, name, positional[-1])
+        records = sum(new.offset_interval.count for _, new in inputs if new is not None)
+        # The same candidate may have been held back by other limits before.
+        if not held and (report is None or not records) and rejected.load(self.dataset, candidate) is None:
+            return
+        record = rejected.Record(
+            base=self.polled.base,
+            records=records,
+            report=report if records else None,
+            held=held,
+            limits=self.limits,
+            contract_digest=contract.digest if contract else None,
+            content=self.polled.content,
+            is_pushed=self.polled.pushed is not None,
+        )
+        rejected.save(self.dataset, candidate, record)
 
     def claim(self, block_hash: str) -> str:
         """The candidate under the ref: ours, or that of a racing writer who merged the same input onto the same

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from airflow_provider_odf import multiformats
 from airflow_provider_odf.errors import OdfError
-from airflow_provider_odf.protocol import Changes, ContractReport, OffsetInterval
+from airflow_provider_odf.protocol import Changes, ContractReport, OffsetInterval, PositionalHeader
 from airflow_provider_odf.wording import counted
 
 Progress: TypeAlias = Callable[[str], None]
@@ -65,6 +67,8 @@ class Polled:
     warnings: tuple[str, ...] = ()
     is_read: bool = False
     """The files are typed Parquet, read and preprocessed already."""
+    headers: tuple[PositionalHeader, ...] = ()
+    """Of files that were read already: headers whose columns were matched by position."""
     pushed: Pushed | None = None
     """Set where the input was handed over, not polled."""
 
@@ -76,6 +80,28 @@ class Polled:
         ]
         content = json.dumps([self.base, self.system_time, self.source_name, inputs])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    @property
+    def content(self) -> str | None:
+        """Names what the input holds, whatever head it is merged onto; None where that cannot be told. Of polled files
+        the source's state tells it, others are read."""
+        parts: list[object] = [self.source_name]
+        for file in self.files:
+            if self.pushed is None and file.state is not None:
+                parts.append([file.label, file.state.kind, file.state.value])
+            elif all(map(os.path.isfile, file.paths)):
+                parts.append(list(map(multiformats.hash_file, file.paths)))
+            else:
+                return None
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an input of a Snapshot dataset may retract: all rows by having none, and which share of the rows."""
+
+    allow_empty_input: bool = False
+    max_retracted_share: float | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.apply import apply, not_before
-from airflow_provider_odf.cycle.messages import Polled, PolledFile, Progress, SourceState, UpToDate, silent
+from airflow_provider_odf.cycle.hold import limits_of
+from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, Progress, SourceState, UpToDate, silent
+from airflow_provider_odf.errors import StillRejected
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import poll as source
 from airflow_provider_odf.source.states import carries_over
@@ -39,8 +41,9 @@ def poll(
     first.
 
     What was seen last, the chain alone knows: the newest AddData says it, or the newest rejected candidate, so that
-    rejected data are not merged again until the source, the manifest or the contract changes.
+    rejected data are not merged again until the source, the manifest, the contract or ``odf.yaml`` changes.
 
+    :raises StillRejected: they have not changed since the newest input was rejected.
     :raises SourceError: the source cannot be had.
     :raises CommitConflict: another writer came first; try again.
     """
@@ -53,10 +56,10 @@ def poll(
     )
     published = _Seen(source_state(state, state.polling_source.fetch), state.head)
     rejection = rejected.newest(dataset)
-    if rejection and rejection.stands(state.head, contract_digest):
-        found = look.beyond(_Seen(rejection.source_state, rejection.block_hash), published)
+    if rejection and rejection.stands(state.head, contract_digest, limits_of(manifest)):
+        found = look.beyond(rejection, published)
         if found is None:
-            return UpToDate(f"still rejected, see: {rejected.hint(dataset)}", look.notices)
+            return _unchanged(dataset, rejection, look)
     else:
         found = look.after(published)
     return _polled(found, str(dataset.alias), state, system_time) if found else UpToDate(notices=look.notices)
@@ -112,11 +115,12 @@ class _Look:
             options=self.options,
         )
 
-    def beyond(self, rejection: _Seen, published: _Seen) -> source.Polled | None:
+    def beyond(self, rejection: rejected.Rejection, published: _Seen) -> source.Polled | None:
         """The same, where a rejected candidate has seen more than was published. Files of a glob that were rejected
-        come again together with a new one; a URL's content replaces what was rejected."""
-        found = self.after(rejection)
-        if found is not None and isinstance(self.polling.fetch, model.FetchStepFilesGlob):
+        come again together with a new one, unless they were discarded; a URL's content replaces what was rejected."""
+        found = self.after(_Seen(rejection.source_state, rejection.block_hash))
+        is_glob = isinstance(self.polling.fetch, model.FetchStepFilesGlob)
+        if found is not None and is_glob and not rejection.record.is_discarded:
             return self.after(published)
         return found
 
@@ -125,6 +129,20 @@ class _Look:
         events = (block.event for _, block in self.dataset.walk(head))
         states = (event.new_source_state for event in events if isinstance(event, model.AddData))
         return [state.value for state in states if state is not None and state.source_name == POLLING_SOURCE]
+
+
+def _unchanged(dataset: Dataset, rejection: rejected.Rejection, look: _Look) -> UpToDate:
+    """What a poll says that finds only input which was rejected before.
+
+    :raises StillRejected: nobody has decided on it, and `Options.still_rejected` is ``fail``.
+    """
+    if rejection.record.is_discarded:
+        return UpToDate(f"up to date: the newest input was discarded ({rejection.ref})", look.notices)
+    message = f"the newest input of {dataset.alias} is still rejected, see: {rejected.hint(dataset)}"
+    if look.options.still_rejected == "skip":
+        return UpToDate(message, look.notices)
+    candidate = Candidate(str(dataset.alias), rejection.base, rejection.block_hash, rejection.ref, rejection.records)
+    raise StillRejected(message, candidate, look.notices)
 
 
 def _polled(found: source.Polled, dataset: str, state: ChainState, system_time: Instant) -> Polled:

@@ -44,14 +44,14 @@ def contract_test(
     return success.report
 
 
-def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -> None:
-    """Let a candidate pass, or stop it.
+def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -> str | None:
+    """Let a candidate pass, or stop it. Return a notice where it fails its contract and somebody let its input through.
 
     :raises ContractRejected: a clause failed; the candidate is kept under a rejected ref.
     :raises ContractInconclusive: a clause could not be evaluated; the candidate is kept as it is.
     """
     if report.result not in ("failed", "error"):
-        return
+        return None
     broken = [r for r in report.results if r.outcome in ("fail", "error") and r.severity == "error"]
     clauses = "; ".join(f"{r.description}: {r.actual or r.outcome}" for r in broken)
     if report.result == "error":
@@ -59,11 +59,15 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
             f"contract {report.contract} could not be evaluated on {candidate.dataset}: {clauses}"
         )
     dataset = store.dataset(candidate.dataset)
+    record = rejected.load(dataset, candidate.candidate)
+    if record is not None and rejected.is_accepted(dataset, record):
+        return f"let through once: contract {report.contract} failed: {clauses}"
     rejected.reject(dataset, candidate)
     records = counted(candidate.records, "record")
     raise ContractRejected(
         f"contract {report.contract} rejected {records} of {candidate.dataset}: {clauses}; "
-        f"the dataset stays as it is, see: {rejected.hint(dataset)}"
+        f"the dataset stays as it is, see: {rejected.hint(dataset)}",
+        candidate,
     )
 
 
@@ -80,6 +84,7 @@ def publish(store: Store, candidate: Candidate) -> str:
         dataset.storage.compare_and_set_ref("head", candidate.base, candidate.candidate)
         head = candidate.candidate
     refs.drop_settled(dataset, head)
+    rejected.drop_acceptance(dataset, candidate.candidate)
     return head
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.cycle import headers
 from airflow_provider_odf.cycle.fetched import check_input, seal_input
 from airflow_provider_odf.cycle.merge import merge_source, preprocess, read_step
 from airflow_provider_odf.cycle.messages import Polled, Progress, silent
@@ -55,15 +56,16 @@ def read(
         )
         for index, file in enumerate(inputs.files)
     ]
-    for answer in [runner.submit(request, progress) for request in requests]:
-        answer.result()
+    answers = [runner.submit(request, progress) for request in requests]
+    read_inputs = [cast(protocol.RawQuerySuccess, answer.result()) for answer in answers]
     shutil.rmtree(features, ignore_errors=True)
     outputs = iter(requests)
     files = tuple(
         dataclasses.replace(file, paths=(next(outputs).output_data_path,)) if file.paths else file
         for file in polled.files
     )
+    positional = headers.distinct(header for success in read_inputs for header in success.headers)
     warnings = (*polled.warnings, *inputs.notices)
-    result = dataclasses.replace(polled, files=files, is_read=True, warnings=warnings)
+    result = dataclasses.replace(polled, files=files, is_read=True, headers=positional, warnings=warnings)
     seal_input(store, result, state.dataset_id)
     return result

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 CANDIDATE = "candidate-"
 REJECTED = "rejected-"
+ACCEPTED = "accepted-"
 
 log = logging.getLogger(__name__)
 

@@ -1,19 +1,22 @@
-"""Reports of contract tests, and the candidates that a contract has rejected.
+"""Candidates that were not published: rejected by their contract, or held back.
 
-A report lies in the dataset as ``info/reports/BLOCK_HASH.json``. A rejected candidate keeps a ref ``rejected-KEY``:
-no other ODF tool looks at it, and its blocks and data stay to be inspected, published by hand or discarded.
+The reason lies in the dataset as ``info/reports/BLOCK_HASH.json``. The candidate keeps a ref ``rejected-KEY``: no other
+ODF tool looks at it, and its blocks and data stay to be inspected, published by hand or discarded. Where it can no
+longer be published, since ``head`` has moved, a ref ``accepted-CONTENT`` lets the same input through at its next merge.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import info
 from airflow_provider_odf.cycle import refs
+from airflow_provider_odf.cycle.messages import Limits
+from airflow_provider_odf.protocol import ContractReport
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -26,42 +29,118 @@ _REPORTS = "reports"
 
 
 @dataclass(frozen=True)
+class Record:
+    """What is known of a candidate that was tested or held back."""
+
+    base: str
+    records: int
+    report: ContractReport | None = None
+    held: tuple[str, ...] = ()
+    """Why its input was held back."""
+    limits: Limits = Limits()  # noqa: RUF009 - frozen
+    """Those by which it was."""
+    contract_digest: str | None = None
+    """Of the contract at the merge."""
+    content: str | None = None
+    """Names what was merged, see `Polled.content`."""
+    is_pushed: bool = False
+    is_discarded: bool = False
+    """Somebody decided that the input is not wanted."""
+
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 of the contract that counted."""
+        return self.report.digest if self.report is not None else self.contract_digest
+
+
+LOST = Record(base="", records=0)
+"""Of a candidate whose file is missing or damaged: its input is merged and judged again."""
+
+
+@dataclass(frozen=True)
 class Rejection:
-    """A rejected candidate: its newest block, the head it was built on, and the report that rejected it."""
+    """A rejected candidate: its ref, its newest block, and what is known of it."""
 
     ref: str
     block_hash: str
-    base: str | None
-    report: protocol.ContractReport | None
-    """None where its file is missing or damaged; then base and number of records are not known either."""
+    record: Record
     system_time: Instant
     source_state: model.SourceState | None
-    records: int | None
 
-    def stands(self, head: str, digest: str | None) -> bool:
-        """Whether the same input would be rejected again on this head by the contract of this digest."""
-        return self.report is not None and (self.base, self.report.digest) == (head, digest)
+    @property
+    def base(self) -> str:
+        """The head it was built on."""
+        return self.record.base
+
+    @property
+    def records(self) -> int:
+        return self.record.records
+
+    @property
+    def report(self) -> ContractReport | None:
+        """None where the input was held back and no contract tested."""
+        return self.record.report
+
+    def stands(self, head: str, contract_digest: str | None, limits: Limits) -> bool:
+        """Whether merging the same input again would end the same way: on this head, with this contract and limits."""
+        is_judged_alike = self.record.digest == contract_digest
+        return self.base == head and is_judged_alike and (not self.record.held or self.record.limits == limits)
 
 
-def save_report(dataset: Dataset, candidate: Candidate, report: protocol.ContractReport) -> None:
-    """Keep what a contract said of a candidate; a later test of the same candidate replaces it."""
-    content = {"base": candidate.base, "records": candidate.records, "report": protocol.to_json(report)}
-    info.put(dataset, _REPORTS, candidate.candidate, content)
+def save(dataset: Dataset, block_hash: str, record: Record) -> None:
+    """Keep what is known of a candidate, in place of what was known before."""
+    info.put(dataset, _REPORTS, block_hash, protocol.to_json(record))
 
 
-def load_report(dataset: Dataset, block_hash: str) -> protocol.ContractReport | None:
-    """Return the newest report on a block, or None if it was never tested or its file is damaged: test it again."""
+def load(dataset: Dataset, block_hash: str) -> Record | None:
+    """Return what is known of a candidate, None if it was never tested or held back, or its file is damaged."""
     content = info.get(dataset, _REPORTS, block_hash)
-    return protocol.from_json(protocol.ContractReport, content["report"]) if content else None
+    return protocol.from_json(Record, content) if content else None
 
 
-def reject(dataset: Dataset, candidate: Candidate) -> None:
-    """Turn a candidate's ref into a rejected one."""
+def save_report(dataset: Dataset, candidate: Candidate, report: ContractReport) -> None:
+    """Keep what a contract said of a candidate; a later test of the same candidate replaces it."""
+    known = load(dataset, candidate.candidate) or Record(candidate.base, candidate.records)
+    save(dataset, candidate.candidate, replace(known, report=report))
+
+
+def load_report(dataset: Dataset, block_hash: str) -> ContractReport | None:
+    """Return the newest report on a block, None if no contract was tested on it."""
+    record = load(dataset, block_hash)
+    return record.report if record is not None else None
+
+
+def reject(dataset: Dataset, candidate: Candidate) -> str:
+    """Turn a candidate's ref into a rejected one, whose name is returned."""
     ref = ref_of(candidate.ref)
-    if dataset.head(ref) is None:
-        dataset.storage.compare_and_set_ref(ref, None, candidate.candidate)
+    if (target := dataset.head(ref)) != candidate.candidate:
+        dataset.storage.compare_and_set_ref(ref, target, candidate.candidate)
     if dataset.head(candidate.ref) == candidate.candidate:
         dataset.storage.compare_and_set_ref(candidate.ref, candidate.candidate, None)
+    return ref
+
+
+def accept(dataset: Dataset, rejection: Rejection) -> bool:
+    """Let the input of a rejected candidate through when it is merged again, once. False where nobody knows what it
+    was."""
+    if rejection.record.content is None:
+        return False
+    ref = refs.ACCEPTED + rejection.record.content
+    dataset.storage.compare_and_set_ref(ref, dataset.head(ref), rejection.block_hash)
+    return True
+
+
+def is_accepted(dataset: Dataset, record: Record) -> bool:
+    """Whether somebody let the input of a candidate through."""
+    return record.content is not None and dataset.head(refs.ACCEPTED + record.content) is not None
+
+
+def drop_acceptance(dataset: Dataset, block_hash: str) -> None:
+    """Forget that the input of a block was let through: it is published."""
+    record = load(dataset, block_hash)
+    ref = refs.ACCEPTED + record.content if record is not None and record.content else None
+    if ref is not None and (target := dataset.head(ref)) is not None:
+        dataset.storage.compare_and_set_ref(ref, target, None)
 
 
 def ref_of(candidate_ref: str) -> str:
@@ -70,9 +149,15 @@ def ref_of(candidate_ref: str) -> str:
 
 
 def hint(dataset: Dataset) -> str:
-    """The command that shows the newest rejection, whatever store the reader's shell would take."""
+    """Return the command that shows the newest rejection."""
+    return command("show", dataset)
+
+
+def command(verb: str, dataset: Dataset, *arguments: str) -> str:
+    """Return a command on rejected candidates that works whatever store the reader's shell would use."""
     root = str(dataset.path)[: -len(str(dataset.alias)) - 1]
-    return f"odf rejected show {dataset.alias} --store {shlex.quote(root)}"
+    words = ("odf", "rejected", verb, str(dataset.alias), *arguments, "--store", root)
+    return " ".join(map(shlex.quote, words))
 
 
 def rejections(dataset: Dataset) -> Iterator[Rejection]:
@@ -83,8 +168,9 @@ def rejections(dataset: Dataset) -> Iterator[Rejection]:
 
 
 def newest(dataset: Dataset) -> Rejection | None:
-    """The last candidate that was rejected."""
-    return next(reversed(list(rejections(dataset))), None)
+    """Return the last polled input that was rejected, None if there is none. Pushed input says nothing about the source
+    that is polled."""
+    return next((r for r in reversed(list(rejections(dataset))) if not r.record.is_pushed), None)
 
 
 def _rejection(dataset: Dataset, ref: str) -> Rejection | None:
@@ -92,14 +178,5 @@ def _rejection(dataset: Dataset, ref: str) -> Rejection | None:
     head = dataset.head()
     if block_hash is None or (head and refs.is_settled(dataset, ref, block_hash, head)):
         return None
-    content = info.get(dataset, _REPORTS, block_hash)
-    event = dataset.block(block_hash).event
-    return Rejection(
-        ref=ref,
-        block_hash=block_hash,
-        base=content["base"] if content else None,
-        report=protocol.from_json(protocol.ContractReport, content["report"]) if content else None,
-        system_time=dataset.block(block_hash).system_time,
-        source_state=getattr(event, "new_source_state", None),
-        records=content["records"] if content else None,
-    )
+    block, record = dataset.block(block_hash), load(dataset, block_hash) or LOST
+    return Rejection(ref, block_hash, record, block.system_time, getattr(block.event, "new_source_state", None))

@@ -10,11 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.cycle import race
+from airflow_provider_odf.cycle.hold import limits_of
 from airflow_provider_odf.cycle.merge import merge
-from airflow_provider_odf.cycle.messages import Outcome, Polled, Progress, UpToDate, silent
+from airflow_provider_odf.cycle.messages import Limits, Outcome, Polled, Progress, UpToDate, silent
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.cycle.push import Push, push
+from airflow_provider_odf.errors import CandidateRejected, OdfError
 from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.program import kill_all
@@ -53,9 +55,20 @@ class Cycle:
 
     def run_one(self, manifest: Manifest, contract: Contract | None) -> Outcome:
         """The outcome of one cycle; errors are in it."""
-        return self._settled(str(manifest.snapshot.alias), lambda: self._poll(manifest, contract), contract)
+        name = str(manifest.snapshot.alias)
+        try:
+            limits = limits_of(manifest)
+        except OdfError as e:
+            return Outcome(name, error=e)
+        return self._settled(name, lambda: self._poll(manifest, contract), contract, limits)
 
-    def push(self, dataset: str, given: Push, contract: Contract | None = None) -> Outcome:
+    def push(
+        self,
+        dataset: str,
+        given: Push,
+        contract: Contract | None = None,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+    ) -> Outcome:
         """The outcome of taking in what somebody hands over, as one input of a source; errors are in it."""
         pushed = partial(
             push,
@@ -66,22 +79,28 @@ class Cycle:
             options=self.options,
             progress=self._progress(dataset),
         )
-        return self._settled(dataset, pushed, contract)
+        return self._settled(dataset, pushed, contract, limits)
 
-    def _settled(self, dataset: str, given: Callable[[], Polled | UpToDate], contract: Contract | None) -> Outcome:
+    def _settled(
+        self, dataset: str, given: Callable[[], Polled | UpToDate], contract: Contract | None, limits: Limits
+    ) -> Outcome:
         """What comes of new input. A lost race starts over from the new head."""
         try:
-            attempt = partial(self._attempt, dataset, given, contract)
+            attempt = partial(self._attempt, dataset, given, contract, limits)
             return race.settle(self.store, dataset, lambda _: attempt(), self._progress(dataset))
+        except CandidateRejected as e:
+            return Outcome(dataset, error=e, notices=e.notices)
         except Exception as e:  # of whatever kind: it may not stop the other datasets
             return Outcome(dataset, error=as_odf_error(e))
 
-    def _attempt(self, dataset: str, given: Callable[[], Polled | UpToDate], contract: Contract | None) -> Outcome:
+    def _attempt(
+        self, dataset: str, given: Callable[[], Polled | UpToDate], contract: Contract | None, limits: Limits
+    ) -> Outcome:
         polled = given()
         if isinstance(polled, UpToDate):
             return Outcome(dataset, up_to_date=polled.reason, notices=polled.notices)
         try:
-            return self.finish(polled, contract)
+            return self.finish(polled, contract, limits)
         finally:
             # What a retry needs is kept apart, see source.savepoint.
             if polled.directory is not None:
@@ -98,20 +117,33 @@ class Cycle:
             progress=self._progress(str(manifest.snapshot.alias)),
         )
 
-    def finish(self, polled: Polled, contract: Contract | None) -> Outcome:
+    def finish(
+        self,
+        polled: Polled,
+        contract: Contract | None,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+    ) -> Outcome:
         """Merge, test and publish what was polled or pushed."""
         progress = self._progress(polled.dataset)
-        candidate = merge(self.store, polled, self.runner, contract=contract, options=self.options, progress=progress)
+        candidate = merge(
+            self.store,
+            polled,
+            self.runner,
+            contract=contract,
+            limits=limits,
+            options=self.options,
+            progress=progress,
+        )
         if isinstance(candidate, UpToDate):
             return Outcome(polled.dataset, up_to_date=candidate.reason, notices=polled.warnings)
-        report = None
+        report = let_through = None
         if contract is not None and candidate.records:
             report = contract_test(
                 self.store, candidate, contract, self.runner, source_name=polled.source_name, progress=progress
             )
-            judge(self.store, candidate, report)
+            let_through = judge(self.store, candidate, report)
         publish(self.store, candidate)
-        notices = (*polled.warnings, *candidate.notices, *_untested(report))
+        notices = (*polled.warnings, *candidate.notices, *filter(None, [let_through]), *_untested(report))
         return Outcome(polled.dataset, candidate, report, notices=notices)
 
     def _progress(self, dataset: str) -> Progress:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.contract.binding import bind, find
 from airflow_provider_odf.cycle import refs, rejected
+from airflow_provider_odf.cycle.hold import limits_of
 from airflow_provider_odf.cycle.poll import source_state
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.folder import settings_files
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -48,7 +50,7 @@ def _seen(store: Store, manifest: Manifest, source: model.SetPollingSource) -> m
         return None
     state = ChainState.of(dataset)
     rejection = rejected.newest(dataset)
-    if rejection and rejection.stands(state.head, _contract_digest(manifest)):
+    if rejection and rejection.stands(state.head, _contract_digest(manifest), limits_of(manifest)):
         return rejection.source_state
     return source_state(state, source.fetch)
 
@@ -81,7 +83,8 @@ class Watch:
 
     def _found(self, dataset: str) -> object:
         """What changes when the position may have changed: files, the head, and the names of rejected candidates."""
-        files = [_stamp(file) for file in (self._file, find(self._file, dataset)) if file]
+        settings = settings_files(self._file)
+        files = [(file, _stamp(file)) for file in (self._file, find(self._file, dataset), *settings) if file]
         known = self._store.get(dataset)
         names = known.storage.refs() if known else ()
         return files, known and known.head(), [ref for ref in names if ref.startswith(refs.REJECTED)]

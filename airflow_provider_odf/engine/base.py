@@ -6,7 +6,8 @@ joined in parallel and written where they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,6 +48,7 @@ class Base:
         self.is_small = self._input_size + self._past_size <= states.SMALL
         for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
             spark.conf.set(key, value)
+        self._current_rows: int | None = None
         self.rows: pa.Table | None = None
         """The state after the last input, where it is kept in memory."""
         self._is_in_memory = len(request.inputs) > 1 and self._input_size <= states.SMALL
@@ -79,7 +81,7 @@ class Base:
     def _write_merged(self, new: in_memory.Rows, records: in_memory.Records) -> tuple[NewSlice | None, int]:
         order = strategies.order(self.past.kind, self.layout)
         written = slices.write(records.table, order, self._target(new.event_time, new.label))
-        return self._followed(written), records.dropped
+        return self._followed(written, lambda: new.table.num_rows == 0), records.dropped
 
     def _fits_in_memory(self) -> bool:
         return self._past_size <= states.SMALL
@@ -97,7 +99,7 @@ class Base:
 
     def _merge(self, new: DataFrame, source: MergeInput, name: str) -> tuple[NewSlice | None, int]:
         written, dropped = self._write(new, self._count(source), self._target(Instant.parse(source.event_time), name))
-        return self._followed(written), dropped
+        return self._followed(written, new.isEmpty), dropped
 
     def _target(self, event_time: Instant, name: str) -> slices.Target:
         return slices.Target(
@@ -110,13 +112,24 @@ class Base:
             label=name,
         )
 
-    def _followed(self, written: NewSlice | None) -> NewSlice | None:
-        """The slice, which is part of the past from now on."""
+    def _followed(self, written: NewSlice | None, is_empty: Callable[[], bool]) -> NewSlice | None:
+        """The slice, which is part of the past from now on. ``is_empty`` looks whether its input has no row."""
         if written is not None:
+            written = self._counted(written, is_empty)
             self._next_offset = written.offset_interval.end + 1
             self._past_size += written.size
             self.past = self.past.followed_by(HistorySlice(written.path, written.offset_interval))
         return written
+
+    def _counted(self, written: NewSlice, is_empty: Callable[[], bool]) -> NewSlice:
+        """The slice with the number of rows before it. They are counted from the first Snapshot that retracts rows on:
+        to count them the operations of all slices after the cache are read."""
+        if self.past.kind != "Snapshot" or (self._current_rows is None and not written.changes.removed):
+            return written
+        before = self.past.rows if self._current_rows is None else self._current_rows
+        self._current_rows = before + written.changes.added - written.changes.removed
+        is_retraction = written.changes.removed == written.offset_interval.count
+        return replace(written, rows_before=before, is_input_empty=is_retraction and is_empty())
 
     def _write(self, new: DataFrame, count: int | None, target: slices.Target) -> tuple[NewSlice | None, int]:
         """Duplicate keys are rare, so they are looked for in what is written, and the work is then done once more."""

@@ -17,7 +17,7 @@ from airflow_provider_odf.engine.read.opened import ReadApart
 from airflow_provider_odf.engine.read.raw import concatenated
 from airflow_provider_odf.engine.read.several import read_several
 from airflow_provider_odf.engine.state import SMALL, file_size
-from airflow_provider_odf.protocol import MergeInput, MergeRequest, ReadStep, Transform
+from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader, ReadStep, Transform
 
 _ROW_WISE = frozenset(("Project", "Filter", "Generate", "Repartition", "LogicalRDD", "LocalRelation"))
 """Nodes of plans; Repartition is of our own making, since hints are left to the other way."""
@@ -51,6 +51,7 @@ class Batch:
     frame: DataFrame
     sizes: tuple[int, ...]
     notices: tuple[str, ...]
+    headers: tuple[PositionalHeader, ...] = ()
     owners: tuple[int, ...] | None = None
 
     def apart(self, rows: pa.Table) -> list[pa.Table]:
@@ -79,13 +80,13 @@ def read_batch(spark: SparkSession, request: MergeRequest, batch: Sequence[Merge
     if found is None:
         return None
     if transform is None:
-        return Batch(found.frame, found.sizes, found.notices)
+        return Batch(found.frame, found.sizes, found.notices, found.headers)
     if transform.engine == DATAFUSION:
         return _queried_apart(spark, found, transform, request.read)
     if not _is_row_wise(query(spark, found.frame, transform)):
         return None
     frame, owners = _partitioned(spark, found)
-    return Batch(query(spark, frame, transform), found.sizes, found.notices, owners)
+    return Batch(query(spark, frame, transform), found.sizes, found.notices, found.headers, owners)
 
 
 def _queried_apart(spark: SparkSession, found: ReadApart, transform: Transform, read: ReadStep) -> Batch:
@@ -94,7 +95,7 @@ def _queried_apart(spark: SparkSession, found: ReadApart, transform: Transform, 
 
     tables = Batch(found.frame, found.sizes, ()).apart(found.frame.toArrow())
     frame, sizes = datafusion.query_each(spark, found.frame, tables, transform, read)
-    return Batch(frame, sizes, found.notices)
+    return Batch(frame, sizes, found.notices, found.headers)
 
 
 def _partitioned(spark: SparkSession, found: ReadApart) -> tuple[DataFrame, tuple[int, ...]]:

@@ -35,6 +35,9 @@ from airflow_provider_odf.wording import counted
 PROJECTED = frozenset({"Snapshot", "UpsertStream", "ChangelogStream"})
 """Merge strategies whose history is read as the changes of a state."""
 
+MOST_OFFSETS = 100
+"""Rows whose offsets a report lists."""
+
 _SHOWN = 80
 """Characters of an example value."""
 
@@ -76,7 +79,13 @@ def test(
         _measured(check, j, found[check.key]) if isinstance(j := judged[check.key], _Measured) else _decided(check, j)
         for check in contract.checks
     )
-    return ContractReport(contract.id, contract.digest, contract.model, results, tested)
+    return ContractReport(contract.id, contract.digest, contract.model, results, tested, _sensitive(contract))
+
+
+def _sensitive(contract: Contract) -> tuple[str, ...]:
+    """Columns that have a sensitive field, themselves or nested."""
+    paths = (check.column for check in contract.checks if check.column and check.arguments.get("isSensitive"))
+    return tuple(dict.fromkeys(path.partition(".")[0] for path in paths))
 
 
 @dataclass(frozen=True)
@@ -91,10 +100,11 @@ class _Measured:
 
 @dataclass(frozen=True)
 class _Bad:
-    """How many rows break a clause, and which are the first and the last."""
+    """How many rows break a clause, which are the first and the last, and the offsets of some more."""
 
     rows: int = 0
     witnesses: tuple[Witness, ...] = ()
+    offsets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,9 +159,10 @@ class _Data:
         broken = [key for key, bad in found.items() if isinstance(bad, _Bad) and bad.rows]
         if broken:
             witnesses = self.scan.witnesses([(measured[key].condition, measured[key].example) for key in broken])
+            offsets = self.scan.bad_offsets([measured[key].condition for key in broken], MOST_OFFSETS)
             found |= {
-                key: replace(bad, witnesses=w)
-                for key, w in zip(broken, witnesses, strict=True)
+                key: replace(bad, witnesses=w, offsets=tuple(sorted({*o, *(witness.offset for witness in w)})))
+                for key, w, o in zip(broken, witnesses, offsets, strict=True)
                 if isinstance(bad := found[key], _Bad)
             }
         return tested, found
@@ -213,7 +224,7 @@ def _measured(check: Check, measured: _Measured, bad: _Bad | Failure) -> CheckRe
         return replace(result, failed_rows=0)
     rows = f"{counted(bad.rows, 'row')} {measured.what}".rstrip()
     shown = ", ".join(_shown(witness, is_text=measured.example is not None) for witness in bad.witnesses)
-    return replace(result, outcome="fail", failed_rows=bad.rows, actual=f"{rows}: {shown}")
+    return replace(result, outcome="fail", failed_rows=bad.rows, actual=f"{rows}: {shown}", offsets=bad.offsets)
 
 
 def _shown(witness: Witness, *, is_text: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TypeAlias
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -89,6 +90,21 @@ class Scan:
             _distinct((next(found), next(found)) if self._is_judged_by_row(c) else self._ends_of_key(c, text))
             for c, text in conditions
         ]
+
+    def bad_offsets(self, conditions: Sequence[Condition], most: int) -> list[tuple[int, ...]]:
+        """Offsets of bad rows of each condition, among the first ``most`` rows that any condition finds bad. None of
+        keys in a large scan, which only `witnesses` finds."""
+        by_row = [c for c in conditions if self._is_judged_by_row(c)]
+        if not by_row:
+            return [()] * len(conditions)
+        frame, _, broken = self._judged(by_row)
+        flags = [f"({sql}) AS __bad_{i}" for i, sql in enumerate(broken)]
+        judged = frame.selectExpr(f"{self.offset} AS __offset", *flags)
+        is_bad = " OR ".join(f"__bad_{i}" for i in range(len(broken)))
+        rows = judged.where(is_bad).orderBy("__offset").limit(most).collect()
+        offsets, *bad = zip(*rows, strict=True)
+        flagged = iter(bad)
+        return [tuple(compress(offsets, next(flagged))) if self._is_judged_by_row(c) else () for c in conditions]
 
     def _alone(self, condition: Condition) -> int | Failure:
         try:

@@ -26,6 +26,7 @@ from airflow_provider_odf.protocol import (
     MergeRequest,
     MergeSuccess,
     NewSlice,
+    PositionalHeader,
     StateCache,
 )
 from airflow_provider_odf.wording import counted, listed
@@ -64,6 +65,7 @@ class _Merge:
         self._stored = self._declared = schemas.decode(request.schema) if request.schema else None
         self._base: Base | None = None
         self._notices: list[str] = []
+        self._headers: list[PositionalHeader] = []
 
     def run(self) -> MergeSuccess:
         written = tuple(new for batch in batches(self._request.inputs) for new in self._merge_batch(batch))
@@ -74,6 +76,7 @@ class _Merge:
             new_state=self._save_state() if new else None,
             report=self._test(new) if new else None,
             notices=tuple(self._notices),
+            headers=tuple(self._headers),
         )
 
     def _merge_batch(self, batch: Sequence[MergeInput]) -> Iterator[NewSlice | None]:
@@ -84,6 +87,7 @@ class _Merge:
             return
         self._progress(f"merging {len(batch)} inputs, {name_of(batch[0])} to {name_of(batch[-1])}")
         self._notices += found.notices
+        self._headers += found.headers
         base, fitted = self._fitted(found.frame)
         tables = found.apart(fitted.frame.toArrow())
         for source, (new, dropped) in zip(batch, base.merge_rows(tables, batch), strict=True):
@@ -94,13 +98,26 @@ class _Merge:
         self._progress(f"merging {name}")
         raw = read(self._spark, self._request.read, source.paths, name)
         self._notices += raw.notices
-        if not raw.frame.columns:
+        self._headers += raw.headers
+        frame = self._preprocessed(raw.frame, source) if raw.frame.columns else self._no_rows()
+        if frame is None:
             return None
-        frame = raw.frame
-        if (transform := self._request.preprocess) is not None:
-            frame = preprocess(self._spark, frame, transform, self._request.read, source.paths)
         base, fitted = self._fitted(frame)
         return self._told(*base.merge(fitted.frame, source, name), fitted.layout.schema, name)
+
+    def _preprocessed(self, frame: DataFrame, source: MergeInput) -> DataFrame:
+        transform = self._request.preprocess
+        return preprocess(self._spark, frame, transform, self._request.read, source.paths) if transform else frame
+
+    def _no_rows(self) -> DataFrame | None:
+        """The rows of an input that has neither rows nor a schema, such as ``[]``: of a Snapshot it retracts every row.
+        None where it changes nothing."""
+        if self._stored is None or self._request.merge.kind != "Snapshot":
+            return None
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        columns = pa.schema([field.with_nullable(True) for field in list(self._stored)[3:]])
+        return self._spark.createDataFrame([], from_arrow_schema(columns))
 
     def _fitted(self, frame: DataFrame) -> tuple[Base, Fitted]:
         """New rows in the form of the dataset, and what they are merged onto, in the same columns."""

@@ -22,4 +22,4 @@ def execute(spark: SparkSession, request: RawQueryRequest, progress: Callable[[s
         progress(notice)
     frame = preprocess(spark, rows.frame, request.transform, step, paths) if request.transform else rows.frame
     frame.write.mode("overwrite").parquet(request.output_data_path)
-    return RawQuerySuccess(spark.read.parquet(request.output_data_path).count())
+    return RawQuerySuccess(spark.read.parquet(request.output_data_path).count(), rows.headers)

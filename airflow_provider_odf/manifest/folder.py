@@ -153,6 +153,10 @@ class FolderSettings(BaseModel):
     retries: Annotated[int, Field(strict=True, ge=0, le=_MOST_RETRIES)] | None = None
     start_date: Annotated[Time, AfterValidator(_start_date)] | None = None
     tags: tuple[Annotated[str, AfterValidator(_tag)], ...] = ()
+    allow_empty_input: bool = False
+    """Whether an input without rows may retract all rows of a Snapshot dataset."""
+    max_retracted_share: Annotated[float, Field(strict=True, gt=0, le=1)] | None = None
+    """The largest share of its rows that one input of a Snapshot dataset may retract; None: no limit."""
 
 
 class SettingsFile(BaseModel):

@@ -12,7 +12,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from airflow_provider_odf.dag import settings
-from airflow_provider_odf.errors import InternalError, OdfError
+from airflow_provider_odf.errors import CandidateRejected, InternalError, OdfError
 from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
@@ -111,7 +111,14 @@ class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
         :raises AirflowException: trying again may help.
         """
         with airflow_errors():
-            return self.run_step(context)
+            try:
+                return self.run_step(context)
+            except CandidateRejected as e:
+                if e.candidate is not None:
+                    self.show(e.candidate)
+                for notice in e.notices:
+                    self.log.warning(notice)
+                raise
 
     def run_step(self, context: Context) -> Any:
         """The task's work.
@@ -139,10 +146,10 @@ class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
 
     def show(self, candidate: Candidate) -> None:
         """Make the task's extra links lead to a candidate, and to its report if there is one."""
-        from airflow_provider_odf.cycle.rejected import load_report
+        from airflow_provider_odf.cycle.rejected import load
 
         self.shown = candidate
-        self.has_report = load_report(self.odf.dataset(candidate.dataset), candidate.candidate) is not None
+        self.has_report = load(self.odf.dataset(candidate.dataset), candidate.candidate) is not None
 
     def progress(self, message: str) -> None:
         self.log.info(message)

@@ -63,7 +63,8 @@ class ContractTestOperator(OdfOperator):
         outcomes = Counter(result.outcome for result in report.results)
         counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
         self.log.info("%s: contract %s %s: %s", candidate.dataset, report.contract, report.result, counts)
-        judge(self.odf, candidate, report)
+        if (notice := judge(self.odf, candidate, report)) is not None:
+            self.log.warning(notice)
         return {"contract": report.contract, "result": report.result, **outcomes}
 
     def task_lineage(self) -> TaskLineage | None:

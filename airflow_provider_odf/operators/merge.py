@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.cycle.messages import Candidate, Polled, UpToDate
+from airflow_provider_odf.cycle.messages import Candidate, Limits, Polled, UpToDate
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.instant import Instant
@@ -29,7 +29,8 @@ class MergeOperator(HandedMixin, OdfOperator):
 
     One Spark application reads, preprocesses, merges and, with a contract beside the manifest, tests it. A repeated
     run finds the candidate that an earlier one made. Nothing new in the data: the task and what depends on it are
-    skipped.
+    skipped. An input that looks wrong is held back and fails the task: a Snapshot without rows, one that retracts more
+    than ``max_retracted_share`` of ``odf.yaml``, or a new header where columns are matched by position.
 
     The XCom is for `ContractTestOperator` and `PublishOperator`: ``{"dataset", "base", "candidate", "ref", "records",
     "offsets": {"start", "end"}, "watermark", "size", "notices", "changes": {"added", "removed", "corrected"}}``.
@@ -89,12 +90,14 @@ class MergeOperator(HandedMixin, OdfOperator):
 
     def _merge(self, polled: Polled | UpToDate) -> Candidate | UpToDate:
         """The candidate; merged again from the new head where another writer published since the poll."""
+        from airflow_provider_odf.cycle.hold import limits_of
         from airflow_provider_odf.cycle.merge import merge
         from airflow_provider_odf.cycle.race import settle
 
         if isinstance(polled, UpToDate):
             return polled
         contract = self.load_contract() if self.manifest else None
+        limits = limits_of(self.load_manifest()) if self.manifest else Limits()
         config = settings.read()
         with self.runner() as runner:
 
@@ -111,6 +114,7 @@ class MergeOperator(HandedMixin, OdfOperator):
                     current,
                     runner,
                     contract=contract,
+                    limits=limits,
                     manifest_version=config.manifest_version,
                     options=config.options,
                     progress=self.progress,

@@ -9,9 +9,10 @@ from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.operators.base import OdfOperator, poll_source
 from airflow_provider_odf.operators.lineage import source_of
+from airflow_provider_odf.ui.links import ReportLink
 
 if TYPE_CHECKING:
-    from airflow.sdk import Context
+    from airflow.sdk import BaseOperatorLink, Context
 
     from airflow_provider_odf.cycle.messages import Polled
     from airflow_provider_odf.lineage.events import TaskLineage
@@ -22,7 +23,9 @@ class PollingSourceOperator(OdfOperator):
     manifest says.
 
     Nothing new: the task and what depends on it are skipped, and no JVM is started. The dataset's chain records how far
-    the source was read, never Airflow.
+    the source was read, never Airflow. Where the newest input was rejected before, the task fails with a link to the
+    report until the source, the manifest, the contract or ``odf.yaml`` changes, or somebody decides; with
+    ``[odf] still_rejected = skip`` it is skipped.
 
     The XCom is for a `MergeOperator`: ``{"dataset", "input", "base", "systemTime", "sourceName", "files": [{"label",
     "eventTime", "state"}], "fileCount", "hasMore"}``. ``input`` names the files in the work area; ``files`` shows the
@@ -35,6 +38,7 @@ class PollingSourceOperator(OdfOperator):
     """
 
     template_fields: Sequence[str] = OdfOperator.template_fields
+    operator_extra_links: Sequence[BaseOperatorLink] = (ReportLink(),)
 
     def __init__(self, *, manifest: str, read_on_spark: bool = False, **kwargs: Any) -> None:
         super().__init__(manifest=manifest, **kwargs)

@@ -45,6 +45,7 @@ from airflow_provider_odf.protocol.messages import MergeInput as MergeInput
 from airflow_provider_odf.protocol.messages import MergeRequest as MergeRequest
 from airflow_provider_odf.protocol.messages import MergeSuccess as MergeSuccess
 from airflow_provider_odf.protocol.messages import NewSlice as NewSlice
+from airflow_provider_odf.protocol.messages import PositionalHeader as PositionalHeader
 from airflow_provider_odf.protocol.messages import Progress as Progress
 from airflow_provider_odf.protocol.messages import RawQueryRequest as RawQueryRequest
 from airflow_provider_odf.protocol.messages import RawQuerySuccess as RawQuerySuccess

@@ -43,7 +43,7 @@ class Contract:
 @dataclass(frozen=True)
 class CheckResult:
     """``outcome`` is pass, fail, error, unsupported or informational; ``failed_rows`` counts rows where that has a
-    meaning."""
+    meaning; ``offsets`` are those of failed rows, not necessarily of all."""
 
     key: str
     outcome: str
@@ -53,17 +53,21 @@ class CheckResult:
     expected: str = ""
     actual: str = ""
     failed_rows: int | None = None
+    offsets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class ContractReport:
-    """What came of a contract on a candidate. ``result`` is the worst of error > failed > warning > passed."""
+    """What came of a contract on a candidate. ``result`` is the worst of error > failed > warning > passed.
+
+    Values of ``sensitive_columns`` must not be shown beside the report."""
 
     contract: str
     digest: str
     model: str
     results: tuple[CheckResult, ...]
     tested_rows: int = 0
+    sensitive_columns: tuple[str, ...] = ()
 
     @property
     def result(self) -> str:

@@ -33,8 +33,22 @@ class RawQueryRequest:
 
 
 @dataclass(frozen=True)
+class PositionalHeader:
+    """The header of a file whose columns were matched with the schema by position. An extension.
+
+    ``names`` are those of the header, ``columns`` those of the schema, pair by pair. ``label`` names the input."""
+
+    label: str
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class RawQuerySuccess:
+    """``headers`` is an extension: see MergeSuccess."""
+
     num_records: int
+    headers: tuple[PositionalHeader, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,7 +125,10 @@ class MergeRequest:
 @dataclass(frozen=True)
 class NewSlice:
     """A slice as written. Hashes are base16 multihash texts; ``size`` is in bytes; ``newest_event_time`` is RFC
-    3339. ``schema`` is the dataset's from this slice on, where it is another than before it."""
+    3339. ``schema`` is the dataset's from this slice on, where it is another than before it.
+
+    A Snapshot that retracts rows has ``rows_before``, the number of current rows that its input was compared with;
+    ``is_input_empty`` says that the input has no row."""
 
     path: str
     physical_hash: str
@@ -121,19 +138,23 @@ class NewSlice:
     newest_event_time: str | None = None
     schema: str | None = None
     changes: Changes = Changes()  # noqa: RUF009 - frozen
+    rows_before: int | None = None
+    is_input_empty: bool = False
 
 
 @dataclass(frozen=True)
 class MergeSuccess:
     """``slices`` has one entry for each input, None where it brought no records. ``schema`` is that of the slices (as
     in the request), also when no record came but the columns are known. ``notices`` are for the user: collapsed
-    duplicates, dropped columns, names matched by position."""
+    duplicates, dropped columns, names matched by position. ``headers`` has the header of each file whose columns were
+    matched by position, in input order."""
 
     slices: tuple[NewSlice | None, ...]
     schema: str | None = None
     new_state: StateCache | None = None
     report: ContractReport | None = None
     notices: tuple[str, ...] = ()
+    headers: tuple[PositionalHeader, ...] = ()
 
 
 @dataclass(frozen=True)

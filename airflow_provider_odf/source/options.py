@@ -55,6 +55,8 @@ class Options:
     """Whether a redirect may lead into a narrower network than the source's own URL."""
     outside_links: bool = False
     """Whether links may lead out of the folder of a glob."""
+    still_rejected: str = "fail"
+    """How a poll ends that finds only input which was rejected before: ``fail`` or ``skip``."""
     stderr_tail: int = 2 * _KIB
     """How much of a failed program's error output a message shows."""
 
@@ -118,6 +120,12 @@ def _follows(text: str) -> bool:
     return text == "follow"
 
 
+def _ending(text: str) -> str:
+    if text not in ("fail", "skip"):
+        raise ValueError("must be fail or skip")
+    return text
+
+
 _OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "forbid_steps": ("forbidden_steps", _steps),
     "largest_download": ("largest_download", _size),
@@ -132,6 +140,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "container_memory": ("container_memory", str),
     "container_cpus": ("container_cpus", str),
     "container_timeout": ("container_timeout", _seconds),
+    "still_rejected": ("still_rejected", _ending),
 }
 
 OPTIONS = tuple(_OPTIONS)

@@ -39,14 +39,17 @@ def block(dag_id: str, ticket: str) -> PlainTextResponse:
 
 
 def report(dag_id: str, ticket: str) -> PlainTextResponse:
-    """What the data contract said of the candidate that ends in a block."""
-    from airflow_provider_odf.cycle.rejected import load_report
+    """Why the candidate that ends in a block was held back, and what the data contract said of it."""
+    from airflow_provider_odf.cycle.rejected import load
 
     with _opened(dag_id, ticket) as (dataset, block_hash):
-        found = load_report(dataset, block_hash)
-    if found is None:
+        record = load(dataset, block_hash)
+    if record is None:
         raise HTTPException(404, f"no contract was tested on block {block_hash} of {dataset.alias}")
-    return _text("\n".join(_report_lines(str(dataset.alias), block_hash, found)) + "\n")
+    lines = [f"input of {dataset.alias} held back: {reason}" for reason in record.held]
+    if record.report is not None:
+        lines += _report_lines(str(dataset.alias), block_hash, record.report)
+    return _text("\n".join(lines) + "\n")
 
 
 @contextmanager

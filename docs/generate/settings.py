@@ -21,8 +21,16 @@ _FOLDER = {
     "retries": "How often a task is tried again.",
     "start_date": "RFC 3339 time before which nothing is scheduled.",
     "tags": "Tags of the DAG, beside `odf` and the keywords of the dataset's SetInfo.",
+    "allow_empty_input": "Publish a Snapshot input without rows, which retracts every row. By default it is "
+    "[held back](../how-to/decide-on-held-back-inputs.md).",
+    "max_retracted_share": "Hold back a Snapshot input that retracts more than this share of the rows, as in `0.5`.",
 }
-_DEFAULTS = {"poke_interval": "60", "retries": "2, a minute apart", "start_date": "2024-01-01T00:00:00Z"}
+_DEFAULTS = {
+    "poke_interval": "60",
+    "retries": "2, a minute apart",
+    "start_date": "2024-01-01T00:00:00Z",
+    "allow_empty_input": "false",
+}
 
 _ENVIRONMENT = [
     ("ODF_STORE", "The store, where neither an option nor a connection nor `[odf] store` names one."),

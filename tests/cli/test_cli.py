@@ -305,7 +305,9 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
         "records": 2,
         "contract": "urn:cities",
         "failed": 1,
+        "reason": "contract",
         "superseded": False,
+        "decision": None,
     }
     report = json.loads(odf("rejected", "show", "cities", block_hash, "--format", "json", cwd=tmp_path))
     assert (report["ref"], report["hash"], report["testedRows"]) == (listed["ref"], block_hash, 2)
@@ -318,7 +320,7 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
     assert "population: >= 0" in failed
     assert "-5 at offset 1" in failed
     assert odf("rejected", "show", "cities", "rejected-x", code=2, cwd=tmp_path) == (
-        "dataset cities has no rejected candidate rejected-x\n"
+        f"dataset cities has no rejected candidate rejected-x; there are: {listed['ref']}\n"
     )
     ref = listed["ref"]
     assert odf("tail", "cities", "--ref", ref, "-n", "1", "--format", "csv", cwd=tmp_path).splitlines()[1:] == [
@@ -329,3 +331,19 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
     assert odf("tail", "cities", "--ref", "x", code=2, cwd=tmp_path) == (
         f"dataset cities has no ref 'x'; its refs are: head, {ref}\n"
     )
+    assert odf("rejected", "show", "cities", "--rows", "--format", "csv", cwd=tmp_path).splitlines() == [
+        "offset,op,system_time,event_time,city,founded,area,population,failed clauses",
+        f"1,+A,{T1},{T1},Oz,,1.00,-5,population: >= 0",
+    ]
+    # It stays red until somebody decides, without Spark.
+    again = odf("run", "cities.yaml", without=("airflow", "pyspark"), code=1, cwd=tmp_path)
+    assert again.endswith(
+        "cities: the newest input of cities is still rejected, see: odf rejected show cities --store odf-store\n"
+    )
+    assert odf("rejected", "discard", "cities", cwd=tmp_path) == f"cities: discarded 2 records of {ref}\n"
+    assert odf("run", "cities.yaml", without=("airflow", "pyspark"), cwd=tmp_path) == (
+        f"cities: up to date: the newest input was discarded ({ref})\n"
+    )
+    assert odf("rejected", "publish", "cities", cwd=tmp_path) == f"cities: published 2 records of {ref}\n"
+    assert odf("rejected", "list", "cities", cwd=tmp_path) == ""
+    assert len(odf("state", "cities", "--format", "csv", cwd=tmp_path).splitlines()) == 3

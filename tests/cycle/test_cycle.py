@@ -17,7 +17,14 @@ from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Candidate, Polled, UpToDate
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import publish
-from airflow_provider_odf.errors import CommitConflict, ContractRejected, InvalidInput, InvalidQuery, SourceError
+from airflow_provider_odf.errors import (
+    CommitConflict,
+    ContractRejected,
+    InvalidInput,
+    InvalidQuery,
+    SourceError,
+    StillRejected,
+)
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import Manifest, load
 from airflow_provider_odf.runner.local import LocalRunner
@@ -98,7 +105,8 @@ def test_several_new_files_are_one_block_each_and_one_move_of_head(
     write("in/2.csv", "sku,price\na,2\n")
     write("in/3.csv", "sku,price\na,2\n")
     write("in/4.csv", "sku,price\n")
-    assert str(run(prices)) == "published 4 records (offsets 0..3)"
+    write("odf.yaml", "defaults: {allow_empty_input: true}\n")
+    assert str(run(prices)) == "published 4 records (offsets 0..3): 1 added, 1 removed, 1 corrected"
     events = [block.event for _, block in store.dataset("prices").walk()][::-1]
     assert [e.kind for e in events] == ["Seed", "SetPollingSource", "SetDataSchema", *["AddData"] * 4]
     offsets = [(d.start, d.end) if (d := e.new_data and e.new_data.offset_interval) else None for e in events[3:]]
@@ -125,7 +133,7 @@ def test_a_bad_file_changes_nothing_and_the_next_run_works(prices: Path, write: 
     assert "price" in str(outcome)
     assert store.dataset("prices").head() == head
     write("in/2.csv", "sku,price\na,2\nb,3\n")
-    assert str(run(prices)) == "published 3 records (offsets 1..3)"
+    assert str(run(prices)) == "published 3 records (offsets 1..3): 1 added, 1 corrected"
     assert list(state_rows(store.dataset("prices"))) == [
         {"system_time": "2024-01-01T12:00:00Z", "event_time": "2024-01-01T12:00:00Z", "sku": "a", "price": 2},
         {"system_time": "2024-01-01T12:00:00Z", "event_time": "2024-01-01T12:00:00Z", "sku": "b", "price": 3},
@@ -158,11 +166,17 @@ def test_a_contract_stops_new_data_until_source_or_contract_change(
     assert (rejection.base, rejection.records, rejection.report.result) == (head, 2, "failed")
     assert verify(store.dataset("prices"), rejection.block_hash).records == 3
 
-    assert str(run(prices, runner=NoEngine())) == f"still rejected, see: odf rejected show prices --store {store.root}"
+    again = run(prices, runner=NoEngine())
+    assert isinstance(again.error, StillRejected)
+    assert str(again) == (
+        f"the newest input of prices is still rejected, see: odf rejected show prices --store {store.root}"
+    )
+    assert str(run(prices, runner=NoEngine(), still_rejected="skip")) == str(again)
+    assert run(prices, runner=NoEngine(), still_rejected="skip").error is None
 
     # The publisher mends it with another file: both come in, and the state after them is what the contract sees.
     write("in/3.csv", "sku,price\na,2\n")
-    assert str(run(prices)) == "published 4 records (offsets 1..4)"
+    assert str(run(prices)) == "published 4 records (offsets 1..4): 2 corrected"
 
 
 def test_an_eased_contract_lets_the_rejected_data_in(prices: Path, write: Write, run: Run, store: Store) -> None:
@@ -183,9 +197,7 @@ def test_a_url_that_takes_rejected_data_back_is_up_to_date(
     run(manifest)
     publisher.publish("sku,price\na,-1\n", "2024-01-01T10:00:00Z")
     assert isinstance(run(manifest).error, ContractRejected)
-    assert (
-        str(run(manifest, runner=NoEngine())) == f"still rejected, see: odf rejected show prices --store {store.root}"
-    )
+    assert isinstance(run(manifest, runner=NoEngine()).error, StillRejected)
     publisher.publish("sku,price\na,1\n", "2024-01-01T09:00:00Z")
     assert str(run(manifest)) == "up to date"
 
@@ -198,7 +210,7 @@ def test_a_merge_that_is_repeated_finds_its_candidate(
     assert isinstance(polled, Polled)
     candidate = merge(store, polled, engine)
     assert isinstance(candidate, Candidate)
-    assert dataclasses.replace(candidate, notices=()) == merge(store, polled, NoEngine())
+    assert dataclasses.replace(candidate, notices=(), changes=None) == merge(store, polled, NoEngine())
     assert store.dataset("prices").head() == polled.base
     publish(store, candidate)
     assert publish(store, candidate) == store.dataset("prices").head() == candidate.candidate
@@ -299,7 +311,7 @@ def test_a_new_url_is_not_asked_for_what_the_old_one_had(
     manifest.write_text(manifest.read_text().replace("data.csv", "other.csv"))
     publisher.publish("sku,price\na,2\n", "2023-01-01T09:00:00Z", path="/other.csv")
     publisher.server.requests.clear()
-    assert str(run(manifest)) == "published 2 records (offsets 1..2)"
+    assert str(run(manifest)) == "published 2 records (offsets 1..2): 1 corrected"
     assert str(run(manifest)) == "up to date"
     (first, headers), (second, again) = publisher.server.requests
     assert (first, second) == ("/other.csv", "/other.csv")
@@ -313,10 +325,8 @@ def test_files_that_were_rejected_are_not_late(prices: Path, write: Write, run: 
     write("in/2.csv", "sku,price\na,-2\n")
     assert isinstance(run(prices).error, ContractRejected)
     outcome = run(prices, runner=NoEngine())
-    assert (str(outcome), outcome.notices) == (
-        f"still rejected, see: odf rejected show prices --store {store.root}",
-        (),
-    )
+    assert isinstance(outcome.error, StillRejected)
+    assert outcome.notices == ()
 
 
 def test_a_dataset_whose_rows_are_all_gone_has_an_empty_state(
@@ -324,7 +334,8 @@ def test_a_dataset_whose_rows_are_all_gone_has_an_empty_state(
 ) -> None:
     write("in/1.csv", "sku,price\na,1\n")
     write("in/2.csv", "sku,price\n")
-    assert str(run(prices)) == "published 2 records (offsets 0..1)"
+    write("odf.yaml", "defaults: {allow_empty_input: true}\n")
+    assert str(run(prices)) == "published 2 records (offsets 0..1): 1 added, 1 removed"
     assert list(state_rows(store.dataset("prices"))) == []
 
 

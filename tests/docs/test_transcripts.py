@@ -14,6 +14,7 @@ PAGES = [
     "how-to/read-a-dataset.md",
     "how-to/describe-a-dataset.md",
     "how-to/use-a-contract.md",
+    "how-to/decide-on-held-back-inputs.md",
 ]
 
 

@@ -10,13 +10,15 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
-from airflow.sdk.exceptions import AirflowSkipException, ParamValidationError
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, ParamValidationError
 
 from airflow_provider_odf.chain.codec import decode_frame
-from airflow_provider_odf.chain.tail import tail_rows
+from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
+from airflow_provider_odf.cycle import decide
 from airflow_provider_odf.cycle.rejected import rejections
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
+from airflow_provider_odf.ui.links import ReportLink
 
 pytestmark = [
     pytest.mark.airflow,
@@ -161,7 +163,7 @@ def test_support_tickets_are_all_kept(dags, store, one_jvm):
     ]
 
 
-def test_coffee_prices_that_break_the_contract_stay_unpublished(dags, store, one_jvm):
+def test_coffee_prices_that_break_the_contract_stay_unpublished(dags, store, one_jvm, monkeypatch):
     assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "success")
     dataset = store.dataset("coffee-prices")
     head = dataset.head()
@@ -179,9 +181,29 @@ def test_coffee_prices_that_break_the_contract_stay_unpublished(dags, store, one
     broken = [(r.column, r.failed_rows) for r in rejection.report.results if r.outcome == "fail"]
     assert broken == [("sku", 1), ("origin", 1), ("price", 1)]
 
+    # A rejection stays red until something changes, with a link to the report.
     started = one_jvm.started
+    assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "upstream_failed") | {"poll": "failed"}
+    poll = dags.dags["coffee-prices"].get_task("poll")
+    with pytest.raises(AirflowFailException, match="the newest input of coffee-prices is still rejected, see: odf "):
+        poll.execute({})
+    assert "/odf/reports/coffee-prices/" in ReportLink().get_link(poll, ti_key=SimpleNamespace(dag_id="coffee-prices"))
+    monkeypatch.setenv("AIRFLOW__ODF__STILL_REJECTED", "skip")
     assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "skipped")
     assert one_jvm.started == started
+
+
+def test_an_empty_input_fails_the_merge_and_the_next_poll_until_somebody_decides(dags, store, one_jvm):
+    assert run(dags, "bike-stations")["publish"] == "success"
+    folder = Path(dags.dag_folder) / "data" / "bike-stations"
+    (folder / "2026-05-15.ndjson").write_text("\n")
+    after = {"contract_test": "upstream_failed", "publish": "upstream_failed"}
+    assert run(dags, "bike-stations") == {"poll": "success", "merge": "failed"} | after
+    assert run(dags, "bike-stations") == {"poll": "failed", "merge": "upstream_failed"} | after
+    dataset = store.dataset("bike-stations")
+    assert decide.publish_anyway(store, dataset, decide.find(dataset, None))
+    assert run(dags, "bike-stations") == dict.fromkeys(TESTED, "skipped")
+    assert list(state_rows(dataset)) == []
 
 
 def test_a_merge_that_another_writer_overtook_merges_again(dags, store, one_jvm):

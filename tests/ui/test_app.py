@@ -7,7 +7,7 @@ from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.apply import apply
 from airflow_provider_odf.cycle.messages import Candidate
-from airflow_provider_odf.cycle.rejected import save_report
+from airflow_provider_odf.cycle.rejected import Record, save, save_report
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import CheckResult, ContractReport
@@ -84,6 +84,13 @@ def test_a_report_line_by_line(dataset):
         "fail          price: >= 0 (found 2 rows: -1 at offset 3)",
         "fail          name is never empty [warning] (found 1 row: offset 4)",
     ]
+
+
+def test_why_an_input_was_held_back(dataset):
+    save(dataset, dataset.head(), Record("base", 2, held=("in.csv has no rows, which retracts all 2 rows",)))
+    assert app.report("acme.orders", ticket(dataset, dataset.head())).body.decode() == (
+        "input of acme/orders held back: in.csv has no rows, which retracts all 2 rows\n"
+    )
 
 
 @pytest.mark.parametrize("page", [app.block, app.report])

@@ -58,7 +58,7 @@ def open_csv(step: ReadStep, path: str, label: str) -> Opened:
     columns, matched = _columns(step, first, label)
     width = len(first) if step.header or step.columns is None else len(step.columns)
     parser = CsvParser(form, encoding, step.header, width, matched.indexes, step.null_value)
-    return Opened(step, parser, whole, columns, label, "line", matched.notices)
+    return Opened(step, parser, whole, columns, label, "line", matched.notices, matched.headers)
 
 
 def _format(step: ReadStep) -> CsvFormat:

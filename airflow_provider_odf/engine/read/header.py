@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from airflow_provider_odf.engine.read.problem import left_out
 from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import PositionalHeader
 from airflow_provider_odf.wording import counted
 
 _SEPARATORS = ";,\t|"
@@ -15,10 +16,13 @@ _SEPARATORS = ";,\t|"
 
 @dataclass(frozen=True)
 class Matched:
-    """For each column of the schema the index of the file's column, and what the user should know about it."""
+    """For each column of the schema the index of the file's column, and what the user should know about it.
+
+    ``headers`` has the header where it was matched by position, and nothing where it was matched by name."""
 
     indexes: tuple[int, ...]
     notices: tuple[str, ...] = ()
+    headers: tuple[PositionalHeader, ...] = ()
 
 
 def match(header: Sequence[str], columns: Sequence[str], label: str) -> Matched:
@@ -34,8 +38,9 @@ def match(header: Sequence[str], columns: Sequence[str], label: str) -> Matched:
         return Matched(named, left_out(label, extra))
     if len(header) == len(columns) and all(i is None or i == at for at, i in enumerate(found)):
         pairs = ", ".join(f"{n!r} as {c}" for n, c in zip(header, columns, strict=True) if _key(n) != _key(c))
-        notice = f"{label}: the header's names are not those of the schema, columns are taken by position: {pairs}"
-        return Matched(tuple(range(len(columns))), (notice,))
+        notice = f"{label}: the header's names are not those of the schema, columns are matched by position: {pairs}"
+        positional = PositionalHeader(label, tuple(header), tuple(columns))
+        return Matched(tuple(range(len(columns))), (notice,), (positional,))
     raise InvalidQuery(
         f"{label}: the header does not fit the schema: the file has {_list(header)}, the schema {_list(columns)}; "
         f"{_separator(header) or 'correct the names or their order in the schema'}"

@@ -16,7 +16,7 @@ from airflow_provider_odf.engine.read.raw import Parser
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.engine.sql import text
-from airflow_provider_odf.protocol import Column, ReadStep
+from airflow_provider_odf.protocol import Column, PositionalHeader, ReadStep
 
 _LABEL = "__label"
 
@@ -32,11 +32,13 @@ class Opened:
     label: str
     unit: str
     notices: tuple[str, ...] = ()
+    headers: tuple[PositionalHeader, ...] = ()
 
     def read(self, spark: SparkSession) -> Read:
         """The rows in order."""
         frame = raw.frame(spark, self.parser, self.chunks)
-        return Read(typed.frame(frame, self.columns, self.step, text(self.label), self.unit), self.notices)
+        rows = typed.frame(frame, self.columns, self.step, text(self.label), self.unit)
+        return Read(rows, self.notices, self.headers)
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class ReadApart:
     frame: DataFrame
     sizes: tuple[int, ...]
     notices: tuple[str, ...]
+    headers: tuple[PositionalHeader, ...]
 
 
 def read_apart(spark: SparkSession, inputs: Sequence[Opened]) -> ReadApart:
@@ -55,7 +58,8 @@ def read_apart(spark: SparkSession, inputs: Sequence[Opened]) -> ReadApart:
     frame = spark.createDataFrame(raw.concatenated(tables)).coalesce(1)
     rows = typed.frame(frame, first.columns, first.step, _LABEL, first.unit)
     notices = tuple(notice for opened in inputs for notice in opened.notices)
-    return ReadApart(rows, tuple(table.num_rows for table in tables), notices)
+    headers = tuple(header for opened in inputs for header in opened.headers)
+    return ReadApart(rows, tuple(table.num_rows for table in tables), notices, headers)
 
 
 def _labelled(table: pa.Table, label: str) -> pa.Table:

@@ -53,7 +53,8 @@ def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) 
     known = replace(step, columns=step.columns or _columns(parts[0].frame))
     parts += [reader(spark, known, *one) for one in named[1:]]
     notices = dict.fromkeys(notice for part in parts for notice in part.notices)
-    return Read(reduce(DataFrame.unionAll, (part.frame for part in parts)), tuple(notices))
+    headers = tuple(header for part in parts for header in part.headers)
+    return Read(reduce(DataFrame.unionAll, (part.frame for part in parts)), tuple(notices), headers)
 
 
 def _columns(frame: DataFrame) -> tuple[Column, ...] | None:

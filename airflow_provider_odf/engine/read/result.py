@@ -6,10 +6,14 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from airflow_provider_odf.protocol import PositionalHeader
+
 
 @dataclass(frozen=True)
 class Read:
-    """Rows in input order, and what the user should know about how they were read."""
+    """Rows in input order, what the user should know about how they were read, and the headers of files whose columns
+    were matched by position."""
 
     frame: DataFrame
     notices: tuple[str, ...] = ()
+    headers: tuple[PositionalHeader, ...] = ()

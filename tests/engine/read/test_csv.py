@@ -290,7 +290,7 @@ def test_columns_by_name_and_by_position(read) -> None:
     assert by_name.notices == (f"{LABEL}: columns not in the schema are left out: extra",)
     by_position = read("Csv", "x,y\n1,2\n", ["a INT", "b INT"], header=True)
     assert [tuple(r) for r in by_position.frame.collect()] == [(1, 2)]
-    assert "columns are taken by position: 'x' as a, 'y' as b" in by_position.notices[0]
+    assert "columns are matched by position: 'x' as a, 'y' as b" in by_position.notices[0]
 
 
 @pytest.mark.parametrize(

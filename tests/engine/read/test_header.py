@@ -30,7 +30,7 @@ def test_by_position_when_names_are_others() -> None:
     matched = match(["Open Price", "b"], ["open", "b"], "f")
     assert matched.indexes == (0, 1)
     assert matched.notices == (
-        "f: the header's names are not those of the schema, columns are taken by position: 'Open Price' as open",
+        "f: the header's names are not those of the schema, columns are matched by position: 'Open Price' as open",
     )
 
 

@@ -1,0 +1,160 @@
+"""``odf rejected``: look at candidates that were not published, and decide on them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from airflow_provider_odf.cli.output import (
+    Format,
+    FormatOption,
+    NameArgument,
+    RowFormat,
+    RowFormatOption,
+    StoreOption,
+    print_json,
+    print_rows,
+)
+from airflow_provider_odf.cli.run import existing_store
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.wording import counted
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.cycle.rejected import Rejection
+
+app = typer.Typer(
+    name="rejected", help="Candidates that were rejected by a data contract, or held back.", no_args_is_help=True
+)
+RefArgument = Annotated[str | None, typer.Argument(help="Ref of the candidate.", show_default="the newest")]
+_COLUMNS = ("outcome", "severity", "column", "description", "expected", "actual", "failedRows")
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the commands of this module to the tool."""
+    parent.add_typer(app)
+
+
+@app.command("list")
+def list_(name: NameArgument, store: StoreOption = None, how: FormatOption = Format.table) -> None:
+    """List the rejected candidates of a dataset, newest last."""
+    from airflow_provider_odf.cycle.rejected import rejections
+
+    dataset = existing_store(store).dataset(name)
+    print_rows([_entry(dataset, r, how) for r in rejections(dataset)], how)
+
+
+def _entry(dataset: Dataset, rejection: Rejection, how: Format) -> dict[str, Any]:
+    from airflow_provider_odf.cycle.rejected import LOST, is_accepted
+
+    record, report, is_lost = rejection.record, rejection.report, rejection.record == LOST
+    decision = "discarded" if record.is_discarded else "accepted" if is_accepted(dataset, record) else None
+    return {
+        "ref": rejection.ref,
+        "hash": rejection.block_hash if how is Format.json else rejection.block_hash[:13],
+        "systemTime": str(rejection.system_time),
+        "records": rejection.records,
+        "reason": None if is_lost else "held back" if record.held else "contract",
+        "contract": "unknown: the report is missing or damaged" if is_lost else report.contract if report else None,
+        "failed": None if is_lost else sum(r.outcome == "fail" for r in report.results) if report else 0,
+        "superseded": None if is_lost else rejection.base != dataset.head(),
+        "decision": decision,
+    }
+
+
+@app.command()
+def show(
+    name: NameArgument,
+    ref: RefArgument = None,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Show the rows that break the contract, or those of an input held back.")
+    ] = False,
+    n: Annotated[int, typer.Option("-n", help="How many rows at most, with --rows.", min=1)] = 100,
+    store: StoreOption = None,
+    how: RowFormatOption = RowFormat.table,
+) -> None:
+    """Show why a candidate was rejected: each clause of the contract and its outcome, or why its input was held back.
+
+    Values of columns that the contract classifies as sensitive are masked.
+    """
+    from airflow_provider_odf import protocol
+    from airflow_provider_odf.cycle.decide import find
+
+    dataset = existing_store(store).dataset(name)
+    rejection = find(dataset, ref)
+    if rows:
+        _print_rows_of(dataset, rejection, n, how)
+        return
+    report = rejection.report
+    results: list[dict[str, Any]] = [protocol.to_json(r) for r in report.results] if report else []
+    if how is RowFormat.csv:
+        print_rows(results, how, _COLUMNS)
+    elif how is RowFormat.json:
+        about = protocol.to_json(report) if report else {}
+        print_json({"ref": rejection.ref, "hash": rejection.block_hash, "held": rejection.record.held, **about})
+    else:
+        for line in _reasons(rejection):
+            print(line)
+        if report:
+            print_rows(results, how, _COLUMNS)
+
+
+def _reasons(rejection: Rejection) -> Iterator[str]:
+    records, report = counted(rejection.records, "record"), rejection.report
+    for reason in rejection.record.held:
+        yield f"{rejection.ref}: {records} held back: {reason}"
+    if report and not rejection.record.held:
+        yield f"{rejection.ref}: {records} rejected by contract {report.contract}"
+    elif report:
+        yield f"contract {report.contract}: {report.result}"
+
+
+def _print_rows_of(dataset: Dataset, rejection: Rejection, most: int, how: RowFormat) -> None:
+    from airflow_provider_odf.cycle.rejected_rows import rejected_rows
+
+    found = rejected_rows(dataset, rejection, most)
+    if not found.total and how is RowFormat.table:
+        print("the report names no rows: see it without --rows", file=sys.stderr)
+        return
+    print_rows(found, how, found.columns)
+    if found.total > most:
+        print(f"… {counted(found.total - most, 'more row')}: use -n", file=sys.stderr)
+
+
+@app.command()
+def publish(name: NameArgument, ref: RefArgument = None, store: StoreOption = None) -> None:
+    """Publish a rejected candidate anyway, once.
+
+    Where the head has moved since, the candidate cannot be published. The decision is kept then: the next run that
+    merges the same input publishes it.
+    """
+    from airflow_provider_odf.cycle.decide import find, publish_anyway
+
+    target = existing_store(store)
+    dataset = target.dataset(name)
+    rejection = find(dataset, ref)
+    if publish_anyway(target, dataset, rejection):
+        print(f"{name}: published {counted(rejection.records, 'record')} of {rejection.ref}")
+    else:
+        again = "push it again" if rejection.record.is_pushed else "run the dataset again"
+        print(f"{name}: the head has moved since {rejection.ref}; its input is accepted once: {again} to publish it")
+
+
+@app.command()
+def discard(name: NameArgument, ref: RefArgument = None, store: StoreOption = None) -> None:
+    """Decide that the input of a rejected candidate is not wanted.
+
+    Later runs no longer fail for it, and merge what the source has next. Its blocks and data stay to be looked at.
+    """
+    from airflow_provider_odf.cycle.decide import discard as discard_
+    from airflow_provider_odf.cycle.decide import find
+
+    dataset = existing_store(store).dataset(name)
+    rejection = find(dataset, ref)
+    if rejection.base != dataset.head():
+        raise InvalidInput(f"{rejection.ref} is superseded: the head has moved since, there is nothing to decide")
+    discard_(dataset, rejection)
+    print(f"{name}: discarded {counted(rejection.records, 'record')} of {rejection.ref}")

@@ -1,0 +1,90 @@
+"""Headers of CSV files whose columns were matched by position.
+
+Names that are not those of the schema do not tell which column is which. The first such header settles it: it is kept
+with the dataset as ``info/headers/BLOCK_HASH.json``, under the hash of the block that was merged from it. It counts as
+soon as that block is part of the chain and no sooner, so no second write can be lost after ``head`` has moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.chain import info
+from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.protocol import PositionalHeader
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+
+_FOLDER = "headers"
+
+
+def settled(dataset: Dataset, head: str, source_name: str) -> PositionalHeader | None:
+    """Return the header on which the columns of a source were settled last, or None.
+
+    :raises ChainCorrupted: its file is damaged.
+    """
+    kept = {name.removesuffix(".json") for name in dataset.storage.names(f"info/{_FOLDER}")}
+    if not kept:
+        return None
+    for block_hash, _ in dataset.walk(head):
+        if block_hash in kept:
+            content = info.get(dataset, _FOLDER, block_hash)
+            if content is None:
+                raise ChainCorrupted(
+                    f"{dataset.storage.local_path(f'info/{_FOLDER}/{block_hash}.json')}: the header that settled the "
+                    "columns is damaged: restore the file, or remove it to let the next header settle them"
+                )
+            if content["source"] == source_name:
+                return protocol.from_json(PositionalHeader, content["header"])
+    return None
+
+
+def keep(dataset: Dataset, block_hash: str, source_name: str, header: PositionalHeader) -> None:
+    """Settle the columns of a source on a header once the block is part of the chain."""
+    info.put(dataset, _FOLDER, block_hash, {"source": source_name, "header": protocol.to_json(header)})
+
+
+def changes(before: PositionalHeader | None, headers: Sequence[PositionalHeader]) -> Iterator[str]:
+    """Say of each header that is another than the one before it what changed. Under an edited schema the first header
+    counts as new: its author has looked at the columns."""
+    for header in headers:
+        if before is not None and _key(before.columns) == _key(header.columns) and not is_same(before, header):
+            yield (
+                f"{header.label}: the header changed, and columns are matched by position: "
+                f"before it was {_list(before.names)}, now it is {_list(header.names)}, the schema has "
+                f"{_list(header.columns)}; correct the read schema, or publish if these are the same columns renamed"
+            )
+        before = header
+
+
+def explanation(header: PositionalHeader) -> str:
+    """Say on which header the columns of a source were settled, for messages about values that do not fit."""
+    return (
+        f"columns are matched by position, as settled by the header {_list(header.names)} "
+        f"for {_list(header.columns)}: check whether the header changed"
+    )
+
+
+def is_same(one: PositionalHeader | None, other: PositionalHeader) -> bool:
+    """Whether two headers settle the same columns."""
+    return one is not None and (_key(one.columns), _key(one.names)) == (_key(other.columns), _key(other.names))
+
+
+def distinct(headers: Iterable[PositionalHeader]) -> tuple[PositionalHeader, ...]:
+    """Return headers in their order, without those that are the same as the one before them."""
+    kept: list[PositionalHeader] = []
+    for header in headers:
+        if not kept or not is_same(kept[-1], header):
+            kept.append(header)
+    return tuple(kept)
+
+
+def _key(names: Sequence[str]) -> list[str]:
+    return [name.strip().lower() for name in names]
+
+
+def _list(names: Sequence[str]) -> str:
+    return f"({', '.join(names)})"

@@ -1,0 +1,70 @@
+"""The rows for which a candidate was rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.tail import rows_at, tail_rows
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.tail import Rows
+    from airflow_provider_odf.cycle.rejected import Rejection
+
+FAILED = "failed clauses"
+_MASKED = "***"
+
+
+@dataclass(frozen=True)
+class RejectedRows:
+    """Rows in offset order with all their columns, values of sensitive ones masked. The column `FAILED` of rows that
+    break a contract has the clauses. ``total`` is how many rows there are, of which these are the first."""
+
+    rows: Rows
+    total: int
+    clauses: Mapping[int, str]
+    """By offset."""
+    sensitive: frozenset[str]
+    offset_column: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.rows.columns, FAILED) if self.clauses else self.rows.columns
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for row in self.rows:
+            shown = {n: _MASKED if n in self.sensitive and value is not None else value for n, value in row.items()}
+            if self.clauses:
+                shown[FAILED] = self.clauses[row[self.offset_column]]
+            yield shown
+
+
+def rejected_rows(dataset: Dataset, rejection: Rejection, most: int) -> RejectedRows:
+    """Return at most so many rows for which a candidate was rejected: those that its report names, or, where its input
+    was held back, its records.
+
+    :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
+    """
+    report = rejection.report
+    state = ChainState.of(dataset, rejection.block_hash)
+    clauses: dict[int, list[str]] = {}
+    for result in report.results if report is not None else ():
+        if result.outcome == "fail":
+            for offset in result.offsets:
+                clauses.setdefault(offset, []).append(result.description)
+    if rejection.record.held:
+        rows, total = tail_rows(dataset, rejection.records, rejection.block_hash).first(most), rejection.records
+        clauses = {}
+    else:
+        rows, total = rows_at(dataset, sorted(clauses)[:most], rejection.block_hash), len(clauses)
+    sensitive = {name.lower() for name in report.sensitive_columns} if report is not None else set()
+    return RejectedRows(
+        rows,
+        total,
+        {offset: "; ".join(descriptions) for offset, descriptions in clauses.items()},
+        frozenset(name for name in rows.columns if name.lower() in sensitive),
+        state.vocab.offset_column,
+    )
