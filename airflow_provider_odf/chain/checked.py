@@ -69,6 +69,9 @@ def _read(cache: Path | None, dataset_id: str) -> dict[str, list[int]]:
 
 
 def _write(cache: Path, dataset_id: str, record: dict[str, list[int]]) -> None:
-    """Without the right to write there, slices are compared again the next time."""
+    """Without the directory or the right to write there, slices are compared again the next time: who only looks at a
+    dataset makes no directories that its writers could not use."""
+    if not cache.is_dir():
+        return
     with contextlib.suppress(OdfError):
         LocalStorage(cache).put(RECORD, sealed_json({"dataset": dataset_id, "slices": record}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -161,7 +162,10 @@ def history(store: Store, dataset: Dataset, state: ChainState, progress: Progres
 
     :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
     """
-    checked.check(dataset, state.dataset_id, state.slices, store.cache(dataset.alias), progress)
+    cache = store.cache(dataset.alias)
+    with suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+    checked.check(dataset, state.dataset_id, state.slices, cache, progress)
     return tuple(
         protocol.HistorySlice(
             str(slices.path(dataset, s)), protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end)

@@ -16,6 +16,7 @@ def check(grow, tmp_path: Path):
     for number in range(3):
         growing.add(("+A", number, f"text {number}"))
     cache = tmp_path / "cache"
+    cache.mkdir()
 
     def check(dataset_id: str = "did:odf:1") -> list[str]:
         messages: list[str] = []
@@ -61,7 +62,10 @@ def test_a_damaged_record_or_that_of_another_dataset_says_nothing(check):
 
 
 def test_without_the_right_to_write_slices_are_read_each_time(check, tmp_path: Path):
-    (tmp_path / "cache").write_text("a file where the directory should be")
+    check.record.parent.rmdir()
+    assert (len(check()), len(check())) == (1, 1)
+    assert not check.record.parent.exists()
+    check.record.parent.write_text("a file where the directory should be")
     assert (len(check()), len(check())) == (1, 1)
 
 
