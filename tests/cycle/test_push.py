@@ -189,7 +189,7 @@ def test_a_disabled_source_says_so_until_it_is_added_again(store, declare, file)
     [
         ("/no/such.json", "export", "/no/such.json: no such file"),
         ("s3://bucket/a.json", "export", "s3://bucket/a.json: s3: is not known here"),
-        ("/no/such.json", "exprt", "no push source 'exprt', there are: export"),
+        ("/no/such.json", "exprt", r"no push source 'exprt' \(did you mean `export`\?\)"),
     ],
 )
 def test_what_cannot_be_taken_is_refused(store, declare, uri, name, message):
