@@ -41,7 +41,10 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | 
             file = dataset.storage.local_path(f"checkpoints/{checkpoint.physical_hash}")
             slices.check_file(dataset, file, checkpoint)
     for file in info.damaged(dataset):
-        raise ChainCorrupted(f"{file} is damaged: remove it, the next run makes it again where it is needed")
+        raise ChainCorrupted(
+            f"{file} is damaged: restore it from a backup or remove it; "
+            "a report is made again, a header is settled by the next input"
+        )
     for name in dataset.storage.refs():
         dataset.head(name)
     return Verified(state.sequence_number + 1, len(state.slices), sum(_count(s) for s in state.slices))

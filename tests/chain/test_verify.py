@@ -74,7 +74,7 @@ def test_refs_and_files_about_blocks(foreign):
     file = cities.path / f"info/reports/{head}.json"
     data = file.read_bytes()
     file.write_bytes(data.replace(b'"base": "f16', b'"base": "f17'))
-    with pytest.raises(ChainCorrupted, match=rf"{file.name} is damaged: remove it"):
+    with pytest.raises(ChainCorrupted, match=rf"{file.name} is damaged: restore it from a backup or remove it; "):
         verify(cities)
     file.write_bytes(data)
     (cities.path / "refs/candidate-1").write_text(head[:-1])

@@ -154,7 +154,9 @@ def test_a_damaged_report_is_made_again(manifest: Path, write: Write, run: Run, 
         file.write_bytes(damaged)
         (rejection,) = rejected.rejections(dataset)
         assert (rejection.report, rejected.load_report(dataset, rejection.block_hash)) == (None, None)
-        with pytest.raises(ChainCorrupted, match=rf"reports/{file.name} is damaged: remove it"):
+        with pytest.raises(
+            ChainCorrupted, match=rf"reports/{file.name} is damaged: restore it from a backup or remove it; "
+        ):
             verify(dataset)
         assert isinstance(run(manifest).error, ContractRejected)
         (rejection,) = rejected.rejections(dataset)
