@@ -124,8 +124,10 @@ def test_a_fault_at_any_call_stops_its_own_dataset_alone(run_all, store: Store) 
         outcomes = run_all("first", *faults.of, "last")
     assert [str(outcomes.pop(name)) for name in ("first", "last")] == [PUBLISHED, PUBLISHED]
     failed = {name: outcome.error for name, outcome in outcomes.items() if outcome.error is not None}
-    assert {type(error) for error in failed.values()} == {StorageError}
-    assert [str(error) for name, error in failed.items() if "No space left on device" not in str(error)] == []
+    # A seal that cannot be read is one that is not there: its input is fetched again.
+    refused = {name: error for name, error in failed.items() if not faults.of[name][1].startswith("/seal.py")}
+    assert {type(error) for error in refused.values()} == {StorageError}
+    assert [str(error) for error in refused.values() if "No space left on device" not in str(error)] == []
     assert [str(error) for name, error in failed.items() if name not in str(error)] == []
     assert len(failed) > 15
     # What is left behind hinders nobody: the next run publishes what is missing.
