@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from airflow_provider_odf.dialect import intervals
-from airflow_provider_odf.dialect.engine import Translation
+from airflow_provider_odf.dialect.engine import NodeRule, Translation, chain
 from airflow_provider_odf.dialect.expressions import aligned, number_of_unknown_type, operand
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, as_int, call, cast, converted
@@ -24,14 +26,27 @@ from airflow_provider_odf.dialect.types import (
     timestamp,
 )
 
+_OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _DECIMAL_OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
 _DOUBLE_DIGITS = 15
 """Digits of a DECIMAL that a DOUBLE holds exactly."""
 
 
-def arithmetic(t: Translation, node: exp.Expr) -> Typed:
+def chained(calculated: Callable[[exp.Expr, Typed, Typed], Typed]) -> NodeRule:
+    """The rule of ``+ - * / %`` by what one operator makes of its sides; long sums do not recurse."""
+
+    def rule(t: Translation, node: exp.Expr) -> Typed:
+        first, operators = chain(node, _OPERATORS)
+        result = operand(t, first)
+        for operator in operators:
+            result = calculated(operator, result, operand(t, operator.expression))
+        return result
+
+    return rule
+
+
+def calculated(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     """Whole numbers stay whole (division truncates), numbers with a DOUBLE are DOUBLE; overflow stops the query."""
-    left, right = operand(t, node.this), operand(t, node.expression)
     if left.type.name in ("DATE", "TIMESTAMP", "INTERVAL") or right.type.name in ("DATE", "TIMESTAMP", "INTERVAL"):
         return with_time(node, left, right)
     if not (left.type.is_known and right.type.is_known):

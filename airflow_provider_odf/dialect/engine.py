@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import Dialect, exp
 
+from airflow_provider_odf.dialect import limits
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.scope import Columns, Scope
 from airflow_provider_odf.dialect.typed import Typed, strictly
@@ -66,6 +67,10 @@ def _itself(statement: exp.Expr) -> exp.Expr:
     return statement
 
 
+def _always(value: Type, member: Type) -> bool:
+    return True
+
+
 def _as_it_is(value: Typed, other: Type) -> Typed:
     return value
 
@@ -74,10 +79,11 @@ def _as_it_is(value: Typed, other: Type) -> Typed:
 class Engine:
     """A source engine: how its SQL is parsed, and what each of its nodes and functions is in Spark.
 
-    ``integer`` is the type of an integer literal. ``reasons`` say why a function is refused, where there is more to say
+    ``reasons`` say why a function is refused, where there is more to say
     than that it is not known. ``common`` is the type of a CASE over values of two types, ``compared`` the one in which
     they are compared; None where the engine and Spark do not agree. ``beside`` is a value as it is compared with one of
-    a type, ``among`` are the values of a CASE as they stand beside each other. ``query``: the query in a statement."""
+    a type, ``among`` are the values of a CASE as they stand beside each other. ``is_member``: whether IN
+    compares values of two types as = does. ``query``: the query in a statement."""
 
     name: str
     dialect: type[Dialect]
@@ -85,12 +91,12 @@ class Engine:
     scalars: Mapping[str, FunctionRule]
     aggregates: Mapping[str, FunctionRule]
     windows: Mapping[str, FunctionRule]
-    integer: Type
     reasons: Mapping[str, str]
     common: Callable[[Type, Type], Type | None] = common
     compared: Callable[[Type, Type], Type | None] = common
     beside: Callable[[Typed, Type], Typed] = _as_it_is
     among: Callable[[Sequence[Typed]], list[Typed]] = list
+    is_member: Callable[[Type, Type], bool] = _always
     query: Callable[[exp.Expr], exp.Expr] = _itself
 
 
@@ -108,8 +114,17 @@ class Translation:
         :raises Refused: if no form is known to be exact."""
         rule = self.engine.nodes.get(type(node))
         if rule is None:
-            raise Refused(node, f"{_spelled(node)} is not known to the {self.engine.name} translation", self.advice)
-        return rule(self, node)
+            raise Refused(node, f"{spelled(node)} is not known to the {self.engine.name} translation", self.advice)
+        try:
+            value = rule(self, node)
+            limits.check_result(node, value.sql)
+        except Refused:
+            raise
+        except RecursionError:
+            raise Refused(node, "the expression is too long to be translated", "split it into queries") from None
+        except Exception as e:  # a fault of a rule costs this query, and says where
+            raise Refused(node, f"{spelled(node)} cannot be translated: {e!r}", self.advice) from e
+        return value
 
     def expressions(self, nodes: Sequence[exp.Expr]) -> tuple[Typed, ...]:
         return tuple(map(self.expression, nodes))
@@ -139,6 +154,16 @@ class Translation:
         return replace(self, scope=scope)
 
 
-def _spelled(node: exp.Expr) -> str:
+def chain(node: exp.Expr, kinds: type[exp.Expr] | tuple[type[exp.Expr], ...]) -> tuple[exp.Expr, list[exp.Expr]]:
+    """``a + b - c`` as its first operand and its operators in the order of the text, so that none recurses."""
+    operators = []
+    while isinstance(node, kinds):
+        operators.append(node)
+        node = node.this
+    return node, operators[::-1]
+
+
+def spelled(node: exp.Expr) -> str:
+    """The node as SQL, shortened for a message."""
     words = node.sql(dialect="postgres", comments=False)
     return words if len(words) <= 60 else f"{words[:57]}..."

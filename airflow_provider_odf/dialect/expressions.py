@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.engine import NodeRule, Translation
+from airflow_provider_odf.dialect.engine import NodeRule, Translation, chain
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.time_text import date_literal, timestamp_literal
 from airflow_provider_odf.dialect.typed import (
@@ -22,9 +23,9 @@ from airflow_provider_odf.dialect.typed import (
     strictly,
     switch,
 )
-from airflow_provider_odf.dialect.types import BOOLEAN, DOUBLE, MAX_PRECISION, NULL, STRING, UNKNOWN, Type
+from airflow_provider_odf.dialect.types import BIGINT, BOOLEAN, DOUBLE, MAX_PRECISION, NULL, STRING, UNKNOWN, Type
 
-_LARGEST_INTEGER = 2**63 - 1
+_LARGEST_INTEGER, _INTEGER_DIGITS = 2**63 - 1, 19
 NEGATED_DIGITS = 34
 """Digits of a DECIMAL up to which Spark's unary minus and abs are exact."""
 _PREDICATES = (
@@ -72,11 +73,16 @@ def literal(t: Translation, node: exp.Expr) -> Typed:
     if node.args.get("is_string"):
         return Typed(exp.Literal.string(node.name), STRING)
     if not node.name.isdigit():
+        if math.isinf(float(node.name)):
+            raise Refused(node, f"{_shortened(node.name)} is more than a DOUBLE holds")
         return Typed(exp.Literal.number(f"{node.name}D"), DOUBLE)
-    if int(node.name) > _LARGEST_INTEGER:
-        raise Refused(node, f"{node.name} is more than a BIGINT holds")
-    suffix = "L" if t.engine.integer.name == "BIGINT" else ""
-    return Typed(exp.Literal.number(f"{int(node.name)}{suffix}"), t.engine.integer)
+    if len(node.name.lstrip("0")) > _INTEGER_DIGITS or int(node.name) > _LARGEST_INTEGER:
+        raise Refused(node, f"{_shortened(node.name)} is more than a BIGINT holds")
+    return Typed(exp.Literal.number(f"{int(node.name)}L"), BIGINT)
+
+
+def _shortened(number: str) -> str:
+    return number if len(number) <= 40 else f"{number[:37]}..."
 
 
 def boolean(t: Translation, node: exp.Expr) -> Typed:
@@ -102,9 +108,17 @@ def condition(t: Translation, node: exp.Expr) -> Typed:
     return value if value.type == BOOLEAN else Typed(cast(value.sql, BOOLEAN), BOOLEAN)
 
 
-def logic(t: Translation, node: exp.Expr) -> Typed:
-    parts = {key: condition(t, node.args[key]).sql for key in ("this", "expression") if node.args.get(key)}
-    return Typed(type(node)(**parts), BOOLEAN)
+def connected(t: Translation, node: exp.Expr) -> Typed:
+    """AND and OR."""
+    first, operators = chain(node, exp.Connector)
+    result = condition(t, first).sql
+    for operator in operators:
+        result = type(operator)(this=result, expression=condition(t, operator.expression).sql)
+    return Typed(result, BOOLEAN)
+
+
+def not_(t: Translation, node: exp.Expr) -> Typed:
+    return Typed(exp.Not(this=condition(t, node.this).sql), BOOLEAN)
 
 
 def is_(t: Translation, node: exp.Expr) -> Typed:
@@ -190,7 +204,10 @@ def in_(t: Translation, node: exp.Expr) -> Typed:
         return _in_query(t, node, value, query)
     if node.args.get("unnest") or node.args.get("field") or not node.expressions:
         raise Refused(node, "IN is translated with a list of values or a query")
-    pairs = [comparable(t, node, value, t.expression(member)) for member in node.expressions]
+    members = t.expressions(node.expressions)
+    if other := next((m.type for m in members if not t.engine.is_member(value.type, m.type)), None):
+        raise Refused(node, f"IN of {value.type} with {other} is not what = is", f"cast the values to {value.type}")
+    pairs = [comparable(t, node, value, member) for member in members]
     if len({side.sql.sql() for side, _ in pairs}) > 1 or not _fit_together(t, [side.type for side, _ in pairs]):
         raise Refused(node, "IN is translated only with values of one type", "cast them to one type")
     return Typed(exp.In(this=pairs[0][0].sql, expressions=[member.sql for _, member in pairs]), BOOLEAN)
@@ -324,9 +341,9 @@ SHARED: Mapping[type[exp.Expr], NodeRule] = {
     exp.Boolean: boolean,
     exp.Null: null,
     exp.Paren: paren,
-    exp.And: logic,
-    exp.Or: logic,
-    exp.Not: logic,
+    exp.And: connected,
+    exp.Or: connected,
+    exp.Not: not_,
     exp.Is: is_,
     exp.EQ: comparison,
     exp.NEQ: comparison,

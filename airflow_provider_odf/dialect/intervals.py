@@ -15,6 +15,7 @@ from airflow_provider_odf.dialect.types import INTERVAL
 _SECONDS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _PART = re.compile(r"([+-]?\d+)\s*([A-Za-z]+)\s*")
 _DAY = 86_400
+_LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def _total(node: exp.Expr, parts: list[tuple[int, str]]) -> Interval:
     for _, unit in parts:
         if unit not in (*_SECONDS, "month", "year"):
             raise Refused(node, f"the unit {unit} of the interval is not translated")
+    if max(map(abs, (months, days, seconds))) > _LARGEST:
+        raise Refused(node, "the interval is too long", f"at most {_LARGEST} months, days and seconds each")
     return Interval(months, days, seconds)
 
 

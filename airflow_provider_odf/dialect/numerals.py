@@ -6,10 +6,11 @@ from sqlglot import exp
 
 from airflow_provider_odf.dialect.engine import Translation
 from airflow_provider_odf.dialect.expressions import literal as shared
+from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.typed import Typed, cast
-from airflow_provider_odf.dialect.types import INT, decimal
+from airflow_provider_odf.dialect.types import INT, MAX_PRECISION, decimal
 
-_LARGEST_INT = 2**31 - 1
+_LARGEST_INT, _INT_DIGITS = 2**31 - 1, 10
 
 
 def literal(t: Translation, node: exp.Expr) -> Typed:
@@ -17,9 +18,11 @@ def literal(t: Translation, node: exp.Expr) -> Typed:
     if node.args.get("is_string") or "e" in node.name.lower():
         return shared(t, node)
     if node.name.isdigit():
-        is_int = int(node.name) <= _LARGEST_INT
+        is_int = len(node.name.lstrip("0")) <= _INT_DIGITS and int(node.name[-_INT_DIGITS:]) <= _LARGEST_INT
         return Typed(exp.Literal.number(int(node.name)), INT) if is_int else shared(t, node)
     whole, _, fraction = node.name.partition(".")
+    if len(whole) + len(fraction) > MAX_PRECISION:
+        raise Refused(node, f"the number has more than {MAX_PRECISION} digits", "write fewer, or with an exponent")
     type_ = decimal(len(whole) + len(fraction), len(fraction))
     number = exp.Literal.number(node.name)
     # Spark does not count the zero before the point.

@@ -115,6 +115,15 @@ def nullif(c: Call) -> Typed:
     return Typed(call("nullif", shared, right.sql), left.type)
 
 
+def first_nullif(c: Call) -> Typed:
+    """NULLIF where the result has the type of the first argument, whatever the second is."""
+    c.expect(2)
+    first, second = c.argument(0), c.argument(1)
+    if c.translation.engine.common(first.type, second.type) != first.type:
+        raise c.refusal(f"is not translated for {first.type} and {second.type}", "cast the second")
+    return nullif(c)
+
+
 def absolute(c: Call) -> Typed:
     """abs of a number, in its own type."""
     c.expect(1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.engine import Engine, Translation
+from airflow_provider_odf.dialect.engine import Engine, Translation, chain
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.scope import Columns, Scope
@@ -30,6 +30,7 @@ _SELECT = {
     "kind",
 }
 _SET_OPERATION = {"with_", "this", "expression", "distinct", "order", "limit", "offset"}
+_ORDINAL_DIGITS = 4
 _DERIVE = "join versions and make time windows in a derivative dataset"
 _JOIN_KINDS = {"", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"}
 _JOIN_SIDES = {"", "LEFT", "RIGHT", "FULL"}
@@ -84,14 +85,18 @@ class Queries:
         return queries, exp.With(expressions=translated)
 
     def _set_operation(self, node: exp.SetOperation, parent: Scope | None, is_named: bool) -> tuple[exp.Query, Columns]:
-        _refuse_others(node, _SET_OPERATION)
-        left, columns = self.query(node.this, parent, is_named=is_named)
-        right, others = self.query(node.expression, parent, is_named=False)
-        merged = _side_by_side(node, columns, others)
-        operation = type(node)(this=left, expression=right, distinct=node.args.get("distinct"))
-        translation = Translation(self.engine, Scope({"": merged}, parent), self._nested)
-        _add_order(translation, node, operation)
-        return operation, merged
+        first, operators = chain(node, exp.SetOperation)
+        query: exp.Query
+        query, columns = self.query(first, parent, is_named=is_named)
+        for operator in operators:
+            _refuse_others(operator, _SET_OPERATION if operator is node else _SET_OPERATION - {"with_"})
+            right, others = self.query(operator.expression, parent, is_named=False)
+            columns = _side_by_side(operator, columns, others)
+            kind = cast("type[exp.SetOperation]", type(operator))
+            query = kind(this=query, expression=right, distinct=operator.args.get("distinct"))
+            translation = Translation(self.engine, Scope({"": columns}, parent), self._nested)
+            _add_order(translation, operator, query)
+        return query, columns
 
     def _select(self, node: exp.Select, parent: Scope | None, is_named: bool) -> tuple[exp.Select, Columns]:
         _refuse_others(node, _SELECT)
@@ -234,7 +239,11 @@ def _group(t: Translation, node: exp.Group) -> exp.Group:
 
 
 def _ordinal_or_expression(t: Translation, node: exp.Expr) -> exp.Expr:
-    return node.copy() if isinstance(node, exp.Literal) and not node.is_string else t.expression(node).sql
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return t.expression(node).sql
+    if not (node.name.isdigit() and len(node.name) <= _ORDINAL_DIGITS):
+        raise Refused(node, "a number here is the place of a column, from 1 on")
+    return node.copy()
 
 
 def order(t: Translation, node: exp.Order) -> exp.Order:

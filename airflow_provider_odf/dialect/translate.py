@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import sqlglot
-from sqlglot import exp
+from sqlglot import Dialect, exp
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError, UnsupportedError
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.dialect import datafusion, flink, risingwave
+from airflow_provider_odf.dialect import datafusion, flink, limits, risingwave
 from airflow_provider_odf.dialect.place import QueryRefused, Refused, position
 from airflow_provider_odf.dialect.query import Queries
 from airflow_provider_odf.dialect.scope import EVERY_COLUMN, Columns
@@ -32,6 +31,7 @@ ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (flink.ENGINE
 
 Tables = Mapping[str, "tuple[protocol.Column, ...] | None"]
 
+_TOO_LONG = "an expression of the query is too long to be translated"
 _TEMPORAL = "temporalTables are not translated: the versions of a table are state that is kept between runs"
 
 
@@ -83,8 +83,9 @@ def spark_columns(query: str) -> Columns:
 
     What sqlglot cannot read may well be valid in Spark: then nothing is known."""
     try:
-        tree = sqlglot.parse_one(query, dialect="spark")
-    except SqlglotError:
+        with limits.room():
+            tree = _parsed(query, Dialect.get_or_raise("spark"))
+    except (SqlglotError, Refused, RecursionError):
         return Columns(others=UNKNOWN)
     items = tree.selects if isinstance(tree, exp.Query) else []
     is_named = all(isinstance(item, exp.Alias | exp.Column) and not item.is_star for item in items)
@@ -127,7 +128,8 @@ def _translated(engine: Engine, steps: tuple[protocol.SqlQueryStep, ...], tables
     columns, translated = Columns(), []
     for number, step in enumerate(steps, 1):
         try:
-            query, columns = _translate(engine, step.query, known)
+            with limits.room():
+                query, columns = _translate(engine, step.query, known)
         except Refused as refused:
             line, column = position(step.query, refused.node)
             raise QueryRefused(refused.message, refused.advice, number=number, line=line, column=column) from None
@@ -135,20 +137,34 @@ def _translated(engine: Engine, steps: tuple[protocol.SqlQueryStep, ...], tables
             raise _syntax(error, number) from None
         except (TokenError, UnsupportedError) as error:
             raise _unreadable(error, number) from None
+        except RecursionError:
+            raise QueryRefused(_TOO_LONG, "split it into queries", number=number, line=1, column=1) from None
+        except Exception as error:  # a fault of the parser or of a rule costs this query, and says where
+            message = f"the query cannot be translated: {error!r}"
+            raise QueryRefused(message, "use engine: spark", number=number, line=1, column=1) from error
         translated.append(protocol.SqlQueryStep(query, step.alias))
         known[step.alias or ""] = columns
     return Translated(tuple(translated), columns)
 
 
 def _translate(engine: Engine, query: str, tables: Mapping[str, Columns]) -> tuple[str, Columns]:
-    statements = sqlglot.parse(query, dialect=engine.dialect)
-    if len(statements) != 1 or statements[0] is None:
-        raise Refused(None, f"one query is expected, not {len(statements)}", "split it into queries with aliases")
-    tree, columns = Queries.over(engine, tables).query(engine.query(statements[0]))
+    statement = _parsed(query, Dialect.get_or_raise(engine.dialect))
+    tree, columns = Queries.over(engine, tables).query(engine.query(statement))
     spark = tree.sql(
         "spark", identify=True, normalize_functions=False, unsupported_level=ErrorLevel.RAISE, comments=False
     )
     return spark, columns
+
+
+def _parsed(query: str, dialect: Dialect) -> exp.Expr:
+    """The one statement of a query, whose words are checked before the parser recurses into them."""
+    tokens = dialect.tokenize(query)
+    limits.check_nesting(tokens)
+    limits.check_intervals(tokens)
+    statements = dialect.parser().parse(tokens, query)
+    if len(statements) != 1 or statements[0] is None:
+        raise Refused(None, f"one query is expected, not {len(statements)}", "split it into queries with aliases")
+    return statements[0]
 
 
 def _syntax(error: ParseError, number: int) -> QueryRefused:

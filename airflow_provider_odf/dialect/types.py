@@ -107,8 +107,7 @@ def of_data_type(data_type: exp.DataType, timestamp_type: Type) -> Type:
     if kind in ("TIMESTAMP", "TIMESTAMPTZ"):
         return timestamp_type
     if kind == "DECIMAL":
-        numbers = [int(p.name) for p in parameters] or [10]
-        return decimal(numbers[0], numbers[1] if len(numbers) > 1 else 0)
+        return _decimal_of([p.name for p in parameters] or ["10"])
     if kind in ("ARRAY", "LIST") and len(data_type.expressions) == 1:
         return array(of_data_type(data_type.expressions[0], timestamp_type))
     if kind == "STRUCT":
@@ -116,6 +115,15 @@ def of_data_type(data_type: exp.DataType, timestamp_type: Type) -> Type:
         fields = tuple((name, of_data_type(type_, timestamp_type)) for name, type_ in members if type_)
         return Type("STRUCT", fields=fields)
     return _BY_SQLGLOT_NAME.get(kind, UNKNOWN)
+
+
+def _decimal_of(parameters: list[str]) -> Type:
+    """UNKNOWN if no engine has such a DECIMAL."""
+    precision, scale = (*parameters, "0")[:2]
+    if not all(number.isdigit() and len(number) <= len(str(MAX_PRECISION)) for number in (precision, scale)):
+        return UNKNOWN
+    is_valid = 0 < int(precision) <= MAX_PRECISION and int(scale) <= int(precision)
+    return decimal(int(precision), int(scale)) if is_valid else UNKNOWN
 
 
 def as_decimal(type_: Type) -> Type:

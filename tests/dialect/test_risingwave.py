@@ -16,6 +16,8 @@ from airflow_provider_odf.errors import InvalidInput
         ("d * 1.5", "(`d` * CAST(1.5 AS DOUBLE))"),
         ("nullif(s, '')", "nullif(`s`, '')"),
         ("w::int", "CAST(`w` AS INT)"),
+        ("i::numeric", "CAST(`i` AS DECIMAL(20, 0))"),
+        ("ts::timestamp", "`ts`"),
         ("case when null then 1 end", "CASE WHEN CAST(NULL AS BOOLEAN) THEN 1 END"),
         ("sum(j) over (partition by g order by r)", "sum(`j`) OVER (PARTITION BY `g` ORDER BY `r` ASC NULLS LAST)"),
         ("count(distinct s)", "count(DISTINCT `s`)"),
@@ -28,7 +30,8 @@ def test_translated(expression: Callable[..., str], text: str, spark: str) -> No
 @pytest.mark.parametrize(
     "text",
     ["i / 2", "i % 2", "f * 2", "m * m", "cast(s as timestamp)", "cast(d as varchar)", "s = 1", "power(10.0, i)",
-     "foo(i)", "sum(i)", "avg(i)", "max(d)", "tumble(ts)"],
+     "foo(i)", "1e3 * d", "nullif(j, i)", "cast(ts as timestamp(0))", "cast(i as varchar(2))",
+     "cast(i as char)", "sum(i)", "avg(i)", "max(d)", "tumble(ts)"],
 )  # fmt: skip
 def test_what_may_differ_is_refused(expression: Callable[..., str], text: str) -> None:
     with pytest.raises(InvalidInput):

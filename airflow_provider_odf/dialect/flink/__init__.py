@@ -16,7 +16,7 @@ from airflow_provider_odf.dialect.engine import Engine
 from airflow_provider_odf.dialect.expressions import SHARED
 from airflow_provider_odf.dialect.flink import aggregates, arrays, casts, numbers, text, times
 from airflow_provider_odf.dialect.typed import Typed
-from airflow_provider_odf.dialect.types import BIGINT, INT
+from airflow_provider_odf.dialect.types import BIGINT
 
 _SYNTAX = ("CAST", "CEIL", "EXTRACT", "FLOOR", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST")
 
@@ -69,8 +69,8 @@ ENGINE = Engine(
     scalars={**arrays.SCALARS, **numbers.SCALARS, **text.SCALARS, **times.SCALARS},
     aggregates=aggregates.AGGREGATES,
     windows=aggregates.WINDOWS,
-    integer=INT,
     reasons=REASONS,
     common=numbers.common,
     compared=numbers.compared,
+    is_member=numbers.is_member,
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.engine import NodeRule, Translation
+from airflow_provider_odf.dialect.engine import NodeRule, Translation, spelled
 from airflow_provider_odf.dialect.flink.numbers import refuse_rounded_twice
 from airflow_provider_odf.dialect.flink.times import parsed
 from airflow_provider_odf.dialect.place import Refused
@@ -24,6 +24,7 @@ _NO_NUMBER = r"^[^0-9nNiI]*$|[^0-9A-Fa-fxXpPiInNtTyY.+\-\s]"
 _NO_TARGETS = ("UNKNOWN", "TIME", "STRUCT", "ARRAY", "BINARY")
 _UNIT = {0: "s", 3: "ms", 6: "us"}
 _TRUNCATED = {"s": "second", "ms": "millisecond"}
+_LONGEST = 2**31 - 1
 _FRACTIONS = {"s": "", "ms": ".SSS", "us": ".SSSSSS"}
 
 
@@ -34,17 +35,24 @@ def cast(t: Translation, node: exp.Expr) -> Typed:
         return Typed(cast_to(value.sql, type_), type_)
     if value.text is not None and type_ == DATE:
         return date_literal(node, value.text)
+    if value.type == STRING and type_.name == "TIMESTAMP" and type_.unit == "s":
+        raise Refused(node, "a CAST of text to TIMESTAMP(0) is not translated", "cast it to TIMESTAMP(3) first")
     if value.text is not None and type_.name == "TIMESTAMP":
         return Typed(timestamp_literal(node, value.text).sql, type_)
     if value.type == STRING and type_ == STRING:
-        return _shortened(node, value)
+        return _shortened(node, value.sql)
+    return _by_rule(node, value, type_)
+
+
+def _by_rule(node: exp.Expr, value: Typed, type_: Type) -> Typed:
     rule = _RULES.get((_family(value.type), _family(type_)))
     if rule is None:
         advice = "" if value.type.is_known else SCHEMA_ADVICE
         raise Refused(node, f"CAST of {value.type} to {type_} is not translated", advice)
     if type_.is_float:
         refuse_rounded_twice(node, value.type)
-    return Typed(rule(value, type_), type_)
+    converted = rule(value, type_)
+    return _shortened(node, converted) if type_ == STRING else Typed(converted, type_)
 
 
 def try_cast(t: Translation, node: exp.Expr) -> Typed:
@@ -72,7 +80,7 @@ def _target(node: exp.Expr) -> Type:
     if target.this in (exp.DType.CHAR, exp.DType.NCHAR):
         raise Refused(node, "CHAR is filled up with blanks, which Spark does not do", "use STRING or VARCHAR")
     if target.this == exp.DType.TIMESTAMPTZ or type_.name in _NO_TARGETS:
-        raise Refused(node, f"a CAST to {target.sql()} is not translated")
+        raise Refused(node, f"a CAST to {spelled(target)} is not translated")
     if type_.name != "TIMESTAMP":
         return type_
     precision = int(target.expressions[0].name) if target.expressions else 6
@@ -85,10 +93,15 @@ def _family(type_: Type) -> str:
     return "INTEGER" if type_.is_integer else type_.name
 
 
-def _shortened(node: exp.Expr, value: Typed) -> Typed:
+def _shortened(node: exp.Expr, text: exp.Expr) -> Typed:
     """VARCHAR(n) cuts a text, which Spark's CAST does not."""
     length = node.args["to"].expressions
-    return Typed(call("left", value.sql, int(length[0].name)), STRING) if length else value
+    if not length:
+        return Typed(text, STRING)
+    digits = length[0].name
+    if not digits.isdigit() or len(digits) > len(str(_LONGEST)) or not 1 <= int(digits) <= _LONGEST:
+        raise Refused(node, f"VARCHAR takes a length from 1 to {_LONGEST}")
+    return Typed(call("left", text, int(digits)), STRING)
 
 
 def _plain(value: Typed, type_: Type) -> exp.Expr:

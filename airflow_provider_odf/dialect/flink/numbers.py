@@ -6,6 +6,7 @@ beside a DECIMAL. Quotients of decimals are rounded half up.
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 
 from sqlglot import exp
@@ -14,8 +15,8 @@ from airflow_provider_odf.dialect import arithmetic as shared
 from airflow_provider_odf.dialect import numbers as double_numbers
 from airflow_provider_odf.dialect import types
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation
-from airflow_provider_odf.dialect.expressions import negation, operand
-from airflow_provider_odf.dialect.parameters import CONDITIONS, absolute, extreme
+from airflow_provider_odf.dialect.expressions import negation
+from airflow_provider_odf.dialect.parameters import CONDITIONS, absolute, extreme, first_nullif
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, call, cast, converted, number, switch
 from airflow_provider_odf.dialect.types import BIGINT, DOUBLE, FLOAT, INTERVAL, MAX_PRECISION, Type, decimal
@@ -55,9 +56,15 @@ def compared(left: Type, right: Type) -> Type | None:
     return None if is_float or _meets_double(left, right) else types.common(left, right)
 
 
-def arithmetic(t: Translation, node: exp.Expr) -> Typed:
+def is_member(value: Type, member: Type) -> bool:
+    """Flink converts the list of an IN to the type of the value: 1 IN (1.5) is true."""
+    if value.is_integer:
+        return member.is_integer or not member.is_numeric
+    return not (value.name == "DECIMAL" and member.is_float)
+
+
+def calculated(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     """+ - * / and %, also of times with intervals; overflow and division by zero stop the query."""
-    left, right = operand(t, node.this), operand(t, node.expression)
     sides = (left.type, right.type)
     if INTERVAL in sides:
         return shared.with_time(node, left, right)
@@ -197,7 +204,7 @@ def power(c: Call) -> Typed:
     base, exponent = (_literal(c.argument(i)) for i in (0, 1))
     if base is not None and exponent is not None and exponent.denominator == 1 and abs(exponent) <= 300 and base:
         exact = base ** int(exponent)
-        if Fraction(float(exact)) == exact:
+        if abs(exact) <= sys.float_info.max and Fraction(float(exact)) == exact:
             return Typed(exp.Literal.number(f"{float(exact)!r}D"), DOUBLE)
     raise c.refusal("the last bit may differ unless both arguments are literals with an exact result")
 
@@ -219,15 +226,6 @@ def if_(t: Translation, node: exp.Expr) -> Typed:
         raise Refused(node, "IF needs three arguments")
     branch = exp.If(this=node.this.copy(), true=node.args["true"].copy())
     return t.expression(exp.Case(ifs=[branch], default=node.args["false"].copy()))
-
-
-def nullif(c: Call) -> Typed:
-    """Has the type of the first argument."""
-    c.expect(2)
-    first, second = c.argument(0), c.argument(1)
-    if common(first.type, second.type) != first.type:
-        raise c.refusal(f"is not translated for {first.type} and {second.type}", "cast the second")
-    return CONDITIONS["nullif"](c)
 
 
 def strict_extreme(name: str) -> FunctionRule:
@@ -254,14 +252,14 @@ SCALARS: dict[str, FunctionRule] = {
     "greatest": strict_extreme("greatest"),
     "least": strict_extreme("least"),
     "mod": modulo,
-    "nullif": nullif,
+    "nullif": first_nullif,
     "pi": double_numbers.pi,
     "power": power,
     "round": round_,
     "sign": sign,
 }
 NODES: dict[type[exp.Expr], NodeRule] = {
-    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod), arithmetic),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod), shared.chained(calculated)),
     exp.Ceil: ceil,
     exp.Floor: floor,
     exp.If: if_,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from airflow_provider_odf.dialect import regex
-from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation
+from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation, chain
 from airflow_provider_odf.dialect.expressions import operand
 from airflow_provider_odf.dialect.parameters import plain, size, string, whole
 from airflow_provider_odf.dialect.place import Refused
@@ -58,7 +58,8 @@ def concat(name: str) -> FunctionRule:
 
 
 def joined(t: Translation, node: exp.Expr) -> Typed:
-    sides = [operand(t, node.this), operand(t, node.expression)]
+    first, operators = chain(node, exp.DPipe)
+    sides = [operand(t, side) for side in (first, *(operator.expression for operator in operators))]
     if not all(side.type in (STRING, NULL) for side in sides):
         raise Refused(node, "|| takes strings of known type", "cast both sides to STRING")
     return Typed(call("concat", *[side.sql for side in sides]), STRING)
