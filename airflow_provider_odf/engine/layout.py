@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import schema as schemas
+from airflow_provider_odf.engine.read.scalar import Formats, scalar
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.errors import InvalidQuery
@@ -27,6 +28,7 @@ STREAMS = ("ChangelogStream", "UpsertStream")
 """Strategies whose input may say the operation itself."""
 
 _OPERATIONS = "'+A', 0, '-R', 1, '-C', 2, '+C', 3, '0', 0, '1', 1, '2', 2, '3', 3"
+_BEYOND = " is outside the years 1 to 9999: seconds, milliseconds or microseconds may have been mixed up"
 _CODES = "0 (+A), 1 (-R), 2 (-C), 3 (+C)"
 
 
@@ -73,7 +75,9 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Fi
             f"the data have {_listed(f.name for f in fields)}"
         )
     data = _spelled([f for f in fields if f not in (event, op)], stored)
-    schema = schemas.slice_schema(vocab, _event_type(event, stored), [f for _, f in data], _required(request, stored))
+    schema = schemas.slice_schema(
+        vocab, _event_type(event, request, stored), [f for _, f in data], _required(request, stored)
+    )
     if stored is not None:
         schema = schemas.evolve(stored, schema)
     columns = tuple(schema.names[3:])
@@ -104,16 +108,33 @@ def _find(name: str, fields: Iterable[T.StructField]) -> T.StructField | None:
     return next((f for f in fields if f.name.lower() == name.lower()), None)
 
 
-def _event_type(event: T.StructField | None, stored: pa.Schema | None) -> pa.DataType:
+def _event_type(event: T.StructField | None, request: MergeRequest, stored: pa.Schema | None) -> pa.DataType:
     if event is None:
+        return stored.field(3).type if stored is not None else schemas.MILLISECONDS
+    if _is_coerced(event, request):
         return stored.field(3).type if stored is not None else schemas.MILLISECONDS
     if not isinstance(event.dataType, T.DateType | T.TimestampType | T.TimestampNTZType):
         raise InvalidQuery(
             f"the event time column {event.name} is {event.dataType.simpleString().upper()}, it must be DATE or "
-            f"TIMESTAMP: cast it in preprocess, in Spark SQL `to_timestamp({event.name}) AS {event.name}` "
-            f"(for a year: `make_date({event.name}, 1, 1)`), or name another one in SetVocab"
+            f"TIMESTAMP: {_conversion(event)}, or name another one in SetVocab"
         )
     return schemas.top_type(event.dataType, event.name)
+
+
+def _conversion(event: T.StructField) -> str:
+    """How preprocess makes a time of a column. What a number counts, only the author knows."""
+    name = event.name
+    if not isinstance(event.dataType, T.NumericType):
+        return f"cast it in preprocess, in Spark SQL `to_timestamp({name}) AS {name}`"
+    forms = {"seconds": f"timestamp_seconds({name})", "milliseconds": f"timestamp_millis({name})"}
+    forms["a year"] = f"make_date({name}, 1, 1)"
+    return f"convert it in preprocess, in Spark SQL {', '.join(f'`{sql}` for {what}' for what, sql in forms.items())}"
+
+
+def _is_coerced(event: T.StructField, request: MergeRequest) -> bool:
+    """Whether an event time is text whose type nobody declared: then it is RFC 3339."""
+    is_inferred = request.read.columns is None and request.preprocess is None and request.read.kind != "Parquet"
+    return is_inferred and isinstance(event.dataType, T.StringType)
 
 
 def _spelled(fields: Sequence[T.StructField], stored: pa.Schema | None) -> list[tuple[str, T.StructField]]:
@@ -171,7 +192,10 @@ def _project(
     data: Sequence[tuple[str, T.StructField]],
 ) -> DataFrame:
     kind = "DATE" if pa.types.is_date(layout.schema.field(3).type) else "TIMESTAMP"
-    time = _expression(event.name, event.dataType) if event else f"CAST(NULL AS {kind})"
+    time = f"CAST(NULL AS {kind})"
+    if event is not None:
+        is_text = isinstance(event.dataType, T.StringType)
+        time = _from_text(event.name, kind) if is_text else _expression(event.name, event.dataType)
     sql = [f"{time} AS {quoted(layout.event_time)}"]
     sql += [f"{_expression(name, f.dataType)} AS {quoted(f.name)}" for name, f in data]
     if op is not None:
@@ -181,8 +205,27 @@ def _project(
 
 def _expression(name: str, kind: T.DataType) -> str:
     if isinstance(kind, T.TimestampType | T.TimestampNTZType):
-        return f"date_trunc('MILLISECOND', CAST({quoted(name)} AS TIMESTAMP))"
-    return quoted(name)
+        return f"date_trunc('MILLISECOND', {_in_range(name, 'TIMESTAMP', f'CAST({quoted(name)} AS TIMESTAMP)')})"
+    return _in_range(name, "DATE", quoted(name)) if isinstance(kind, T.DateType) else quoted(name)
+
+
+def _from_text(name: str, kind: str) -> str:
+    """An event time that is RFC 3339 text; other text is an error."""
+    type_, value = (T.DateType() if kind == "DATE" else T.TimestampType()), quoted(name)
+    moment = scalar(value, type_, Formats(has_millis=False), name)
+    reason = f"' is no RFC 3339 time such as 2024-05-02T08:00:00Z: declare the type of {name} in read.schema"
+    before = text(f"column {name}: '")
+    wrong = f"raise_error(concat({before}, substring({value}, 1, 200), {text(reason)}))"
+    read = f"coalesce({moment}, CASE WHEN {value} IS NOT NULL THEN {wrong} END)"
+    return read if kind == "DATE" else f"date_trunc('MILLISECOND', {read})"
+
+
+def _in_range(name: str, kind: str, value: str) -> str:
+    """A date or time that other tools can read; one beyond is an error with its text, such as microseconds that were
+    taken for milliseconds."""
+    is_good = f"{value} >= {kind} '0001-01-01' AND {value} < {kind} '9999-12-31' + INTERVAL '1' DAY"
+    wrong = f"raise_error(concat({text(f'column {name}: ')}, CAST({value} AS STRING), {text(_BEYOND)}))"
+    return f"CASE WHEN {value} IS NULL OR ({is_good}) THEN {value} ELSE {wrong} END"
 
 
 def _operation(field: T.StructField, request: MergeRequest) -> str:

@@ -1,4 +1,7 @@
-"""Patterns of dates and times: Java's (``yyyy-MM-dd``), or strftime's where there is a ``%``, as Java's."""
+"""Patterns of dates and times: Java's (``yyyy-MM-dd``), or strftime's where there is a ``%``, as Java's.
+
+``%y`` stays as it is: Java has no letters for a year of two digits from 1969 to 2068. Its ``yy`` is 2000 to 2099.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,13 @@ RFC3339 = "rfc3339"
 """The one format that the specification names."""
 
 _DIRECTIVE = re.compile(r"%(\.?[369]?f|:?z|#z|[A-Za-z%+])|([A-Za-z'\[\]{}#]+)")
-_PART = re.compile(r"'(?:[^']|'')*'|([A-Za-z])\1*|['{}#\[\]]")
+_PART = re.compile(r"'(?:[^']|'')*'|%y(?!y)|([A-Za-z])\1*|['{}#\[\]]")
+COMPOSITES = {"%F": "%Y-%m-%d", "%T": "%H:%M:%S", "%R": "%H:%M", "%D": "%m/%d/%y", "%h": "%b", "%n": "\n", "%t": "\t"}
+"""Directives that stand for others."""
+_COMPOSITE = re.compile("%%|" + "|".join(COMPOSITES))
+_BEFORE = re.compile(r"(?:\d|%[.:#]?[369]?[A-Za-z])\Z")
+_SHORT = "mdHIMS"
+"""Directives of two digits that read one as well, where no digit can stand beside them."""
 _COUNTS = {
     **dict.fromkeys("dHhKkms", range(1, 3)),
     **dict.fromkeys("GMLz", range(1, 5)),
@@ -25,11 +34,10 @@ _COUNTS = {
 """The letters that Spark reads, and how many of them in a row."""
 _JAVA = {
     "Y": "yyyy",
-    "y": "yy",
+    "y": "%y",
     "m": "MM",
     "d": "dd",
     "b": "MMM",
-    "h": "MMM",
     "B": "MMMM",
     "a": "EEE",
     "A": "EEEE",
@@ -50,13 +58,7 @@ _JAVA = {
     "z": "xx",
     ":z": "xxx",
     "#z": "[xxx][xx][x]",
-    "F": "yyyy-MM-dd",
-    "T": "HH:mm:ss",
-    "R": "HH:mm",
-    "D": "MM/dd/yy",
     "%": "%",
-    "n": "\n",
-    "t": "\t",
 }
 
 
@@ -70,10 +72,15 @@ def java_pattern(pattern: str) -> str:
     """
     if pattern.lower() == RFC3339 or pattern == "%+":
         return RFC3339
-    java = _DIRECTIVE.sub(_java, pattern) if "%" in pattern else pattern
+    java = _DIRECTIVE.sub(_java, plain(pattern)) if "%" in pattern else pattern
     for reason in _mistakes(java):
         raise ValueError(f"{pattern!r} is not a format of times: {reason}")
     return java
+
+
+def plain(pattern: str) -> str:
+    """A strftime pattern with its composite directives written out."""
+    return _COMPOSITE.sub(lambda match: COMPOSITES.get(match.group(), match.group()), pattern)
 
 
 def _mistakes(java: str) -> Iterator[str]:
@@ -102,4 +109,6 @@ def _java(match: re.Match[str]) -> str:
         return "'" + literal.replace("'", "''") + "'"
     if directive not in _JAVA:
         raise ValueError(f"%{directive} has no counterpart in Java's patterns")
-    return _JAVA[directive]
+    touches = _BEFORE.search(match.string[: match.start()]) or re.match(r"\d|%(?!%)", match.string[match.end() :])
+    is_short = directive in _SHORT and not touches
+    return _JAVA[directive][0] if is_short else _JAVA[directive]

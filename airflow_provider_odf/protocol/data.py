@@ -97,7 +97,8 @@ class Column:
 class ReadStep:
     """How raw files become rows: ReadStep of the specification with its defaults filled in.
 
-    ``columns`` is the declared schema or None. Formats of dates and times are Java patterns or the word ``rfc3339``.
+    ``columns`` is the declared schema or None. Formats of dates and times are Java patterns, in which
+    ``%y`` is a year of two digits from 1969 to 2068, or the word ``rfc3339``.
     ``kind`` is one of Csv, Json, NdJson, GeoJson, NdGeoJson, EsriShapefile, Parquet. Files of an EsriShapefile have
     been made lines of GeoJSON Features, a record a line, with null for null shapes.
 

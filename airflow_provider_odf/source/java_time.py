@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.time_format import plain
 
 DEFAULT_PATTERN = "yyyy-MM-dd"
 
 _TOKEN = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>([A-Za-z])\3*)|(?P<other>.)", re.DOTALL)
 _MONTHS = [name.lower() for name in calendar.month_abbr]
+_FULL_MONTHS = [name.lower() for name in calendar.month_name]
 _LONGEST = {"y": 4, "u": 4, "M": 2, "L": 2, "d": 2, "D": 3, "H": 2, "h": 2, "m": 2, "s": 2}
 _WORDS = {"a": r"[AaPp][Mm]", **dict.fromkeys("XxZz", r"(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)")}
 
@@ -31,9 +33,20 @@ def parse(text: str, pattern: str = DEFAULT_PATTERN) -> Instant:
     """
     if pattern.lower() == "rfc3339":
         return Instant.parse(text)
-    if "%" in pattern:
-        moment = datetime.strptime(text, pattern)  # noqa: DTZ007 - what has no zone is in UTC
-        return Instant.from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc))
+    try:
+        return _by_strftime(text, pattern) if "%" in pattern else _by_letters(text, pattern)
+    except OverflowError:
+        raise ValueError(f"{text!r} is not within the years 1 to 9999") from None
+
+
+def _by_strftime(text: str, pattern: str) -> Instant:
+    if pattern == "%+":
+        return Instant.parse(text)
+    moment = datetime.strptime(text, plain(pattern))  # noqa: DTZ007 - what has no zone is in UTC
+    return Instant.from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc))
+
+
+def _by_letters(text: str, pattern: str) -> Instant:
     tokens = list(_tokens(pattern))
     match = re.fullmatch("".join(regex for regex, _ in tokens), text)
     if match is None:
@@ -52,7 +65,8 @@ def check(pattern: str) -> None:
 
 def _check_strftime(pattern: str) -> None:
     try:
-        datetime.strptime("", pattern)  # noqa: DTZ007 - only the pattern matters
+        if pattern != "%+":
+            datetime.strptime("", plain(pattern))  # noqa: DTZ007 - only the pattern matters
     except ValueError as e:
         if "format" in (message := str(e)) and "time data" not in message:
             raise
@@ -89,9 +103,15 @@ def _assemble(fields: dict[str, str]) -> Instant:
         year, month, day, _hour(fields), int(fields.get("m", 0)), int(fields.get("s", 0)), tzinfo=timezone.utc
     )
     if "D" in fields:
-        moment = moment.replace(month=1, day=1) + timedelta(days=int(fields["D"]) - 1)
+        moment = _day_of_year(moment, int(fields["D"]))
     fraction = int(fields.get("S", "0")[:9].ljust(9, "0")) + int(fields.get("n", "0"))
     return Instant.from_datetime(moment - _offset(fields)).plus_ns(fraction)
+
+
+def _day_of_year(moment: datetime, day: int) -> datetime:
+    if not 1 <= day <= 365 + calendar.isleap(moment.year):
+        raise ValueError(f"{day} is not a day of the year {moment.year}")
+    return moment.replace(month=1, day=1) + timedelta(days=day - 1)
 
 
 def _year(text: str) -> int:
@@ -101,15 +121,18 @@ def _year(text: str) -> int:
 def _month(text: str) -> int:
     if text.isdecimal():
         return int(text)
-    if text[:3].lower() not in _MONTHS:
-        raise ValueError(f"{text!r} is not a month")
-    return _MONTHS.index(text[:3].lower())
+    for names in (_MONTHS, _FULL_MONTHS):
+        if text.lower() in names:
+            return names.index(text.lower())
+    raise ValueError(f"{text!r} is not a month")
 
 
 def _hour(fields: dict[str, str]) -> int:
     hour = int(fields.get("H", fields.get("h", "0")))
     if "a" not in fields:
         return hour
+    if not 1 <= hour <= 12:
+        raise ValueError(f"{hour} is not an hour of {fields['a']}")
     return hour % 12 + (12 if fields["a"].lower() == "pm" else 0)
 
 

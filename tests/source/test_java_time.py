@@ -24,6 +24,10 @@ from airflow_provider_odf.source import java_time
         ("2024_05_02", "%Y_%m_%d", "2024-05-02T00:00:00Z"),
         ("2024-05-02 01:00 +0100", "%Y-%m-%d %H:%M %z", "2024-05-02T00:00:00Z"),
         ("2024-05-02T08:00:00.5+02:00", "rfc3339", "2024-05-02T06:00:00.500Z"),
+        ("2024-05-02T08:00:00.5+02:00", "%+", "2024-05-02T06:00:00.500Z"),
+        ("2024-05-02 08:07", "%F %R", "2024-05-02T08:07:00Z"),
+        ("5 June 2024", "d MMMM yyyy", "2024-06-05T00:00:00Z"),
+        ("366/2024", "DDD/yyyy", "2024-12-31T00:00:00Z"),
     ],
 )
 def test_parse(text, pattern, expected):
@@ -36,6 +40,12 @@ def test_parse(text, pattern, expected):
         ("2024-5-2", "yyyy-MM-dd", "'2024-5-2' does not have the form yyyy-MM-dd"),
         ("2024-13-02", "yyyy-MM-dd", "month must be in 1..12"),
         ("2024-02-30", "yyyy-MM-dd", "day is out of range for month"),
+        ("0001-01-01 +0200", "yyyy-MM-dd XX", "'0001-01-01 +0200' is not within the years 1 to 9999"),
+        ("0001-01-01 +0200", "%Y-%m-%d %z", ""),
+        ("9999-366", "yyyy-DDD", "366 is not a day of the year 9999"),
+        ("2024-000", "yyyy-DDD", "0 is not a day of the year 2024"),
+        ("13:00 pm", "HH:mm a", "13 is not an hour of pm"),
+        ("2 Mayor 2024", "d MMMM yyyy", "'Mayor' is not a month"),
         ("2 Mai 2024", "d MMM yyyy", "'Mai' is not a month"),
         (
             "2024",

@@ -6,6 +6,7 @@ Wider nowhere but in numbers as TIMESTAMP, which JSON marks with ``@`` and which
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from pyspark.sql import types as st
@@ -20,7 +21,14 @@ MILLIS = "@"
 NESTED = (st.ArrayType, st.MapType, st.StructType)
 
 _TIMESTAMPS = (st.TimestampType, st.TimestampNTZType)
+_TIMES = (*_TIMESTAMPS, st.DateType)
 _RFC3339 = "rfc3339"
+_POSIX_YEAR = re.compile("%y(?!y)")
+"""In a pattern: a year of two digits that is one of 1969 to 2068, as in strftime. Java's ``yy`` is of 2000 to 2099."""
+
+_FIRST_MILLIS, _LAST_MILLIS = -62_135_596_800_000, 253_402_300_799_999
+"""Milliseconds of the years 1 to 9999."""
+
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _TIME = r"\d{2}:\d{2}:\d{2}(\.\d{1,9})?"
 _TIMESTAMP = rf"^{_DATE}([Tt ]{_TIME}([Zz]|[+-]\d{{2}}:\d{{2}})?)?$"
@@ -56,7 +64,7 @@ class Formats:
         """What messages add to the name of a type: its format, where one is set."""
         pattern = self.date if isinstance(kind, st.DateType) else None
         pattern = self.timestamp if isinstance(kind, st.TimestampType) else pattern
-        return f" of the format {pattern}" if pattern else ""
+        return f" of the format {_POSIX_YEAR.sub('yy', pattern)}" if pattern else ""
 
 
 def scalar(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
@@ -80,6 +88,19 @@ def scalar(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
     return _other(raw, kind, formats, path)
 
 
+def has_times(kind: st.DataType) -> bool:
+    """Whether values of a type can be, or hold, dates and times."""
+    return any(name in kind.simpleString() for name in ("date", "timestamp"))
+
+
+def is_in_range(value: Sql, kind: st.DataType) -> Sql:
+    """Whether a value that is not null is one that slices hold: of times, those of the years 1 to 9999."""
+    if not isinstance(kind, _TIMES):
+        return "true"
+    last = "9999-12-31" if isinstance(kind, st.DateType) else "9999-12-31 23:59:59.999999"
+    return f"{value} BETWEEN {ddl(kind)} '0001-01-01' AND {ddl(kind)} '{last}'"
+
+
 def is_castable(given: st.DataType, kind: st.DataType) -> bool:
     """Whether values of one type can be values of another, neither of them nested but for what becomes a text."""
     if isinstance(kind, st.StringType | st.VarcharType | st.CharType) or given == kind:
@@ -99,7 +120,7 @@ def cast(value: Sql, given: st.DataType, kind: st.DataType) -> Sql:
     """A value that has a castable type already as one of ``kind``: null where that would change it."""
     if isinstance(kind, _TIMESTAMPS) and isinstance(given, st.NumericType):
         millis = cast(value, given, st.LongType())
-        return f"CAST(timestamp_millis({millis}) AS {ddl(kind)})"
+        return f"CAST({_of_millis(millis)} AS {ddl(kind)})"
     if isinstance(kind, st.StringType) and isinstance(given, NESTED):
         return f"to_json({value}, map('ignoreNullFields', 'false'))"
     typed = f"try_cast({value} AS {ddl(kind)})"
@@ -170,17 +191,28 @@ def _other(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
 
 def _date(raw: Sql, pattern: str | None) -> Sql:
     if pattern:
-        return f"CAST(try_to_timestamp({raw}, {text(pattern)}) AS DATE)"
+        return f"CAST({_by_pattern(raw, pattern)} AS DATE)"
     # Of a timestamp, the date as written.
     return when(matches(raw, _TIMESTAMP), f"try_cast(substring({raw}, 1, 10) AS DATE)")
 
 
 def _timestamp(raw: Sql, pattern: str | None, has_millis: bool) -> Sql:
-    written = f"try_to_timestamp({raw}, {text(pattern)})" if pattern else _rfc3339(raw)
+    written = _by_pattern(raw, pattern) if pattern else _rfc3339(raw)
     if not has_millis:
         return written
-    millis = f"timestamp_millis(try_cast(substring({raw}, 2, 30) AS BIGINT))"
+    millis = _of_millis(f"try_cast(substring({raw}, 2, 30) AS BIGINT)")
     return f"CASE WHEN startswith({raw}, {text(MILLIS)}) THEN {millis} ELSE {written} END"
+
+
+def _of_millis(millis: Sql) -> Sql:
+    return when(f"{millis} BETWEEN {_FIRST_MILLIS} AND {_LAST_MILLIS}", f"timestamp_millis({millis})")
+
+
+def _by_pattern(raw: Sql, pattern: str) -> Sql:
+    moment = f"try_to_timestamp({raw}, {text(_POSIX_YEAR.sub('yy', pattern))})"
+    if not _POSIX_YEAR.search(pattern):
+        return moment
+    return f"CASE WHEN year({moment}) >= 2069 THEN {moment} - INTERVAL '100' YEAR ELSE {moment} END"
 
 
 def _rfc3339(raw: Sql) -> Sql:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
-from airflow_provider_odf.engine.read.scalar import NESTED, Formats, cast, scalar
+from airflow_provider_odf.engine.read.scalar import MILLIS, NESTED, Formats, cast, has_times, is_in_range, scalar
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import Sql, ddl, text, when
 from airflow_provider_odf.errors import InvalidQuery
@@ -28,6 +28,7 @@ _ZERO: dict[type[st.DataType], Sql] = {
     st.TimestampType: "TIMESTAMP '1970-01-01 00:00:00'",
 }
 
+_MILLIS_RANGE = ": numbers are whole milliseconds since 1970, of the years 1 to 9999"
 _MISSING = ": no value, and the schema says NOT NULL"
 
 
@@ -121,11 +122,11 @@ class Value:
         """Whether the value, given what it became, is not of its type."""
         if isinstance(self.type, NESTED):
             return f"{self.problem(typed)} IS NOT NULL"
-        return f"({self.raw} IS NOT NULL AND {typed} IS NULL)"
+        return f"({self.raw} IS NOT NULL AND {self._is_unfit(typed)})"
 
     def problem(self, typed: Sql) -> Sql:
         """Null, or what is wrong with the value, given what it became."""
-        if self.given == self.type:
+        if self.given == self.type and not has_times(self.type):
             return "NULL"
         if isinstance(self.type, st.ArrayType):
             return self._first(self.raw, self._element())
@@ -146,8 +147,18 @@ class Value:
         cut = f"CASE WHEN length({written}) > 200 THEN concat(substring({written}, 1, 200), '…') ELSE {written} END"
         name = _named(self.type, self.formats)
         before, after = text(f"{self.path}: '"), text(f"' is not {name}")
+        if has_times(self.type) and self.formats.has_millis:
+            number = f"startswith({written}, {text(MILLIS)})" if self.given is None else _is_number(self.given)
+            after = f"concat({after}, CASE WHEN {number} THEN {text(_MILLIS_RANGE)} ELSE '' END)"
+            cut = f"ltrim({text(MILLIS)}, {cut})" if self.given is None else cut
         message = f"concat({before}, {cut}, {after})"
-        return when(f"{self.raw} IS NOT NULL AND {typed} IS NULL", message)
+        return when(f"{self.raw} IS NOT NULL AND {self._is_unfit(typed)}", message)
+
+    def _is_unfit(self, typed: Sql) -> Sql:
+        """Whether what a value became is null, or a time that no slice holds."""
+        if not has_times(self.type):
+            return f"{typed} IS NULL"
+        return f"({typed} IS NULL OR NOT {is_in_range(typed, self.type)})"
 
     def _first(self, values: Sql, inner: Value) -> Sql:
         problems = f"transform({values}, {self._x} -> {inner.problem(inner.typed())})"
@@ -190,6 +201,10 @@ def _result(index: int, field: st.StructField) -> Sql:
 
 def _typed_name(index: int) -> str:
     return f"t{index}"
+
+
+def _is_number(kind: st.DataType) -> Sql:
+    return "true" if isinstance(kind, st.NumericType) else "false"
 
 
 def _named(kind: st.DataType, formats: Formats) -> str:

@@ -18,6 +18,9 @@ CITIES = '[{"city": "A", "population": 1000}, {"city": "B", "population": 2000},
 COLUMNS = ["city STRING NOT NULL", "population INT NOT NULL"]
 
 
+_MILLIS = ": numbers are whole milliseconds since 1970, of the years 1 to 9999"
+
+
 @pytest.mark.parametrize(
     ("content", "sub_path"),
     [
@@ -186,7 +189,12 @@ def test_value(read, kind: str, value: str, expected: object) -> None:
         ("DATE", "20200102", "column v: '20200102' is not a DATE"),
         ("DATE", '"20200102"', "column v: '20200102' is not a DATE"),
         ("TIMESTAMP", '"@5"', "column v: ' @5' is not a TIMESTAMP"),
-        ("TIMESTAMP", "1.5", "column v: '@1.5' is not a TIMESTAMP"),
+        ("TIMESTAMP", "1.5", "column v: '1.5' is not a TIMESTAMP" + _MILLIS),
+        ("TIMESTAMP", "1700000000000000", "column v: '1700000000000000' is not a TIMESTAMP" + _MILLIS),
+        ("TIMESTAMP", "-9223372036854775808", "column v: '-9223372036854775808' is not a TIMESTAMP" + _MILLIS),
+        ("TIMESTAMP", '"0000-01-01"', "column v: '0000-01-01' is not a TIMESTAMP"),
+        ("DATE", '"0000-12-31"', "column v: '0000-12-31' is not a DATE"),
+        ("ARRAY<TIMESTAMP>", "[1700000000000000]", "column v[]: '1700000000000000' is not a TIMESTAMP" + _MILLIS),
         ("ARRAY<INT>", '[1, "q"]', "column v[]: 'q' is not an INT"),
         ("ARRAY<INT>", '{"a": 1}', "column v: '{\"a\":1}' is not ARRAY<INT>"),
         ("STRUCT<x: ARRAY<DATE>>", '{"x": ["y"]}', "column v.x[]: 'y' is not a DATE"),

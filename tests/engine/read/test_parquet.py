@@ -71,6 +71,9 @@ def test_half_floats_are_refused(refusal_of) -> None:
     assert refusal_of("Parquet", parquet(a=[1], h=half), ["a INT"]) == message
 
 
+_MILLIS = ": numbers are whole milliseconds since 1970, of the years 1 to 9999"
+
+
 @pytest.mark.parametrize(
     ("column", "kind", "advice"),
     [
@@ -200,7 +203,8 @@ def test_values_become_other_types(read, values: Any, column: str, expected: obj
         ([{"a": {"b": 300}}], "v STRUCT<a: STRUCT<b: TINYINT>>", "row 1, column v.a.b: '300' is not a TINYINT"),
         ([{"a": None}], "v STRUCT<a: BIGINT NOT NULL>", "row 1, column v.a: no value, and the schema says NOT NULL"),
         ([[{"a": 1}]], "v ARRAY<STRUCT<b: INT>>", "column v[] has no field b in the file, but a"),
-        ([1.5], "v TIMESTAMP", "row 1, column v: '1.5' is not a TIMESTAMP"),
+        ([1.5], "v TIMESTAMP", "row 1, column v: '1.5' is not a TIMESTAMP" + _MILLIS),
+        ([1, 1_700_000_000_000_000], "v TIMESTAMP", "row 2, column v: '1700000000000000' is not a TIMESTAMP" + _MILLIS),
         ([b"\xff"], "v STRING", "row 1, column v: '\ufffd' is not a STRING"),
         ([1], "v ARRAY<INT>", "column v is BIGINT in the file, which cannot be read as ARRAY<INT>"),
         (["[1]"], "v ARRAY<INT>", "column v is STRING in the file, which cannot be read as ARRAY<INT>"),
