@@ -55,6 +55,14 @@ def push(
         str | None,
         typer.Option(help="Name of the push source.", show_default="the only one, or default", metavar="NAME"),
     ] = None,
+    media_type: Annotated[
+        str | None,
+        typer.Option(
+            help="Media type of the files, such as text/csv or application/x-ndjson.",
+            show_default="by suffix, else the source's format",
+            metavar="TYPE",
+        ),
+    ] = None,
     event_time: Annotated[
         str | None,
         typer.Option(help="Event time of data without one, RFC 3339.", show_default="now", metavar="RFC3339"),
@@ -89,7 +97,7 @@ def push(
     options = from_environment(os.environ, forbid or ())
     with _given(file) as (uris, label), LocalRunner() as runner:
         cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
-        given = Push(uris, source_name=source, event_time=event, push_id=push_id, label=label)
+        given = Push(uris, source_name=source, event_time=event, push_id=push_id, media_type=media_type, label=label)
         code = print_outcome(cycle.push(dataset, given, contract, limits), verbose)
     raise typer.Exit(code)
 

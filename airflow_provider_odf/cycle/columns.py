@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 
 from airflow_provider_odf.chain import schema as chain_schema
@@ -81,14 +81,18 @@ def lacking(source: Source, added: Sequence[Column], vocab: DatasetVocabulary) -
 
 
 def known(schema: model.SetDataSchema | None, vocab: DatasetVocabulary) -> tuple[Column, ...]:
-    """The columns that a dataset has, as readers without a schema of their own take them: system columns have no type
-    there, since the merge makes them of what is given."""
+    """The columns that a dataset has, as readers without a schema of their own take them.
+
+    The first three system columns have no type there, since the merge makes them of what is given. The event time has
+    the dataset's, and may be missing: then it is the source's."""
     stored = _stored(schema, vocab) if schema is not None else None
     if not stored:
         return ()
-    system = [Column(name, "") for name in vocab.columns]
+    system = [Column(name, "") for name in vocab.columns[:3]]
     names = {column.name for column in system}
-    return (*system, *(column for column in stored.values() if column.name not in names))
+    data = (column for column in stored.values() if column.name not in names)
+    event_time = vocab.event_time_column
+    return (*system, *(replace(c, is_nullable=True) if c.name == event_time else c for c in data))
 
 
 def system_columns(event: model.SetDataSchema, vocab: DatasetVocabulary) -> Iterator[Finding]:

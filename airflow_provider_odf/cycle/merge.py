@@ -13,7 +13,7 @@ from airflow_provider_odf.chain import checked, slices
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.cycle import headers, hold, refs, rejected
+from airflow_provider_odf.cycle import headers, hold, media_types, refs, rejected
 from airflow_provider_odf.cycle.columns import known
 from airflow_provider_odf.cycle.fetched import check_input
 from airflow_provider_odf.cycle.messages import Candidate, Limits, Polled, PolledFile, Progress, UpToDate, silent
@@ -119,13 +119,15 @@ def source_name_of(state: ChainState, name: str | None) -> str | None:
 def read_step(
     source: model.SetPollingSource | model.AddPushSource, polled: Polled, state: ChainState
 ) -> protocol.ReadStep:
-    """How the files of an input are read. Records that were handed over are NdJson; schema and formats of times are the
-    source's. Without a schema, what the dataset has already keeps its types."""
+    """How the files of an input are read. Pushed records are NdJson, and pushed files may have a media type; schema and
+    formats of times are the source's. Without a schema, what the dataset has already keeps its types."""
     if polled.is_read:
         return protocol.ReadStep("Parquet")
     step = ddl.read_step(source.read)
     if step.columns is None and source.preprocess is None:
         step = dataclasses.replace(step, known_columns=known(state.schema, state.vocab))
+    if polled.pushed is not None and polled.pushed.media_type is not None:
+        return media_types.read_as(step, polled.pushed.media_type, polled.files[0].label)
     if polled.pushed is None or not polled.pushed.is_records:
         return step
     kind = "NdGeoJson" if step.kind in ("GeoJson", "NdGeoJson") else "NdJson"

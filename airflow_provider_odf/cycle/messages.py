@@ -44,10 +44,12 @@ class PolledFile:
 @dataclass(frozen=True)
 class Pushed:
     """Where an input comes from that was handed over: paths and URIs without secrets, none for records and standard
-    input. ``is_records`` says that its files are NdJson, whatever the format of the source."""
+    input. ``is_records`` says that its files are NdJson, whatever the format of the source, ``media_type`` that they
+    have another format than the source reads."""
 
     origins: tuple[str, ...] = ()
     is_records: bool = False
+    media_type: str | None = None
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.cycle import media_types
 from airflow_provider_odf.cycle.apply import not_before
 from airflow_provider_odf.cycle.fetched import seal_input
 from airflow_provider_odf.cycle.merge import merge_source, source_name_of
 from airflow_provider_odf.cycle.messages import Polled, PolledFile, Progress, Pushed, SourceState, UpToDate, silent
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.source import handed, savepoint
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.states import CONTENT_HASH, PUSH_ID
@@ -38,7 +39,8 @@ class Push:
 
     ``source_name`` may be left out where there is one source, or one that is called ``default``. ``event_time`` is
     that of data which have none of their own, else the time of the push. The same content under the same ``push_id``
-    is taken in once. ``label`` is what messages call it. ``allows`` says whether a redirect may lead to a URL, where
+    is taken in once. ``media_type`` is that of the files, else their suffixes show where it is not of the source's
+    format. ``label`` is what messages call it. ``allows`` says whether a redirect may lead to a URL, where
     nobody trusted has named the URIs."""
 
     uris: tuple[str, ...] = ()
@@ -46,6 +48,7 @@ class Push:
     source_name: str | None = None
     event_time: Instant | None = None
     push_id: str | None = None
+    media_type: str | None = None
     label: str | None = None
     allows: Callable[[str], bool] | None = None
 
@@ -170,9 +173,12 @@ class _Taking:
     def polled(self) -> Polled:
         given, source = self.given, self.source
         files = self.files(source)
-        if given.records is None and isinstance(source, model.AddPushSource):
-            for path in files.paths:
-                handed.check_form(path, source.read.kind, given.name)
+        media_type = None
+        if isinstance(source, model.AddPushSource) and given.records is None:
+            media_type = self.media_type(source, files)
+        elif given.media_type is not None:
+            what = "records are JSON" if given.records is not None else "a polling source reads its own format"
+            raise InvalidInput(f"{given.name}: {what}: push without a media type")
         paths = tuple(map(str, files.paths))
         time = given.event_time or files.event_time or self.system_time
         return Polled(
@@ -182,8 +188,22 @@ class _Taking:
             (PolledFile(paths, str(time), given.name, self.seen(source, paths)),),
             source_name=self.source_name,
             directory=self.directory.name if "directory" in self.__dict__ else None,
-            pushed=Pushed(tuple(map(handed.shown, given.uris)), is_records=given.records is not None),
+            pushed=Pushed(tuple(map(handed.shown, given.uris)), given.records is not None, media_type),
         )
+
+    def media_type(self, source: model.AddPushSource, files: handed.Handed) -> str | None:
+        """The media type of files that are not in the source's format.
+
+        :raises InvalidInput: it is not known or not theirs, or their suffixes differ."""
+        step, name = ddl.read_step(source.read), self.given.name
+        # A folder shows suffixes in its files alone, a download in its URI alone.
+        media_type = self.given.media_type or media_types.of_names(
+            [*self.given.uris, *map(str, files.paths)], step.kind
+        )
+        kind = step.kind if media_type is None else media_types.read_as(step, media_type, name).kind
+        for path in files.paths:
+            handed.check_form(path, kind, name)
+        return media_type
 
     def files(self, source: model.SetPollingSource | model.AddPushSource) -> handed.Handed:
         if self.given.records is not None:

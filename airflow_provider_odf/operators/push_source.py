@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from airflow_provider_odf.lineage.events import TaskLineage
 
 CONF = {"file": "a path that workers see", "uri": "a URI", "records": "a list of objects"}
-"""Keys of a run's conf, of which it has one, and what they hold. ``source`` and ``event_time`` may go along."""
+"""Keys of a run's conf, of which it has one, and what they hold. ``source``, ``media_type`` and ``event_time``
+may go along."""
 
 
 class PushSourceOperator(HandedMixin, OdfOperator):
@@ -39,8 +40,8 @@ class PushSourceOperator(HandedMixin, OdfOperator):
 
     :param data: a path or URI (file, http, https, ftp, ftps), a list of them that are read together, or a list of
     records as dicts; None: what the conf of the DAG run says, as ``{"file": PATH}``, ``{"uri": URI}`` or ``{"records":
-    [...]}``, each with ``"source": NAME`` and ``"event_time": RFC3339`` if wanted. A conf may name the paths and URIs
-    that ``[odf] push_paths`` allows: none by default. (templated)
+    [...]}``, each with ``"source": NAME``, ``"media_type": TYPE`` and ``"event_time": RFC3339`` if wanted. A conf may
+    name the paths and URIs that ``[odf] push_paths`` allows: none by default. (templated)
     :param dataset: alias of the dataset. (templated)
     :param manifest: path of the file with the dataset's manifest; the dataset is first made to say what it says.
     (templated)
@@ -128,6 +129,12 @@ def conf_params(source_names: Sequence[str]) -> dict[str, Param]:
             title="Records",
             description="In place of a file: a list of JSON objects.",
         ),
+        "media_type": Param(
+            None,
+            type=text,
+            title="Media type",
+            description="Of the files, such as text/csv. Default: by suffix, else the source's format.",
+        ),
         "event_time": Param(
             None,
             type=text,
@@ -144,7 +151,7 @@ def given_by(conf: Mapping[str, Any], source_name: str | None = None, push_id: s
     :raises InvalidInput: it says nothing, too much, or has what does not belong there.
     """
     given = {key: value for key, value in conf.items() if value not in (None, "")}
-    known = (*CONF, "source", "event_time")
+    known = (*CONF, "source", "media_type", "event_time")
     if unknown := [key for key in given if key not in known]:
         raise InvalidInput(f"conf: {', '.join(unknown)} is not known; known are {', '.join(known)}")
     if given.get("records") == [] and ("file" in given or "uri" in given):
@@ -160,7 +167,14 @@ def given_by(conf: Mapping[str, Any], source_name: str | None = None, push_id: s
         source_name=given.get("source", source_name),
         event_time=_instant(given.get("event_time")),
         push_id=push_id,
+        media_type=_text(given.get("media_type")),
     )
+
+
+def _text(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"conf: media_type is no text such as text/csv: {value!r}")
+    return value
 
 
 def _uris(key: str, value: Any) -> tuple[str, ...]:

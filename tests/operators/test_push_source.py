@@ -84,7 +84,7 @@ def test_records_have_no_input_in_lineage(where):
     [
         (None, 'conf has nothing to push: give one of file, uri, records, as in {"file": "/data/new.csv"}'),
         ({"file": "/a", "records": [{}]}, "conf has file and records: give one of"),
-        ({"fiel": "/a"}, "conf: fiel is not known; known are file, uri, records, source, event_time"),
+        ({"fiel": "/a"}, "conf: fiel is not known; known are file, uri, records, source, media_type, event_time"),
         ({"file": 1}, "conf: file is not a path that workers see: 1"),
         ({"records": {"a": 1}}, "conf: records is not a list of objects, but of type dict"),
         ({"records": [1], "source": "scanner"}, "records[0] is no object: 1"),

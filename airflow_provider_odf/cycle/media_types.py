@@ -1,0 +1,91 @@
+"""Media types of pushed files: in which format they are read, where that is not the format of the source.
+
+The schema and the formats of times stay those of the source, as for records; what is about its files does not apply.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from email.message import Message
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.protocol import ReadStep
+
+KINDS = {
+    "text/csv": "Csv",
+    "application/json": "Json",
+    "application/x-ndjson": "NdJson",
+    "application/geo+json": "GeoJson",
+    "application/x-ndgeojson": "NdGeoJson",
+    "application/vnd.apache.parquet": "Parquet",
+    "application/vnd.shp": "EsriShapefile",
+}
+"""Media types as the reference implementation names them, and the kinds of read steps for them."""
+
+_JSON = ("Json", "NdJson", "GeoJson", "NdGeoJson")
+_SUFFIXES = {
+    ".csv": ("Csv",),
+    ".json": _JSON,
+    ".geojson": ("GeoJson", "NdGeoJson"),
+    ".ndjson": ("NdJson", "NdGeoJson"),
+    ".jsonl": ("NdJson", "NdGeoJson"),
+    ".ndgeojson": ("NdGeoJson", "NdJson"),
+    ".parquet": ("Parquet",),
+}
+"""What a file of a suffix may be, the likeliest first."""
+
+_HEADER = {"present": True, "absent": False}
+
+
+def of_names(names: Sequence[str], kind: str) -> str | None:
+    """The media type that the suffixes of paths and URIs show, None where a source of a kind reads such files itself.
+
+    :raises InvalidInput: the suffixes differ."""
+    suffixes = {PurePosixPath(urlsplit(name).path).suffix.lower() for name in names} & _SUFFIXES.keys()
+    shown = {_SUFFIXES[suffix] for suffix in suffixes if kind not in _SUFFIXES[suffix]}
+    if not shown:
+        return None
+    if len(suffixes) > 1:
+        raise InvalidInput(
+            f"files with the suffixes {', '.join(sorted(suffixes))} are read together: push them one by one"
+        )
+    likeliest = shown.pop()[0]
+    return next(media_type for media_type, known in KINDS.items() if known == likeliest)
+
+
+def read_as(step: ReadStep, media_type: str, label: str) -> ReadStep:
+    """The read step for files of a media type.
+
+    :raises InvalidInput: it is not known, or CSV of which nothing says whether its first line is a header.
+    """
+    essence, header = _parsed(media_type)
+    _check(media_type, essence, header)
+    kind = KINDS[essence]
+    if kind == step.kind:
+        return step if header is None else dataclasses.replace(step, header=_HEADER[header])
+    if kind == "Csv" and header is None:
+        raise InvalidInput(
+            f"{label}: is text/csv, and the source reads {step.kind}: say whether the first line is a header, by the "
+            "media type 'text/csv; header=present' or 'text/csv; header=absent', or push to a source that reads Csv"
+        )
+    plain = ReadStep(kind, step.columns, date_format=step.date_format, timestamp_format=step.timestamp_format)
+    known = dataclasses.replace(plain, known_columns=step.known_columns)
+    return known if header is None else dataclasses.replace(known, header=_HEADER[header])
+
+
+def _check(media_type: str, essence: str, header: str | None) -> None:
+    if essence not in KINDS:
+        raise InvalidInput(f"media type {media_type!r} is not known: use one of {', '.join(KINDS)}")
+    if header is not None and (essence != "text/csv" or header not in _HEADER):
+        raise InvalidInput(f"media type {media_type!r}: header=present and header=absent belong to text/csv")
+
+
+def _parsed(media_type: str) -> tuple[str, str | None]:
+    """The type without its parameters, and the parameter ``header``."""
+    message = Message()
+    message["Content-Type"] = media_type
+    header = message.get_param("header")
+    return message.get_content_type() if "/" in media_type else "", header.lower() if isinstance(header, str) else None

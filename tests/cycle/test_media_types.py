@@ -1,0 +1,64 @@
+import pytest
+
+from airflow_provider_odf.cycle.media_types import of_names, read_as
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.protocol import Column, ReadStep
+
+COLUMNS = (Column("id", "BIGINT"),)
+NDJSON = ReadStep("NdJson", COLUMNS, encoding="latin-1", date_format="dd.MM.yyyy")
+CSV = ReadStep("Csv", COLUMNS, separator=";", header=True)
+
+
+@pytest.mark.parametrize(
+    ("step", "media_type", "expected"),
+    [
+        (CSV, "text/csv", CSV),
+        (CSV, "TEXT/CSV; header=absent; charset=utf-8", ReadStep("Csv", COLUMNS, separator=";", header=False)),
+        (CSV, "application/json", ReadStep("Json", COLUMNS)),
+        (CSV, "application/vnd.apache.parquet", ReadStep("Parquet", COLUMNS)),
+        (NDJSON, "application/x-ndjson", NDJSON),
+        (NDJSON, "text/csv; header=present", ReadStep("Csv", COLUMNS, date_format="dd.MM.yyyy", header=True)),
+        (NDJSON, "application/geo+json", ReadStep("GeoJson", COLUMNS, date_format="dd.MM.yyyy")),
+    ],
+)
+def test_the_schema_and_formats_of_times_stay(step, media_type, expected):
+    assert read_as(step, media_type, "a") == expected
+
+
+@pytest.mark.parametrize(
+    ("media_type", "message"),
+    [
+        ("text/csv", "a: is text/csv, and the source reads NdJson: say whether the first line is a header"),
+        ("text/html", "media type 'text/html' is not known: use one of text/csv, application/json"),
+        ("csv", "media type 'csv' is not known"),
+        ("text/csv; header=perhaps", "header=present and header=absent belong to text/csv"),
+        ("application/json; header=present", "header=present and header=absent belong to text/csv"),
+    ],
+)
+def test_refused(media_type, message):
+    with pytest.raises(InvalidInput) as e:
+        read_as(NDJSON, media_type, "a")
+    assert message in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "media_type"),
+    [
+        (["a.csv"], "NdJson", "text/csv"),
+        (["a.csv", "b.CSV"], "Csv", None),
+        (["a.json"], "NdJson", None),
+        (["a.json"], "Csv", "application/json"),
+        (["a.jsonl"], "Json", "application/x-ndjson"),
+        (["https://example.org/a.parquet?sig=.csv", "/work/download"], "Csv", "application/vnd.apache.parquet"),
+        (["a.txt", "b"], "Csv", None),
+    ],
+)
+def test_suffixes(names, kind, media_type):
+    assert of_names(names, kind) == media_type
+
+
+def test_suffixes_of_several_formats():
+    with pytest.raises(
+        InvalidInput, match=r"files with the suffixes \.csv, \.json are read together: push them one by"
+    ):
+        of_names(["a.csv", "b.json"], "Csv")
