@@ -12,6 +12,7 @@
     │   └── InternalError       the engine broke down: trying again may help
     ├── ChainError              the chain refused
     │   ├── DatasetNotFound     nothing of that name in the store
+    │   ├── DatasetGone         a dataset that was there is not
     │   ├── BlockRejected       a block breaks a rule of the metadata chain
     │   ├── ChainCorrupted      what is stored is not what its hashes say
     │   ├── SchemaChanged       new data do not have the dataset's schema
@@ -120,6 +121,10 @@ class ChainError(OdfError):
 
 class DatasetNotFound(ChainError):
     """The store has no such dataset."""
+
+
+class DatasetGone(ChainError):
+    """A dataset that was in the store is gone, or has lost its head: nothing begins in its place by itself."""
 
 
 class BlockRejected(ChainError):

@@ -92,13 +92,16 @@ class Store:
         """
         if alias.account and alias.name.lower() in _LAYOUT:
             raise InvalidInput(f"{alias}: a dataset of an account cannot be named {alias.name}")
-        parts = [part for part in (alias.account, alias.name) if part]
-        directory = self.root
-        for part in parts:
-            directory /= _same_name(directory, part) or part
-        dataset = Dataset(alias, LocalStorage(directory))
+        dataset = Dataset(alias, LocalStorage(self.path(alias)))
         dataset.storage.put_if_absent("info/alias", str(alias).encode())
         return dataset
+
+    def path(self, alias: DatasetAlias) -> Path:
+        """The directory of a dataset, whether there is one or not."""
+        directory = self.root
+        for part in filter(None, (alias.account, alias.name)):
+            directory /= _same_name(directory, part) or part
+        return directory
 
     def datasets(self) -> Iterator[Dataset]:
         """All datasets, by name."""

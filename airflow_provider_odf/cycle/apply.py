@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.chain import registry
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle.plan import plan
@@ -25,6 +26,7 @@ def apply(store: Store, manifest: Manifest, system_time: Instant, *, manifest_ve
 
     :raises ManifestInvalid: the manifest changes what existing data depend on; nothing was written.
     :raises CommitConflict: other writers came first, each time.
+    :raises DatasetGone: the store had the dataset, and it is gone.
     """
     for _ in range(ATTEMPTS - 1):
         with suppress(CommitConflict):  # each attempt takes milliseconds: no turn is needed to win
@@ -36,6 +38,10 @@ def _apply(store: Store, manifest: Manifest, system_time: Instant, manifest_vers
     alias = manifest.snapshot.alias
     dataset = store.get(alias)
     base = ChainState.of(dataset) if dataset else None
+    if base is None:
+        registry.check_new(store, alias)
+    else:
+        registry.remember(store, alias, base.dataset_id)
     planned = plan(base, manifest)
     planned.check()
     if base is not None and not planned.changes:
@@ -50,6 +56,7 @@ def _apply(store: Store, manifest: Manifest, system_time: Instant, manifest_vers
     state = draft.state
     assert state is not None  # noqa: S101 - a draft of at least one block has a state
     dataset.storage.compare_and_set_ref("head", base.head if base else None, state.head)
+    registry.remember(store, alias, state.dataset_id)
     return state
 
 

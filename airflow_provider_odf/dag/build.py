@@ -83,7 +83,7 @@ def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults, warn
         # One that fails halfway must not stay: the factory returns what is whole.
         auto_register=False,
     ) as dag:
-        source = _source(where, is_pushed=bool(pushed))
+        source = _source(where, asset, is_pushed=bool(pushed))
         merge = MergeOperator(task_id="merge", data=source.output, **where)
         publish = PublishOperator(task_id="publish", candidate=merge.output, outlets=[asset], **where)
         if contract is not None:
@@ -137,10 +137,13 @@ def _tags(info: model.SetInfo | None, settings: FolderSettings, warnings: Sequen
     return {"odf", *settings.tags, *filter(None, keywords), *(["warning"] if warnings else [])}
 
 
-def _source(where: dict[str, Any], *, is_pushed: bool) -> BaseOperator:
+def _source(where: dict[str, Any], asset: Asset, *, is_pushed: bool) -> BaseOperator:
+    """The first task. By the events of the asset, an inlet, it knows whether the dataset was published before. The
+    inlet is a reference, since lineage takes an asset for data that the task reads."""
+    published = Asset.ref(uri=asset.uri)
     if is_pushed:
-        return PushSourceOperator(task_id="push", **where)
-    return PollingSourceOperator(task_id="poll", **where)
+        return PushSourceOperator(task_id="push", inlets=[published], **where)
+    return PollingSourceOperator(task_id="poll", inlets=[published], **where)
 
 
 def _schedule(settings: FolderSettings, defaults: Defaults, where: dict[str, Any]) -> Any:

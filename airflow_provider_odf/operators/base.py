@@ -16,6 +16,7 @@ from airflow_provider_odf.errors import CandidateRejected, InternalError, OdfErr
 from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.operators.gone import check_published
 from airflow_provider_odf.operators.lineage import LineageMixin
 from airflow_provider_odf.redaction import redact
 
@@ -111,6 +112,7 @@ class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
         :raises AirflowException: trying again may help.
         """
         with airflow_errors():
+            check_published(self, context)
             try:
                 return self.run_step(context)
             except CandidateRejected as e:

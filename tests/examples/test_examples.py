@@ -12,11 +12,13 @@ from unittest.mock import Mock
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, ParamValidationError
 
+from airflow_provider_odf.chain import registry
 from airflow_provider_odf.chain.codec import decode_frame
 from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle import decide
 from airflow_provider_odf.cycle.rejected import rejections
+from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 from airflow_provider_odf.ui.links import ReportLink
 
@@ -112,6 +114,22 @@ def test_the_store_of_a_connection_is_the_same_in_tasks_and_in_commands(dags, tm
     finally:
         with create_session() as session:
             session.execute(delete(Connection))
+
+
+def test_a_store_that_is_gone_begins_no_new_history(dags, store, one_jvm, tmp_path):
+    assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
+    head = store.dataset("river-levels").head()
+    store.root.rename(tmp_path / "unmounted")
+    states = run(dags, "river-levels")
+    assert states == {"poll": "failed", "merge": "upstream_failed", "publish": "upstream_failed"}
+    assert list(store.datasets()) == []
+    shutil.rmtree(store.root, ignore_errors=True)
+    (tmp_path / "unmounted").rename(store.root)
+    assert run(dags, "river-levels") == dict.fromkeys(TASKS, "skipped")
+    assert store.dataset("river-levels").head() == head
+    shutil.rmtree(store.root)
+    registry.forget(store, DatasetAlias.parse("river-levels"))
+    assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
 
 
 def test_river_levels_take_each_reading_once(dags, store, one_jvm):

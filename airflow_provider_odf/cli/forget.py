@@ -1,0 +1,31 @@
+"""``odf forget``."""
+
+from __future__ import annotations
+
+import typer
+
+from airflow_provider_odf.cli.output import NameArgument, StoreOption
+from airflow_provider_odf.cli.run import open_store
+from airflow_provider_odf.errors import InvalidInput
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the tool."""
+    app.command()(forget)
+
+
+def forget(name: NameArgument, store: StoreOption = None) -> None:
+    """Let a dataset that is gone from its store begin a new history.
+
+    A run refuses to create a dataset that the store had before: its folder was deleted, or the store is not mounted.
+    After this command the next run creates it anew, under another id.
+    """
+    from airflow_provider_odf.chain import registry
+    from airflow_provider_odf.manifest.names import DatasetAlias
+
+    try:
+        alias = DatasetAlias.parse(name)
+    except ValueError as e:
+        raise InvalidInput(str(e)) from None
+    registry.forget(open_store(store), alias)
+    print(f"{alias}: the next run begins a new history")

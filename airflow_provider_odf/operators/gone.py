@@ -1,0 +1,38 @@
+"""A dataset that Airflow has published is there: else its store is not mounted, or was deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.chain import registry
+from airflow_provider_odf.errors import DatasetGone
+from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.instant import Instant
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_odf.operators.base import OdfOperator
+
+
+def check_published(task: OdfOperator, context: Context) -> None:
+    """Compare the store with the events of the dataset's asset, where the task has that among its inlets.
+
+    The store itself knows of a folder that was deleted, and nothing where all of it is away.
+
+    :raises DatasetGone: the dataset was published, and is not in the store.
+    """
+    if not task.inlets or not task.manifest or "inlet_events" not in context:
+        return
+    alias = task.load_manifest().snapshot.alias
+    if task.odf.get(alias) is not None:
+        return
+    uri = OdfHook(task.odf_conn_id, store=task.store).dataset_uri(str(alias))
+    known = registry.entry(task.odf, alias)
+    for inlet in task.inlets:
+        if getattr(inlet, "uri", None) != uri:
+            continue
+        events = context["inlet_events"][inlet]
+        if len(events) and (known is None or Instant.from_datetime(events[-1].timestamp) > known.since):
+            message = f"{task.odf.path(alias)}: dataset {alias} was published at {events[-1].timestamp} and is gone"
+            raise DatasetGone(f"{message}: mount the store or restore it, or {registry.way_on(task.odf, alias)}")

@@ -1,0 +1,81 @@
+import shutil
+
+import pytest
+
+from airflow_provider_odf.chain import registry
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cycle.apply import apply
+from airflow_provider_odf.errors import DatasetGone, InvalidInput
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.manifest.names import DatasetAlias
+
+ALIAS = DatasetAlias.parse("acme/Orders")
+TIME = Instant.parse("2024-05-01T00:00:00Z")
+MANIFEST = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: acme/Orders
+  kind: Root
+  metadata:
+    - {kind: AddPushSource, sourceName: default, read: Parquet, merge: Append}
+"""
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def run(store, tmp_path):
+    """Creates the dataset, or finds it as it was; its id."""
+    (tmp_path / "m.yaml").write_text(MANIFEST)
+    (manifest,) = load([tmp_path / "m.yaml"]).manifests
+    return lambda: apply(store, manifest, TIME).dataset_id
+
+
+def test_a_dataset_that_is_gone_begins_anew_only_when_told(store, run):
+    first = run()
+    assert run() == first
+    shutil.rmtree(store.path(ALIAS))
+    message = (
+        rf"store/acme/Orders: the dataset {first} was here and is gone: restore its folder, or to begin a new history"
+    )
+    with pytest.raises(DatasetGone, match=rf"{message} run `odf forget acme/Orders --store {store.root}`"):
+        run()
+    registry.forget(store, DatasetAlias.parse("ACME/orders"))
+    second = run()
+    assert second != first
+    assert registry.entry(store, ALIAS).dataset_id == second
+    assert [str(dataset.alias) for dataset in store.datasets()] == ["acme/Orders"]
+
+
+def test_what_is_gone_with_the_whole_store_was_never_there(store, run):
+    first = run()
+    shutil.rmtree(store.root)
+    assert run() != first
+
+
+def test_data_without_a_head_are_no_beginning(store, run):
+    run()
+    shutil.rmtree(store.root / ".datasets")
+    path = store.path(ALIAS)
+    (path / "refs" / "head").unlink()
+    first = run()  # as if its creation had been killed: nothing is lost
+    (path / "refs" / "head").rename(path / "head")
+    (path / "data").mkdir()
+    (path / "data" / "f1620").touch()
+    with pytest.raises(DatasetGone, match="the dataset has data, but refs/head is missing: restore refs/head from a"):
+        run()
+    with pytest.raises(InvalidInput, match="there are data without refs/head: delete or move the folder first"):
+        registry.forget(store, ALIAS)
+    (path / "head").rename(path / "refs" / "head")
+    assert run() == first
+
+
+def test_a_dataset_that_is_there_is_not_forgotten(store, run):
+    run()
+    with pytest.raises(InvalidInput, match="the dataset is there: delete its folder first"):
+        registry.forget(store, ALIAS)
