@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.messages import Limits
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.protocol import Contract
+    from airflow_provider_odf.runner import Runner
 
 _STDIN = "-"
 
@@ -92,17 +93,20 @@ def push(
     time = instant(system_time)
     target = existing_store(store) if manifest is None else open_store(store)
     event = instant(event_time, "--event-time") if event_time is not None else None
-    contract, limits = _applied(manifest, name, target, time) if manifest is not None else (None, Limits())
-    dataset = str(target.dataset(name).alias)
     options = from_environment(os.environ, forbid or ())
     with _given(file) as (uris, label), LocalRunner() as runner:
+        applied = _applied(manifest, name, target, time, runner) if manifest is not None else (None, Limits())
+        contract, limits = applied
+        dataset = str(target.dataset(name).alias)
         cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
         given = Push(uris, source_name=source, event_time=event, push_id=push_id, media_type=media_type, label=label)
         code = print_outcome(cycle.push(dataset, given, contract, limits), verbose)
     raise typer.Exit(code)
 
 
-def _applied(manifest: str, name: str, store: Store, time: Instant) -> tuple[Contract | None, Limits]:
+def _applied(
+    manifest: str, name: str, store: Store, time: Instant, runner: Runner
+) -> tuple[Contract | None, Limits]:
     """The contract and the limits of a dataset, once its manifest is applied.
 
     :raises ManifestInvalid: the file is not valid, or has no such dataset.
@@ -114,7 +118,7 @@ def _applied(manifest: str, name: str, store: Store, time: Instant) -> tuple[Con
     found = [m for m in loaded.manifests if str(m.snapshot.alias).lower() == name.lower()]
     if loaded.problems or not found:
         raise ManifestInvalid(loaded.problems or [Problem(Place(manifest), f"it does not declare {name}")])
-    apply(store, found[0], time)
+    apply(store, found[0], time, ask=lambda request: runner.submit(request).result())
     return contract_of(found[0]), limits_of(found[0])
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.chain import registry
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.cycle.analysis import Ask, analyse
 from airflow_provider_odf.cycle.plan import plan
 from airflow_provider_odf.cycle.race import ATTEMPTS
 from airflow_provider_odf.errors import CommitConflict
@@ -20,21 +21,30 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.load import Manifest
 
 
-def apply(store: Store, manifest: Manifest, system_time: Instant, *, manifest_version: int = 3) -> ChainState:
+def apply(
+    store: Store, manifest: Manifest, system_time: Instant, *, manifest_version: int = 3, ask: Ask | None = None
+) -> ChainState:
     """The chain's state once it says what the manifest says: created or amended where needed, and published at once,
-    since metadata are the author's own word.
+    since metadata are the author's own word. With ``ask`` the engine analyses new and edited queries first.
 
-    :raises ManifestInvalid: the manifest changes what existing data depend on; nothing was written.
+    :raises ManifestInvalid: the manifest changes what existing data depend on, or a query is not valid; nothing was
+    written.
+    :raises InternalError: the engine broke down; nothing was written.
     :raises CommitConflict: other writers came first, each time.
     :raises DatasetGone: the store had the dataset, and it is gone.
     """
-    for _ in range(ATTEMPTS - 1):
-        with suppress(CommitConflict):  # each attempt takes milliseconds: no turn is needed to win
-            return _apply(store, manifest, system_time, manifest_version)
-    return _apply(store, manifest, system_time, manifest_version)
+    with suppress(CommitConflict):
+        return _apply(store, manifest, system_time, manifest_version, ask)
+    # Queries are analysed once, so each further attempt takes milliseconds: no turn is needed to win.
+    for _ in range(ATTEMPTS - 2):
+        with suppress(CommitConflict):
+            return _apply(store, manifest, system_time, manifest_version, None)
+    return _apply(store, manifest, system_time, manifest_version, None)
 
 
-def _apply(store: Store, manifest: Manifest, system_time: Instant, manifest_version: int) -> ChainState:
+def _apply(
+    store: Store, manifest: Manifest, system_time: Instant, manifest_version: int, ask: Ask | None
+) -> ChainState:
     alias = manifest.snapshot.alias
     dataset = store.get(alias)
     base = ChainState.of(dataset) if dataset else None
@@ -46,6 +56,8 @@ def _apply(store: Store, manifest: Manifest, system_time: Instant, manifest_vers
     planned.check()
     if base is not None and not planned.changes:
         return base
+    if ask is not None:
+        analyse(base, manifest, planned.changes, ask)
     dataset = dataset or store.create(alias)
     draft = Draft(dataset, base, manifest_version=manifest_version)
     time = not_before(base, system_time)

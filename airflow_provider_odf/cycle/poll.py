@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle.analysis import Ask
 from airflow_provider_odf.cycle.apply import apply, not_before
 from airflow_provider_odf.cycle.hold import limits_of
 from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, Progress, SourceState, UpToDate, silent
@@ -36,9 +37,10 @@ def poll(
     manifest_version: int = 3,
     options: source.Options = source.Options(),  # noqa: B008 - frozen
     progress: Progress = silent,
+    ask: Ask | None = None,
 ) -> Polled | UpToDate:
     """New input of the dataset's polling source, fetched and prepared, or why there is none. The manifest is applied
-    first.
+    first; ``ask`` is for `apply`.
 
     What was seen last, the chain alone knows: the newest AddData says it, or the newest rejected candidate, so that
     rejected data are not merged again until the source, the manifest, the contract or ``odf.yaml`` changes.
@@ -47,7 +49,7 @@ def poll(
     :raises SourceError: the source cannot be had.
     :raises CommitConflict: another writer came first; try again.
     """
-    state = apply(store, manifest, system_time, manifest_version=manifest_version)
+    state = apply(store, manifest, system_time, manifest_version=manifest_version, ask=ask)
     if state.polling_source is None:
         return UpToDate("no polling source")
     dataset = store.dataset(manifest.snapshot.alias)

@@ -115,6 +115,7 @@ class Cycle:
             contract_digest=contract.digest if contract else None,
             options=self.options,
             progress=self._progress(str(manifest.snapshot.alias)),
+            ask=lambda request: self.runner.submit(request).result(),
         )
 
     def finish(

@@ -17,6 +17,7 @@ from airflow_provider_odf.engine.batches import batches, name_of, read_batch
 from airflow_provider_odf.engine.layout import Fitted, fit
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read
+from airflow_provider_odf.engine.read.typed import declared
 from airflow_provider_odf.engine.refusal import refusal, unreadable_file
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.protocol import (
@@ -68,6 +69,8 @@ class _Merge:
         self._headers: list[PositionalHeader] = []
 
     def run(self) -> MergeSuccess:
+        if not self._request.inputs:
+            return MergeSuccess((), self._analysed())
         written = tuple(new for batch in batches(self._request.inputs) for new in self._merge_batch(batch))
         new = [s for s in written if s is not None]
         return MergeSuccess(
@@ -78,6 +81,16 @@ class _Merge:
             notices=tuple(self._notices),
             headers=tuple(self._headers),
         )
+
+    def _analysed(self) -> str | None:
+        """The schema that the dataset would have after data of the declared columns, where they are declared."""
+        request = self._request
+        if request.read.columns is None:
+            return request.schema
+        frame = self._spark.createDataFrame([], declared(request.read.columns))
+        if request.preprocess is not None:
+            frame = preprocess(self._spark, frame, request.preprocess, request.read, ())
+        return schemas.encode(fit(frame, request, self._stored).layout.schema)
 
     def _merge_batch(self, batch: Sequence[MergeInput]) -> Iterator[NewSlice | None]:
         """The slices of inputs that are read at once, if they can be."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.messages import Candidate, Polled, UpToDate
     from airflow_provider_odf.manifest.load import Manifest
-    from airflow_provider_odf.protocol import Contract
+    from airflow_provider_odf.protocol import Contract, MergeRequest
     from airflow_provider_odf.runner import Runner
 
 log = logging.getLogger(__name__)
@@ -142,9 +142,20 @@ class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
         """Where Spark runs; it starts with the first request, is stopped at the end, and when the task is killed."""
         from airflow_provider_odf.hooks.runner import open_runner
 
+        if self._runner is not None:
+            yield self._runner
+            return
         with open_runner(self.spark_conn_id or settings.read().spark_conn_id) as runner:
             self._runner = runner
-            yield runner
+            try:
+                yield runner
+            finally:
+                self._runner = None
+
+    def ask(self, request: MergeRequest) -> object:
+        """Return the engine's success for a request; Spark is started for it if it does not run yet."""
+        with self.runner() as runner:
+            return runner.submit(request, self.progress).result()
 
     def show(self, candidate: Candidate) -> None:
         """Make the task's extra links lead to a candidate, and to its report if there is one."""
@@ -201,4 +212,5 @@ def poll_source(task: OdfOperator, manifest: Manifest, contract: Contract | None
         manifest_version=config.manifest_version,
         options=config.options,
         progress=task.progress,
+        ask=task.ask,
     )

@@ -28,7 +28,7 @@ def apply_manifest(task: OdfOperator) -> str:
 
     if task.manifest:
         manifest = task.load_manifest()
-        apply(task.odf, manifest, Instant.now(), manifest_version=settings.read().manifest_version)
+        apply(task.odf, manifest, Instant.now(), manifest_version=settings.read().manifest_version, ask=task.ask)
         return str(manifest.snapshot.name)
     if task.dataset is None:
         raise InvalidInput(f"{type(task).__name__} needs dataset= or manifest=")

@@ -103,6 +103,9 @@ class MergeRequest:
     Slices are written into the directory ``new_data_path``, each under its physical hash. The state after the merge is
     written to ``new_state_path`` where the engine finds a cache worth its cost. With ``contract`` the merged
     candidate is tested in the same session.
+
+    Without inputs nothing is read or written: the engine only analyses ``preprocess`` over the declared columns of
+    ``read``, and answers with the schema that the dataset would have.
     """
 
     dataset_id: str

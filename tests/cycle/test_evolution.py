@@ -20,6 +20,7 @@ from airflow_provider_odf.cycle.run import Cycle
 from airflow_provider_odf.errors import InvalidQuery, ManifestInvalid
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.protocol import MergeRequest
 from airflow_provider_odf.runner.local import LocalRunner
 
 from .conftest import Run, Write
@@ -133,21 +134,69 @@ def test_a_break_that_is_declared_is_refused_before_anything_is_written(write: W
     assert sorted(path for path in store.dataset("things").path.rglob("*")) == written
 
 
-def test_a_break_that_only_the_engine_sees_adds_no_data(write: Write, run: Run, store: Store) -> None:
+WITH_TYPES = "select *, 1 as n from (select k, k as v from input)"
+"""A query whose columns only the engine knows; v is a STRING of the dataset."""
+
+
+def queried(query: str, text: str = "") -> str:
+    steps = f"[{{alias: first, query: select * from input}}, {{query: {query!r}}}]"
+    return (text or manifest("Snapshot")) + f"      preprocess: {{kind: Sql, engine: spark, queries: {steps}}}\n"
+
+
+def test_a_break_that_only_the_engine_sees_is_found_before_anything_is_written(
+    write: Write, run: Run, store: Store
+) -> None:
     file = write("things.yaml", manifest("Snapshot"))
     write("in/1.json", '{"k": 1, "v": "a"}\n')
     run(file)
-    query = (
-        "      preprocess: {kind: Sql, engine: spark, query: 'select *, 1 as n from (select k, k as v from input)'}\n"
-    )
-    file.write_text(manifest("Snapshot") + query)
+    written = sorted(path for path in store.dataset("things").path.rglob("*"))
+    (store.work_area / "things").mkdir(parents=True, exist_ok=True)
+    fetched = sorted(path for path in (store.work_area / "things").rglob("*"))
+    write("in/2.json", '{"k": 1, "v": "b"}\n')
+    for query, message in (
+        (WITH_TYPES, "the new data do not have the dataset's schema:\n  column v is string in the dataset and int64"),
+        ("select k, nope from first", "preprocess, query 2, line 1: [UNRESOLVED_COLUMN.WITH_SUGGESTION]"),
+        ("select k, v from `first` limit 1; drop table first", "preprocess, query 2, line 1: [PARSE_SYNTAX_ERROR]"),
+        ("select k, map(k, 1) as m, v from first", "column m is of type map<bigint,int>, which the dataset format"),
+    ):
+        file.write_text(queried(query))
+        outcome = run(file)
+        assert isinstance(outcome.error, ManifestInvalid)
+        assert str(outcome).startswith(f"{file}:11:97: {message}")
+    assert sorted(path for path in store.dataset("things").path.rglob("*")) == written
+    assert sorted(path for path in (store.work_area / "things").rglob("*")) == fetched
+    file.write_text(queried("select k, upper(v) as v from first"))
+    assert str(run(file)) == "published 2 records (offsets 1..2)"
+    assert kinds(store)[3:] == ["AddData", "SetPollingSource", "AddData"]
+
+
+def test_a_new_dataset_with_a_wrong_query_is_not_created(write: Write, run: Run, store: Store) -> None:
+    file = write("things.yaml", queried("select nope from first"))
+    write("in/1.json", '{"k": 1, "v": "a"}\n')
+    assert isinstance(run(file).error, ManifestInvalid)
+    assert store.get("things") is None
+
+
+def test_a_break_that_only_the_data_show_adds_no_data(write: Write, run: Run, store: Store) -> None:
+    undeclared = manifest("Snapshot").replace(", schema: [k BIGINT NOT NULL, v STRING]", "")
+    file = write("things.yaml", undeclared)
+    write("in/1.json", '{"k": 1, "v": "a"}\n')
+    run(file)
+    file.write_text(queried(WITH_TYPES, undeclared))
     write("in/2.json", '{"k": 1, "v": "b"}\n')
     outcome = run(file)
     assert isinstance(outcome.error, InvalidQuery)
     assert "column v is string in the dataset and int64 in the new data" in str(outcome)
     assert kinds(store)[3:] == ["AddData", "SetPollingSource"]
-    file.write_text(manifest("Snapshot"))
-    assert str(run(file)) == "published 2 records (offsets 1..2)"
+
+
+def test_the_engine_is_asked_once_about_an_edit(write: Write, store: Store) -> None:
+    write("in/1.json", '{"k": 1, "v": "a"}\n')
+    (one,) = load([write("things.yaml", queried("select k, v from first"))]).manifests
+    asked: list[MergeRequest] = []
+    for _ in range(2):
+        apply(store, one, TIME, ask=asked.append)
+    assert [(r.inputs, r.dataset_alias, r.schema, r.new_data_path) for r in asked] == [((), "things", None, "")]
 
 
 def test_a_disabled_source_is_not_asked_and_goes_on_where_it_was(

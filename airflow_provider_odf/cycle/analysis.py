@@ -1,0 +1,90 @@
+"""Have the engine analyse new and edited queries before the manifest is applied.
+
+Only the engine knows the types of a query's columns, and whether the dataset can go on in them. It is asked about
+sources whose input columns are declared; of other sources the data have to tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.chain import schema as chain_schema
+from airflow_provider_odf.cycle import columns
+from airflow_provider_odf.errors import InvalidQuery, ManifestInvalid, Place, Problem
+from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.manifest.scalar_place import place_within
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.cycle.plan import Change
+    from airflow_provider_odf.manifest.load import Manifest
+
+Ask: TypeAlias = Callable[[protocol.MergeRequest], object]
+"""Sends a request to the engine and waits for its success, as `Runner.submit(…).result()` does."""
+
+_PLACE = re.compile(r"preprocess, query (\d+)(?: \([^)]*\))?(?:, line (\d+))?: ")
+
+
+def analyse(state: ChainState | None, manifest: Manifest, changes: tuple[Change, ...], ask: Ask) -> None:
+    """Have the queries of sources analysed that are new or edited, or whose dataset gets another schema.
+
+    :raises ManifestInvalid: Spark refuses a query, or its columns are not those of the dataset.
+    :raises InternalError: the engine broke down.
+    """
+    changed = [change.event for change in changes]
+    schema_changes = any(isinstance(event, model.SetDataSchema) for event in changed)
+    problems: list[Problem] = []
+    for index, event in enumerate(manifest.snapshot.metadata):
+        if isinstance(event, columns.Source) and (event in changed or schema_changes):
+            problems += _problems(state, manifest, index, event, ask)
+    if problems:
+        raise ManifestInvalid(sorted(problems))
+
+
+def _problems(
+    state: ChainState | None, manifest: Manifest, index: int, source: columns.Source, ask: Ask
+) -> Iterator[Problem]:
+    read = ddl.read_step(source.read)
+    if source.preprocess is None or read.columns is None:
+        return
+    try:
+        ask(_request(state, manifest, source, read))
+    except InvalidQuery as e:
+        place = _place(manifest, index, source.preprocess, _PLACE.match(str(e)))
+        yield Problem(place, str(e))
+
+
+def _request(
+    state: ChainState | None, manifest: Manifest, source: columns.Source, read: protocol.ReadStep
+) -> protocol.MergeRequest:
+    """A merge without inputs: the engine analyses the query and the columns, and writes nothing."""
+    from airflow_provider_odf.cycle.merge import preprocess  # which imports this module by way of poll
+
+    snapshot = manifest.snapshot
+    schema = snapshot.last(model.SetDataSchema) or (state.schema if state else None)
+    return protocol.MergeRequest(
+        dataset_id=state.dataset_id if state else "",
+        dataset_alias=str(snapshot.alias),
+        system_time="1970-01-01T00:00:00Z",
+        vocab=ddl.vocabulary(snapshot.last(model.SetVocab) or (state.set_vocab if state else None)),
+        read=read,
+        merge=ddl.merge_strategy(source.merge),
+        inputs=(),
+        next_offset=0,
+        new_data_path="",
+        preprocess=preprocess(source, read),
+        schema=chain_schema.ipc_base64(schema) if schema else None,
+    )
+
+
+def _place(manifest: Manifest, index: int, sql: model.TransformSql, named: re.Match[str] | None) -> Place:
+    """The line of the query that a message of the engine names, else the last query."""
+    steps = sql.steps
+    number = int(named[1]) if named else len(steps)
+    start = manifest.place("metadata", index, "preprocess", "queries", number - 1, "query")
+    line = int(named[2] or 0) if named else 0
+    source = manifest.file.read_bytes().decode("utf-8-sig")
+    return place_within(source, start, steps[number - 1].query, line, 1)
