@@ -104,9 +104,7 @@ def push(
     raise typer.Exit(code)
 
 
-def _applied(
-    manifest: str, name: str, store: Store, time: Instant, runner: Runner
-) -> tuple[Contract | None, Limits]:
+def _applied(manifest: str, name: str, store: Store, time: Instant, runner: Runner) -> tuple[Contract | None, Limits]:
     """The contract and the limits of a dataset, once its manifest is applied.
 
     :raises ManifestInvalid: the file is not valid, or has no such dataset.

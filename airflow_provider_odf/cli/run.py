@@ -178,10 +178,13 @@ def every_problem(loaded: Loaded) -> list[Problem]:
 
 
 def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:
+    from airflow_provider_odf.contract.columns import problems as contract_columns
+
     problems: list[Problem] = []
     for manifest in manifests:
         try:
             contract_of(manifest)
+            problems += contract_columns(manifest)
         except ManifestInvalid as e:
             problems += e.problems
     return problems

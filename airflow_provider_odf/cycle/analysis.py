@@ -1,7 +1,8 @@
 """Have the engine analyse new and edited queries before the manifest is applied.
 
-Only the engine knows the types of a query's columns, and whether the dataset can go on in them. It is asked about
-sources whose input columns are declared; of other sources the data have to tell.
+Only Spark knows the types of columns that its queries give, and whether the dataset can go on in them. It is asked
+about sources whose input columns are declared; of other sources the data have to tell. DataFusion's queries are planned
+by the coordinator itself.
 """
 
 from __future__ import annotations
@@ -49,6 +50,10 @@ def _problems(
 ) -> Iterator[Problem]:
     read = ddl.read_step(source.read)
     if source.preprocess is None or read.columns is None:
+        return
+    from airflow_provider_odf.dialect import datafusion  # sqlglot takes a third of a second to import
+
+    if source.preprocess.engine == datafusion.NAME:  # planned by the coordinator, see `cycle.columns`
         return
     try:
         ask(_request(state, manifest, source, read))

@@ -80,6 +80,25 @@ def lacking(source: Source, added: Sequence[Column], vocab: DatasetVocabulary) -
             yield Finding(_last(source), message, "all sources give the same columns: add it")
 
 
+def of_manifest(snapshot: model.DatasetSnapshot) -> dict[str, str] | None:
+    """Return the columns that data bring to a dataset as its manifest declares them, with their types as far as they
+    are known; None where only the data tell."""
+    vocab = ddl.vocabulary(snapshot.last(model.SetVocab))
+    schema = snapshot.last(model.SetDataSchema)
+    source = snapshot.last(model.SetPollingSource) or snapshot.last(model.AddPushSource)
+    columns: Iterable[Column] | None = None
+    if schema is not None:
+        columns = (_stored(schema, vocab) or {}).values() or None
+    elif source is not None and source.preprocess is not None:
+        columns = _output(source, source.preprocess)
+    elif source is not None:
+        columns = ddl.columns(source.read)
+    if columns is None:
+        return None
+    operation = vocab.operation_type_column.lower()
+    return {column.name: column.type for column in columns if column.name.lower() != operation}
+
+
 def known(schema: model.SetDataSchema | None, vocab: DatasetVocabulary) -> tuple[Column, ...]:
     """The columns that a dataset has, as readers without a schema of their own take them.
 

@@ -54,10 +54,12 @@ LOCAL: dict[str, str] = {
 """Of a session in a JVM of this process: nothing is looked up in or opened to the network."""
 
 
-def create(app_name: str, master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+def create(
+    app_name: str | None = None, master: str | None = None, conf: Mapping[str, str] | None = None
+) -> SparkSession:
     """The session of this process, with the engine's settings and then ``conf``.
 
-    Under spark-submit the JVM is there and ``master`` is left out; else one is started, ``local[*]`` by default.
+    Under spark-submit the JVM is there, and has its name and master; else one is started, ``local[*]`` by default.
 
     :raises InvalidInput: there is no Java.
     :raises InternalError: the JVM did not come up.
@@ -68,9 +70,10 @@ def create(app_name: str, master: str | None = None, conf: Mapping[str, str] | N
     settings = SETTINGS | dict(conf or {})
     if "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._gateway is not None:
         _quiet()
-        builder = SparkSession.builder.appName(app_name).config(map={**settings})
-        return (builder.master(master) if master else builder).getOrCreate()
-    return start_local(app_name, master or "local[*]", settings)[0]
+        settings |= {"spark.app.name": app_name} if app_name else {}
+        settings |= {"spark.master": master} if master else {}
+        return SparkSession.builder.config(map={**settings}).getOrCreate()
+    return start_local(app_name or "odf", master or "local[*]", settings)[0]
 
 
 def start_local(

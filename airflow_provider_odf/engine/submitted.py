@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
 from airflow_provider_odf import protocol
 from airflow_provider_odf.engine import session
 from airflow_provider_odf.engine.answer import answer
@@ -15,7 +13,7 @@ def run(request_file: str, response_file: str) -> None:
     """Answers the request in ``request_file``; lines of responses are appended to ``response_file`` as they come."""
     request = protocol.loads_request(Path(request_file).read_text(encoding="utf-8"))
     operation = protocol.operation(request)
-    spark = _session(operation)
+    spark = session.create()
     with open(response_file, "a", encoding="utf-8", buffering=1) as responses:
 
         def respond(response: protocol.Response) -> None:
@@ -23,7 +21,3 @@ def run(request_file: str, response_file: str) -> None:
 
         respond(answer(spark, request, lambda message: respond(protocol.Progress(message))))
     spark.stop()
-
-
-def _session(operation: str) -> SparkSession:
-    return session.create(f"odf_{operation.lower()}")

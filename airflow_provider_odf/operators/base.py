@@ -12,7 +12,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from airflow_provider_odf.dag import settings
-from airflow_provider_odf.errors import CandidateRejected, InternalError, OdfError
+from airflow_provider_odf.errors import CandidateRejected, InternalError, ManifestInvalid, OdfError
 from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
@@ -62,12 +62,16 @@ class DatasetMixin:
     def load_contract(self) -> Contract | None:
         """The data contract beside the manifest, if there is one.
 
-        :raises ManifestInvalid: it is not valid.
+        :raises ManifestInvalid: it is not valid, or asks for columns that the manifest cannot give.
         """
         from airflow_provider_odf.contract.binding import bind
+        from airflow_provider_odf.contract.columns import problems
 
         manifest = self.load_manifest()
-        return bind(manifest.file, str(manifest.snapshot.name))
+        contract = bind(manifest.file, str(manifest.snapshot.name))
+        if found := sorted(problems(manifest)):
+            raise ManifestInvalid(found)
+        return contract
 
 
 class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):

@@ -32,7 +32,8 @@ _ONCE_WATCHED = 'read -r _ || exit; exec "$0" "$@" </dev/null'
 class SparkSubmitRunner:
     """``spark-submit`` to a master: standalone, YARN, Kubernetes.
 
-    ``conf`` are Spark settings, ``arguments`` further options of spark-submit as they are. Request and response are
+    ``conf`` are Spark settings, ``arguments`` further options of spark-submit as they are. Applications are called
+    ``odf_{operation}_{dataset}`` unless one of these names them. Request and response are
     files in ``exchange``, by default a temporary directory; in cluster deploy mode it must be shared with the driver,
     as the paths in requests must be in any case. The Python of the workers (``spark.pyspark.python``) needs pyarrow.
     """
@@ -50,6 +51,7 @@ class SparkSubmitRunner:
     ) -> None:
         self.started = 0
         self._master = master
+        self._name = (conf or {}).get("spark.app.name")
         self._options = ["--master", master, "--deploy-mode", deploy_mode]
         self._options += [part for key, value in (conf or {}).items() for part in ("--conf", f"{key}={value}")]
         self._options += arguments
@@ -104,8 +106,9 @@ class SparkSubmitRunner:
         request_file.write_text(protocol.dumps_request(request), encoding="utf-8")
         response_file.touch()
         main = [str(apps.application("run.py")), str(request_file), str(response_file)]
-        name = spark_application(protocol.operation(request), request.dataset_alias)
-        options = [*self._options, "--name", name, "--py-files", str(apps.bundle(directory))]
+        name = self._name or spark_application(protocol.operation(request), request.dataset_alias)
+        # Of two options that say the same spark-submit takes the last, so that a name among the arguments holds.
+        options = ["--name", name, *self._options, "--py-files", str(apps.bundle(directory))]
         with self._start([program, *options, *main]) as process, _watched(process):
             said = _Tail(process)
             report_progress(on_progress, f"submitted {name}")

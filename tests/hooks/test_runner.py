@@ -9,7 +9,7 @@ from airflow_provider_odf.protocol import RawQueryRequest, ReadStep, SqlQuerySte
 from airflow_provider_odf.runner import LocalRunner
 
 TRANSFORM = Transform(engine="spark", queries=(SqlQueryStep("select * from input"),))
-REQUEST = RawQueryRequest(("a.csv",), "out", TRANSFORM, ReadStep("Csv"), "a")
+REQUEST = RawQueryRequest(("a.csv",), "out", TRANSFORM, ReadStep("Csv"), "a", "a")
 
 
 def connection(monkeypatch, **fields):
@@ -41,7 +41,8 @@ def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch, 
     with open_runner("cluster") as runner:
         error = runner.submit(REQUEST).exception(60)
     assert str(error) == "spark-submit ended with exit code 0 and without an answer: "
-    assert (tmp_path / "asked").read_text().splitlines()[:8] == [
+    assert (tmp_path / "asked").read_text().splitlines()[:10] == [
+        *("--name", "odf_raw_query_a"),
         *("--master", "spark://10.0.0.1:7077"),
         *("--deploy-mode", "cluster"),
         *("--conf", "spark.kubernetes.namespace=data"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -23,17 +24,24 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 LOCAL = {"spark.ui.enabled": "false", "spark.driver.extraJavaOptions": " ".join(jvm.SHORT_JOBS)}
 
 
-def test_answers_and_refuses(raw_query) -> None:
+def test_answers_and_refuses_under_the_name_of_the_application(raw_query, tmp_path: Path) -> None:
     said: list[str] = []
-    with SparkSubmitRunner("local[1]", LOCAL) as runner:
+    (tmp_path / "events").mkdir()
+    conf = LOCAL | {"spark.eventLog.enabled": "true", "spark.eventLog.dir": str(tmp_path / "events")}
+    conf |= {"spark.eventLog.compress": "false", "spark.eventLog.rolling.enabled": "false"}
+    named = ["--name", "nightly"]
+    with SparkSubmitRunner("local[1]", conf) as runner, SparkSubmitRunner("local[1]", conf, arguments=named) as other:
         assert runner.started == 0
         good = runner.submit(raw_query(), said.append)
-        bad = runner.submit(raw_query("SELECT nope FROM input", "other"))
+        bad = other.submit(raw_query("SELECT nope FROM input", "other"))
         assert good.result(120) == protocol.RawQuerySuccess(2)
         with pytest.raises(errors.InvalidQuery, match="`nope` cannot be resolved"):
             bad.result(120)
-        assert runner.started == 2
+        assert (runner.started, other.started) == (1, 1)
     assert said[0] == "submitted odf_raw_query_readings"
+    logs = [file.read_text() for file in (tmp_path / "events").iterdir()]
+    names = {name for log in logs for name in re.findall(r'"App Name":"([^"]*)"', log)}
+    assert names == {"odf_raw_query_readings", "nightly"}
 
 
 def test_an_application_that_breaks_is_an_internal_error(raw_query) -> None:

@@ -1,0 +1,101 @@
+"""A contract beside the columns that a manifest declares: what can never pass is found before Spark runs.
+
+A field that the dataset does not have, or of a type that its column cannot have, fails every test of the contract. A
+column that is wider than its field may pass, value by value (`engine.contract_rules`), and is no problem here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from airflow_provider_odf.contract.binding import find, model_name
+from airflow_provider_odf.contract.load import ContractFile, load
+from airflow_provider_odf.cycle.columns import of_manifest
+from airflow_provider_odf.errors import Place, Problem
+from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.manifest.load import Manifest
+from airflow_provider_odf.wording import suggestion
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+_FLOATS = ("FLOAT", "DOUBLE")
+COLUMN_TYPES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("string", "text", "varchar"), ("STRING",)),
+    **dict.fromkeys(("number", "decimal", "numeric"), (*_INTEGERS, *_FLOATS, "DECIMAL")),
+    **dict.fromkeys(("int", "integer", "long", "bigint"), _INTEGERS),
+    **dict.fromkeys(("float", "double"), _FLOATS),
+    **dict.fromkeys(("timestamp", "timestamp_tz"), ("TIMESTAMP",)),
+    "timestamp_ntz": (),
+    **dict.fromkeys(("object", "record", "struct"), ("STRUCT",)),
+    "boolean": ("BOOLEAN",),
+    "date": ("DATE",),
+    "time": ("TIME",),
+    "bytes": ("BINARY",),
+    "array": ("ARRAY",),
+    "map": ("MAP",),
+    "variant": ("VARIANT",),
+}
+"""Type of a field -> types of columns that can hold it. Datasets keep times with the zone UTC, also those of
+TIMESTAMP_NTZ columns."""
+
+_TYPES = frozenset(kind for kinds in COLUMN_TYPES.values() for kind in kinds)
+
+
+def problems(manifest: Manifest) -> Iterator[Problem]:
+    """Yield what the contract beside a manifest asks of columns that the manifest cannot give; nothing where only the
+    data tell which columns there are.
+
+    :raises ManifestInvalid: the contract itself is not valid.
+    """
+    path = find(manifest.file, str(manifest.snapshot.name))
+    given = of_manifest(manifest.snapshot) if path is not None else None
+    if path is None or given is None:
+        return
+    vocab = ddl.vocabulary(manifest.snapshot.last(model.SetVocab))
+    system = dict(zip(vocab.columns, ("BIGINT", "INT", "TIMESTAMP", "TIMESTAMP"), strict=True))
+    contract = load(path)
+    yield from _Comparison(contract, model_name(contract, str(manifest.snapshot.name)), given, system).problems()
+
+
+class _Comparison:
+    def __init__(self, contract: ContractFile, name: str, given: Mapping[str, str], system: Mapping[str, str]) -> None:
+        self._contract, self._name, self._model = contract, name, contract.contract.models[name]
+        self._given = given
+        self._types = {column.lower(): kind for column, kind in {**system, **given}.items()}
+        self._system = {column.lower() for column in system}
+
+    def problems(self) -> Iterator[Problem]:
+        for name, field in self._model.fields.items():
+            if (column := self._column(name)) is None:
+                yield self._missing(name, "fields", name)
+            elif column == name.lower() and field.type is not None:
+                yield from self._of_type(name, field.type, self._types[column])
+        for index, name in enumerate(self._model.primary_key or ()):
+            if self._column(name) is None:
+                yield self._missing(name, "primaryKey", index)
+        yield from self._additional()
+
+    def _column(self, field: str) -> str | None:
+        """The column of a field, or the one that a path such as ``address.city`` begins with."""
+        names = (field.lower(), field.lower().partition(".")[0])
+        return next((name for name in names if name in self._types), None)
+
+    def _missing(self, name: str, *path: str | int) -> Problem:
+        message = f"the manifest of the dataset declares no column {name}"
+        return Problem(self._place(*path), message, suggestion(name, [*self._given]))
+
+    def _of_type(self, name: str, expected: str, given: str) -> Iterator[Problem]:
+        kind = re.sub(r"TIMESTAMP_\w+", "TIMESTAMP", given.upper()).partition("(")[0].partition("<")[0].strip()
+        if kind in _TYPES and expected in COLUMN_TYPES and kind not in COLUMN_TYPES[expected]:
+            message = f"{name} is of type {expected} here, and {given} in the manifest"
+            yield Problem(self._place("fields", name, "type"), message, "change one of them, or cast in preprocess")
+
+    def _additional(self) -> Iterator[Problem]:
+        fields = {name.lower() for name in self._model.fields} | self._system
+        extra = [name for name in self._given if name.lower() not in fields]
+        if self._model.additional_fields is False and extra:
+            message = f"the manifest declares other columns: {', '.join(extra)}"
+            yield Problem(self._place("additionalFields"), message, "add fields for them, or allow others")
+
+    def _place(self, *path: str | int) -> Place:
+        return self._contract.place("models", self._name, *path)
