@@ -345,5 +345,5 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
         f"cities: up to date: the newest input was discarded ({ref})\n"
     )
     assert odf("rejected", "publish", "cities", cwd=tmp_path) == f"cities: published 2 records of {ref}\n"
-    assert odf("rejected", "list", "cities", cwd=tmp_path) == ""
+    assert odf("rejected", "list", "cities", "--format", "json", cwd=tmp_path) == "[]\n"
     assert len(odf("state", "cities", "--format", "csv", cwd=tmp_path).splitlines()) == 3
