@@ -172,7 +172,7 @@ def test_a_break_that_only_the_engine_sees_is_found_before_anything_is_written(
     assert sorted(path for path in store.dataset("things").path.rglob("*")) == written
     assert sorted(path for path in (store.work_area / "things").rglob("*")) == fetched
     file.write_text(queried("select k, upper(v) as v from first"))
-    assert str(run(file)) == "published 2 records (offsets 1..2)"
+    assert str(run(file)) == "published 2 records (offsets 1..2): 1 corrected"
     assert kinds(store)[3:] == ["AddData", "SetPollingSource", "AddData"]
 
 
