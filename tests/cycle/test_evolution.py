@@ -75,7 +75,7 @@ def test_a_column_is_added(write: Write, run: Run, store: Store, kind: str) -> N
     write("in/2.json", "".join(f"{{{op.format(code)}{row}}}\n" for code, row in rows))
     outcome = run(file)
     assert outcome.error is None
-    assert outcome.notices == ("in/2.json: new columns, null in the records before: n (int32)",)
+    assert outcome.notices == ("in/2.json: new columns, null in earlier records: n INT",)
     dataset = store.dataset("things")
     assert [(r["op"], r["k"], r["v"], r["n"]) for r in tail_rows(dataset, 99)] == EXPECTED[kind]
     assert kinds(store)[3:] == ["AddData", "SetPollingSource", "SetDataSchema", "AddData"]
@@ -254,7 +254,7 @@ class TestWithoutSchema:
         assert str(push(read, [{"k": "2", "x": 3, "list": []}])) == "published 1 record (offsets 1..1)"
         assert str(push(read, [{"k": 3, "x": None}])) == "published 1 record (offsets 2..2)"
         outcome = push(read, [{"k": 4, "x": "0.5", "list": None, "n": "new"}])
-        assert outcome.notices == ("records: new columns, null in the records before: n (string)",)
+        assert outcome.notices == ("records: new columns, null in earlier records: n STRING",)
         rows = tail_rows(store.dataset("things"), 9)
         assert [(r["k"], r["x"], r["list"], r["n"]) for r in rows] == [
             (1, 1.5, [1], None),
@@ -264,7 +264,7 @@ class TestWithoutSchema:
         ]
         assert str(push(read, [{"k": 1.5}])) == "records: line 1, column k: '1.5' is not a BIGINT"
         # It may be x by another name.
-        assert "column x (double) is missing" in str(push(read, [{"k": 5, "y": 2.5, "list": [], "n": ""}]))
+        assert "column x (DOUBLE) is missing" in str(push(read, [{"k": 5, "y": 2.5, "list": [], "n": ""}]))
 
     def test_records_after_files(self, push: Callable[..., Outcome], store: Store) -> None:
         read = "{kind: Csv, header: true}"

@@ -63,9 +63,9 @@ def test_a_changelog_names_its_operations(push, rows):
         -C,02.05.2026,1,a
         +C,02.05.2026,1,c
         """
-    assert str(push(CSV, "ChangelogStream", text)) == "published 4 records (offsets 0..3)"
+    assert str(push(CSV, "ChangelogStream", text)) == "published 4 records (offsets 0..3): 2 added, 1 corrected"
     assert str(push(CSV, "ChangelogStream", [{"op": "-R", "event_time": "03.05.2026", "id": 2, "v": "b"}])) == (
-        "published 1 record (offsets 4..4)"
+        "published 1 record (offsets 4..4): 1 removed"
     )
     assert rows("op", "event_time", "id", "v") == [
         ("+A", "2026-05-01T00:00:00Z", 1, "a"),

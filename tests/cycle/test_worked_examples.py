@@ -120,7 +120,7 @@ def test_the_snapshot_example(publisher: Publisher, run: Run, write: Write, stor
     assert str(run(manifest, S1)) == "published 2 records (offsets 0..1)"
     assert str(run(manifest, S1)) == "up to date"
     publisher.publish("Country,City,Population\nCA,Vancouver,2606000\nUS,Seattle,3433000\n", E2)
-    assert str(run(manifest, S2)) == "published 2 records (offsets 2..3)"
+    assert str(run(manifest, S2)) == "published 2 records (offsets 2..3): 1 corrected"
     # Ordered by key: Seattle follows Vancouver, since CA comes before US.
     assert rows(store, "cities-population") == [
         (0, "+A", S1, E1, "CA", "Vancouver", 2581000),
