@@ -71,6 +71,24 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
     )
 
 
+def require_passed(store: Store, candidate: Candidate, contract: protocol.Contract) -> None:
+    """Refuse a candidate with records that no contract test has let pass: a forged XCom may name one, and a DAG written
+    by hand may leave the test out.
+
+    :raises ContractRejected: a clause failed; the candidate is kept under a rejected ref.
+    :raises ContractInconclusive: there is no report, or a clause could not be evaluated.
+    """
+    if not candidate.records:
+        return
+    report = rejected.load_report(store.dataset(candidate.dataset), candidate.candidate)
+    if report is None:
+        raise ContractInconclusive(
+            f"contract {contract.id} was not tested on {candidate.ref} of {candidate.dataset}: "
+            "run the contract test first"
+        )
+    judge(store, candidate, report)
+
+
 def publish(store: Store, candidate: Candidate) -> str:
     """The head after the candidate became the dataset. Publishing twice is publishing once.
 

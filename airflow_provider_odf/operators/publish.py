@@ -27,7 +27,8 @@ class PublishOperator(OdfOperator):
     is the XCom too.
 
     The head moves forward only: the candidate descends from it. What the XCom says of the candidate is read from the
-    chain again, since users may write XComs.
+    chain again, since users may write XComs. With a contract beside the manifest, a candidate whose contract test did
+    not pass, or never ran, is refused.
 
     :param candidate: what a `MergeOperator` made (its XCom). (templated)
     """
@@ -41,10 +42,13 @@ class PublishOperator(OdfOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.handover import receive_candidate
-        from airflow_provider_odf.cycle.publish import publish
+        from airflow_provider_odf.cycle.publish import publish, require_passed
 
+        contract = self.load_contract() if self.manifest else None
         try:
             candidate = receive_candidate(self.odf, self.candidate, self.expected_dataset)
+            if contract is not None:
+                require_passed(self.odf, candidate, contract)
             head = publish(self.odf, candidate)
         except CommitConflict as e:
             raise AirflowFailException(f"{e}: clear this run to merge onto the new head") from None

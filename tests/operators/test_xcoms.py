@@ -2,20 +2,30 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from airflow_provider_odf import ContractTestOperator, MergeOperator, PollingSourceOperator, PublishOperator
+from airflow_provider_odf import (
+    ContractTestOperator,
+    MergeOperator,
+    PollingSourceOperator,
+    PublishOperator,
+    multiformats,
+)
+from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.handover import pass_candidate, receive_candidate, receive_input
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.publish import publish as publish_candidate
+from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.protocol import OffsetInterval
+from airflow_provider_odf.protocol import CheckResult, ContractReport, OffsetInterval
 
 MANIFEST = """\
 kind: DatasetSnapshot
@@ -232,3 +242,32 @@ def test_a_contract_test_reads_the_base_from_the_chain(where, dataset, tmp_path)
 def test_offsets_survive_an_xcom():
     made = Candidate("orders", "f00", "f01", "candidate-x", 3, OffsetInterval(0, 2))
     assert pass_candidate(made)["offsets"] == {"start": 0, "end": 2}
+
+
+def candidate_with_data(dataset):
+    """A candidate of one record, as a merge makes it."""
+    columns = [("offset", pa.int64()), ("op", pa.int32()), ("system_time", pa.timestamp("ms", "UTC"))]
+    columns += [("event_time", pa.timestamp("ms", "UTC")), ("id", pa.int64())]
+    schema = pa.schema([pa.field(name, kind, nullable=name == "id") for name, kind in columns])
+    draft, time = Draft(dataset, ChainState.of(dataset)), Instant.parse("2030-05-01T00:00:00Z")
+    draft.append(chain_schema.grown(None, schemas.encode(schema)), time)
+    one = model.OffsetInterval(start=0, end=0)
+    digest = multiformats.sha3_256(b"a slice")
+    data = model.DataSlice(logical_hash="f9680c00120" + digest[5:], physical_hash=digest, offset_interval=one, size=1)
+    block_hash = draft.append(model.AddData(new_data=data), time)
+    made = Candidate("orders", dataset.head(), block_hash, f"candidate-{2:016x}", records=1)
+    dataset.storage.compare_and_set_ref(made.ref, None, block_hash)
+    return made
+
+
+def test_what_no_contract_test_let_pass_is_not_published(where, store, dataset, tmp_path):
+    made = candidate_with_data(dataset)
+    (tmp_path / "orders.datacontract.yaml").write_text(CONTRACT)
+    head = dataset.head()
+    with pytest.raises(AirflowFailException, match=r"contract urn:orders was not tested on candidate-0{15}2 of orders"):
+        publish(where, pass_candidate(made))
+    clause = CheckResult("required", "fail", "id is required", "id", "error", failed_rows=1)
+    rejected.save_report(dataset, made, ContractReport("urn:orders", "0" * 64, "orders", (clause,), 1))
+    with pytest.raises(AirflowFailException, match="contract urn:orders rejected 1 record of orders: id is required"):
+        publish(where, pass_candidate(made))
+    assert (dataset.head(), dataset.head(made.ref)) == (head, None)
