@@ -8,6 +8,7 @@ is only known when Spark has read the data.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -85,6 +86,7 @@ def array(element: Type) -> Type:
     return Type("ARRAY", element=element)
 
 
+@lru_cache(maxsize=1024)
 def column_type(ddl: str) -> Type:
     """The type of a declared column, UNKNOWN if not understood; readers' TIMESTAMP has milliseconds and is UTC."""
     try:

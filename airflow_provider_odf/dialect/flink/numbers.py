@@ -51,9 +51,9 @@ def common(left: Type, right: Type) -> Type | None:
 
 
 def compared(left: Type, right: Type) -> Type | None:
-    """None where Flink compares in 32 bits, or rounds twice."""
-    is_float = {left.name, right.name} == {"FLOAT", "DOUBLE"}
-    return None if is_float or _meets_double(left, right) else types.common(left, right)
+    """None where Flink compares in 32 bits, rounds twice, or does not compare."""
+    is_refused = {left.name, right.name} in ({"FLOAT", "DOUBLE"}, {"DATE", "TIMESTAMP"})
+    return None if is_refused or _meets_double(left, right) else types.common(left, right)
 
 
 def is_member(value: Type, member: Type) -> bool:

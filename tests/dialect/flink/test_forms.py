@@ -23,7 +23,9 @@ def test_translated(expression: Callable[..., str], text: str, spark: str) -> No
     assert expression(text, "flink") == spark
 
 
-@pytest.mark.parametrize("text", ["i in (1.5, 2)", "i in (d, d)", "k in (m)", "m in (d)", "cast(s as timestamp(0))"])
+@pytest.mark.parametrize(
+    "text", ["i in (1.5, 2)", "i in (d, d)", "k in (m)", "m in (d)", "cast(s as timestamp(0))", "dt = ts", "ts < dt"]
+)
 def test_refused(expression: Callable[..., str], text: str) -> None:
     with pytest.raises(InvalidInput):
         expression(text, "flink")
