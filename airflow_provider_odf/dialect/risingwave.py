@@ -1,6 +1,6 @@
 """``engine: risingwave``: RisingWave's SQL (PostgreSQL's grammar and meanings) over a batch.
 
-No RisingWave runs beside the tests, so that only what PostgreSQL documents to be as in Spark is listed.
+Only what PostgreSQL documents to be as in Spark is listed; the tests marked ``postgres`` compare with PostgreSQL.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Runs queries on real Flink, in batch mode and UTC, and tells names, types and values of what comes out.
 
 A program of its own: ``python oracle.py JOB.json ANSWER.json`` in an environment with ``apache-flink``. The job has
-``tables`` (each ``columns`` as ``[name, Flink type]`` and ``rows`` as JSON objects) and ``queries``; the answer has for
-each query either ``names``, ``types`` and ``rows`` (values as ``told`` has them) or ``error``.
+``tables`` (each ``columns`` as ``[name, Flink type]`` and ``rows`` as JSON objects) and ``queries``, each a text or an
+object with ``expressions`` and ``table``. The answer has for each query and for each expression either ``names``,
+``types`` and ``rows`` (values as ``told`` has them) or ``error``.
 """
 
 from __future__ import annotations
@@ -40,7 +41,28 @@ def main(job_file: str, answer_file: str) -> None:
             f"CREATE TEMPORARY TABLE `{name}` ({columns}) WITH ('connector' = 'filesystem', 'format' = 'json', "
             f"'path' = 'file://{path}', 'json.timestamp-format.standard' = 'ISO-8601')"
         )
-    Path(answer_file).write_text(json.dumps([_answer(environment, query) for query in job["queries"]]))
+    answers = []
+    for query in job["queries"]:
+        if isinstance(query, str):
+            answers.append(_answer(environment, query))
+        else:
+            answers += _each(environment, query["expressions"], query["table"])
+    Path(answer_file).write_text(json.dumps(answers))
+
+
+def _each(environment: Any, expressions: list[str], table: str) -> list[dict[str, Any]]:
+    """An answer for each expression. One that stops all of a query is found by halving."""
+    columns = ", ".join(f"{text} as c{number}" for number, text in enumerate(expressions))
+    answer = _answer(environment, f"select {columns} from `{table}`")
+    if "error" not in answer:
+        return [
+            {"names": [name], "types": [answer["types"][index]], "rows": [[row[index]] for row in answer["rows"]]}
+            for index, name in enumerate(answer["names"])
+        ]
+    if len(expressions) == 1:
+        return [answer]
+    middle = len(expressions) // 2
+    return _each(environment, expressions[:middle], table) + _each(environment, expressions[middle:], table)
 
 
 def _answer(environment: Any, query: str) -> dict[str, Any]:

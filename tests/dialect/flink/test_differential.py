@@ -6,12 +6,6 @@ functions; those run over the times from 1970 on.
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
-import json
-import os
-import struct
-import subprocess
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +14,7 @@ import pytest
 
 from airflow_provider_odf.dialect.flink import ENGINE
 from airflow_provider_odf.errors import InvalidInput
-from tests.dialect.flink import oracle
+from tests.dialect.flink import comparison
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -221,19 +215,6 @@ GROUPS = {
 STOPPING = [f"select {e} as z from `input`" for e in BOTH_STOP]
 
 
-def _flink_type(ddl: str) -> str:
-    types = {"TIMESTAMP": "TIMESTAMP(3)", "STRUCT<x: BIGINT, y: STRING>": "ROW<x BIGINT, y STRING>"}
-    return types.get(ddl, ddl)
-
-
-def _json(value: object) -> object:
-    if isinstance(value, dt.datetime):
-        return value.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03d}"
-    if isinstance(value, dt.date):
-        return value.isoformat()
-    return float(value) if isinstance(value, decimal.Decimal) else value
-
-
 @pytest.fixture(scope="module")
 def tables(rows: pa.Table) -> dict[str, pa.Table]:
     return {"input": rows, "since_1970": rows.filter(pa.compute.field("r") != 3).filter(pa.compute.field("r") != 5)}
@@ -244,27 +225,9 @@ def on_flink(
     tables: dict[str, pa.Table], declared: tuple[Column, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], dict[str, Any]]:
     """Answers of Flink, which starts once for all queries."""
-    python = os.environ.get("ODF_FLINK_PYTHON")
-    if not python:
-        pytest.skip("no Flink: `make test-slow` installs it and sets ODF_FLINK_PYTHON")
     queries = [*GROUPS, *QUERIES, *STOPPING]
-    columns = [[column.name, _flink_type(column.type)] for column in declared]
-    job = {
-        "queries": queries,
-        "tables": {
-            name: {"columns": columns, "rows": [{k: _json(v) for k, v in row.items()} for row in table.to_pylist()]}
-            for name, table in tables.items()
-        },
-    }
-    folder = tmp_path_factory.mktemp("flink")
-    (folder / "job.json").write_text(json.dumps(job))
-    command = [python, oracle.__file__, str(folder / "job.json"), str(folder / "answer.json")]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
-    environment["TZ"] = "UTC"  # pyflink reads times in the zone of its process
-
-    subprocess.run(command, check=True, env=environment, capture_output=True)
-    answers = dict(zip(queries, json.loads((folder / "answer.json").read_text()), strict=True))
-    return answers.__getitem__
+    answers = comparison.on_flink(queries, tables, declared, tmp_path_factory.mktemp("flink"))
+    return dict(zip(queries, answers, strict=True)).__getitem__
 
 
 @pytest.fixture(scope="module")
@@ -283,57 +246,13 @@ def of_flink(declared: tuple[Column, ...]) -> Callable[[str], str]:
     return lambda query: to_spark(TransformSql(engine="flink", query=query), both).queries[0].query
 
 
-def _type(type_: pa.DataType) -> str:
-    """An Arrow type as Flink writes it, without lengths and precisions of times."""
-    if pa.types.is_decimal(type_):
-        return f"DECIMAL({type_.precision}, {type_.scale})"
-    if pa.types.is_timestamp(type_):
-        return "TIMESTAMP"
-    names = {
-        "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "float": "FLOAT",
-        "double": "DOUBLE", "date32[day]": "DATE", "string": "STRING",
-    }  # fmt: skip
-    return names.get(str(type_), str(type_))
-
-
-def _plain(type_: str) -> str:
-    type_ = type_.removesuffix(" NOT NULL")
-    if type_.startswith(("CHAR", "VARCHAR")):
-        return "STRING"
-    return "TIMESTAMP" if type_.startswith("TIMESTAMP") else type_
-
-
-def _rounded(values: list[str]) -> list[str]:
-    """Texts of FLOAT, which some write with the digits of a DOUBLE, in one form."""
-    return [
-        value if value == "None" else str(struct.unpack("f", struct.pack("f", float(value)))[0]) for value in values
-    ]
-
-
-def _compare(what: list[str], theirs: dict[str, Any], ours: pa.Table) -> None:
-    if "error" in theirs:
-        pytest.fail(f"Flink: {theirs['error'][-300:]}")
-    found = []
-    for index, name in enumerate(theirs["names"]):
-        column = ours.column(index)
-        values = [oracle.told(value) for value in column.to_pylist()]
-        expected = [row[index] for row in theirs["rows"]]
-        if column.type == pa.float32():
-            values, expected = _rounded(values), _rounded(expected)
-        mine, other = (ours.schema.names[index], _type(column.type)), (name, _plain(theirs["types"][index]))
-        if mine != other or values != expected:
-            found.append(f"{what[index]}: {other} {expected} became {mine} {values}")
-    if found:
-        pytest.fail("\n".join(found), pytrace=False)
-
-
 @pytest.mark.flink
 @pytest.mark.spark
 @pytest.mark.parametrize("query", GROUPS, ids=[f"{group[0]}…" for group in GROUPS.values()])
 def test_expressions_are_the_same(
     query: str, of_flink: Callable[[str], str], on_flink: Callable[[str], Any], on_spark: Callable[[str], pa.Table]
 ) -> None:
-    _compare(GROUPS[query], on_flink(query), on_spark(of_flink(query)))
+    comparison.compare(GROUPS[query], on_flink(query), on_spark(of_flink(query)))
 
 
 @pytest.mark.flink
@@ -343,7 +262,7 @@ def test_queries_are_the_same(
     query: str, of_flink: Callable[[str], str], on_flink: Callable[[str], Any], on_spark: Callable[[str], pa.Table]
 ) -> None:
     theirs = on_flink(query)
-    _compare([query] * len(theirs.get("names", [])), theirs, on_spark(of_flink(query)))
+    comparison.compare([query] * len(theirs.get("names", [])), theirs, on_spark(of_flink(query)))
 
 
 @pytest.mark.flink
