@@ -38,7 +38,8 @@ def cast(t: Translation, node: exp.Expr) -> Typed:
     if value.type == STRING and type_.name == "TIMESTAMP" and type_.unit == "s":
         raise Refused(node, "a CAST of text to TIMESTAMP(0) is not translated", "cast it to TIMESTAMP(3) first")
     if value.text is not None and type_.name == "TIMESTAMP":
-        return Typed(timestamp_literal(node, value.text).sql, type_)
+        # Without a precision it may be a literal, which has as many digits as are written.
+        return Typed(timestamp_literal(node, value.text).sql, type_ if node.args["to"].expressions else timestamp())
     if value.type == STRING and type_ == STRING:
         return _shortened(node, value.sql)
     return _by_rule(node, value, type_)
@@ -49,6 +50,9 @@ def _by_rule(node: exp.Expr, value: Typed, type_: Type) -> Typed:
     if rule is None:
         advice = "" if value.type.is_known else SCHEMA_ADVICE
         raise Refused(node, f"CAST of {value.type} to {type_} is not translated", advice)
+    if value.type.name == "TIMESTAMP" and not value.type.unit and type_ == STRING:
+        message = "Flink writes as many digits of a second as the type has, which is not known here"
+        raise Refused(node, message, "cast it to TIMESTAMP(3) first")
     if type_.is_float:
         refuse_rounded_twice(node, value.type)
     converted = rule(value, type_)
@@ -113,7 +117,7 @@ def _text(value: Typed, type_: Type) -> exp.Expr:
 
 
 def _time_text(value: Typed, type_: Type) -> exp.Expr:
-    return call("date_format", value.sql, f"yyyy-MM-dd HH:mm:ss{_FRACTIONS.get(value.type.unit, '.SSSSSS')}")
+    return call("date_format", value.sql, f"yyyy-MM-dd HH:mm:ss{_FRACTIONS[value.type.unit]}")
 
 
 def _time(value: Typed, type_: Type) -> exp.Expr:

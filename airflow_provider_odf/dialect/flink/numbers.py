@@ -57,9 +57,11 @@ def compared(left: Type, right: Type) -> Type | None:
 
 
 def is_member(value: Type, member: Type) -> bool:
-    """Flink converts the list of an IN to the type of the value: 1 IN (1.5) is true."""
+    """Flink converts the list of an IN to the type of the value: 1 IN (1.5) is true, 1.5 IN (30) is null."""
     if value.is_integer:
         return member.is_integer or not member.is_numeric
+    if value.name == "DECIMAL" and member.is_integer:
+        return value.precision - value.scale >= types.as_decimal(member).precision
     return not (value.name == "DECIMAL" and member.is_float)
 
 

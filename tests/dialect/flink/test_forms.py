@@ -24,7 +24,20 @@ def test_translated(expression: Callable[..., str], text: str, spark: str) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["i in (1.5, 2)", "i in (d, d)", "k in (m)", "m in (d)", "cast(s as timestamp(0))", "dt = ts", "ts < dt"]
+    "text",
+    [
+        "i in (1.5, 2)",
+        "i in (d, d)",
+        "k in (m)",
+        "m in (d)",
+        "cast(s as timestamp(0))",
+        "dt = ts",
+        "ts < dt",
+        "1.5 in (i)",
+        "m in (1, i)",
+        "cast(timestamp '2020-02-29 23:59:59.5' as varchar)",
+        "cast(coalesce(ts, cast(ts as timestamp)) as varchar)",
+    ],
 )
 def test_refused(expression: Callable[..., str], text: str) -> None:
     with pytest.raises(InvalidInput):
