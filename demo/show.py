@@ -61,11 +61,15 @@ class Demo:
         """One round; whether nothing was new."""
         self.say("Polling every dataset again")
         states = self.round(*(dag.dag_id for dag in self._dags() if dag.dag_id not in PUSHED))
-        is_quiet = self.engines == 0 and set(states.values()) == {"success"}
+        # The rejected price list stays red until somebody decides.
+        still_rejected = states.pop("coffee-prices") == "failed"
+        is_quiet = self.engines == 0 and still_rejected and set(states.values()) == {"success"}
         if is_quiet:
             self.console.print("\nNothing new at any source: no JVM was started, no block was written.")
-            self.console.print("The price list that was rejected is still there, and still rejected:")
+            self.console.print("The rejected price list is still there: its DAG fails until somebody decides.")
             self.odf("rejected", "list", "coffee-prices")
+        else:
+            self.console.print(f"\nSomething else than expected happened: see {self.home.name}/tasks.log.")
         self.console.print("Remove .demo/ to start over.")
         return is_quiet
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,13 @@ class Dataset:
     def path(self) -> Path:
         return self.storage.local_path("")
 
+    def command(self, *words: str) -> str:
+        """Return an ``odf`` command about this dataset that works whatever store the reader's shell would use: its
+        words, with ``{}`` for the dataset's name."""
+        root = str(self.path)[: -len(str(self.alias)) - 1]
+        named = (str(self.alias) if word == "{}" else word for word in words)
+        return " ".join(map(shlex.quote, ("odf", *named, "--store", root)))
+
     def head(self, ref: str = HEAD) -> str | None:
         """The hash that a ref points at, None if there is no such ref.
 
@@ -48,7 +56,7 @@ class Dataset:
         what = "and there is no such block in blocks/" if is_hash(text) else "which is not a block hash"
         near = difflib.get_close_matches(text, blocks, n=1, cutoff=0.9)
         advice = (
-            f"it was probably {near[0]}: write that into the file, then run `odf verify {self.alias}`"
+            f"it was probably {near[0]}: write that into the file, then run `{self.command('verify', '{}')}`"
             if near
             else "restore it from a backup, or write the hash of the newest asset event or lineage event into it"
         )

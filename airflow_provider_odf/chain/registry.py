@@ -6,16 +6,17 @@ since when. Names are in lower case, with ``+`` for ``/``. Tools that read datas
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.storage import LocalStorage
 from airflow_provider_odf.errors import DatasetGone, InvalidInput
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.names import DatasetAlias
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.manifest.names import DatasetAlias
 
 FORGOTTEN = "forgotten"
 
@@ -70,6 +71,18 @@ def check_new(store: Store, alias: DatasetAlias) -> None:
     if known is not None and known.dataset_id != FORGOTTEN:
         message = f"{store.path(alias)}: the dataset {known.dataset_id} was here and is gone"
         raise DatasetGone(f"{message}: restore its folder, or {way_on(store, alias)}")
+
+
+def gone(store: Store) -> Iterator[DatasetGone]:
+    """Yield an error for each dataset that was in the store and is gone, or has lost its head."""
+    folder = _entries(store).root
+    for name in sorted(path.name for path in folder.iterdir()) if folder.is_dir() else ():
+        if name.startswith("."):  # a write that was killed
+            continue
+        try:
+            check_new(store, DatasetAlias.parse(name.replace("+", "/")))
+        except DatasetGone as e:
+            yield e
 
 
 def way_on(store: Store, alias: DatasetAlias, first: str = "") -> str:

@@ -61,7 +61,7 @@ def file_errors(file: Path) -> Iterator[None]:
 def _advice(dataset: Dataset) -> str:
     return (
         "; the file is damaged: restore it from a backup or a copy of the dataset, "
-        f"then run `odf verify {dataset.alias}`"
+        f"then run `{dataset.command('verify', '{}')}`"
     )
 
 

@@ -77,9 +77,16 @@ class Store:
         return _existing(directory, DatasetAlias.parse("/".join(names)))
 
     def dataset(self, alias: DatasetAlias | str) -> Dataset:
-        """:raises DatasetNotFound: the store has no dataset of this name."""
+        """Return the dataset of a name.
+
+        :raises DatasetGone: it was in the store and is gone, or has lost its head.
+        :raises DatasetNotFound: the store never had it.
+        """
+        from airflow_provider_odf.chain import registry
+
         found = self.get(alias)
         if found is None:
+            registry.check_new(self, alias if isinstance(alias, DatasetAlias) else _alias(alias))
             names = [str(d.alias) for d in self.datasets()]
             raise DatasetNotFound(f"no dataset {alias} in {self.root} ({suggestion(alias, names)})")
         return found

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 def forget(name: NameArgument, store: StoreOption = None) -> None:
     """Let a dataset that is gone from its store begin a new history.
 
-    A run refuses to create a dataset that the store had before: its folder was deleted, or the store is not mounted.
+    A run refuses to create a dataset that the store had before and whose folder was deleted.
     After this command the next run creates it anew, under another id.
     """
     from airflow_provider_odf.chain import registry

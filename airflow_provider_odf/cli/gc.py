@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, near, print_json, print_rows
-from airflow_provider_odf.cli.run import open_store
+from airflow_provider_odf.cli.run import existing_store
 from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.wording import counted
 
@@ -42,7 +42,7 @@ def collect(
     """
     from airflow_provider_odf.cycle import garbage
 
-    target = open_store(store)
+    target = existing_store(store)
     datasets = [target.dataset(name) for name in names] if names else list(target.datasets())
     items: list[Garbage] = []
     code = 0

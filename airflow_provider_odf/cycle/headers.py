@@ -63,8 +63,8 @@ def changes(before: PositionalHeader | None, headers: Sequence[PositionalHeader]
 def explanation(header: PositionalHeader) -> str:
     """Say on which header the columns of a source were settled, for messages about values that do not fit."""
     return (
-        f"columns are matched by position, as settled by the header {_list(header.names)} "
-        f"for {_list(header.columns)}: check whether the header changed"
+        f"columns of this source were settled by position, by the header {_list(header.names)} "
+        f"for {_list(header.columns)}: if values are in wrong columns, check whether the header changed"
     )
 
 

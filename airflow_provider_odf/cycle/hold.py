@@ -62,10 +62,10 @@ def check(dataset: Dataset, candidate: Candidate) -> Candidate:
     reasons = "; ".join(record.held)
     if rejected.is_accepted(dataset, record):
         return dataclasses.replace(candidate, notices=(*candidate.notices, f"let through once: {reasons}"))
-    ref = rejected.reject(dataset, candidate)
+    publish = dataset.command("rejected", "publish", "{}", rejected.reject(dataset, candidate))
     raise InputHeldBack(
         f"input of {candidate.dataset} held back: {reasons}; the dataset stays as it is, "
-        f"see: {rejected.hint(dataset)}; to publish the input anyway: {rejected.command('publish', dataset, ref)}",
+        f"see: {rejected.hint(dataset)}; to publish the input anyway: {publish}",
         candidate,
         candidate.notices,
     )

@@ -7,7 +7,6 @@ longer be published, since ``head`` has moved, a ref ``accepted-CONTENT`` lets t
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -150,14 +149,7 @@ def ref_of(candidate_ref: str) -> str:
 
 def hint(dataset: Dataset) -> str:
     """Return the command that shows the newest rejection."""
-    return command("show", dataset)
-
-
-def command(verb: str, dataset: Dataset, *arguments: str) -> str:
-    """Return a command on rejected candidates that works whatever store the reader's shell would use."""
-    root = str(dataset.path)[: -len(str(dataset.alias)) - 1]
-    words = ("odf", "rejected", verb, str(dataset.alias), *arguments, "--store", root)
-    return " ".join(map(shlex.quote, words))
+    return dataset.command("rejected", "show", "{}")
 
 
 def rejections(dataset: Dataset) -> Iterator[Rejection]:

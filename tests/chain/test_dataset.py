@@ -70,7 +70,8 @@ def test_a_flipped_bit_of_a_ref_is_told_with_the_hash_that_it_was(foreign):
             cities.head()
         assert str(raised.value).startswith(f"{file} is damaged: it says ")
         assert str(raised.value).endswith(
-            f"; it was probably {head}: write that into the file, then run `odf verify cities`"
+            f"; it was probably {head}: write that into the file, then run `odf verify cities --store "
+            f"{cities.path.parent}`"
         )
 
 

@@ -45,6 +45,9 @@ def test_a_dataset_that_is_gone_begins_anew_only_when_told(store, run):
     )
     with pytest.raises(DatasetGone, match=rf"{message} run `odf forget acme/Orders --store {store.root}`"):
         run()
+    with pytest.raises(DatasetGone, match=message):
+        store.dataset("acme/Orders")
+    assert [str(gone).partition(":")[0] for gone in registry.gone(store)] == [str(store.root / "acme/orders")]
     registry.forget(store, DatasetAlias.parse("ACME/orders"))
     second = run()
     assert second != first

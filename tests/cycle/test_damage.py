@@ -120,7 +120,7 @@ def test_a_damaged_slice_is_an_error_before_the_engine_is_asked(
         assert not error.is_transient
         assert re.fullmatch(
             rf"{file}: its bytes hash to f1620[0-9a-f]{{64}}, not to its name; the file is damaged: restore it from a "
-            "backup or a copy of the dataset, then run `odf verify prices`",
+            rf"backup or a copy of the dataset, then run `odf verify prices --store {store.root}`",
             str(error),
         )
         with pytest.raises(ChainCorrupted, match="its bytes hash to"):
