@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
 
 FORGOTTEN = "forgotten"
+DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What a store knows of a name: a dataset's id, or `FORGOTTEN`, since a time."""
+    """What a store knows of a name: a dataset's id, `FORGOTTEN`, or `DAMAGED` where its file cannot be read; since a
+    time."""
 
     dataset_id: str
     since: Instant
@@ -35,7 +37,10 @@ def entry(store: Store, alias: DatasetAlias) -> Entry | None:
     if data is None:
         return None
     dataset_id, _, since = data.decode("ascii", "replace").strip().partition(" ")
-    return Entry(dataset_id, Instant.parse(since))
+    try:
+        return Entry(dataset_id, Instant.parse(since))
+    except ValueError:
+        return Entry(DAMAGED, Instant(0))
 
 
 def remember(store: Store, alias: DatasetAlias, dataset_id: str) -> None:
@@ -69,7 +74,8 @@ def check_new(store: Store, alias: DatasetAlias) -> None:
         advice = f"restore refs/head from a backup, or {way_on(store, alias, 'move the folder away and ')}"
         raise DatasetGone(f"{store.path(alias)}: the dataset has data, but refs/head is missing: {advice}")
     if known is not None and known.dataset_id != FORGOTTEN:
-        message = f"{store.path(alias)}: the dataset {known.dataset_id} was here and is gone"
+        which = "a dataset" if known.dataset_id == DAMAGED else f"the dataset {known.dataset_id}"
+        message = f"{store.path(alias)}: {which} was here and is gone"
         raise DatasetGone(f"{message}: restore its folder, or {way_on(store, alias)}")
 
 

@@ -55,6 +55,21 @@ def test_a_dataset_that_is_gone_begins_anew_only_when_told(store, run):
     assert [str(dataset.alias) for dataset in store.datasets()] == ["acme/Orders"]
 
 
+@pytest.mark.parametrize("damaged", ["", "garbage", "did:odf:fed01 2024-13-01", "\0\xff"])
+def test_a_damaged_entry_is_written_again_and_still_says_that_a_dataset_was_there(store, run, damaged):
+    first = run()
+    file = store.root / ".datasets" / "acme+orders"
+    file.write_text(damaged)
+    assert run() == first
+    assert registry.entry(store, ALIAS).dataset_id == first
+    file.write_text(damaged)
+    shutil.rmtree(store.path(ALIAS))
+    with pytest.raises(
+        DatasetGone, match="a dataset was here and is gone: restore its folder, or to begin a new history"
+    ):
+        run()
+
+
 def test_what_is_gone_with_the_whole_store_was_never_there(store, run):
     first = run()
     shutil.rmtree(store.root)
