@@ -43,7 +43,7 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | 
     for file in info.damaged(dataset):
         raise ChainCorrupted(
             f"{file} is damaged: restore it from a backup or remove it; "
-            "a report is made again, a header is settled by the next input"
+            "a report is made again, the next header by position is held back"
         )
     for name in dataset.storage.refs():
         dataset.head(name)

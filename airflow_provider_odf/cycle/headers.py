@@ -1,8 +1,9 @@
 """Headers of CSV files whose columns were matched by position.
 
-Names that are not those of the schema do not tell which column is which. The first such header settles it: it is kept
-with the dataset as ``info/headers/BLOCK_HASH.json``, under the hash of the block that was merged from it. It counts as
-soon as that block is part of the chain and no sooner, so no second write can be lost after ``head`` has moved.
+Names that are not those of the schema do not tell which column is which. The first such header of a dataset without
+records settles it: it is kept with the dataset as ``info/headers/BLOCK_HASH.json``, under the hash of the block that
+was merged from it. It counts as soon as that block is part of the chain and no sooner, so no second write can be lost
+after ``head`` has moved. Where there are records and no such header, the names of the schema are the header before.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import info
+from airflow_provider_odf.cycle.poll import POLLING_SOURCE
 from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.protocol import PositionalHeader
 
 if TYPE_CHECKING:
@@ -35,11 +38,41 @@ def settled(dataset: Dataset, head: str, source_name: str) -> PositionalHeader |
             if content is None:
                 raise ChainCorrupted(
                     f"{dataset.storage.local_path(f'info/{_FOLDER}/{block_hash}.json')}: the header that settled the "
-                    "columns is damaged: restore the file, or remove it to let the next header settle them"
+                    "columns is damaged: restore the file, or remove it, and the next header by position is held back"
                 )
             if content["source"] == source_name:
                 return protocol.from_json(PositionalHeader, content["header"])
     return None
+
+
+def before(dataset: Dataset, head: str, source_name: str, columns: Sequence[str]) -> PositionalHeader | None:
+    """Return the header with which a header by position for these columns is compared: the one on which they were
+    settled, else the names of the schema where the newest records of the source were read by the same one. None where
+    there are no records, and under an edited schema: its author has looked at the columns.
+
+    :raises ChainCorrupted: the file of the settled header is damaged.
+    """
+    found = settled(dataset, head, source_name)
+    if found is not None and _key(found.columns) == _key(columns):
+        return found
+    names = _newest_schema(dataset, head, source_name)
+    return PositionalHeader("", names, names) if _key(names) == _key(columns) else None
+
+
+def _newest_schema(dataset: Dataset, head: str, source_name: str) -> tuple[str, ...]:
+    """Return the columns of the read schema by which the newest records of a source were read. Records whose block does
+    not name a source, as pushes without an id write them, may be of any."""
+    has_records = False
+    for _, block in dataset.walk(head):
+        event = block.event
+        if isinstance(event, model.AddData):
+            state = event.new_source_state
+            has_records |= event.new_data is not None and (state is None or state.source_name == source_name)
+        elif isinstance(event, model.SetPollingSource | model.AddPushSource):
+            name = event.source_name if isinstance(event, model.AddPushSource) else POLLING_SOURCE
+            if has_records and name == source_name:
+                return tuple(column.name for column in ddl.columns(event.read) or ())
+    return ()
 
 
 def keep(dataset: Dataset, block_hash: str, source_name: str, header: PositionalHeader) -> None:
@@ -48,10 +81,13 @@ def keep(dataset: Dataset, block_hash: str, source_name: str, header: Positional
 
 
 def changes(before: PositionalHeader | None, headers: Sequence[PositionalHeader]) -> Iterator[str]:
-    """Say of each header that is another than the one before it what changed. Under an edited schema the first header
-    counts as new: its author has looked at the columns."""
+    """Say of each header by position that is another than the one before it what changed. A header by name changes
+    nothing, and is the one before where there was none."""
     for header in headers:
-        if before is not None and _key(before.columns) == _key(header.columns) and not is_same(before, header):
+        if header.is_by_name:
+            before = before or header
+            continue
+        if before is not None and not is_same(before, header):
             yield (
                 f"{header.label}: the header changed, and columns are matched by position: "
                 f"before it was {_list(before.names)}, now it is {_list(header.names)}, the schema has "

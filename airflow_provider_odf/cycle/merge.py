@@ -219,8 +219,8 @@ class _Merge:
         if success.new_state is not None:
             self.caches.keep(success.new_state, state.head)
         notices = (*inputs.notices, *success.notices)
-        positional = (*self.polled.headers, *success.headers)
-        self.keep_record([(file.label, new) for file, new in given], positional, success.report, contract)
+        names = (*self.polled.headers, *success.headers)
+        self.keep_record([(file.label, new) for file, new in given], names, success.report, contract)
         candidate = candidate_of(self.dataset, self.polled.base, self.claim(state.head), self.ref, notices)
         changes = sum((new.changes for new in success.slices if new), protocol.Changes())
         return dataclasses.replace(candidate, changes=changes)
@@ -242,16 +242,18 @@ class _Merge:
     def keep_record(
         self,
         inputs: Sequence[tuple[str, protocol.NewSlice | None]],
-        positional: Sequence[protocol.PositionalHeader],
+        names: Sequence[protocol.PositionalHeader],
         report: protocol.ContractReport | None,
         contract: protocol.Contract | None,
     ) -> None:
         """What is known of the candidate, before anybody can find it: its report, and why its input is held back."""
         candidate, name = self.draft.state.head, self.polled.source_name or POLLING_SOURCE
-        before = headers.settled(self.dataset, self.base.head, name) if positional else None
-        held = (*headers.changes(before, positional), *hold.retractions(inputs, self.limits))
-        if positional and not headers.is_same(before, positional[-1]):
-            headers.keep(self.dataset, candidate, name, positional[-1])
+        held = tuple(hold.retractions(inputs, self.limits))
+        if positional := [header for header in names if not header.is_by_name]:
+            before = headers.before(self.dataset, self.base.head, name, positional[-1].columns)
+            held = (*headers.changes(before, names), *held)
+            if not headers.is_same(before, positional[-1]):
+                headers.keep(self.dataset, candidate, name, positional[-1])
         records = sum(new.offset_interval.count for _, new in inputs if new is not None)
         # The same candidate may have been held back by other limits before.
         if not held and (report is None or not records) and rejected.load(self.dataset, candidate) is None:

@@ -36,11 +36,18 @@ class RawQueryRequest:
 class PositionalHeader:
     """The header of a file whose columns were matched with the schema by position. An extension.
 
-    ``names`` are those of the header, ``columns`` those of the schema, pair by pair. ``label`` names the input."""
+    ``names`` are those of the header, ``columns`` those of the schema, pair by pair. ``label`` names the input. A
+    header that was matched by name has the names of the schema in both: those by position after it are compared with
+    it."""
 
     label: str
     names: tuple[str, ...]
     columns: tuple[str, ...]
+
+    @property
+    def is_by_name(self) -> bool:
+        """Whether the names told which column is which, whatever their place."""
+        return self.names == self.columns
 
 
 @dataclass(frozen=True)

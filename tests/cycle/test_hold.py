@@ -178,12 +178,41 @@ def test_a_header_by_position_stays_what_it_was(write: Write, run: Run, store: S
     assert rows(store, "sku", "price", "size") == [("a", 1, 5)]
 
 
-def test_two_headers_in_the_first_run_settle_nothing(write: Write, run: Run, store: Store) -> None:
+@pytest.mark.parametrize("first", ["id,value\na,1\n", "price,sku\n1,a\n"])
+def test_two_headers_in_the_first_run_settle_nothing(first: str, write: Write, run: Run, store: Store) -> None:
     prices = write("prices.yaml", PRICES)
-    write("in/1.csv", "id,value\na,1\n")
+    write("in/1.csv", first)
     write("in/2.csv", "colour,weight\nred,1\n")
     assert "in/2.csv: the header changed" in held(run(prices))
     assert headers.settled(store.dataset("prices"), "head", "default") is None
+
+
+def test_a_header_by_position_after_headers_by_name_is_held_back(write: Write, run: Run, store: Store) -> None:
+    """The new columns were once published as the old ones, with a mere note."""
+    by_zone = PRICES.replace("sku", "zone").replace("- zone STRING", "- id BIGINT\n          - zone STRING")
+    prices = write("prices.yaml", by_zone)
+    write("in/1.csv", "id,zone,price\n1,a,10\n")
+    assert run(prices).notices == ()
+    write("in/2.csv", "id,colour,weight\n1,red,70\n")
+    changed = (
+        "in/2.csv: the header changed, and columns are matched by position: before it was (id, zone, price), "
+        "now it is (id, colour, weight), the schema has (id, zone, price); correct the read schema, or publish if"
+    )
+    assert changed in held(run(prices))
+    dataset = store.dataset("prices")
+    assert rows(store, "id", "zone", "price") == [(1, "a", 10)]
+    assert headers.settled(dataset, "head", "default") is None
+    # What was published counts, and headers by name between do not.
+    assert decide.publish_anyway(store, dataset, decide.find(dataset, None))
+    write("in/3.csv", "price,zone,id\n71,red,1\n")
+    write("in/4.csv", "id,colour,weight\n1,red,72\n")
+    assert run(prices).error is None
+    # An edited schema says that its author has looked at the columns; records read by it are compared with it.
+    write("prices.yaml", by_zone.replace("- price BIGINT", "- price BIGINT\n          - size BIGINT"))
+    write("in/5.csv", "id,zone,price,size\n1,red,72,5\n")
+    assert run(prices).error is None
+    write("in/6.csv", "id,colour,weight,length\n1,red,72,5\n")
+    assert "before it was (id, zone, price, size), now it is (id, colour, weight, length)" in held(run(prices))
 
 
 PUSHED = """

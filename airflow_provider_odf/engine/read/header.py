@@ -18,7 +18,7 @@ _SEPARATORS = ";,\t|"
 class Matched:
     """For each column of the schema the index of the file's column, and what the user should know about it.
 
-    ``headers`` has the header where it was matched by position, and nothing where it was matched by name."""
+    ``headers`` has the header, with the names of the schema where it was matched by name."""
 
     indexes: tuple[int, ...]
     notices: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ def match(header: Sequence[str], columns: Sequence[str], label: str) -> Matched:
     named = tuple(i for i in found if i is not None)
     if len(named) == len(columns) == len(set(named)):
         extra = [name for i, name in enumerate(header) if i not in named]
-        return Matched(named, left_out(label, extra))
+        return Matched(named, left_out(label, extra), (PositionalHeader(label, tuple(columns), tuple(columns)),))
     if len(header) == len(columns) and all(i is None or i == at for at, i in enumerate(found)):
         pairs = ", ".join(f"{n!r} as {c}" for n, c in zip(header, columns, strict=True) if _key(n) != _key(c))
         notice = f"{label}: the header's names are not those of the schema, columns are matched by position: {pairs}"

@@ -6,6 +6,7 @@ import pytest
 
 from airflow_provider_odf.engine.read.header import Matched, match, names
 from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import PositionalHeader
 
 
 @pytest.mark.parametrize(
@@ -19,11 +20,13 @@ from airflow_provider_odf.errors import InvalidQuery
     ],
 )
 def test_by_name(header: list[str], columns: list[str], indexes: tuple[int, ...]) -> None:
-    assert match(header, columns, "f") == Matched(indexes)
+    names = tuple(columns)
+    assert match(header, columns, "f") == Matched(indexes, (), (PositionalHeader("f", names, names),))
 
 
 def test_more_columns_than_wanted() -> None:
-    assert match(["x", "a", "y"], ["a"], "f") == Matched((1,), ("f: columns not in the schema are left out: x, y",))
+    notices = ("f: columns not in the schema are left out: x, y",)
+    assert match(["x", "a", "y"], ["a"], "f") == Matched((1,), notices, (PositionalHeader("f", ("a",), ("a",)),))
 
 
 def test_by_position_when_names_are_others() -> None:
