@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from .http_server import Server, serving
@@ -16,6 +17,10 @@ os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-")
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
 os.environ["AIRFLOW__CORE__UNIT_TEST_MODE"] = "False"
 os.environ["TZ"] = "America/St_Johns"  # a zone that shows every place where local time slips in
+
+# How long an example takes says more of the machine than of the code.
+hypothesis.settings.register_profile("odf", deadline=None)
+hypothesis.settings.load_profile("odf")
 
 # py4j tells of each connection that the garbage collector closes, at the end to a stream that is closed already.
 logging.getLogger("py4j").setLevel(logging.WARNING)

@@ -32,6 +32,7 @@ def test_every_option_can_be_set():
         "container_memory": "",
         "container_cpus": "2",
         "container_timeout": "60",
+        "still_rejected": "skip",
     }
     expected = Options(
         forbidden_steps=frozenset({"Pipe", "Container"}),
@@ -47,6 +48,7 @@ def test_every_option_can_be_set():
         container_memory="",
         container_cpus="2",
         container_timeout=60,
+        still_rejected="skip",
     )
     assert set(texts) == set(OPTIONS)
     assert from_texts(texts) == expected

@@ -254,4 +254,4 @@ def test_steps_follow_each_other(polled):
 
 def test_nothing_of_the_steps_between_stays(poller, polled):
     polled(gzip.compress(b"abc"), GZIP, model.PrepStepPipe(command=("cat",)))
-    assert len([path for path in poller.work.rglob("*") if path.is_file()]) == 1
+    assert sorted(path.name for path in poller.work.rglob("*") if path.is_file()) == ["file-0-1", "seal.json"]
