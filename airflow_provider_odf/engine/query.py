@@ -48,6 +48,19 @@ OUTSIDE = frozenset({
 })  # fmt: skip
 """Functions of Spark that call code by its name, or show something other than their arguments."""
 
+_SCHEMA_ARGUMENTS = {"from_json": 1, "from_csv": 1, "from_xml": 1, "variant_get": 2, "try_variant_get": 2}
+"""Functions that read a schema or type from a text, and its place among their arguments, from 0.
+
+As JSON it can name classes that Spark loads, modules that pyspark imports (``udt``), and SQL that Spark runs without
+showing it in a plan (defaults in the metadata of a field).
+"""
+
+_INFERRED = frozenset({"schema_of_json", "schema_of_csv", "schema_of_xml"})
+"""Functions that write the DDL of plain types."""
+
+_DDL = re.compile(r"\s*[\w`]")
+"""How a schema as DDL begins, and none as JSON does."""
+
 _WITH_OPTIONS = {"from_xml": 3, "schema_of_xml": 2}
 """Functions whose options can name a file, and the number of arguments with which options are given."""
 
@@ -101,6 +114,9 @@ class _Judge:
             elif not _is_allowed(node):
                 tables = ", ".join(self._tables)
                 raise self._refusal(f"a query reads {tables}; this reads {_name(node)}, as Spark calls it")
+        # frame.schema would import the modules of Python types.
+        if column := next((c["name"] for c in json.loads(frame._jdf.schema().json())["fields"] if _runs_code(c)), None):
+            raise self._refusal(f"the type of column {column} runs code of its own: cast it to a type of SQL", column)
 
     def _check_node(self, node: Node) -> None:
         if _is_allowed(node):
@@ -123,6 +139,12 @@ class _Judge:
             raise self._refusal(f"Spark has no function {name} of its own; functions of a catalog cannot be used", name)
         if node["num-children"] >= _WITH_OPTIONS.get(lower, node["num-children"] + 1):
             raise self._refusal(f"options of {name} can name files and are not available: leave them out", name)
+        place = _SCHEMA_ARGUMENTS.get(lower, int(node["num-children"]))
+        if not all(_is_ddl(schema) for schema in node["below"][place : place + 1]):
+            message = (
+                f"{name} takes a schema or type as DDL in quotes, such as 'STRUCT<a: INT>', not as JSON or computed"
+            )
+            raise self._refusal(message, name)
 
     def _refusal(self, message: str, word: str = "") -> InvalidQuery:
         """The error, with the line of a word of the query where it is in it."""
@@ -141,11 +163,21 @@ def _objects(value: Any) -> Iterator[Node]:
         if "class" in value:
             yield value
         for key, inner in value.items():
-            if key != "metadata":  # of columns: anything that their file has
+            if key not in ("metadata", "below"):  # metadata of columns: anything that their file has
                 yield from _objects(inner)
     elif isinstance(value, list):
+        _link(value)
         for item in _above_views(value):
             yield from _objects(item)
+
+
+def _link(nodes: Sequence[Any]) -> None:
+    """Put the children of each node of a tree, parents first, into the node as ``below``."""
+    waiting: list[Any] = []
+    for node in reversed(nodes):
+        if isinstance(node, dict) and "num-children" in node:
+            node["below"] = [waiting.pop() for _ in range(node["num-children"])]
+            waiting.append(node)
 
 
 def _above_views(nodes: Sequence[Any]) -> Iterator[Any]:
@@ -183,6 +215,21 @@ def _function(node: Node) -> str | None:
         case "UnresolvedTableValuedFunction":
             return _text(node["name"])
     return None
+
+
+def _is_ddl(node: Node) -> bool:
+    """Whether an argument is sure to be DDL before Spark computes anything."""
+    if _name(node) == "Literal":
+        return node["dataType"] == "string" and _DDL.match(node["value"] or "") is not None
+    return (_function(node) or "").lower() in _INFERRED
+
+
+def _runs_code(schema: Any) -> bool:
+    """Whether the JSON of a field or type has a type of a program or a default of SQL anywhere in it."""
+    if isinstance(schema, dict):
+        runs = schema.get("type") == "udt" or "CURRENT_DEFAULT" in schema or "EXISTS_DEFAULT" in schema
+        return runs or _runs_code([*schema.values()])
+    return isinstance(schema, list) and any(map(_runs_code, schema))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -160,6 +161,51 @@ PLACES = (
 """Where an expression can stand."""
 
 
+def struct(type_: object, metadata: object = None) -> str:
+    return json.dumps(
+        {"type": "struct", "fields": [{"name": "a", "type": type_, "nullable": True, "metadata": metadata or {}}]}
+    )
+
+
+MODULE = {"type": "udt", "pyClass": "antigravity.X", "serializedClass": "", "sqlType": "long"}
+"""Python's module that opens a browser when it is imported."""
+
+SCHEMAS = (
+    json.dumps(MODULE),
+    struct(MODULE),
+    struct({"type": "udt", "class": "java.util.Timer", "sqlType": "long"}),
+    struct("string", {"CURRENT_DEFAULT": "1", "EXISTS_DEFAULT": 'reflect("java.lang.System", "lineSeparator")'}),
+    struct("string", {"CURRENT_DEFAULT": "1", "EXISTS_DEFAULT": "(SELECT max(value) FROM text.`/etc/passwd`)"}),
+    " \\n\\t" + struct("string"),
+    '"integer"',
+    "[1]",
+)
+"""Schemas as JSON that load classes, import modules, or run SQL; and harmless ones."""
+
+TAKING_SCHEMAS = (
+    "from_json('{{}}', {})",
+    "FROM_JSON('{{}}', {}, map('mode', 'FAILFAST'))",
+    "from_csv('1', {})",
+    "from_csv(csv => '1', schema => {})",
+    "from_xml('<a/>', {})",
+    "variant_get(parse_json('1'), '$', {})",
+    "try_variant_get(parse_json('1'), '$', {})",
+)
+
+COMPUTED = (
+    "'a' || ' INT'",
+    "concat('{', '}')",
+    "CAST(X'7B7D' AS STRING)",
+    "X'7B7D'",
+    "NULL",
+    "'{}' COLLATE UTF8_LCASE",
+    "unbase64('e30=')",
+    "(SELECT '{}')",
+    "name",
+)
+"""Schemas that cannot be judged before Spark computes them."""
+
+
 @pytest.fixture
 def victim(tmp_path: Path) -> Iterator[Path]:
     """A folder that holds one file before and after."""
@@ -237,6 +283,29 @@ def test_functions_are_found_wherever_they_stand(session) -> None:
     assert harmless == []
 
 
+def test_schemas_are_ddl(session) -> None:
+    literals = ["'" + schema.replace('\\"', '\\\\"') + "'" for schema in SCHEMAS]
+    calls = [call.format(schema) for call in TAKING_SCHEMAS for schema in (*literals, *COMPUTED)]
+    ending = " takes a schema or type as DDL in quotes, such as 'STRUCT<a: INT>', not as JSON or computed"
+    messages = {call: refused(session, f"SELECT 1,\n {call} FROM input") for call in calls}
+    assert messages == {call: f"query 2 (mine), line 2: {call.partition('(')[0]}{ending}" for call in calls}
+    within = (
+        f"SELECT max(id) OVER w FROM input WINDOW w AS (ORDER BY transform(ids, i -> from_json('1', {literals[1]})))"
+    )
+    assert refused(session, within).endswith(ending)
+
+
+def test_types_that_run_code_are_refused(session) -> None:
+    from airflow_provider_odf.engine import query
+
+    own = session.newSession()
+    default = struct("string", {"CURRENT_DEFAULT": "1", "EXISTS_DEFAULT": "1"})
+    for schema in (struct(MODULE), default):
+        own.sql(f"SELECT 1 AS id, array(from_json('{{}}', '{schema}')) AS x").createOrReplaceTempView("input")
+        with pytest.raises(InvalidQuery, match="the type of column x runs code of its own: cast it to a type of SQL"):
+            query.run(own, SqlQueryStep("SELECT * FROM input", None), 1, ("input",))
+
+
 def test_several_statements_are_refused(session) -> None:
     assert "Syntax error at or near 'DROP'" in refused(session, "SELECT 1; DROP TABLE secrets")
 
@@ -293,6 +362,10 @@ QUERIES = (
     "SELECT from_json('{\"a\": 1}', 'a INT').a, get_json_object('{}', '$.a'), to_json(struct(id)) FROM input",
     "SELECT from_xml('<a><b>1</b></a>', 'b INT').b, xpath_string('<a>x</a>', 'a'), from_csv('1', 'a INT').a",
     "SELECT parse_json('{\"a\": 1}'):a::INT",
+    "SELECT from_json(name, schema_of_json('{\"a\": [1]}')), from_csv(name, schema_of_csv('1,a')) FROM input",
+    "SELECT from_json(name, ' `a b` INT, c STRUCT<d: ARRAY<STRING>> COMMENT \"{\"', map('a', 'b')) FROM input",
+    "SELECT from_json(upper(name), 'ARRAY<INT>'), from_xml(name, schema_of_xml('<a><b>1</b></a>')) FROM input",
+    "SELECT variant_get(parse_json('1'), '$', 'INT'), try_variant_get(parse_json('1'), '$'), schema_of_json('[1]')",
     "SELECT named_struct('a', 1).a, map('k', 1)['k'], array(1)[0], ids[0] FROM input",
     "SELECT extract(YEAR FROM day), date_format(day, 'yyyy'), to_date('2024', 'yyyy') FROM input",
     "SELECT name RLIKE '^[0-9]+$', name LIKE '1%', regexp_replace(name, '(.)', '$1$1') FROM input",
