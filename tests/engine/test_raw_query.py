@@ -12,6 +12,7 @@ from airflow_provider_odf.protocol import (
     Column,
     InternalError,
     InvalidQuery,
+    PositionalHeader,
     RawQueryRequest,
     RawQuerySuccess,
     ReadStep,
@@ -41,7 +42,7 @@ def answer(spark, request: RawQueryRequest, progress: list[str] | None = None) -
 
 def test_reads_and_writes_and_tells_notices(spark, request_: RawQueryRequest, tmp_path: Path) -> None:
     progress: list[str] = []
-    assert answer(spark, request_, progress) == RawQuerySuccess(2)
+    assert answer(spark, request_, progress) == RawQuerySuccess(2, (PositionalHeader("rows", ("a",), ("a",)),))
     assert pq.read_table(tmp_path / "out").to_pydict() == {"a": [1, 2]}
     assert progress == ["rows: columns not in the schema are left out: b"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf import errors, protocol
+from airflow_provider_odf import errors
 from airflow_provider_odf.engine import jvm
 from airflow_provider_odf.runner import SparkSubmitRunner, spark_submit
 
@@ -34,7 +34,7 @@ def test_answers_and_refuses_under_the_name_of_the_application(raw_query, tmp_pa
         assert runner.started == 0
         good = runner.submit(raw_query(), said.append)
         bad = other.submit(raw_query("SELECT nope FROM input", "other"))
-        assert good.result(120) == protocol.RawQuerySuccess(2)
+        assert good.result(120).num_records == 2
         with pytest.raises(errors.InvalidQuery, match="`nope` cannot be resolved"):
             bad.result(120)
         assert (runner.started, other.started) == (1, 1)
@@ -94,7 +94,7 @@ def test_runs_on_a_standalone_cluster(cluster: str, raw_query) -> None:
     conf = LOCAL | {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "1g", "spark.cores.max": "1"}
     conf["spark.executorEnv.PYSPARK_PYTHON"] = sys.executable
     with SparkSubmitRunner(cluster, conf) as runner:
-        assert runner.submit(raw_query()).result(180) == protocol.RawQuerySuccess(2)
+        assert runner.submit(raw_query()).result(180).num_records == 2
 
 
 def _free_ports(count: int) -> list[int]:
