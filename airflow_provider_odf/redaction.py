@@ -12,7 +12,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from airflow_provider_odf.spellings import pattern
 
 MASK = "***"
 
@@ -38,12 +40,21 @@ _TEMPLATE = r"\$\{\{.*?\}\}"
 _TEMPLATES = re.compile(rf"({_TEMPLATE})", re.DOTALL)
 _LITERAL = re.compile(r"'[^']*'")
 _PARAMETER = re.compile(rf"(?<=[?&;])([^=&;#?\s\"'$]+)=((?:{_TEMPLATE}|[^&;#\s\"'<>:,)]|[:,)](?!\s|$))*)", re.DOTALL)
-_ASSIGNMENT = re.compile(
-    r"(?P<name>[A-Za-z][\w.-]*)(?P<sign>=[\"']?|[\"']?:\s*[\"']?)(?P<value>(?:(?:Basic|Bearer|Token)\s+)?[^\s\"',;&]+)"
+_NAMED = re.compile(r"(?<![\w.-])(?P<name>[\w.-]+)(?:[ \t]*=+>?[ \t]*|\\?[\"']?[ \t]*:\s*)")
+_VALUE = re.compile(
+    r"(?P<quote>\\?[\"'])(?P<quoted>(?:(?!(?P=quote))(?:\\.|.))*)"
+    r"|(?:(?:ApiKey|Basic|Bearer|Token)\s+)?[^\s\"',;&]+",
+    re.DOTALL,
 )
+_HEADER = re.compile(r"(?<![\w-])((?:Set-)?Cookie|(?:Proxy-)?Authorization)(:[ \t]*)(.+)", re.IGNORECASE)
 _SCHEME_OF_AUTHORIZATION = re.compile(r"\b(Basic|Bearer)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
-_USER = re.compile(r"(?<=://)[^\s/?#\"'<>@:]*:(?!\d+(?:[/?#\s]|$))[^\s@\"'<>]*(?:@[^\s/?#@\"'<>]*)*@")
-_USER_OF_WEB = re.compile(r"(?P<scheme>\b(?:https?|ftps?)://)[^\s/?#\"'<>*]+@")
+_PORT = r"\d+(?:$|[?#\s]|\\?/(?![^\s/?#@\"'<>]+@))"
+_USER = re.compile(
+    r"(?:(?<=(?<!/)//)|(?<=\\/\\/))"
+    rf"[^\s/?#\"'<>@:]*:(?!{_PORT})[^\s@\"'<>]{{0,1000}}(?:@[^\s/?#@\"'<>]*)*@"
+)
+_USER_OF_WEB = re.compile(r"(?P<scheme>\b(?:https?|ftps?):\\?/\\?/)(?:\\(?!/)|[^\s/?#\"'<>*\\])+@")
+_USER_QUOTED = re.compile(r"(?i)(?:(?<=%2F%2F)|(?<=%3A//))(?:(?!%2F|%3F|%23)[^\s/?#\"'<>&])*%40")
 _FLAG = re.compile(r"(?<!\w)(--(?:api-key|creds|password|secret|token)[= ])[^\s\"']+")
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL)
 
@@ -71,8 +82,9 @@ def redact(text: str, secrets: Collection[str] = ()) -> str:
     'jdbc:postgresql://db/a?user=me&password=*** or https://***@db/a?zone=1'
     """
     text = _PEM.sub(MASK, without(text, secrets))
+    text = _HEADER.sub(lambda match: f"{match[1]}{match[2]}{hidden(match[3])}", text)
     text = _SCHEME_OF_AUTHORIZATION.sub(rf"\1 {MASK}", parameters(_without_users(text)))
-    return _ASSIGNMENT.sub(_assignment, _FLAG.sub(rf"\1{MASK}", text))
+    return _without_named(_FLAG.sub(rf"\1{MASK}", text))
 
 
 def without(text: str, secrets: Collection[str]) -> str:
@@ -120,10 +132,14 @@ def secrets_of(variables: Mapping[str, str]) -> set[str]:
     for name, text in variables.items():
         if name.upper().startswith(_CONNECTION):
             found |= {text, *_of_connection(text)}
-        elif is_sensitive(name) and len(text) >= _LEAST_NAMED and text.lower() not in _HARMLESS:
+        elif is_sensitive(name) and _hides(text):
             found.add(text)
-        found |= set(literals(text))
+        found |= {*literals(text), *filter(_hides, _of_settings(text))}
     return found - {""}
+
+
+def _hides(text: str) -> bool:
+    return len(text) >= _LEAST_NAMED and text.lower() not in _HARMLESS
 
 
 def _is_surely_sensitive(name: str) -> bool:
@@ -131,17 +147,14 @@ def _is_surely_sensitive(name: str) -> bool:
 
 
 def _without(text: str, secret: str) -> str:
-    """The text without a secret: also quoted, in base64, line by line, and where the text was cut within it."""
+    """The text without a secret: in every spelling, in base64, line by line, and where the text was cut within it."""
     lines = [line for line in secret.splitlines() if len(line) >= _LEAST_LINE] if "\n" in secret else []
     encoded = base64.b64encode(secret.encode()).decode() if len(secret) >= _LEAST_CUT else secret
-    in_json = json.dumps(secret)[1:-1]
-    for form in dict.fromkeys(
-        (secret, quote(secret), quote(secret, safe=""), quote_plus(secret), in_json, encoded, *lines)
-    ):
+    for form in dict.fromkeys((secret, encoded, *lines)):
+        spelled = pattern(form)
         if len(form) < _SHORT:
-            text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", MASK, text)
-        else:
-            text = text.replace(form, MASK)
+            spelled = re.compile(rf"(?<!\w)(?:{spelled.pattern})(?!\w)")
+        text = spelled.sub(MASK, text)
     parts = range(len(secret) - 1, _LEAST_CUT - 1, -1)
     begin = next((part for part in parts if text.startswith(secret[-part:])), 0)
     end = next((part for part in parts if text.endswith(secret[:part])), 0)
@@ -150,16 +163,36 @@ def _without(text: str, secret: str) -> str:
 
 
 def _without_users(text: str) -> str:
-    return _USER_OF_WEB.sub(rf"\g<scheme>{MASK}@", _USER.sub(f"{MASK}@", text))
+    text = _USER_QUOTED.sub(f"{MASK}%40", _USER.sub(f"{MASK}@", text))
+    return _USER_OF_WEB.sub(rf"\g<scheme>{MASK}@", text)
 
 
-def _assignment(match: re.Match[str]) -> str:
-    """Beside a name that can only be that of a secret. ``key: 5`` is in many messages, and means no secret."""
-    if not _is_surely_sensitive(match["name"]):
-        return f"{match['name']}{match['sign']}{_ASSIGNMENT.sub(_assignment, match['value'])}"
-    if match["value"].startswith(("$", MASK)):
-        return match[0]
-    return f"{match['name']}{match['sign']}{MASK}"
+def _without_named(text: str) -> str:
+    parts, at = [], 0
+    for begin, end in _named(text):
+        parts += [text[at:begin], MASK]
+        at = end
+    return "".join(parts) + text[at:]
+
+
+def _named(text: str) -> Iterator[tuple[int, int]]:
+    """Where values stand beside a name that can only be that of a secret, without their quotes. ``key: 5`` is in many
+    messages, and means no secret."""
+    at = 0
+    while named := _NAMED.search(text, at):
+        at = named.end()
+        if _is_surely_sensitive(named["name"]) and (found := _VALUE.match(text, at)):
+            begin, at = found.span("quoted" if found["quote"] else 0)
+            if begin < at and not text.startswith(("$", MASK), begin):
+                yield begin, at
+
+
+def _of_settings(text: str) -> Iterator[str]:
+    """The secrets in a connection string: ``host=h password=…``, ``Server=h;Pwd=…``."""
+    yield from (text[begin:end] for begin, end in _named(text))
+    for name, sign, item in (part.partition("=") for part in text.split(";")):
+        if sign and ";" in text and _is_surely_sensitive(name):
+            yield item.strip("\"' ")
 
 
 def _of_connection(text: str) -> Iterator[str]:

@@ -33,6 +33,9 @@ MOST_SHOWN = 10
 """Files and notices that an XCom shows; their number is in it, too."""
 
 _LONGEST_TEXT = 300
+_LONGEST_NAME = 255
+"""Characters that file systems allow in the name of a folder."""
+
 _INPUT = re.compile(r"poll-[0-9a-f]{16}")
 _REF = re.compile(r"candidate-[0-9a-f]{16}")
 _KEPT = 7 * 24 * 3600
@@ -176,6 +179,10 @@ def _parse(cls: type[T], xcom: Any) -> T:
 
 
 def _expect(claimed: str, dataset: str | None) -> None:
+    if any(len(part) > _LONGEST_NAME for part in claimed.split("/")):
+        raise InvalidInput(
+            f"XCom: {claimed[:80]!r}… is too long for the name of a dataset: pass on what the task before returned"
+        )
     if dataset is not None and claimed.lower() != dataset.lower():
         raise InvalidInput(f"XCom: it is of dataset {claimed[:80]}, and this task is for {dataset}")
 

@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from airflow_provider_odf import redaction
 from airflow_provider_odf.lineage import naming
 from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, Forms, Identifier
+from airflow_provider_odf.spellings import pattern
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "ftps": 990}
 _TEMPLATE = "${{"
@@ -112,7 +113,7 @@ def _web(parts: SplitResult, template: str | None, secrets: Collection[str]) -> 
 
 def _masked(text: str, secrets: Collection[str]) -> str:
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        text = text.replace(secret, redaction.MASK)
+        text = pattern(secret).sub(redaction.MASK, text)
     return text
 
 

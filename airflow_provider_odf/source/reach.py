@@ -17,7 +17,13 @@ import httpx
 
 from airflow_provider_odf.errors import SourceError
 
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_EMBEDDING = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96"))
+"""NAT64, and IPv6 addresses that are compatible with IPv4: their last 32 bits are an IPv4 address."""
+
+_LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")
+_METADATA = frozenset(map(ipaddress.ip_address, ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254")))
+"""Services that a cloud offers to its own machines, as 169.254.169.254 does."""
+
 _IPV4_BITS = 0xFFFFFFFF
 
 
@@ -43,14 +49,32 @@ def scope_of(address: str) -> Scope:
     :raises ValueError: not an IP address.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        embedded = ipaddress.IPv4Address(int(ip) & _IPV4_BITS) if ip in _NAT64 else ip.ipv4_mapped
-        ip = embedded or ip
     if ip.is_loopback or ip.is_unspecified:
         return Scope.LOOPBACK
-    if ip.is_link_local:
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip in _LOCAL_NAT64:
+            return max(Scope.PRIVATE, *(scope_of(str(inner)) for inner in _translated(ip)))
+        if (inner := _embedded(ip)) is not None:
+            return scope_of(str(inner))
+        if ip.is_site_local:
+            return Scope.PRIVATE
+    if ip.is_link_local or ip.is_multicast or ip in _METADATA:
         return Scope.LINK_LOCAL
     return Scope.PUBLIC if ip.is_global else Scope.PRIVATE
+
+
+def _embedded(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    if any(ip in network for network in _EMBEDDING):
+        return ipaddress.IPv4Address(int(ip) & _IPV4_BITS)
+    return ip.ipv4_mapped or ip.sixtofour
+
+
+def _translated(ip: ipaddress.IPv6Address) -> tuple[ipaddress.IPv4Address, ipaddress.IPv4Address]:
+    """The IPv4 addresses that an address of a local NAT64 may stand for: by a prefix of 96 bits, and by one of 48,
+    which leaves bits 64 to 71 out (RFC 6052)."""
+    bits = int(ip)
+    around = ((bits >> 64 & 0xFFFF) << 16) | (bits >> 40 & 0xFFFF)
+    return ipaddress.IPv4Address(bits & _IPV4_BITS), ipaddress.IPv4Address(around)
 
 
 def reached(response: httpx.Response) -> Scope:

@@ -22,7 +22,7 @@ from airflow_provider_odf.cycle.handover import pass_candidate, receive_candidat
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.publish import publish as publish_candidate
 from airflow_provider_odf.engine import schema as schemas
-from airflow_provider_odf.errors import CommitConflict
+from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.protocol import CheckResult, ContractReport, OffsetInterval
@@ -147,6 +147,11 @@ def test_an_input_of_another_dataset_is_refused(where, polled, tmp_path):
     other = {**where, "manifest": str(tmp_path / "other.yaml"), "dataset": None}
     with pytest.raises(AirflowFailException, match="it is of dataset orders, and this task is for other"):
         merge(other, polled)
+
+
+def test_a_dataset_name_of_an_xcom_that_is_too_long_is_refused(polled, store):
+    with pytest.raises(InvalidInput, match=r"^XCom: 'a{80}'… is too long for the name of a dataset: pass on what"):
+        receive_input(store, {**polled, "dataset": "a" * 5000})
 
 
 def test_a_damaged_description_says_what_to_do(where, polled, store):
