@@ -158,8 +158,8 @@ def test_a_header_by_position_stays_what_it_was(write: Write, run: Run, store: S
     message = str(run(prices).error)
     assert "'red'" in message
     assert message.endswith(
-        "columns are matched by position, as settled by the header (id, value) for (sku, price): "
-        "check whether the header changed"
+        "columns of this source were settled by position, by the header (id, value) for (sku, price): "
+        "if values are in wrong columns, check whether the header changed"
     )
     bad.unlink()
     assert headers.settled(dataset, "head", "default") == settled
