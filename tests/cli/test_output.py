@@ -43,8 +43,11 @@ def test_a_long_state_is_cut_in_a_table_alone(
         def dataset(self, name: str) -> str:
             return name
 
+        def cache(self, name: str) -> str:
+            return name
+
     monkeypatch.setattr(inspect, "existing_store", lambda store: Store())
-    monkeypatch.setattr("airflow_provider_odf.chain.tail.state_rows", lambda dataset, ref: numbers(3500))
+    monkeypatch.setattr("airflow_provider_odf.chain.tail.state_rows", lambda dataset, ref, cache: numbers(3500))
     inspect.state("numbers", None)
     out, err = capsys.readouterr()
     assert (len(out.splitlines()), out.splitlines()[-1]) == (1002, "999")

@@ -115,6 +115,6 @@ def test_cycles(write, run, store, engine, tmp_path: Path) -> None:
     given = Polled("stations", head, "2024-01-03T12:00:00Z", (changed,))
     typed = read(store, given, engine)
     assert typed.is_read
-    assert [path.suffix for path in Path(typed.files[0].paths[0]).parent.iterdir()] == [".parquet"]
+    assert sorted(path.suffix for path in Path(typed.files[0].paths[0]).parent.iterdir()) == [".json", ".parquet"]
     assert merge(store, typed, engine).records == 2
     assert not list(store.work_area.glob("**/*.ndgeojson"))
