@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.storage import LocalStorage
 from airflow_provider_odf.errors import DatasetGone, InvalidInput
 from airflow_provider_odf.instant import Instant
@@ -93,7 +94,8 @@ def gone(store: Store) -> Iterator[DatasetGone]:
 
 def way_on(store: Store, alias: DatasetAlias, first: str = "") -> str:
     """The advice for who wants a new history."""
-    return f"to begin a new history {first}run `odf forget {alias} --store {store.root}`"
+    dataset = Dataset(alias, LocalStorage(store.path(alias)))
+    return f"to begin a new history {first}run `{dataset.command('forget', '{}')}`"
 
 
 def _has_data(store: Store, alias: DatasetAlias) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from airflow_provider_odf import protocol
+from airflow_provider_odf import datafusion, protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.cycle import columns
 from airflow_provider_odf.errors import InvalidQuery, ManifestInvalid, Place, Problem
@@ -51,8 +51,6 @@ def _problems(
     read = ddl.read_step(source.read)
     if source.preprocess is None or read.columns is None:
         return
-    from airflow_provider_odf.dialect import datafusion  # sqlglot takes a third of a second to import
-
     if source.preprocess.engine == datafusion.NAME:  # planned by the coordinator, see `cycle.columns`
         return
     try:

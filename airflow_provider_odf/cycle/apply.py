@@ -33,13 +33,11 @@ def apply(
     :raises CommitConflict: other writers came first, each time.
     :raises DatasetGone: the store had the dataset, and it is gone.
     """
-    with suppress(CommitConflict):
-        return _apply(store, manifest, system_time, manifest_version, ask)
-    # Queries are analysed once, so each further attempt takes milliseconds: no turn is needed to win.
-    for _ in range(ATTEMPTS - 2):
+    for _ in range(ATTEMPTS - 1):
         with suppress(CommitConflict):
-            return _apply(store, manifest, system_time, manifest_version, None)
-    return _apply(store, manifest, system_time, manifest_version, None)
+            return _apply(store, manifest, system_time, manifest_version, ask)
+        ask = None  # analysed once, so each further attempt takes milliseconds: no turn is needed to win
+    return _apply(store, manifest, system_time, manifest_version, ask)
 
 
 def _apply(

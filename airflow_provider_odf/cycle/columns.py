@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 
+from airflow_provider_odf import datafusion
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.cycle.difference import column_text
 from airflow_provider_odf.errors import InvalidInput
@@ -148,7 +149,6 @@ def _given(source: Source, vocab: DatasetVocabulary) -> dict[str, Found] | None:
 def _output(source: Source, preprocess: model.TransformSql) -> tuple[Column, ...] | None:
     """The columns that preprocess gives, without types where only the engine knows these; None if nothing is known."""
     # sqlglot takes a third of a second to import.
-    from airflow_provider_odf.dialect import datafusion
     from airflow_provider_odf.dialect.place import QueryRefused
     from airflow_provider_odf.dialect.translate import input_columns, translate
 

@@ -22,6 +22,7 @@ from airflow_provider_odf.cycle.merge import candidate_of
 from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, SourceState
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.seal import open_json, sealed_json
+from airflow_provider_odf.source import savepoint
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -38,8 +39,6 @@ _LONGEST_NAME = 255
 
 _INPUT = re.compile(r"poll-[0-9a-f]{16}")
 _REF = re.compile(r"candidate-[0-9a-f]{16}")
-_KEPT = 7 * 24 * 3600
-"""Seconds for which the description of an input is kept, for tasks that are cleared and run again."""
 
 
 @dataclass(frozen=True)
@@ -203,5 +202,5 @@ def _short(text: str) -> str:
 def _remove_old(work: Path) -> None:
     for path in work.glob("poll-*.json"):
         with suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > _KEPT:
+            if time.time() - path.stat().st_mtime > savepoint.ABANDONED:
                 path.unlink()

@@ -47,7 +47,7 @@ def plan(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> Plan
     """
     context = session.create()
     for name, schema in tables.items():
-        context.register_record_batches(name, [[_empty(schema)]])
+        context.register_record_batches(name, [[types.empty(schema)]])
     frame = last(context, steps)
     number, query = len(steps), steps[-1].query
     try:
@@ -84,16 +84,12 @@ def syntax(steps: Sequence[SqlQueryStep]) -> None:
     for number, step in enumerate(steps, 1):
         context = session.create()
         for name in (INPUT, *(step.alias for step in steps[: number - 1] if step.alias)):
-            context.register_record_batches(types.quoted(name), [[_empty(pa.schema([]))]])
+            context.register_record_batches(types.quoted(name), [[types.empty(pa.schema([]))]])
         try:
             _frame(context, step.query, number)
         except QueryProblem as e:
             if e.is_certain:
                 raise
-
-
-def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def _frame(context: SessionContext, query: str, number: int) -> DataFrame:

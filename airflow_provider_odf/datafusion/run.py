@@ -77,7 +77,7 @@ class Job:
         :raises InvalidQuery: a value that the queries cannot take.
         """
         context = session.create()
-        batches = self._received(table.to_batches()) or [_empty(self.input)]
+        batches = self._received(table.to_batches()) or [types.empty(self.input)]
         context.register_record_batches(INPUT, [batches])
         return pa.Table.from_batches(self._rows(context), schema=self.output)
 
@@ -115,10 +115,6 @@ def _parts(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
             part, rows = [], 0
     if rows:
         yield part
-
-
-def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def _directory(scratch: str) -> str | None:

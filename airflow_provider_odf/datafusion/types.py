@@ -141,6 +141,11 @@ def ddl(type_: pa.DataType) -> str:
     return f"ARRAY<{ddl(type_.value_type)}>" if pt.is_list(type_) else _SAME[type_]
 
 
+def empty(schema: pa.Schema) -> pa.RecordBatch:
+    """Return no rows of a schema."""
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+
+
 def convert_received(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return rows of Spark as DataFusion gets them; times are cut to the unit of ``schema``."""
     return _converted(batch, schema, lambda column, type_: column.cast(type_, safe=False))

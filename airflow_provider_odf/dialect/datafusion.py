@@ -13,8 +13,6 @@ from airflow_provider_odf.dialect.types import UNKNOWN, Type, column_type
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NAME = "datafusion"
-
 
 def output(steps: Sequence[protocol.SqlQueryStep], tables: Mapping[str, tuple[protocol.Column, ...] | None]) -> Columns:
     """The columns of the last query, planned by DataFusion over empty tables. Where the data must tell the columns of a

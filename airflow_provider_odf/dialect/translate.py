@@ -16,6 +16,7 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError, UnsupportedError
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.dialect import datafusion, flink, limits, risingwave
 from airflow_provider_odf.dialect.place import QueryRefused, Refused, position
 from airflow_provider_odf.dialect.query import Queries
@@ -52,7 +53,7 @@ def to_spark(transform: TransformSql, tables: Tables, *, label: str = "preproces
     :raises InvalidInput: if a query cannot be translated exactly, naming its number, line and column."""
     try:
         # DataFusion's queries are planned by the engine, which knows all columns.
-        is_datafusion = transform.engine == datafusion.NAME
+        is_datafusion = transform.engine == DATAFUSION
         steps = _steps(transform, tables) if is_datafusion else translate(transform, tables).steps
     except QueryRefused as refused:
         raise InvalidInput(f"{label}{refused}") from None
@@ -64,7 +65,7 @@ def translate(transform: TransformSql, tables: Tables) -> Translated:
 
     :raises QueryRefused: if a query is not valid or cannot be translated exactly."""
     steps = _steps(transform, tables)
-    if transform.engine == datafusion.NAME:
+    if transform.engine == DATAFUSION:
         return Translated(steps, datafusion.output(steps, tables))
     if transform.engine == "spark":
         return Translated(steps, spark_columns(steps[-1].query))
@@ -96,7 +97,7 @@ def spark_columns(query: str) -> Columns:
 
 def _engine(name: str) -> Engine:
     if name not in ENGINES:
-        raise QueryRefused(f"engine {name} is not known (one of spark, {datafusion.NAME}, {', '.join(ENGINES)})")
+        raise QueryRefused(f"engine {name} is not known (one of spark, {DATAFUSION}, {', '.join(ENGINES)})")
     return ENGINES[name]
 
 

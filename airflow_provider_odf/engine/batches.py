@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.engine.layout import POSITION
-from airflow_provider_odf.engine.preprocess import DATAFUSION, query
+from airflow_provider_odf.engine.preprocess import query
 from airflow_provider_odf.engine.read.opened import ReadApart
 from airflow_provider_odf.engine.read.raw import concatenated
 from airflow_provider_odf.engine.read.several import read_several

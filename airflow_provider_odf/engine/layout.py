@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import schema as schemas
-from airflow_provider_odf.engine.read.scalar import Formats, scalar
+from airflow_provider_odf.engine.read.scalar import Formats, is_in_range, scalar
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.errors import InvalidQuery
@@ -205,8 +205,8 @@ def _project(
 
 def _expression(name: str, kind: T.DataType) -> str:
     if isinstance(kind, T.TimestampType | T.TimestampNTZType):
-        return f"date_trunc('MILLISECOND', {_in_range(name, 'TIMESTAMP', f'CAST({quoted(name)} AS TIMESTAMP)')})"
-    return _in_range(name, "DATE", quoted(name)) if isinstance(kind, T.DateType) else quoted(name)
+        return f"date_trunc('MILLISECOND', {_in_range(name, T.TimestampType(), f'CAST({quoted(name)} AS TIMESTAMP)')})"
+    return _in_range(name, kind, quoted(name)) if isinstance(kind, T.DateType) else quoted(name)
 
 
 def _from_text(name: str, kind: str) -> str:
@@ -220,12 +220,11 @@ def _from_text(name: str, kind: str) -> str:
     return read if kind == "DATE" else f"date_trunc('MILLISECOND', {read})"
 
 
-def _in_range(name: str, kind: str, value: str) -> str:
+def _in_range(name: str, kind: T.DataType, value: str) -> str:
     """A date or time that other tools can read; one beyond is an error with its text, such as microseconds that were
     taken for milliseconds."""
-    is_good = f"{value} >= {kind} '0001-01-01' AND {value} < {kind} '9999-12-31' + INTERVAL '1' DAY"
     wrong = f"raise_error(concat({text(f'column {name}: ')}, CAST({value} AS STRING), {text(_BEYOND)}))"
-    return f"CASE WHEN {value} IS NULL OR ({is_good}) THEN {value} ELSE {wrong} END"
+    return f"CASE WHEN {value} IS NULL OR ({is_in_range(value, kind)}) THEN {value} ELSE {wrong} END"
 
 
 def _operation(field: T.StructField, request: MergeRequest) -> str:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.engine.query import run
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.state import SMALL, file_size
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep, Transform
-
-DATAFUSION = "datafusion"
-"""The engine that runs its queries itself. Queries of all others reach the engine in Spark SQL."""
 
 
 def preprocess(
