@@ -55,7 +55,7 @@ class Store:
 
         :raises InvalidInput: not a name.
         """
-        name = _alias(alias)
+        name = parse_alias(alias)
         return self.work_area / str(name).lower()
 
     def get(self, alias: DatasetAlias | str) -> Dataset | None:
@@ -63,7 +63,7 @@ class Store:
 
         :raises InvalidInput: not a name.
         """
-        wanted = _alias(alias)
+        wanted = parse_alias(alias)
         directory = self.root
         names = []
         for part in (wanted.account, wanted.name):
@@ -86,7 +86,7 @@ class Store:
 
         found = self.get(alias)
         if found is None:
-            registry.check_new(self, _alias(alias))
+            registry.check_new(self, parse_alias(alias))
             names = [str(d.alias) for d in self.datasets()]
             raise DatasetNotFound(f"no dataset {alias} in {self.root} ({suggestion(alias, names)})")
         return found
@@ -134,7 +134,11 @@ class Store:
         return self.find_id(parsed) if isinstance(parsed, DatasetId) else self.get(parsed)
 
 
-def _alias(alias: DatasetAlias | str) -> DatasetAlias:
+def parse_alias(alias: DatasetAlias | str) -> DatasetAlias:
+    """Return a dataset's name as its parts.
+
+    :raises InvalidInput: not a name.
+    """
     if isinstance(alias, DatasetAlias):
         return alias
     try:

@@ -6,7 +6,6 @@ import typer
 
 from airflow_provider_odf.cli.output import NameArgument, StoreOption
 from airflow_provider_odf.cli.run import open_store
-from airflow_provider_odf.errors import InvalidInput
 
 
 def register(app: typer.Typer) -> None:
@@ -21,11 +20,8 @@ def forget(name: NameArgument, store: StoreOption = None) -> None:
     After this command the next run creates it anew, under another id.
     """
     from airflow_provider_odf.chain import registry
-    from airflow_provider_odf.manifest.names import DatasetAlias
+    from airflow_provider_odf.chain.store import parse_alias
 
-    try:
-        alias = DatasetAlias.parse(name)
-    except ValueError as e:
-        raise InvalidInput(str(e)) from None
+    alias = parse_alias(name)
     registry.forget(open_store(store), alias)
     print(f"{alias}: the next run begins a new history")

@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def collect(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Names of datasets.", metavar="NAME...", show_default="all")
+        list[str] | None, typer.Argument(help="Names of datasets.", metavar="NAME", show_default="all")
     ] = None,
     delete: Annotated[bool, typer.Option("--delete", help="Remove what is listed.")] = False,
     older_than: Annotated[float, typer.Option(help="Grace period.", min=0, metavar="HOURS")] = 24,

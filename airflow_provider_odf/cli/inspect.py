@@ -111,7 +111,7 @@ def _print(rows: Rows, how: RowFormat) -> None:
 
 
 def verify(
-    names: Annotated[list[str], typer.Argument(help="Names of datasets in the store.", metavar="NAME...")],
+    names: Annotated[list[str], typer.Argument(help="Names of datasets in the store.", metavar="NAME")],
     store: StoreOption = None,
     how: FormatOption = Format.table,
 ) -> None:
