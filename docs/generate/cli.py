@@ -67,7 +67,9 @@ def _section(words: tuple[str, ...], command: Any) -> Iterator[str]:
 
 
 def _usage(argument: Any) -> str:
-    name = (argument.metavar or argument.name.upper()) + ("..." if argument.nargs != 1 else "")
+    name = argument.metavar or argument.name.upper()
+    if argument.nargs != 1 and "..." not in name:
+        name += "..."
     return name if argument.required else f"[{name}]"
 
 
