@@ -165,7 +165,8 @@ def test_every_form_in_one_cycle(copied: Path, store: Store, spark_child, server
     assert spark_child.started == started
 
     server.serve("/parks.geojson", collection(park(2, "Kannenfeldpark", 7.25)), etag='"2"')
-    assert outcomes(copied, store, spark_child, T2, Options())["city-parks"] == "published 3 records (offsets 2..4)"
+    changed = outcomes(copied, store, spark_child, T2, Options())["city-parks"]
+    assert changed == "published 3 records (offsets 2..4): 1 removed, 1 corrected"
     assert [(op, number, name) for _, op, _, number, name, _ in rows(store, "city-parks")[2:]] == [
         ("-R", 1, "Margarethen"),
         ("-C", 2, "Kannenfeld"),

@@ -74,7 +74,7 @@ def test_read_step_with_its_defaults() -> None:
     assert ddl.read_step(model.ReadStepCsv()) == protocol.ReadStep(kind="Csv")
     assert ddl.read_step(
         model.ReadStepCsv(separator=";", quote="", header=True, null_value="NA", date_format="%d.%m.%Y")
-    ) == protocol.ReadStep(kind="Csv", separator=";", quote="", header=True, null_value="NA", date_format="dd.MM.yyyy")
+    ) == protocol.ReadStep(kind="Csv", separator=";", quote="", header=True, null_value="NA", date_format="d.M.yyyy")
     assert ddl.read_step(model.ReadStepJson(sub_path="a.b")) == protocol.ReadStep(kind="Json", sub_path="a.b")
 
 
