@@ -33,8 +33,9 @@ _CAST = "cast it, as in `CAST(j -> 'key' AS BIGINT)`, or write `j ->> 'key'` for
 def as_functions(query: str, number: int) -> str:
     """Return the query with its JSON operators and functions as calls that a session knows.
 
-    :raises QueryProblem: one of them has no exact form.
+    :raises QueryProblem: one of them has no exact form, or the query calls what they are written as.
     """
+    _refuse_internal(query, number)
     while True:
         found = list(words(query))
         # From the end on, so that places before it stay what they are.
@@ -42,6 +43,16 @@ def as_functions(query: str, number: int) -> str:
         if last is None:
             return query
         query = _Call(query, found, number).written(last)
+
+
+def _refuse_internal(query: str, number: int) -> None:
+    """:raises QueryProblem: the query calls a function that is only for calls written here: its path is not checked."""
+    for word in words(query):
+        name = (word.name or "").lower()
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX) in FUNCTIONS:
+            line, column = line_and_column(query, word.start)
+            message, advice = f"{name} is an internal name", f"call {name.removeprefix(PREFIX)}"
+            raise QueryProblem(message, advice, number=number, line=line, column=column, is_certain=True)
 
 
 def _is_json(found: Sequence[Word], index: int) -> bool:

@@ -54,6 +54,11 @@ def test_values(run: Callable[..., pa.Table], expression: str, type_: pa.DataTyp
         ("select json_get_str(j, -1) as x from input", "query 1, 1:8: the path of json_get_str must be literals"),
         ("select (j -> 'a')::date as x from input", "query 1, 1:8: a value of JSON is not read as this type"),
         ("select (j -> 'a')::int + json_get(j, 'b') as x from input", "query 1, 1:26: a value of JSON"),
+        (
+            "select id,\n odf_json_get_str(j, 'a') as x from input",
+            "query 1, 2:2: odf_json_get_str is an internal name (call json_get_str)",
+        ),
+        ('select "ODF_json_len" (j, s) as x from input', "query 1, 1:8: odf_json_len is an internal name (call"),
     ],
 )  # fmt: skip
 def test_refused_with_its_place(query: str, message: str) -> None:

@@ -123,6 +123,7 @@ def test_types_that_spark_cannot_hold(expression: str, what: str) -> None:
         "select id from input union all select n from input",
         "with a as (select * from input) select a.id from a",
         "select id from (select id, s from input where s <> 'Sort:') as q",
+        "select id from input where false",
     ],
 )
 def test_row_wise(query: str) -> None:
@@ -148,12 +149,22 @@ def test_row_wise(query: str) -> None:
         "select id from input union all select 1 as id",
         "values (1, 2)",
         "select value from generate_series(1, 3)",
-        "select id from input where false",
         "with recursive r as (select 1 as n union all select n + 1 from r) select n from r",
     ],
 )
 def test_not_row_wise(query: str) -> None:
     assert not planned(query).is_row_wise
+
+
+def test_an_expression_is_optimized_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from datafusion import DataFrame
+
+    optimized: list[str] = []
+    for name in ("optimized_logical_plan", "execution_plan", "to_arrow_table", "collect", "__arrow_c_stream__"):
+        method = getattr(DataFrame, name)
+        monkeypatch.setattr(DataFrame, name, lambda *a, _m=method, _n=name: (optimized.append(_n), _m(*a))[1])
+    assert planned(f"select {' + '.join(['id'] * 50)} as x from input").output.names == ["x"]
+    assert optimized == ["__arrow_c_stream__"]
 
 
 def test_every_step_counts() -> None:

@@ -133,6 +133,7 @@ NAMED = (
     "spark_catalog.default.spell()",
     "system.builtin.java_method('a', 'b')",
     "no_such(1)",
+    "odf_json_len('[]', '[]')",
 )
 
 PLACES = (
