@@ -4,14 +4,20 @@ The container learns how far the source was read from ``ODF_ETAG`` or ``ODF_LAST
 in files under ``/opt/odf/out``: ``new-etag`` or ``new-last-modified``, and ``new-has-more-data`` if it wants to be run
 again. Each run that brings data is an input of its own; one that only moves its state is kept in mind. One that says
 nothing of its state is compared by content. One that says nothing at all has nothing new, but at first it has failed.
+
+Podman copies standard output through a monitor process (conmon) to whoever is attached. Under load output was lost on
+that way while the container succeeded and moved its state, so that rows would have been skipped in silence. Podman
+therefore passes our file itself to the container (`_output_flags`).
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import uuid
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +42,8 @@ _LARGEST_STATE = 1 << 16
 _RUNTIMES = ("podman", "docker")
 _NOT_STARTED, _KILLED = (125, 126, 127), 137
 _RUNTIME_ERRORS = ("Error: ", "docker: ")
+_DIRECT_OUTPUT = "--log-driver=passthrough"
+_VERSION_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -138,7 +146,7 @@ def _execute(image: Image, private: Path, target: Path, context: Context) -> Non
         **image.variables,
     }
     runtime = _runtime(options, image.label)
-    flags = _flags(private, variables, image.label, options)
+    flags = [*_output_flags(runtime, image.label), *_flags(private, variables, image.label, options)]
     command = (*runtime, "run", "--rm", "--name", name, *flags, *_what(image))
     stop = (*runtime, "kill", name)
     program = Program(command, image.label, context.base, options, stop=stop, name="the container")
@@ -204,6 +212,28 @@ def _runtime(options: Options, label: str) -> tuple[str, ...]:
     if found is None:
         raise InvalidInput(f"{label}: no container runtime: install podman or docker where polls run")
     return (found,)
+
+
+def _output_flags(runtime: tuple[str, ...], label: str) -> tuple[str, ...]:
+    """Flags of ``run`` with which no output of a container is lost.
+
+    Docker needs none: its client attaches before it starts a container, and waits for the end of the output.
+
+    :raises SourceError: the runtime does not show its version.
+    """
+    try:
+        return (_DIRECT_OUTPUT,) if "podman" in _version(runtime).lower() else ()
+    except OSError:
+        return ()  # starting the container fails as well, with a message
+    except subprocess.SubprocessError as e:
+        raise SourceError(f"{label}: the container runtime does not show its version: {e}") from None
+
+
+@lru_cache
+def _version(runtime: tuple[str, ...]) -> str:
+    """What the runtime calls itself, since wrappers and podman's own ``docker`` command hide its name."""
+    command = (*runtime, "--version")
+    return subprocess.run(command, capture_output=True, timeout=_VERSION_SECONDS, check=True).stdout.decode()
 
 
 def _state(out: Path, label: str) -> SourceState | None:

@@ -14,7 +14,7 @@ import pytest
 
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import program
+from airflow_provider_odf.source import container, program
 
 IMAGE = "odf-test-busybox"
 # On a machine whose own cgroups cannot be used, podman gets a mount namespace with fresh ones.
@@ -77,6 +77,31 @@ def test_output_and_state(run, poller):
     assert polled.files[0].label == IMAGE
 
 
+def test_output_goes_straight_into_the_file(run, poller):
+    """Copied by podman's monitor process, output was lost under load, and the state moved."""
+    polled = run("[ -f /proc/self/fd/1 ] && echo row; printf e1 > $ODF_NEW_ETAG_PATH")
+    assert poller.content(polled) == [b"row\n"]
+
+
+def test_flags_for_output(recorder, poller):
+    """Podman is known by its version, behind whatever name; Docker has no such log driver."""
+    step, shown = model.FetchStepContainer(image="img"), recorder / "version"
+    for version, flags in {
+        "podman version 4.3.1": ["--log-driver=passthrough"],
+        "Docker version 28.2.2, build 1": [],
+    }.items():
+        shown.write_text(version)
+        container._version.cache_clear()
+        poller(step)
+        argv = (recorder / "argv").read_text().splitlines()
+        assert argv[4 : argv.index("--network")] == flags
+        shutil.rmtree(poller.work)
+    shown.unlink()
+    container._version.cache_clear()
+    with pytest.raises(SourceError, match=r"^img: the container runtime does not show its version: .* status 1\.$"):
+        poller(step)
+
+
 def test_last_modified_as_state(run, poller):
     script = 'echo "$ODF_LAST_MODIFIED"; echo 2024-05-03T10:00:00+02:00 > $ODF_NEW_LAST_MODIFIED_PATH'
     polled = run(script, state=poller.state("odf/last-modified", "2024-05-02T08:00:00Z"))
@@ -127,7 +152,9 @@ def test_last_word_of_a_runtime(recorder, poller):
     """What runtimes say of an image that cannot be pulled: podman after its tries, docker before its advice."""
 
     def failure(said, code):
-        (recorder / "runtime").write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\nexit {code}\n")
+        (recorder / "runtime").write_text(
+            f"#!/bin/sh\n[ $1 = run ] || exit 0\ncat >&2 <<'END'\n{said}\nEND\nexit {code}\n"
+        )
         with pytest.raises(SourceError) as e:
             poller(model.FetchStepContainer(image="img"))
         return str(e.value)
@@ -202,7 +229,8 @@ def test_a_failing_batch_keeps_those_before(run, poller):
 
 def test_warnings_are_without_secrets(recorder, poller):
     poller.environment["TAG"] = "s3cret"
-    failing = """n=$(cat n); echo $((n + 1)) > n; shift 7; out=${1%%:*}
+    failing = """[ "$1" = run ] || exit 0
+        n=$(cat n); echo $((n + 1)) > n; shift 7; out=${1%%:*}
         [ $n = 1 ] && { echo "Error: no s3cret" >&2; exit 125; }
         echo row; echo 1 > $out/new-etag; touch $out/new-has-more-data"""
     (poller.base / "n").write_text("0")
@@ -257,11 +285,13 @@ def recorder(tmp_path, poller) -> Path:
     """A stand-in for a container runtime that writes its command line down."""
     script = tmp_path / "runtime"
     script.write_text(
-        f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/argv\nenv > {tmp_path}/env\necho data\n'
+        f'#!/bin/sh\n[ "$1" = run ] || exec cat {tmp_path}/version\n'
+        f'printf "%s\\n" "$@" > {tmp_path}/argv\nenv > {tmp_path}/env\necho data\n'
         f'while [ $# -gt 0 ]; do case $1 in --env-file) cp -p "$2" {tmp_path}/file;; '
         f'--volume) stat -c "%a %n" "${{2%:*}}" "${{2%/out:*}}" > {tmp_path}/modes;; esac; shift; done\n'
     )
     script.chmod(0o755)
+    (tmp_path / "version").write_text("Docker version 28.2.2, build e6534b4")
     poller.options = dataclasses.replace(poller.options, container_command=(str(script),))
     return tmp_path
 
