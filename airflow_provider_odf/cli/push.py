@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +25,7 @@ from airflow_provider_odf.cli.run import (
     progress,
 )
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Place, Problem
+from airflow_provider_odf.owned import TemporaryDirectory
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -129,7 +129,8 @@ def _given(files: list[str]) -> Iterator[tuple[tuple[str, ...], str | None]]:
         return
     if files != [_STDIN]:
         raise InvalidInput("- (standard input) goes alone: push other files in a second command")
-    with tempfile.NamedTemporaryFile(prefix="odf-push-") as kept:
-        shutil.copyfileobj(sys.stdin.buffer, kept)
-        kept.flush()
-        yield (kept.name,), "standard input"
+    with TemporaryDirectory("push") as directory:
+        kept = directory / "stdin"
+        with kept.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield (str(kept),), "standard input"

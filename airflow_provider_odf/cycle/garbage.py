@@ -19,6 +19,7 @@ from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.storage import PENDING
 from airflow_provider_odf.cycle import refs
 from airflow_provider_odf.errors import CommitConflict, OdfError
+from airflow_provider_odf.owned import was_killed
 from airflow_provider_odf.source import savepoint
 
 if TYPE_CHECKING:
@@ -132,11 +133,11 @@ def _work(alias: str, work: Path, cutoff: float) -> Iterator[Garbage]:
     """Folders of merges and polls that were killed, and what nobody has come back for."""
     now = time.time()
     for item in _old(alias, "work folder", work, "merge-*", now):
-        if savepoint.was_killed(item.path) or item.modified < cutoff:
+        if was_killed(item.path) or item.modified < cutoff:
             yield item
     for pattern in ("poll-*", "savepoint-*"):
         for item in _old(alias, "work folder", work, pattern, now):
-            if savepoint.was_killed(item.path) or item.modified < min(cutoff, now - savepoint.ABANDONED):
+            if was_killed(item.path) or item.modified < min(cutoff, now - savepoint.ABANDONED):
                 yield item
 
 

@@ -19,9 +19,9 @@ from typing import IO
 
 from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.engine import archive, jvm
+from airflow_provider_odf.owned import TemporaryDirectory
 from airflow_provider_odf.runner import apps, memory
 from airflow_provider_odf.runner.runner import OnProgress, gist, report_progress, settle
-from airflow_provider_odf.runner.scratch import Scratch
 
 EVERY_PROCESSOR = "local[*]"
 
@@ -102,11 +102,11 @@ class _Child:
     def __init__(self, settings: Mapping[str, object], environment: Mapping[str, str]) -> None:
         jvm.find_java()
         self.has_ended = False
-        self._scratch = Scratch()
+        self._scratch = TemporaryDirectory("spark")
         self._pending: dict[str, _Pending] = {}
         self._numbers = itertools.count(1)
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        own = {"work": self._scratch.path, "parent": os.getpid()}
+        own = {"work": str(self._scratch.path), "parent": os.getpid()}
         self._process = subprocess.Popen(
             [sys.executable, str(apps.application("serve.py")), json.dumps({**settings, **own})],
             stdin=subprocess.PIPE,

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from types import TracebackType
 
 from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.lineage.jobs import spark_application
+from airflow_provider_odf.owned import TemporaryDirectory
 from airflow_provider_odf.runner import apps
 from airflow_provider_odf.runner.runner import OnProgress, gist, report_progress, settle
 from airflow_provider_odf.watchman import Watchman
@@ -94,8 +94,8 @@ class SparkSubmitRunner:
         self, program: str, request: protocol.Request, on_progress: OnProgress | None, future: Future[protocol.Success]
     ) -> None:
         try:
-            with tempfile.TemporaryDirectory(prefix="odf-submit-", dir=self._exchange) as directory:
-                settle(future, self._ask(program, request, on_progress, Path(directory)))
+            with TemporaryDirectory("submit", self._exchange) as directory:
+                settle(future, self._ask(program, request, on_progress, directory))
         except Exception as e:
             future.set_exception(e)
 

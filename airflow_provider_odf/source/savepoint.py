@@ -12,22 +12,21 @@ and is not used if they differ.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import shutil
-import socket
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import SourceState
+from airflow_provider_odf.owned import owned, sweep, was_killed
 from airflow_provider_odf.seal import is_file, open_json, sealed_hashes, sealed_json, write_seal
 from airflow_provider_odf.source.polled import Polled, SourceFile
 
@@ -40,7 +39,6 @@ _MERGE = "merge-"
 _INDEX = "savepoint.json"
 ABANDONED = 7 * 24 * 3600
 """Seconds after which nobody comes back for the files of a poll."""
-_LOCK = ".polling"
 
 
 @dataclass(frozen=True)
@@ -100,8 +98,7 @@ def polling(work: Path) -> Iterator[Path]:
 @contextmanager
 def merging(work: Path) -> Iterator[Path]:
     """A new directory for the files of one merge, removed at its end, or by the next merge if it is killed."""
-    for old in filter(was_killed, work.glob(f"{_MERGE}*")):
-        shutil.rmtree(old, ignore_errors=True)
+    sweep(work, f"{_MERGE}*")
     new = work / f"{_MERGE}{uuid.uuid4().hex[:12]}"
     new.mkdir(parents=True)
     try:
@@ -109,30 +106,6 @@ def merging(work: Path) -> Iterator[Path]:
             yield new
     finally:
         shutil.rmtree(new, ignore_errors=True)
-
-
-@contextmanager
-def owned(directory: Path) -> Iterator[None]:
-    """While the context lasts, this process holds the lock in a directory; the kernel drops that of a killed one."""
-    with (directory / _LOCK).open("w") as lock:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            lock.write(socket.gethostname())
-            lock.flush()
-        yield
-        # Empty before it is free: another poll may have opened it already.
-        os.truncate(lock.fileno(), 0)
-        (directory / _LOCK).unlink(missing_ok=True)
-
-
-def was_killed(directory: Path) -> bool:
-    """Whether the owner of a directory on this machine was killed; not every file system knows the locks of others."""
-    try:
-        with (directory / _LOCK).open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return lock.read() == socket.gethostname()
-    except OSError:
-        return False
 
 
 def keep(work: Path, key: str, polled: Polled, dataset_id: str) -> None:

@@ -128,7 +128,7 @@ def test_folders_of_killed_merges_go_at_once_and_those_of_running_ones_stay(stor
         age(work)
         assert find(store, dataset, 3 * DAY) == {}
         killed = work / "merge-killed"
-        put(killed / ".polling", (running / ".polling").read_text())
+        put(killed / ".owner", (running / ".owner").read_text())
         assert find(store, dataset, 3 * DAY) == {".work/prices/merge-killed": "work folder"}
         with savepoint.merging(work) as other:
             assert sorted(work.iterdir()) == sorted((running, other))

@@ -199,7 +199,7 @@ def test_directories_of_polls_that_were_killed_are_removed(poller):
         "    os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", script, poller.work], check=False)
-    assert [name.rpartition("/")[2] for name in poller.leftovers if "/" in name] == [".polling", "download.part"]
+    assert [name.rpartition("/")[2] for name in poller.leftovers if "/" in name] == [".owner", "download.part"]
     with savepoint.polling(poller.work) as running, savepoint.polling(poller.work) as other:
         assert sorted(poller.work.iterdir()) == sorted((running, other))
     assert sorted(poller.work.iterdir()) == sorted((running, other))
@@ -221,7 +221,7 @@ def test_a_work_area_that_cannot_be_written(server, poller):
 
 def test_a_poll_that_ends_is_not_taken_for_killed_by_one_that_looks_at_that_moment(tmp_path):
     with savepoint.polling(tmp_path) as directory:
-        looking = (directory / ".polling").open()
+        looking = (directory / ".owner").open()
     with looking:
         fcntl.flock(looking, fcntl.LOCK_EX | fcntl.LOCK_NB)
         assert looking.read() == ""

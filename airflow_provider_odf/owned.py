@@ -1,0 +1,82 @@
+"""Directories that belong to a running process. The next process of their kind removes those of killed ones.
+
+The owner holds a lock on a file in its directory, and the kernel drops the lock of a process that was killed. The file
+names the owner's machine, because some file systems do not show the locks of other machines.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+_LOCK = ".owner"
+_OURS = "odf-"
+
+
+class TemporaryDirectory:
+    """A new directory for temporary files of this process, until `remove`. Those of killed processes are removed first.
+
+    :param kind: a word for its name, which begins with ``odf-``.
+    :param parent: where to make it, by default the system's directory for temporary files.
+    """
+
+    def __init__(self, kind: str, parent: Path | None = None) -> None:
+        parent = parent or Path(tempfile.gettempdir())
+        sweep(parent, f"{_OURS}*")
+        self.path = Path(tempfile.mkdtemp(prefix=f"{_OURS}{kind}-", dir=parent))
+        self._lock = _locked(self.path)
+
+    def remove(self) -> None:
+        """Remove the directory. Locked until it is gone, it is swept if this is interrupted."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._lock.close()
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+
+@contextmanager
+def owned(directory: Path) -> Iterator[None]:
+    """Own a directory while the context lasts. After an error it counts as one of a killed process."""
+    with _locked(directory) as lock:
+        yield
+        # Empty before it is free: another process may have opened it already.
+        os.truncate(lock.fileno(), 0)
+        (directory / _LOCK).unlink(missing_ok=True)
+
+
+def was_killed(directory: Path) -> bool:
+    """Return whether the owner of a directory was a process of this machine that was killed."""
+    with suppress(OSError):  # another user's, one without a lock, or one that is just being made or removed
+        lock = os.open(directory / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(lock, "r+b", buffering=0) as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return file.read() == socket.gethostname().encode()
+    return False
+
+
+def sweep(parent: Path, pattern: str) -> None:
+    """Remove the directories of killed processes."""
+    for directory in filter(was_killed, parent.glob(pattern)):
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _locked(directory: Path) -> IO[bytes]:
+    lock = (directory / _LOCK).open("wb", buffering=0)
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock.write(socket.gethostname().encode())
+    return lock
