@@ -28,24 +28,30 @@ def options(java: str) -> tuple[str, ...]:
     return (f"-XX:SharedArchiveFile={path}", "-XX:+VerifySharedSpaces", *QUIET) if path.exists() else ()
 
 
-def start_making(java: str) -> subprocess.Popen[bytes] | None:
-    """The process that makes the archive and outlives this one; None if it exists, is being made or is not wanted."""
+def start_making(java: str) -> bool:
+    """Start a process that makes the archive and outlives this one; return False if it exists, is being made or is not
+    wanted.
+
+    A shell starts it, so that this process has no child to wait for.
+    """
     if not _is_wanted() or _path(java).exists():
-        return None
+        return False
     try:
         _path(java).parent.mkdir(parents=True, exist_ok=True)
         if not _lock(_path(java)):
-            return None
-        return subprocess.Popen(
-            [sys.executable, "-m", "airflow_provider_odf.engine.archive", java],
+            return False
+        subprocess.run(
+            ["/bin/sh", "-c", '"$@" &', "sh", sys.executable, "-m", "airflow_provider_odf.engine.archive", java],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             cwd=Path(__file__).parents[2],
+            check=False,
         )
     except OSError:  # A cache is not worth a failure: read-only home, full disk.
-        return None
+        return False
+    return True
 
 
 def make(java: str) -> Path:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import os
 import shutil
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -92,7 +94,7 @@ class TestArchive:
         path.parent.mkdir()
         path.touch()
         assert archive.options(java)[0] == f"-XX:SharedArchiveFile={path}"
-        assert archive.start_making(java) is None
+        assert not archive.start_making(java)
         monkeypatch.setenv("ODF_CLASS_ARCHIVE", "off")
         assert archive.options(java) == ()
 
@@ -100,14 +102,24 @@ class TestArchive:
         path = archive._path(java)
         path.parent.mkdir()
         assert archive._lock(path)
-        assert archive.start_making(java) is None
+        assert not archive.start_making(java)
+
+    def test_the_maker_is_no_child_that_is_left_running(
+        self, java: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setattr(sys, "executable", "true")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert archive.start_making(java)
+            gc.collect()
+        assert caught == []
 
     def test_a_cache_that_cannot_be_written_is_no_error(
         self, java: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (tmp_path / "file").touch()
         monkeypatch.setenv("ODF_CACHE_DIR", str(tmp_path / "file" / "below"))
-        assert archive.start_making(java) is None
+        assert not archive.start_making(java)
 
     @pytest.mark.slow
     @pytest.mark.spark
