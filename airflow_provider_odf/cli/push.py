@@ -29,9 +29,8 @@ from airflow_provider_odf.owned import TemporaryDirectory
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.messages import Limits
     from airflow_provider_odf.instant import Instant
-    from airflow_provider_odf.protocol import Contract
+    from airflow_provider_odf.manifest.load import Manifest
     from airflow_provider_odf.runner import Runner
 
 _STDIN = "-"
@@ -84,6 +83,7 @@ def push(
 
     A dataset with a polling source takes them as if that source had fetched them.
     """
+    from airflow_provider_odf.cycle.hold import limits_of
     from airflow_provider_odf.cycle.messages import Limits
     from airflow_provider_odf.cycle.push import Push
     from airflow_provider_odf.cycle.run import Cycle
@@ -95,29 +95,28 @@ def push(
     event = instant(event_time, "--event-time") if event_time is not None else None
     options = from_environment(os.environ, forbid or ())
     with _given(file) as (uris, label), LocalRunner() as runner:
-        applied = _applied(manifest, name, target, time, runner) if manifest is not None else (None, Limits())
-        contract, limits = applied
+        applied = _applied(manifest, name, target, time, runner) if manifest is not None else None
+        contract, limits = (contract_of(applied), limits_of(applied)) if applied else (None, Limits())
         dataset = str(target.dataset(name).alias)
         cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
         given = Push(uris, source_name=source, event_time=event, push_id=push_id, media_type=media_type, label=label)
-        code = print_outcome(cycle.push(dataset, given, contract, limits), verbose)
+        code = print_outcome(cycle.push(dataset, given, contract, limits, applied), verbose)
     raise typer.Exit(code)
 
 
-def _applied(manifest: str, name: str, store: Store, time: Instant, runner: Runner) -> tuple[Contract | None, Limits]:
-    """The contract and the limits of a dataset, once its manifest is applied.
+def _applied(manifest: str, name: str, store: Store, time: Instant, runner: Runner) -> Manifest:
+    """The manifest of a dataset, once it is applied.
 
     :raises ManifestInvalid: the file is not valid, or has no such dataset.
     """
     from airflow_provider_odf.cycle.apply import apply
-    from airflow_provider_odf.cycle.hold import limits_of
 
     loaded = load_manifests([manifest], store)
     found = [m for m in loaded.manifests if str(m.snapshot.alias).lower() == name.lower()]
     if loaded.problems or not found:
         raise ManifestInvalid(loaded.problems or [Problem(Place(manifest), f"it does not declare {name}")])
     apply(store, found[0], time, ask=lambda request: runner.submit(request).result())
-    return contract_of(found[0]), limits_of(found[0])
+    return found[0]
 
 
 @contextmanager

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 def apply(
     store: Store, manifest: Manifest, system_time: Instant, *, manifest_version: int = 3, ask: Ask | None = None
 ) -> ChainState:
-    """The chain's state once it says what the manifest says: created or amended where needed, and published at once,
-    since metadata are the author's own word. With ``ask`` the engine analyses new and edited queries first.
+    """Create or amend a dataset by its manifest, and return the chain's state. What changes is published at once, since
+    metadata are the author's own word; but a source with a query over columns that nobody declares waits for data, see
+    `cycle.waiting`. With ``ask`` the engine analyses the other new and edited queries first.
 
     :raises ManifestInvalid: the manifest changes what existing data depend on, or a query is not valid; nothing was
     written.
@@ -52,16 +53,17 @@ def _apply(
         registry.remember(store, alias, base.dataset_id)
     planned = plan(base, manifest)
     planned.check()
-    if base is not None and not planned.changes:
+    changes = tuple(change for change in planned.changes if not change.waits)
+    if base is not None and not changes:
         return base
     if ask is not None:
-        analyse(base, manifest, planned.changes, ask)
+        analyse(base, manifest, changes, ask)
     dataset = dataset or store.create(alias)
     draft = Draft(dataset, base, manifest_version=manifest_version)
     time = not_before(base, system_time)
     if base is None:
         draft.append(model.Seed(dataset_id=str(DatasetId.create()), dataset_kind=manifest.snapshot.kind), time)
-    for change in planned.changes:
+    for change in changes:
         draft.append(change.event, time)
     state = draft.state
     assert state is not None  # noqa: S101 - a draft of at least one block has a state

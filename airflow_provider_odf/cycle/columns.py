@@ -81,6 +81,11 @@ def lacking(source: Source, added: Sequence[Column], vocab: DatasetVocabulary) -
             yield Finding(_last(source), message, "all sources give the same columns: add it")
 
 
+def only_data_tell(source: Source) -> bool:
+    """Whether a source has a query over columns that nobody declares, so that only data show whether it is valid."""
+    return source.preprocess is not None and ddl.columns(source.read) is None
+
+
 def of_manifest(snapshot: model.DatasetSnapshot) -> dict[str, str] | None:
     """Return the columns that data bring to a dataset as its manifest declares them, with their types as far as they
     are known; None where only the data tell."""

@@ -13,7 +13,7 @@ from airflow_provider_odf.chain import checked, slices
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.cycle import headers, hold, media_types, refs, rejected
+from airflow_provider_odf.cycle import headers, hold, media_types, refs, rejected, waiting
 from airflow_provider_odf.cycle.columns import known
 from airflow_provider_odf.cycle.fetched import check_input
 from airflow_provider_odf.cycle.messages import Candidate, Limits, Polled, PolledFile, Progress, UpToDate, silent
@@ -63,9 +63,10 @@ def merge(
     ref = refs.CANDIDATE + polled.key
     if (block_hash := dataset.head(ref)) is not None:
         return hold.check(dataset, candidate_of(dataset, polled.base, block_hash, ref))
-    if dataset.head() != polled.base:
+    if dataset.head() not in (polled.base, polled.head):
         raise CommitConflict(
-            f"dataset {dataset.alias}: head moved from {polled.base} to {dataset.head()} since the poll; poll again"
+            f"dataset {dataset.alias}: head moved from {polled.head or polled.base} to {dataset.head()} "
+            "since the poll; poll again"
         )
     try:
         with savepoint.merging(store.work(polled.dataset)) as work:
@@ -206,6 +207,8 @@ class _Merge:
         if files:
             request = self.request(source, inputs, contract, progress)
             success = self.result(runner.submit(request, progress))
+        if not self.publish_source(success):
+            return UpToDate("up to date: the input has no columns", (waiting.NOTICE,))
         if not any(success.slices):
             self.declare(success.schema)
         written = iter(success.slices)
@@ -238,6 +241,18 @@ class _Merge:
             if (before := headers.settled(self.dataset, self.base.head, name)) is None:
                 raise
             raise InvalidQuery(f"{e}; {headers.explanation(before)}") from e
+
+    def publish_source(self, success: protocol.MergeSuccess) -> bool:
+        """Publish the source that waited for this input, if the engine could analyse its query. Return whether the
+        source is in force.
+
+        :raises CommitConflict: another writer published since the poll.
+        """
+        is_in_force = self.polled.head is None or self.dataset.head() == self.polled.base
+        if is_in_force or not success.is_analysed:
+            return is_in_force
+        self.dataset.storage.compare_and_set_ref("head", self.polled.head, self.polled.base)
+        return True
 
     def keep_record(
         self,

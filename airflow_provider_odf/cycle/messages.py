@@ -62,6 +62,8 @@ class Polled:
     files: tuple[PolledFile, ...]
     source_name: str | None = None
     """Name of the push source, None for the polling source."""
+    head: str | None = None
+    """The dataset's head where ``base`` is not published yet: it holds a source that waits for this input."""
     directory: str | None = None
     """Name of their directory in the dataset's part of the work area; None for files that lie elsewhere."""
     has_more: bool = False

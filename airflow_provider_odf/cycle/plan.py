@@ -41,6 +41,11 @@ class Change:
     place: Place | None = None
 
     @property
+    def waits(self) -> bool:
+        """Whether the block is appended with the first data of its source, see `cycle.waiting`."""
+        return isinstance(self.event, columns.Source) and columns.only_data_tell(self.event)
+
+    @property
     def differences(self) -> list[Difference]:
         """Property by property; none for an event that has none before it."""
         if self.before is None or self.before.kind != self.event.kind:
@@ -50,7 +55,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run appends before it asks for data; nothing of it where there are ``problems``."""
+    """What a run appends before it asks for data, or with the data where a note says so; nothing of it where there are
+    ``problems``."""
 
     dataset: str
     is_new: bool
@@ -70,17 +76,17 @@ def plan(state: ChainState | None, manifest: Manifest) -> Plan:
     if state is None:
         changes = tuple(Change(e, None, place) for e, place in _events(manifest))
         problems = (*_columns(None, manifest, changes).problems, *_rehearsed(None, manifest, changes))
-        return Plan(name, True, changes, problems or _queries(manifest, changes))
+        return Plan(name, True, changes, problems or _queries(manifest, changes), tuple(_waiting(changes)))
     if state.kind != manifest.snapshot.kind:
         message = (
             f"dataset {name} exists as {state.kind}, not {manifest.snapshot.kind}: a dataset never changes its kind"
         )
         return Plan(name, False, problems=(Problem(manifest.place("kind"), message, "choose another name"),))
-    changes = (*_disabled(state, manifest), *_changed(state, manifest))
+    changes = (*_disabled(state, manifest), *changed(state, manifest))
     looked = _columns(state, manifest, changes)
     problems = tuple(sorted({*_under_data(state, manifest, changes), *looked.problems}))
     problems = problems or tuple(_rehearsed(state, manifest, changes)) or _queries(manifest, changes)
-    return Plan(name, False, changes, problems, (*looked.notes, *_kept(state, manifest)))
+    return Plan(name, False, changes, problems, (*looked.notes, *_waiting(changes), *_kept(state, manifest)))
 
 
 def _events(manifest: Manifest) -> Iterator[tuple[model.MetadataEvent, Place]]:
@@ -91,13 +97,13 @@ def _events(manifest: Manifest) -> Iterator[tuple[model.MetadataEvent, Place]]:
 # --- what is appended -----------------------------------------------------------------------------------------------
 
 
-def _changed(state: ChainState, manifest: Manifest) -> Iterator[Change]:
-    """Events that say something new, in the order of the manifest."""
+def changed(state: ChainState, manifest: Manifest) -> Iterator[Change]:
+    """Return the events of a manifest that say something new, in their order."""
     last = {_role(event): event for event in manifest.snapshot.metadata}
     for event, place in _events(manifest):
-        current = _current(state, event)
-        if last[_role(event)] is event and not is_same(current, event):
-            yield Change(event, current, place)
+        before = current(state, event)
+        if last[_role(event)] is event and not is_same(before, event):
+            yield Change(event, before, place)
 
 
 def _role(event: model.MetadataEvent) -> tuple[str, str | None]:
@@ -105,8 +111,8 @@ def _role(event: model.MetadataEvent) -> tuple[str, str | None]:
     return event.kind, getattr(event, "source_name", None)
 
 
-def _current(state: ChainState, event: model.MetadataEvent) -> model.MetadataEvent | None:
-    """The event of the same role that is in force."""
+def current(state: ChainState, event: model.MetadataEvent) -> model.MetadataEvent | None:
+    """Return the event of the same role that is in force, or None."""
     match event:
         case model.SetPollingSource():
             return state.polling_source
@@ -136,6 +142,13 @@ def _disabled(state: ChainState, manifest: Manifest) -> Iterator[Change]:
     for name, source in state.push_sources.items():
         if name not in named:
             yield Change(model.DisablePushSource(source_name=name), source)
+
+
+def _waiting(changes: Sequence[Change]) -> Iterator[str]:
+    """Sources that are appended later than the rest."""
+    for change in changes:
+        if change.waits:
+            yield f"{change.event.kind} is appended with its first input: only data show whether its query is valid"
 
 
 def _kept(state: ChainState, manifest: Manifest) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import rejected, waiting
 from airflow_provider_odf.cycle.analysis import Ask
 from airflow_provider_odf.cycle.apply import apply, not_before
 from airflow_provider_odf.cycle.hold import limits_of
@@ -50,21 +50,24 @@ def poll(
     :raises CommitConflict: another writer came first; try again.
     """
     state = apply(store, manifest, system_time, manifest_version=manifest_version, ask=ask)
-    if state.polling_source is None:
+    new = [source for source in waiting.waiting(state, manifest) if isinstance(source, model.SetPollingSource)]
+    polling = new[0] if new else state.polling_source
+    if polling is None:
         return UpToDate("no polling source")
     dataset = store.dataset(manifest.snapshot.alias)
-    look = _Look(
-        store, manifest, dataset, state.dataset_id, state.polling_source, system_time, environment, options, progress
-    )
-    published = _Seen(source_state(state, state.polling_source.fetch), state.head)
+    look = _Look(store, manifest, dataset, state.dataset_id, polling, system_time, environment, options, progress)
+    published = _Seen(source_state(state, polling.fetch), state.head)
     rejection = rejected.newest(dataset)
-    if rejection and rejection.stands(state.head, contract_digest, limits_of(manifest)):
+    if rejection and not new and rejection.stands(state.head, contract_digest, limits_of(manifest)):
         found = look.beyond(rejection, published)
         if found is None:
             return _unchanged(dataset, rejection, look)
     else:
         found = look.after(published)
-    return _polled(found, str(dataset.alias), state, system_time) if found else UpToDate(notices=look.notices)
+    if found is None:
+        return UpToDate(notices=(*look.notices, waiting.NOTICE) if new else look.notices)
+    base = waiting.draft(dataset, state, new, not_before(state, system_time), manifest_version)
+    return _polled(found, str(dataset.alias), state, base, system_time)
 
 
 def source_state(state: ChainState, current: model.FetchStep) -> model.SourceState | None:
@@ -147,7 +150,7 @@ def _unchanged(dataset: Dataset, rejection: rejected.Rejection, look: _Look) -> 
     raise StillRejected(message, candidate, look.notices)
 
 
-def _polled(found: source.Polled, dataset: str, state: ChainState, system_time: Instant) -> Polled:
+def _polled(found: source.Polled, dataset: str, state: ChainState, base: ChainState, system_time: Instant) -> Polled:
     files = tuple(
         PolledFile(
             paths=tuple(map(str, file.paths)),
@@ -157,12 +160,12 @@ def _polled(found: source.Polled, dataset: str, state: ChainState, system_time: 
         )
         for file in found.files
     )
-    time = not_before(state, system_time)
     return Polled(
         dataset,
-        state.head,
-        str(time),
+        base.head,
+        str(not_before(base, system_time)),
         files,
+        head=state.head if base.head != state.head else None,
         directory=found.directory.name,
         has_more=found.has_more,
         warnings=tuple(found.warnings),

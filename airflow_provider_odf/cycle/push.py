@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.cycle import media_types
+from airflow_provider_odf.cycle import media_types, waiting
 from airflow_provider_odf.cycle.apply import not_before
 from airflow_provider_odf.cycle.fetched import seal_input
 from airflow_provider_odf.cycle.merge import merge_source, source_name_of
@@ -26,6 +26,8 @@ from airflow_provider_odf.source.states import CONTENT_HASH, PUSH_ID
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.cycle import columns
+    from airflow_provider_odf.manifest.load import Manifest
 
 _REPEATABLE = ("Ledger", "Snapshot", "UpsertStream")
 """Strategies that add nothing when the same input comes twice in a row."""
@@ -65,11 +67,14 @@ def push(
     given: Push,
     *,
     system_time: Instant,
+    manifest: Manifest | None = None,
+    manifest_version: int = 3,
     copies: bool = False,
     options: Options = Options(),  # noqa: B008 - frozen
     progress: Progress = silent,
 ) -> Polled | UpToDate:
-    """What is handed over as one input for a merge, or why there is nothing to merge.
+    """What is handed over as one input for a merge, or why there is nothing to merge. With ``manifest``, which was
+    applied before, that may be the input for which its source waits.
 
     With ``copies`` files are copied to the work area, for whoever merges them later, or on another machine. A dataset
     with a polling source takes files as if that source had fetched them: its prepare steps and its event time hold,
@@ -80,26 +85,28 @@ def push(
     """
     target = store.dataset(dataset)
     state = ChainState.of(target)
-    taking = _Taking(store, target, state, given, system_time, copies, options, progress)
+    sources = waiting.waiting(state, manifest)
+    foreseen = waiting.with_sources(state, sources)
+    taking = _Taking(store, target, foreseen, given, system_time, copies, options, progress)
     try:
         found = taking.polled()
         seal_input(store, found, state.dataset_id)
     except BaseException:
         taking.discard()
         raise
-    onto = _onto(target, state, found)
+    onto = _onto(target, state, found, [s for s in sources if s == taking.source], manifest_version)
     if isinstance(onto, UpToDate):
         taking.discard()
     return onto
 
 
-def again(store: Store, polled: Polled) -> Polled | UpToDate:
+def again(store: Store, polled: Polled, manifest_version: int = 3) -> Polled | UpToDate:
     """The same input onto the dataset's head of now, where another writer came first.
 
     :raises InvalidInput: its files are gone.
     """
     target = store.dataset(polled.dataset)
-    onto = _onto(target, ChainState.of(target), polled)
+    onto = _onto(target, ChainState.of(target), polled, waiting.drafted(target, polled), manifest_version)
     if isinstance(onto, Polled) and any(not Path(path).exists() for file in onto.files for path in file.paths):
         raise InvalidInput(
             f"{onto.files[0].label}: its files are no longer in the work area; clear the task that pushed them, "
@@ -108,8 +115,11 @@ def again(store: Store, polled: Polled) -> Polled | UpToDate:
     return onto
 
 
-def _onto(target: Dataset, state: ChainState, polled: Polled) -> Polled | UpToDate:
-    """The input on a state of the chain; up to date where the chain has it already.
+def _onto(
+    target: Dataset, state: ChainState, polled: Polled, sources: Iterable[columns.Source], manifest_version: int
+) -> Polled | UpToDate:
+    """The input on a state of the chain, and on drafts of sources that wait for it; up to date where the chain has it
+    already.
 
     Under a push id that is wherever the chain names it. Without one it is only the newest block, and only where merging
     again would add nothing: two equal pushes of events are two events.
@@ -118,7 +128,9 @@ def _onto(target: Dataset, state: ChainState, polled: Polled) -> Polled | UpToDa
     if seen is not None and (block := _recorded(target, state, polled.source_name, seen)) is not None:
         return UpToDate(f"up to date: the same was pushed already (block {block.sequence_number})")
     time = not_before(state, Instant.parse(polled.system_time))
-    return replace(polled, base=state.head, system_time=str(time))
+    base = waiting.draft(target, state, sources, time, manifest_version)
+    head = state.head if base.head != state.head else None
+    return replace(polled, base=base.head, head=head, system_time=str(time))
 
 
 def _recorded(

@@ -68,14 +68,17 @@ class Cycle:
         given: Push,
         contract: Contract | None = None,
         limits: Limits = Limits(),  # noqa: B008 - frozen
+        manifest: Manifest | None = None,
     ) -> Outcome:
-        """The outcome of taking in what somebody hands over, as one input of a source; errors are in it."""
+        """The outcome of taking in what somebody hands over, as one input of a source; errors are in it. ``manifest``
+        was applied before."""
         pushed = partial(
             push,
             self.store,
             dataset,
             given,
             system_time=self.system_time,
+            manifest=manifest,
             options=self.options,
             progress=self._progress(dataset),
         )
@@ -136,7 +139,7 @@ class Cycle:
             progress=progress,
         )
         if isinstance(candidate, UpToDate):
-            return Outcome(polled.dataset, up_to_date=candidate.reason, notices=polled.warnings)
+            return Outcome(polled.dataset, up_to_date=candidate.reason, notices=(*polled.warnings, *candidate.notices))
         report = let_through = None
         if contract is not None and candidate.records:
             report = contract_test(

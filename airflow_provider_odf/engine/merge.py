@@ -67,15 +67,17 @@ class _Merge:
         self._base: Base | None = None
         self._notices: list[str] = []
         self._headers: list[PositionalHeader] = []
+        self._is_analysed = False
 
     def run(self) -> MergeSuccess:
         if not self._request.inputs:
-            return MergeSuccess((), self._analysed())
+            return MergeSuccess((), self._analysed(), is_analysed=True)
         written = tuple(new for batch in batches(self._request.inputs) for new in self._merge_batch(batch))
         new = [s for s in written if s is not None]
         return MergeSuccess(
             slices=written,
             schema=self._schema(),
+            is_analysed=self._is_analysed,
             new_state=self._save_state() if new else None,
             report=self._test(new) if new else None,
             notices=tuple(self._notices),
@@ -101,6 +103,7 @@ class _Merge:
         self._progress(f"merging {len(batch)} inputs, {name_of(batch[0])} to {name_of(batch[-1])}")
         self._notices += found.notices
         self._headers += found.headers
+        self._is_analysed = True
         base, fitted = self._fitted(found.frame)
         tables = found.apart(fitted.frame.toArrow())
         for source, (new, dropped) in zip(batch, base.merge_rows(tables, batch), strict=True):
@@ -120,6 +123,7 @@ class _Merge:
 
     def _preprocessed(self, frame: DataFrame, source: MergeInput) -> DataFrame:
         transform = self._request.preprocess
+        self._is_analysed = True
         return preprocess(self._spark, frame, transform, self._request.read, source.paths) if transform else frame
 
     def _no_rows(self) -> DataFrame | None:

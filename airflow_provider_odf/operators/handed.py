@@ -14,25 +14,41 @@ from airflow_provider_odf.operators import push_paths
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_odf.cycle.messages import Polled, UpToDate
     from airflow_provider_odf.cycle.push import Push
     from airflow_provider_odf.operators.base import OdfOperator
 
 
-def apply_manifest(task: OdfOperator) -> str:
-    """The alias of a task's dataset, once the dataset says what the manifest says, if the task has one.
+def take(task: OdfOperator, given: Push, *, copies: bool = False) -> Polled | UpToDate:
+    """Return what is pushed to a task's dataset as input for a merge. The task's manifest is applied first, if it has
+    one.
 
-    :raises InvalidInput: the task has neither dataset nor manifest, or the manifest changes what existing data need.
+    :raises InvalidInput: the task has neither dataset nor manifest, the manifest changes what existing data need, or
+        what is pushed is not valid.
+    :raises SourceError: a URI cannot be fetched.
     """
     from airflow_provider_odf.cycle.apply import apply
+    from airflow_provider_odf.cycle.push import push
     from airflow_provider_odf.instant import Instant
 
-    if task.manifest:
-        manifest = task.load_manifest()
-        apply(task.odf, manifest, Instant.now(), manifest_version=settings.read().manifest_version, ask=task.ask)
-        return str(manifest.snapshot.name)
-    if task.dataset is None:
+    config = settings.read()
+    manifest = task.load_manifest() if task.manifest else None
+    if manifest is not None:
+        apply(task.odf, manifest, Instant.now(), manifest_version=config.manifest_version, ask=task.ask)
+    dataset = str(manifest.snapshot.name) if manifest is not None else task.dataset
+    if dataset is None:
         raise InvalidInput(f"{type(task).__name__} needs dataset= or manifest=")
-    return task.dataset
+    return push(
+        task.odf,
+        dataset,
+        given,
+        system_time=Instant.now(),
+        manifest=manifest,
+        manifest_version=config.manifest_version,
+        copies=copies,
+        options=config.options,
+        progress=task.progress,
+    )
 
 
 class HandedMixin:

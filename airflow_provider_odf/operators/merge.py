@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf.cycle.messages import Candidate, Limits, Polled, UpToDate
 from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
-from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.base import OdfOperator, poll_source
-from airflow_provider_odf.operators.handed import HandedMixin, apply_manifest, push_id
+from airflow_provider_odf.operators.handed import HandedMixin, push_id, take
 from airflow_provider_odf.operators.lineage import names_of, source_of, subject_of, written_by
 from airflow_provider_odf.operators.push_paths import authored
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
@@ -65,6 +64,8 @@ class MergeOperator(HandedMixin, OdfOperator):
 
         candidate = self._merge(self._input(context))
         if isinstance(candidate, UpToDate):
+            for notice in candidate.notices:
+                self.log.warning(notice)
             self.skip(f"{self.dataset or self.manifest}: {candidate.reason}")
         self.show(candidate)
         for notice in candidate.notices:
@@ -130,7 +131,7 @@ class MergeOperator(HandedMixin, OdfOperator):
         if polled.pushed is not None:
             from airflow_provider_odf.cycle.push import again
 
-            return again(self.odf, polled)
+            return again(self.odf, polled, settings.read().manifest_version)
         if self.manifest:
             return poll_source(self, self.load_manifest(), contract)
         raise conflict
@@ -138,7 +139,7 @@ class MergeOperator(HandedMixin, OdfOperator):
     def _input(self, context: Context) -> Polled | UpToDate:
         """What another task found, or what files hand over."""
         from airflow_provider_odf.cycle.handover import receive_input
-        from airflow_provider_odf.cycle.push import Push, push
+        from airflow_provider_odf.cycle.push import Push
 
         if isinstance(self.data, dict):
             return receive_input(self.odf, self.data, self.expected_dataset)
@@ -149,11 +150,4 @@ class MergeOperator(HandedMixin, OdfOperator):
             )
         given = Push(tuple(uris), source_name=self.source_name, push_id=push_id(context))
         given = self.checked(given, context)
-        return push(
-            self.odf,
-            apply_manifest(self),
-            given,
-            system_time=Instant.now(),
-            options=settings.read().options,
-            progress=self.progress,
-        )
+        return take(self, given)

@@ -10,11 +10,10 @@ from airflow.sdk import Param
 from airflow_provider_odf.cycle.merge import DEFAULT_SOURCE
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.cycle.push import Push
-from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.base import OdfOperator
-from airflow_provider_odf.operators.handed import HandedMixin, apply_manifest, push_id
+from airflow_provider_odf.operators.handed import HandedMixin, push_id, take
 from airflow_provider_odf.operators.lineage import names_of
 from airflow_provider_odf.operators.push_paths import authored
 
@@ -65,19 +64,10 @@ class PushSourceOperator(HandedMixin, OdfOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.handover import pass_input
-        from airflow_provider_odf.cycle.push import push
 
         given = given_by(self._conf(context), self.source_name, push_id(context))
         given = self.checked(given, context)
-        polled = push(
-            self.odf,
-            apply_manifest(self),
-            given,
-            system_time=Instant.now(),
-            copies=True,
-            options=settings.read().options,
-            progress=self.progress,
-        )
+        polled = take(self, given, copies=True)
         if isinstance(polled, UpToDate):
             self.skip(f"{self.dataset or self.manifest}: {polled.reason}")
         self._polled = polled

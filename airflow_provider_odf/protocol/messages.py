@@ -157,7 +157,8 @@ class MergeSuccess:
     """``slices`` has one entry for each input, None where it brought no records. ``schema`` is that of the slices (as
     in the request), also when no record came but the columns are known. ``notices`` are for the user: collapsed
     duplicates, dropped columns, names matched by position. ``headers`` has the header of each file whose columns were
-    matched by position, in input order."""
+    matched by position, in input order. ``is_analysed`` says that an input had columns, over which the query was
+    analysed."""
 
     slices: tuple[NewSlice | None, ...]
     schema: str | None = None
@@ -165,6 +166,7 @@ class MergeSuccess:
     report: ContractReport | None = None
     notices: tuple[str, ...] = ()
     headers: tuple[PositionalHeader, ...] = ()
+    is_analysed: bool = False
 
 
 @dataclass(frozen=True)

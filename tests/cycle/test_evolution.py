@@ -9,16 +9,21 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.chain import schema as chain_schema
+from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
+from airflow_provider_odf.cycle import waiting
 from airflow_provider_odf.cycle.apply import apply
-from airflow_provider_odf.cycle.messages import Outcome
-from airflow_provider_odf.cycle.push import Push
+from airflow_provider_odf.cycle.handover import pass_input, receive_input
+from airflow_provider_odf.cycle.merge import merge
+from airflow_provider_odf.cycle.messages import Candidate, Outcome, Polled
+from airflow_provider_odf.cycle.push import Push, again, push
 from airflow_provider_odf.cycle.run import Cycle
-from airflow_provider_odf.errors import InvalidQuery, ManifestInvalid
+from airflow_provider_odf.errors import CommitConflict, InvalidQuery, ManifestInvalid
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import MergeRequest
 from airflow_provider_odf.runner.local import LocalRunner
@@ -183,17 +188,95 @@ def test_a_new_dataset_with_a_wrong_query_is_not_created(write: Write, run: Run,
     assert store.get("things") is None
 
 
-def test_a_break_that_only_the_data_show_adds_no_data(write: Write, run: Run, store: Store) -> None:
-    undeclared = manifest("Snapshot").replace(", schema: [k BIGINT NOT NULL, v STRING]", "")
-    file = write("things.yaml", undeclared)
+UNDECLARED = manifest("Snapshot").replace(", schema: [k BIGINT NOT NULL, v STRING]", "")
+
+
+def test_a_source_whose_query_only_data_can_break_waits_for_them(write: Write, run: Run, store: Store) -> None:
+    file = write("things.yaml", queried("select k, nope as v from first", UNDECLARED))
+    write("in/1.json", "").write_text("\n\n")
+    outcome = run(file)
+    assert (str(outcome), outcome.notices) == ("up to date: the input has no columns", (waiting.NOTICE,))
+    write("in/2.json", '{"k": 1, "v": "a"}\n')
+    assert isinstance(run(file).error, InvalidQuery)
+    assert kinds(store) == ["Seed"]
+    file.write_text(queried("select k, v from first", UNDECLARED))
+    assert str(run(file)) == "published 1 record (offsets 0..0)"
+    published = ["Seed", "SetPollingSource", "AddData", "SetDataSchema", "AddData"]
+    assert kinds(store) == published
+    write("in/3.json", '{"k": 1, "v": "b"}\n')
+    for query, message in (
+        (WITH_TYPES, "column v is STRING in the dataset and BIGINT in the new data"),
+        ("select k, nope as v from first", "UNRESOLVED_COLUMN"),
+    ):
+        file.write_text(queried(query, UNDECLARED))
+        assert message in str(run(file).error)
+        assert kinds(store) == published
+    file.write_text(queried("select k, upper(v) as v from first", UNDECLARED))
+    assert run(file).error is None
+    assert kinds(store) == [*published, "SetPollingSource", "AddData"]
+    assert [row["v"] for row in state_rows(store.dataset("things"))] == ["B"]
+    assert verify(store.dataset("things")).slices == 2
+
+
+def test_a_push_source_waits_for_data_of_its_own(write: Write, engine: LocalRunner, store: Store) -> None:
+    query = "      preprocess: {kind: Sql, engine: spark, query: QUERY}\n"
+    text = LOOSE.replace("READ", "{kind: NdJson}") + query
+    other = text[text.index("    - kind") :].replace("default", "other").replace("QUERY", "select nope from input")
+
+    def push(sources: str, system_time: str = "2026-05-10T00:00:00Z") -> Outcome:
+        (one,) = load([write("things.yaml", sources)]).manifests
+        cycle = Cycle(store, engine, Instant.parse(system_time), os.environ)
+        apply(store, one, TIME)
+        return cycle.push("things", Push(records=[{"k": 1}]), manifest=one)
+
+    assert "UNRESOLVED_COLUMN" in str(push(text.replace("QUERY", "select nope from input")))
+    assert kinds(store) == ["Seed"]
+    both = text.replace("QUERY", "select * from input") + other
+    assert str(push(both)) == "published 1 record (offsets 0..0)"
+    assert kinds(store) == ["Seed", "AddPushSource", "SetDataSchema", "AddData"]
+    assert list(ChainState.of(store.dataset("things")).push_sources) == ["default"]
+
+
+def test_a_source_that_waits_goes_onto_the_head_of_another_writer(
+    write: Write, engine: LocalRunner, store: Store
+) -> None:
+    query = "      preprocess: {kind: Sql, engine: spark, query: select k + 1 as k from input}\n"
+    (one,) = load([write("things.yaml", LOOSE.replace("READ", "{kind: NdJson}") + query)]).manifests
+    apply(store, one, TIME)
+    dataset, given = store.dataset("things"), Push(records=[{"k": 1}])
+    first, second = (push(store, "things", given, system_time=TIME, manifest=one) for _ in range(2))
+    assert isinstance(first, Polled)
+    assert isinstance(second, Polled)
+    assert isinstance(merge(store, receive_input(store, pass_input(store, first)), engine), Candidate)
+    assert (dataset.head(), first.head) == (first.base, second.head)
+    info = Draft(dataset, ChainState.of(dataset))
+    info.append(model.SetInfo(description="Things"), TIME)
+    dataset.storage.compare_and_set_ref("head", first.base, info.state.head)
+    with pytest.raises(CommitConflict):
+        merge(store, second, engine)
+    onto = again(store, second)
+    assert isinstance(onto, Polled)
+    assert (onto.base, onto.head) == (dataset.head(), None)
+    dataset.storage.compare_and_set_ref("head", info.state.head, first.head)
+    onto = again(store, second)
+    assert isinstance(onto, Polled)
+    assert isinstance(ChainState.of(dataset, onto.base).push_sources["default"], model.AddPushSource)
+    assert onto.head == dataset.head()
+
+
+def test_metadata_do_not_wait_for_data(write: Write, run: Run, store: Store) -> None:
+    info = "    - {kind: SetInfo, description: Things}\n"
+    file = write("things.yaml", queried("select k, v from first", UNDECLARED) + info)
     write("in/1.json", '{"k": 1, "v": "a"}\n')
     run(file)
-    file.write_text(queried(WITH_TYPES, undeclared))
-    write("in/2.json", '{"k": 1, "v": "b"}\n')
+    edited = queried("select k, v || '' as v from first", UNDECLARED)
+    file.write_text(edited + info.replace("Things", "Other things"))
     outcome = run(file)
-    assert isinstance(outcome.error, InvalidQuery)
-    assert "column v is STRING in the dataset and BIGINT in the new data" in str(outcome)
-    assert kinds(store)[3:] == ["AddData", "SetPollingSource"]
+    assert (str(outcome), outcome.notices) == ("up to date", (waiting.NOTICE,))
+    assert kinds(store)[-1] == "SetInfo"
+    blocks = sorted(store.dataset("things").path.rglob("blocks/*"))
+    run(file)
+    assert sorted(store.dataset("things").path.rglob("blocks/*")) == blocks
 
 
 def test_the_engine_is_asked_once_about_an_edit(write: Write, store: Store) -> None:

@@ -1,0 +1,66 @@
+"""Edits of sources that wait for data.
+
+Where nobody declares the columns that a query reads, only an input shows whether the query is valid. A new or edited
+source with such a query is appended by the first merge in which the engine has analysed the query, so that none that
+breaks gets into the chain. Until then its block is a draft that no ref leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.cycle import columns
+from airflow_provider_odf.cycle.difference import is_same
+from airflow_provider_odf.cycle.plan import changed, current
+from airflow_provider_odf.manifest import model
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.cycle.messages import Polled
+    from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.manifest.load import Manifest
+
+NOTICE = "the new or edited source is appended to the chain with its next input, which shows whether its query is valid"
+
+
+def waiting(state: ChainState, manifest: Manifest | None) -> tuple[columns.Source, ...]:
+    """Return the sources of a manifest that are not in force yet, since they wait for data."""
+    changes = changed(state, manifest) if manifest is not None else ()
+    return tuple(c.event for c in changes if c.waits and isinstance(c.event, columns.Source))
+
+
+def with_sources(state: ChainState, sources: Iterable[columns.Source]) -> ChainState:
+    """Return a state as if sources were in force. Its head stays."""
+    for source in sources:
+        if isinstance(source, model.SetPollingSource):
+            state = replace(state, polling_source=source)
+        else:
+            state = replace(state, push_sources={**state.push_sources, source.source_name: source})
+    return state
+
+
+def draft(
+    dataset: Dataset, state: ChainState, sources: Iterable[columns.Source], system_time: Instant, manifest_version: int
+) -> ChainState:
+    """Write blocks of the sources that are not in force, without moving ``head``, and return the state after them."""
+    blocks = Draft(dataset, state, manifest_version=manifest_version)
+    for source in sources:
+        if not is_same(current(blocks.state, source), source):
+            blocks.append(source, system_time)
+    return blocks.state
+
+
+def drafted(dataset: Dataset, polled: Polled) -> tuple[columns.Source, ...]:
+    """Return the sources that wait for an input, in the order of their blocks."""
+    found: list[columns.Source] = []
+    if polled.head is not None:
+        for block_hash, block in dataset.walk(polled.base):
+            if block_hash == polled.head:
+                break
+            if isinstance(block.event, columns.Source):
+                found.insert(0, block.event)
+    return tuple(found)
