@@ -15,6 +15,8 @@ from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.runner import Runner
@@ -71,9 +73,9 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
     )
 
 
-def require_passed(store: Store, candidate: Candidate, contract: protocol.Contract) -> None:
-    """Refuse a candidate with records that no contract test has let pass: a forged XCom may name one, and a DAG written
-    by hand may leave the test out.
+def require_passed(store: Store, candidate: Candidate, contract: Path) -> None:
+    """Refuse a candidate with records that no test of the contract in a file has let pass: a forged XCom may name one,
+    and a DAG written by hand may leave the test out. The candidate's report counts, whatever the file says by now.
 
     :raises ContractRejected: a clause failed; the candidate is kept under a rejected ref.
     :raises ContractInconclusive: there is no report, or a clause could not be evaluated.
@@ -83,8 +85,7 @@ def require_passed(store: Store, candidate: Candidate, contract: protocol.Contra
     report = rejected.load_report(store.dataset(candidate.dataset), candidate.candidate)
     if report is None:
         raise ContractInconclusive(
-            f"contract {contract.id} was not tested on {candidate.ref} of {candidate.dataset}: "
-            "run the contract test first"
+            f"contract {contract} was not tested on {candidate.ref} of {candidate.dataset}: run the contract test first"
         )
     judge(store, candidate, report)
 

@@ -41,10 +41,12 @@ class PublishOperator(OdfOperator):
         self.candidate = candidate
 
     def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.contract.binding import find
         from airflow_provider_odf.cycle.handover import receive_candidate
         from airflow_provider_odf.cycle.publish import publish, require_passed
 
-        contract = self.load_contract() if self.manifest else None
+        manifest = self.load_manifest() if self.manifest else None
+        contract = find(manifest.file, str(manifest.snapshot.name)) if manifest else None
         try:
             candidate = receive_candidate(self.odf, self.candidate, self.expected_dataset)
             if contract is not None:
