@@ -87,8 +87,10 @@ class OdfHook(BaseHook):
 def _connection(conn_id: str) -> Connection:
     """The connection, the same in every process.
 
-    Commands such as ``airflow dags reserialize`` build DAGs without a supervisor to ask. The SDK reads only environment
-    variables there, and a DAG would get another store, and its asset another URI, than in the DAG processor.
+    Commands such as ``airflow dags reserialize`` build DAGs without a supervisor to ask. There the public API
+    (`BaseHook.get_connection`, which is `Connection.get`) reads environment variables and an external secrets backend,
+    but never the metadata database, and a DAG would get another store, and its asset another URI, than in the DAG
+    processor. So this one place asks Airflow's own model, which reads the database, too.
 
     :raises AirflowNotFoundException: there is none.
     """
