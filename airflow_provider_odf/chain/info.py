@@ -27,6 +27,11 @@ def get(dataset: Dataset, folder: str, block_hash: str) -> dict[str, Any] | None
     return content
 
 
+def exists(dataset: Dataset, folder: str, block_hash: str) -> bool:
+    """Return whether a block has a file, even if it is damaged."""
+    return dataset.storage.get(_path(folder, block_hash)) is not None
+
+
 def damaged(dataset: Dataset) -> Iterator[Path]:
     """Files that are not what was written, sorted. Those of version 0.1.0, without a hash, must be JSON objects."""
     for path in sorted(dataset.storage.local_path("info").glob("*/*.json")):

@@ -62,7 +62,10 @@ def merge(
     dataset = store.dataset(polled.dataset)
     ref = refs.CANDIDATE + polled.key
     if (block_hash := dataset.head(ref)) is not None:
-        return hold.check(dataset, candidate_of(dataset, polled.base, block_hash, ref))
+        if not rejected.is_damaged(dataset, block_hash):
+            return hold.check(dataset, candidate_of(dataset, polled.base, block_hash, ref))
+        # It may have been held back: the input is merged and judged again.
+        dataset.storage.compare_and_set_ref(ref, block_hash, None)
     if dataset.head() not in (polled.base, polled.head):
         raise CommitConflict(
             f"dataset {dataset.alias}: head moved from {polled.head or polled.base} to {dataset.head()} "
@@ -270,8 +273,9 @@ class _Merge:
             if not headers.is_same(before, positional[-1]):
                 headers.keep(self.dataset, candidate, name, positional[-1])
         records = sum(new.offset_interval.count for _, new in inputs if new is not None)
-        # The same candidate may have been held back by other limits before.
-        if not held and (report is None or not records) and rejected.load(self.dataset, candidate) is None:
+        is_plain = not held and (report is None or not records)
+        # The same candidate may have been held back by other limits before, or have a damaged file.
+        if is_plain and not rejected.is_recorded(self.dataset, candidate):
             return
         record = rejected.Record(
             base=self.polled.base,

@@ -92,9 +92,20 @@ def save(dataset: Dataset, block_hash: str, record: Record) -> None:
 
 
 def load(dataset: Dataset, block_hash: str) -> Record | None:
-    """Return what is known of a candidate, None if it was never tested or held back, or its file is damaged."""
+    """Return what is known of a candidate, None if it was never tested or held back, or its file is damaged: see
+    `is_damaged`."""
     content = info.get(dataset, _REPORTS, block_hash)
     return protocol.from_json(Record, content) if content else None
+
+
+def is_recorded(dataset: Dataset, block_hash: str) -> bool:
+    """Return whether a candidate was tested or held back, even if its file is damaged by now."""
+    return info.exists(dataset, _REPORTS, block_hash)
+
+
+def is_damaged(dataset: Dataset, block_hash: str) -> bool:
+    """Return whether a candidate was tested or held back, and the file that says so is damaged."""
+    return is_recorded(dataset, block_hash) and load(dataset, block_hash) is None
 
 
 def save_report(dataset: Dataset, candidate: Candidate, report: ContractReport) -> None:

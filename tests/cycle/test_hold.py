@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ import pytest
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import state_rows
 from airflow_provider_odf.cycle import decide, headers, hold, rejected
-from airflow_provider_odf.cycle.messages import Candidate, Outcome
+from airflow_provider_odf.cycle.merge import merge
+from airflow_provider_odf.cycle.messages import Candidate, Outcome, Polled
+from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.cycle.rejected_rows import rejected_rows
 from airflow_provider_odf.cycle.run import Cycle
 from airflow_provider_odf.errors import ChainCorrupted, ContractRejected, InputHeldBack, InvalidInput, StillRejected
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import PositionalHeader
 from airflow_provider_odf.runner.local import LocalRunner
 
@@ -71,6 +75,32 @@ def test_an_empty_snapshot_is_held_back_until_somebody_decides(write: Write, run
     assert decide.publish_anyway(store, dataset, decide.find(dataset, "rejected-x"))
     assert (dataset.head(), rows(store, "sku"), dataset.storage.refs()) == (rejection.block_hash, [], ["head"])
     assert str(run(prices, runner=NoEngine())) == "up to date"
+
+
+def test_a_damaged_report_may_be_that_of_an_input_held_back(
+    write: Write, run: Run, store: Store, engine: LocalRunner
+) -> None:
+    prices = write("prices.yaml", PRICES)
+    write("in/1.csv", TWO_ROWS)
+    run(prices)
+    write("in/2.csv", "sku,price\n")
+    (one,) = load([prices]).manifests
+    polled = poll(store, one, system_time=Instant.parse("2024-01-02T00:00:00Z"), environment={})
+    assert isinstance(polled, Polled)
+    shutil.copytree(store.work("prices"), store.root / "kept")
+    with pytest.raises(InputHeldBack):
+        merge(store, polled, engine)
+    dataset = store.dataset("prices")
+    (rejection,) = rejected.rejections(dataset)
+    # A kill between the candidate's ref and its rejection leaves the candidate and its input.
+    dataset.storage.compare_and_set_ref(rejection.ref, rejection.block_hash, None)
+    dataset.storage.compare_and_set_ref(f"candidate-{polled.key}", None, rejection.block_hash)
+    shutil.copytree(store.root / "kept", store.work("prices"), dirs_exist_ok=True)
+    report = dataset.path / "info" / "reports" / f"{rejection.block_hash}.json"
+    report.write_bytes(report.read_bytes().replace(b"has no rows", b"has no cows"))
+    with pytest.raises(InputHeldBack):
+        merge(store, polled, engine)
+    assert [r.record.held for r in rejected.rejections(dataset)] == [rejection.record.held]
 
 
 FORMS = {
