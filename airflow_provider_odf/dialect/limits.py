@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -22,7 +22,10 @@ DEEPEST = 100
 _FRAMES_PER_LEVEL = 60
 """More than the Python frames that a level of nesting costs sqlglot's parser, which needs most: about 25."""
 _LARGEST_RESULT = 100_000
-"""Nodes of an expression for Spark. Some forms repeat their argument, so that nesting them multiplies it."""
+"""Nodes of an expression for Spark."""
+_SMALL_RESULT, _LARGEST_GROWTH = 2_000, 50
+"""Some forms on Spark repeat their argument, so that nesting them multiplies it with each level. Above so many nodes of
+the result, so many for each node of the query are refused, before they take seconds to copy."""
 
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
@@ -67,9 +70,17 @@ def check_intervals(tokens: Iterable[Token]) -> None:
 
 def check_result(node: exp.Expr, result: exp.Expr) -> None:
     """:raises Refused: if what an expression becomes is too large for Spark."""
-    for count, _ in enumerate(result.walk()):
-        if count > _LARGEST_RESULT:
-            raise Refused(node, f"its form on Spark has more than {_LARGEST_RESULT} parts", "split it into queries")
+    size = _size(result, _LARGEST_RESULT)
+    if size > _LARGEST_RESULT:
+        raise Refused(node, f"its form on Spark has more than {_LARGEST_RESULT} parts", "split it into queries")
+    if size > _SMALL_RESULT and size > _LARGEST_GROWTH * _size(node, size):
+        message = f"its form on Spark repeats what is nested in it and has more than {_SMALL_RESULT} parts"
+        raise Refused(node, message, "split it into queries")
+
+
+def _size(node: exp.Expr, most: int) -> int:
+    """How many nodes an expression has; of more than ``most``, no more than one is counted."""
+    return sum(1 for _ in islice(node.walk(), most + 1))
 
 
 def _at(token: Token) -> exp.Expr:
