@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_odf.engine import plan_nodes
 from airflow_provider_odf.engine.refusal import query_name, refusal
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import SqlQueryStep
-
-Node: TypeAlias = Mapping[str, Any]
 
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 """The package of expressions that Spark's parser makes: those that may do harm are functions with a name."""
@@ -94,36 +93,39 @@ class _Judge:
     def parsed(self) -> None:
         """:raises InvalidQuery: the query is a command, or names a table or function that it may not use."""
         plan = self._spark._jsparkSession.sessionState().sqlParser().parsePlan(self._step.query)
-        nodes = [*_nodes(plan)]
-        for window in _windows(plan) if any(_name(node) == "WithWindowDefinition" for node in nodes) else ():
-            nodes += _nodes(window)
+        nodes = [*plan_nodes.nodes(plan)]
+        has_windows = any(plan_nodes.class_name(node) == "WithWindowDefinition" for node in nodes)
+        for window in plan_nodes.windows(plan) if has_windows else ():
+            nodes += plan_nodes.nodes(window)
         # Which of two tables of one name is meant shows in the analysed plan.
         names = self._readable | {cte["_1"].lower() for node in nodes for cte in node.get("cteRelations", ())}
         for node in nodes:
             self._check_node(node)
-            if _name(node) == "UnresolvedRelation":
-                self._check_table(_text(node["multipartIdentifier"]), names)
-            if function := _function(node):
+            if plan_nodes.class_name(node) == "UnresolvedRelation":
+                self._check_table(plan_nodes.name_text(node["multipartIdentifier"]), names)
+            if function := plan_nodes.function(node):
                 self._check_function(function, node)
 
     def analysed(self, frame: DataFrame) -> None:
         """:raises InvalidQuery: a name of the query leads to something other than its tables."""
-        for node in _nodes(frame._jdf.queryExecution().analyzed()):
-            if _name(node) == "View" and node["isTempView"]:
+        for node in plan_nodes.nodes(frame._jdf.queryExecution().analyzed()):
+            if plan_nodes.class_name(node) == "View" and node["isTempView"]:
                 self._check_table(node["desc"]["identifier"]["table"], self._readable)
             elif not _is_allowed(node):
                 tables = ", ".join(self._tables)
-                raise self._refusal(f"a query reads {tables}; this reads {_name(node)}, as Spark calls it")
+                raise self._refusal(
+                    f"a query reads {tables}; this reads {plan_nodes.class_name(node)}, as Spark calls it"
+                )
         # frame.schema would import the modules of Python types.
         if column := next((c["name"] for c in json.loads(frame._jdf.schema().json())["fields"] if _runs_code(c)), None):
             raise self._refusal(f"the type of column {column} runs code of its own: cast it to a type of SQL", column)
 
-    def _check_node(self, node: Node) -> None:
+    def _check_node(self, node: plan_nodes.Node) -> None:
         if _is_allowed(node):
             return
-        if _name(node) == "ScriptTransformation":
+        if plan_nodes.class_name(node) == "ScriptTransformation":
             raise self._refusal("TRANSFORM … USING starts a program, which a query cannot do", "using")
-        name = _name(node).removeprefix("Unresolved").removesuffix("Command")
+        name = plan_nodes.class_name(node).removeprefix("Unresolved").removesuffix("Command")
         raise self._refusal(f"a query is one SELECT over {', '.join(self._tables)}; this has {name}, as Spark calls it")
 
     def _check_table(self, name: str, tables: Collection[str]) -> None:
@@ -131,7 +133,7 @@ class _Judge:
             message = f"table {name} cannot be found: a query reads {', '.join(self._tables)}"
             raise self._refusal(message, name.rpartition(", ")[2])
 
-    def _check_function(self, name: str, node: Node) -> None:
+    def _check_function(self, name: str, node: plan_nodes.Node) -> None:
         lower = name.lower()
         if lower in OUTSIDE:
             raise self._refusal(f"function {name} reaches beyond the rows of the query and is not available", name)
@@ -153,75 +155,15 @@ class _Judge:
         return InvalidQuery(f"{query_name(self._number, self._step)}{line}: {message}")
 
 
-def _nodes(tree: Any) -> Iterator[Node]:
-    """Nodes of a plan or expression of the JVM and of the plans inside of it, in one call to the JVM."""
-    yield from _objects(json.loads(tree.toJSON()))
+def _is_allowed(node: plan_nodes.Node) -> bool:
+    return node["class"].startswith(_EXPRESSIONS) or plan_nodes.class_name(node) in _NODES
 
 
-def _objects(value: Any) -> Iterator[Node]:
-    if isinstance(value, dict):
-        if "class" in value:
-            yield value
-        for key, inner in value.items():
-            if key not in ("metadata", "below"):  # metadata of columns: anything that their file has
-                yield from _objects(inner)
-    elif isinstance(value, list):
-        _link(value)
-        for item in _above_views(value):
-            yield from _objects(item)
-
-
-def _link(nodes: Sequence[Any]) -> None:
-    """Put the children of each node of a tree, parents first, into the node as ``below``."""
-    waiting: list[Any] = []
-    for node in reversed(nodes):
-        if isinstance(node, dict) and "num-children" in node:
-            node["below"] = [waiting.pop() for _ in range(node["num-children"])]
-            waiting.append(node)
-
-
-def _above_views(nodes: Sequence[Any]) -> Iterator[Any]:
-    """Nodes of a tree, parents first, without those below temporary views: they are not of the query."""
-    hidden = 0
-    for node in nodes:
-        if hidden:
-            hidden += node["num-children"] - 1
-            continue
-        yield node
-        if isinstance(node, dict) and node.get("isTempView"):
-            hidden = node["num-children"]
-
-
-def _windows(plan: Any) -> Iterator[Any]:
-    """Definitions in WINDOW clauses, which a plan's JSON leaves out."""
-    number = 0
-    while (node := plan.apply(number)) is not None:
-        number += 1
-        if node.nodeName() == "WithWindowDefinition":
-            definitions = node.windowDefinitions().values().toSeq()
-            yield from (definitions.apply(index) for index in range(definitions.size()))
-
-
-def _is_allowed(node: Node) -> bool:
-    return node["class"].startswith(_EXPRESSIONS) or _name(node) in _NODES
-
-
-def _function(node: Node) -> str | None:
-    match _name(node):
-        case "UnresolvedFunction":
-            return _text(node["nameParts"])
-        case "UnresolvedGenerator":
-            return str(node["name"]["funcName"])
-        case "UnresolvedTableValuedFunction":
-            return _text(node["name"])
-    return None
-
-
-def _is_ddl(node: Node) -> bool:
+def _is_ddl(node: plan_nodes.Node) -> bool:
     """Whether an argument is sure to be DDL before Spark computes anything."""
-    if _name(node) == "Literal":
+    if plan_nodes.class_name(node) == "Literal":
         return node["dataType"] == "string" and _DDL.match(node["value"] or "") is not None
-    return (_function(node) or "").lower() in _INFERRED
+    return (plan_nodes.function(node) or "").lower() in _INFERRED
 
 
 def _runs_code(schema: Any) -> bool:
@@ -242,12 +184,3 @@ def _builtin() -> frozenset[str]:
     registries = (analysis.FunctionRegistry, analysis.TableFunctionRegistry)
     names = " ".join(registry.functionSet().mkString(" ") for registry in registries)
     return frozenset(name.rpartition(".")[2] for name in names.split())
-
-
-def _name(node: Node) -> str:
-    return str(node["class"].rpartition(".")[2])
-
-
-def _text(names: str) -> str:
-    """The parts of a name, which are written as ``[a, b]``."""
-    return names[1:-1]
