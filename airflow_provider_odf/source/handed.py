@@ -164,8 +164,6 @@ def write_records(records: Sequence[Any], path: Path) -> Path:
             except (TypeError, ValueError) as e:
                 raise InvalidInput(f"records[{index}]: {e}") from None
             file.write("\n")
-        if not records:
-            file.write("\n")  # blank lines are input without records, an empty file is none at all
     return path
 
 

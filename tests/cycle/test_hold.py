@@ -108,6 +108,9 @@ FORMS = {
     "json": ("{kind: Json, schema: [sku STRING, price BIGINT]}", '[{"sku": "a", "price": 1}]', "[]"),
     "json without a schema": ("{kind: Json}", '[{"sku": "a", "price": 1}]', "[]"),
     "ndjson without a schema": ("{kind: NdJson}", '{"sku": "a", "price": 1}\n', "\n\n"),
+    "csv without a byte": ("{kind: Csv, schema: [sku STRING, price BIGINT]}", "a,1\n", ""),
+    "ndjson without a byte": ("{kind: NdJson, schema: [sku STRING, price BIGINT]}", '{"sku": "a", "price": 1}\n', ""),
+    "ndjson without a byte or schema": ("{kind: NdJson}", '{"sku": "a", "price": 1}\n', ""),
     "preprocess": (
         "{kind: Csv, header: true, schema: [sku STRING, price BIGINT]}\n"
         "      preprocess: {kind: Sql, engine: spark, query: select * from input where price > 0}",

@@ -88,9 +88,7 @@ class Polled:
             return rows
         self.work.mkdir(parents=True, exist_ok=True)
         file = self.work / f"poll-{self.days}-{number}.json"
-        # An empty file is an error, one of blank lines is not.
-        lines = [json.dumps(row, ensure_ascii=False) for row in rows] or [""]
-        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        file.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
         return file
 
     def table(self) -> pa.Table:

@@ -54,7 +54,7 @@ def open_csv(step: ReadStep, path: str, label: str) -> Opened:
     except Malformed as e:
         raise InvalidQuery(f"{label}: {e}") from None
     if step.header and not first:
-        raise InvalidQuery(f"{label}: there is no header: the file is blank")
+        raise InvalidQuery(f"{label}: the file is blank, but Csv with `header: true` has a header line")
     columns, matched = _columns(step, first, label)
     width = len(first) if step.header or step.columns is None else len(step.columns)
     parser = CsvParser(form, encoding, step.header, width, matched.indexes, step.null_value)

@@ -58,7 +58,9 @@ def in_array(text: str | Iterable[str], path: Sequence[str]) -> Records:
     """
     document = JsonText([text] if isinstance(text, str) else text)
     if not document.peek():
-        raise Malformed("no JSON: the file is blank")
+        raise Malformed(
+            "the file is blank, but Json without records has `[]`: check whether the source wrote the whole file"
+        )
     yield from _descend(document, path, ())
     if document.peek():
         raise document.malformed("more comes after the end of the JSON document")

@@ -33,11 +33,11 @@ READERS: dict[str, Reader] = {
 
 def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) -> Read:
     """The rows of files that are one input, in the order of ``paths`` and of the files. ``label`` is what messages call
-    the input, with the number of the file where it has several. Without a declared schema the first file says what the
-    columns are.
+    the input, with the number of the file where it has several. Without a declared schema the first file with records
+    says what the columns are.
 
-    :raises InvalidQuery: the step or the beginning of the data is not right, or a file has no bytes at all; what is
-        wrong further on comes out when the rows are used.
+    :raises InvalidQuery: the step or the beginning of the data is not right, or a file has 0 bytes where its format
+        needs some; what is wrong further on comes out when the rows are used.
     """
     reader = READERS.get(step.kind)
     if reader is None:
@@ -47,14 +47,17 @@ def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) 
     several = len(paths) > 1
     named = [(path, f"{label}, file {n} of {len(paths)}" if several else label) for n, path in enumerate(paths, 1)]
     for path, name in named:
-        if source.is_file(path) and (reason := source.unreadable(path, step.kind)):
+        if source.is_file(path) and (reason := source.unreadable(path, step)):
             raise InvalidQuery(f"{name}: {reason}")
-    parts = [reader(spark, step, *named[0])]
-    known = replace(step, columns=step.columns or _columns(parts[0].frame))
-    parts += [reader(spark, known, *one) for one in named[1:]]
+    parts = list[Read]()
+    for path, name in named:
+        parts.append(reader(spark, step, path, name))
+        step = replace(step, columns=step.columns or _columns(parts[-1].frame))
     notices = dict.fromkeys(notice for part in parts for notice in part.notices)
     headers = tuple(header for part in parts for header in part.headers)
-    return Read(reduce(DataFrame.unionAll, (part.frame for part in parts)), tuple(notices), headers)
+    # A file without records has no columns unless they are declared.
+    frames = [part.frame for part in parts if part.frame.columns] or [parts[0].frame]
+    return Read(reduce(DataFrame.unionAll, frames), tuple(notices), headers)
 
 
 def _columns(frame: DataFrame) -> tuple[Column, ...] | None:

@@ -27,7 +27,7 @@ def read_several(spark: SparkSession, step: ReadStep, inputs: Sequence[tuple[Seq
     opener = OPENERS.get(step.kind)
     if opener is None or (step.columns is None and step.infer_schema):
         return None
-    if any(len(paths) != 1 or source.unreadable(paths[0], step.kind) for paths, _ in inputs):
+    if any(len(paths) != 1 or source.unreadable(paths[0], step) for paths, _ in inputs):
         return None
     opened = [opener(step, paths[0], label) for paths, label in inputs]
     first = opened[0]

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import ReadStep
 
 CHUNK_BYTES = 16 << 20
 """A file up to this size is read by the driver, a larger one by the workers in pieces of a quarter of it, of which they
@@ -24,6 +25,9 @@ EndOfRecords: TypeAlias = Callable[[bytes], int]
 
 _PACKED = {b"\x1f\x8b": "Gzip", b"PK\x03\x04": "Zip"}
 _PARQUET = b"PAR1"
+
+_LEAST = {"Csv": "its header line", "Json": "`[]`", "GeoJson": "a FeatureCollection", "Parquet": "its footer"}
+"""What a file without records has in formats that need more than 0 bytes."""
 
 _BLOCK = 4 << 20
 _BOM = codecs.BOM_UTF8
@@ -107,19 +111,31 @@ def size(path: str) -> int:
         return file.seek(0, os.SEEK_END)
 
 
-def unreadable(path: str, kind: str) -> str:
-    """Why no reader of a kind is for a file, nothing where one may be. In some encoding any bytes are texts."""
+def unreadable(path: str, step: ReadStep) -> str:
+    """Return why the reader of a step cannot read a file, the empty text where it may. In some encodings any bytes are
+    text."""
     with open_file(path) as file:
         if not file.seek(0, os.SEEK_END):
-            return "the file is empty"
+            return _unreadable_empty(step)
         file.seek(0)
         begin = file.read(len(_PARQUET))
-        if kind == "Parquet":
+        if step.kind == "Parquet":
             return ""
         if packed := next((name for magic, name in _PACKED.items() if begin.startswith(magic)), None):
             return f"the file is packed: add the prepare step Decompress with format {packed}"
         is_parquet = begin == _PARQUET and file.seek(-len(_PARQUET), os.SEEK_END) and file.read() == _PARQUET
         return "the file is Parquet: read it with kind Parquet" if is_parquet else ""
+
+
+def _unreadable_empty(step: ReadStep) -> str:
+    """Return why 0 bytes are not a file without records, the empty text where they are."""
+    if step.kind not in _LEAST or (step.kind == "Csv" and not step.header):
+        return ""
+    form = "Csv with `header: true`" if step.kind == "Csv" else step.kind
+    return (
+        f"the file has 0 bytes, but {form} without records has {_LEAST[step.kind]}: "
+        "check whether the source wrote the whole file"
+    )
 
 
 def decode(data: bytes, name: str, first_line: int = 1) -> str:

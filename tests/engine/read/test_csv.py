@@ -270,7 +270,7 @@ def test_columns_that_nothing_uses_are_checked_too(read) -> None:
         ('a,b\n1,"x"y\n', "line 2: text after a closing quote: only ',' or a line end may follow"),
         ("a,b\n1,2\n3,x\0y\n", "line 3: a NUL byte, which CSV does not have: is the `encoding` UTF-16?"),
         ("a,b\n1,2\n".encode("utf-16-le"), "line 1: a NUL byte, which CSV does not have: is the `encoding` UTF-16?"),
-        ("\ufeff\n\n", "there is no header: the file is blank"),
+        ("\ufeff\n\n", "the file is blank, but Csv with `header: true` has a header line"),
         (b"a,b\n1,2\n3,\xff\n", "line 3: byte 0xff is not utf-8: set `encoding` to what the file has"),
         ("a,b\n1,\n", "line 2, column b: no value, and the schema says NOT NULL"),
         ("a,b\n1,\"q\\\"\nz\"\nx,y\n", "line 4, column a: 'x' is not an INT"),

@@ -188,11 +188,6 @@ def test_records_of_a_shapefile_may_have_no_geometry(rows, refusal_of) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["EsriShapefile", "GeoJson", "NdGeoJson"])
-def test_a_file_without_a_byte_is_an_error(refusal_of, kind: str) -> None:
-    assert refusal_of(kind, b"", ["a INT"]) == f"{LABEL}: the file is empty"
-
-
 def test_large_files(read, monkeypatch: pytest.MonkeyPatch) -> None:
     """In pieces by the workers: lines in several, a collection in one."""
     monkeypatch.setattr(source, "CHUNK_BYTES", 4000)

@@ -81,7 +81,9 @@ def test_data_without_records_have_no_rows(rows) -> None:
 
 
 def test_a_blank_document_is_none(refusal_of) -> None:
-    assert refusal_of("Json", " \n", ["a INT"]) == f"{LABEL}: no JSON: the file is blank"
+    assert refusal_of("Json", " \n", ["a INT"]) == (
+        f"{LABEL}: the file is blank, but Json without records has `[]`: check whether the source wrote the whole file"
+    )
 
 
 def test_keys_beyond_the_schema_are_told(read) -> None:
