@@ -90,6 +90,11 @@ class ManifestInvalid(InvalidInput):
 class SourceError(OdfError):
     """The source answered with something the manifest does not allow for."""
 
+    def __init__(self, message: str, at: Sequence[str] = ()) -> None:
+        """``at`` leads within the fetch step to the value that the source does not fit."""
+        super().__init__(message)
+        self.at = tuple(at)
+
 
 class SourceUnavailable(SourceError):
     """The source could not be reached or broke off."""

@@ -44,7 +44,11 @@ def list_(name: NameArgument, store: StoreOption = None, how: FormatOption = For
     from airflow_provider_odf.cycle.rejected import rejections
 
     dataset = existing_store(store).dataset(name)
-    print_rows([_entry(dataset, r, how) for r in rejections(dataset)], how)
+    entries = [_entry(dataset, r, how) for r in rejections(dataset)]
+    if not entries and how is Format.table:
+        print("no rejected candidates", file=sys.stderr)
+        return
+    print_rows(entries, how)
 
 
 def _entry(dataset: Dataset, rejection: Rejection, how: Format) -> dict[str, Any]:

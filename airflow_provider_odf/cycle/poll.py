@@ -11,7 +11,7 @@ from airflow_provider_odf.cycle.analysis import Ask
 from airflow_provider_odf.cycle.apply import apply, not_before
 from airflow_provider_odf.cycle.hold import limits_of
 from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, Progress, SourceState, UpToDate, silent
-from airflow_provider_odf.errors import StillRejected
+from airflow_provider_odf.errors import SourceError, StillRejected
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import poll as source
 from airflow_provider_odf.source.states import carries_over
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.errors import Place
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.load import Manifest
 
@@ -104,21 +105,35 @@ class _Look:
         return tuple(dict.fromkeys(self.warnings))
 
     def after(self, seen: _Seen) -> source.Polled | None:
-        """What the source has beyond what was seen."""
-        return source.poll(
-            self.polling.fetch,
-            self.polling.prepare or (),
-            base=self.manifest.file.parent,
-            state=seen.state,
-            system_time=self.system_time,
-            work=self.store.work(self.manifest.snapshot.alias),
-            dataset_id=self.dataset_id,
-            environment=self.environment,
-            progress=self.progress,
-            warn=self.warnings.append,
-            taken=lambda: self._taken(seen.head),
-            options=self.options,
-        )
+        """What the source has beyond what was seen.
+
+        :raises SourceError: with its place in the manifest where a value there does not fit the source.
+        """
+        try:
+            return source.poll(
+                self.polling.fetch,
+                self.polling.prepare or (),
+                base=self.manifest.file.parent,
+                state=seen.state,
+                system_time=self.system_time,
+                work=self.store.work(self.manifest.snapshot.alias),
+                dataset_id=self.dataset_id,
+                environment=self.environment,
+                progress=self.progress,
+                warn=self.warnings.append,
+                taken=lambda: self._taken(seen.head),
+                options=self.options,
+            )
+        except SourceError as e:
+            if not e.at:
+                raise
+            raise type(e)(f"{self._place(e.at)}: {e}") from None
+
+    def _place(self, at: tuple[str, ...]) -> Place:
+        """Where a value of the fetch step stands in the manifest."""
+        events = self.manifest.snapshot.metadata
+        index = max(i for i, event in enumerate(events) if isinstance(event, model.SetPollingSource))
+        return self.manifest.place("metadata", index, "fetch", *at)
 
     def beyond(self, rejection: rejected.Rejection, published: _Seen) -> source.Polled | None:
         """The same, where a rejected candidate has seen more than was published. Files of a glob that were rejected

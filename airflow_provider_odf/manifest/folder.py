@@ -45,6 +45,13 @@ CHANGE = "@change"
 
 _PRESETS = (CHANGE, "@once", "@continuous", "@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
 _CRON = re.compile(r"[0-9A-Za-z*/,#?-]+(?: +[0-9A-Za-z*/,#?-]+){4,5}")
+_CRON_FIELDS = {
+    "minute": "0 to 59",
+    "hour": "0 to 23",
+    "day": "1 to 31",
+    "month": "1 to 12 or jan to dec",
+    "weekday": "0 to 7 or sun to sat",
+}
 _MOST_RETRIES = 1_000
 _LONGEST_WAIT = 366 * 24 * 3600
 
@@ -57,7 +64,7 @@ def _schedule(text: str) -> str:
         return text
     near = nearest(text, _PRESETS)
     fix = f"did you mean {near}?" if near else f'a cron expression such as "*/15 * * * *", or {", ".join(_PRESETS)}'
-    raise refuse(f"{text!r} is not a schedule", fix)
+    raise refuse(f"schedule {text!r} is no preset and no cron expression", fix)
 
 
 def _check_cron(text: str) -> None:
@@ -67,7 +74,24 @@ def _check_cron(text: str) -> None:
     try:
         croniter(text, datetime(2024, 1, 1, tzinfo=timezone.utc)).get_next()
     except (CroniterError, ValueError) as e:
-        raise refuse(f"{text!r} is not a cron expression: {e}", "write minute, hour, day, month and weekday") from None
+        message = f"schedule {text!r} is not a cron expression: {_wrong_fields(text) or e}"
+        raise refuse(message, "write minute, hour, day, month and weekday") from None
+
+
+def _wrong_fields(text: str) -> str:
+    """Return which fields of a cron expression are wrong by themselves, each with its range; the empty text if none."""
+    from croniter import CroniterError, croniter
+
+    def is_valid(index: int, field: str) -> bool:
+        try:
+            croniter.expand(" ".join(field if i == index else "*" for i in range(len(_CRON_FIELDS))))
+        except (CroniterError, ValueError):
+            return False
+        return True
+
+    fields = zip(_CRON_FIELDS.items(), text.split(), strict=False)
+    wrong = [(name, span, field) for i, ((name, span), field) in enumerate(fields) if not is_valid(i, field)]
+    return ", ".join(f"the {name} {field!r} is not in {span}" for name, span, field in wrong)
 
 
 def _start_date(time: Instant) -> Instant:

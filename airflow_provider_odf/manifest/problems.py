@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -12,8 +12,9 @@ from pydantic.alias_generators import to_camel
 
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.manifest.command import listed
+from airflow_provider_odf.manifest.model_keys import keys_at, owners_of
 from airflow_provider_odf.manifest.yaml_source import Document
-from airflow_provider_odf.wording import suggestion
+from airflow_provider_odf.wording import nearest, suggestion
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -29,6 +30,9 @@ _EXPECTED = {
 }
 _OTHER_NAMES = {"ddlSchema": "schema", "rawArrowSchema": "schema"}
 """Keys that older versions of the specification called otherwise."""
+
+_MOST_OWNERS = 3
+"""A key that stands in more places helps nobody to find the right one."""
 
 
 def problems_of(error: ValidationError, document: Document, root: Path, model: type[BaseModel]) -> list[Problem]:
@@ -98,9 +102,16 @@ class _Validated:
         if details["type"] == "extra_forbidden":
             message = f"unknown key `{loc[-1]}` in {self._owner(parent)}"
             place = self.place((*parent, str(loc[-1])), of_key=True)
-            return Problem(place, message, suggestion(loc[-1], _keys(self.model, loc[:-1])))
+            return Problem(place, message, self._right_key(loc[-1], keys_at(self.model, loc[:-1])))
         path = locate(self.content, loc)
         return Problem(self.place(path), *_wrong_value(details, self._name(path)))
+
+    def _right_key(self, key: object, known: Sequence[str]) -> str:
+        """Return what to do about a key that is unknown where it stands and may be known elsewhere."""
+        owners = owners_of(self.model, str(key))
+        if nearest(key, known, cutoff=0.8) or not 0 < len(owners) <= _MOST_OWNERS:
+            return suggestion(key, known)
+        return f"it belongs under {' or '.join(owners)}"
 
     def _name(self, path: Path) -> str:
         """What the value at a path is called: ``primaryKey`` or ``item 2 of primaryKey``."""
@@ -143,31 +154,6 @@ def _shown(value: Any) -> str:
         str: lambda: f"the text {value[:40]!r}" + ("…" if len(value) > 40 else ""),
     }
     return shown.get(type(value), lambda: f"the number {value}")()
-
-
-def _keys(model: type[BaseModel], loc: Path) -> list[str]:
-    """The keys that the model at the end of a pydantic path has."""
-    current: list[type[BaseModel]] = [model]
-    for step in loc:
-        named = [m for m in current if _kind(m) == step]
-        current = named or [m for c in current for m in _models(_annotation(c, step))] or current
-    return [f.alias or name for c in current for name, f in c.model_fields.items()]
-
-
-def _kind(model: type[BaseModel]) -> Any:
-    field = model.model_fields.get("kind")
-    return field.default if field else None
-
-
-def _annotation(model: type[BaseModel], step: str | int) -> Any:
-    return next((f.annotation for name, f in model.model_fields.items() if step in (name, f.alias)), None)
-
-
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for argument in getattr(annotation, "__args__", ()):
-        yield from _models(argument)
 
 
 def _descend(value: Any, path: Path) -> Any:

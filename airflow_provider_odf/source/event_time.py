@@ -24,7 +24,7 @@ def of(
     source: EventTimeSource | None, *, paths: tuple[str, ...], modified: Instant | None, system_time: Instant
 ) -> Instant:
     """The event time of a file: ``modified`` (Last-Modified or modification time) or system time FromMetadata, the time
-    in the first of ``paths`` that has one FromPath, else system time.
+    in the first of ``paths`` that has one FromPath, else system time. Messages name the last of ``paths``.
 
     :raises SourceError: no path has the pattern, or what it has there is not a time.
     :raises InvalidInput: pattern or time format are not valid.
@@ -44,11 +44,19 @@ def _from_path(source: EventTimeSourceFromPath, paths: tuple[str, ...]) -> Insta
         raise InvalidInput(f"eventTime.timestampFormat: {e}") from None
     match = next((m for path in paths if (m := _search(regex, path)) and m[1]), None)
     if match is None:
-        raise SourceError(f"{paths[0]}: eventTime.pattern {source.pattern} matches no part of the path")
+        raise SourceError(
+            f"{paths[-1]}: eventTime.pattern {source.pattern} matches no part of the path: correct the pattern, or "
+            "keep files without a time in their path out of the folder",
+            at=("event_time", "pattern"),
+        )
     try:
         return java_time.parse(match[1], time_format)
     except ValueError as e:
-        raise SourceError(f"{paths[0]}: no event time in the path: {e}; see eventTime.timestampFormat") from None
+        raise SourceError(
+            f"{paths[-1]}: no event time where eventTime.pattern {source.pattern} matches: {e}: correct "
+            "eventTime.timestampFormat or the pattern, or keep files with other names out of the folder",
+            at=("event_time", "pattern" if source.timestamp_format is None else "timestamp_format"),
+        ) from None
 
 
 def _search(regex: Pattern, path: str) -> Any:
@@ -58,7 +66,8 @@ def _search(regex: Pattern, path: str) -> Any:
     except TimeoutError:
         raise SourceError(
             f"{path[:300]}: eventTime.pattern {regex.pattern} takes more than {MOST_SECONDS:g} s on this name: rename "
-            "the file, or write the pattern without repetitions within repetitions"
+            "the file, or write the pattern without repetitions within repetitions",
+            at=("event_time", "pattern"),
         ) from None
 
 

@@ -52,7 +52,7 @@ def fetch(step: FetchStepFilesGlob, context: Context, taken: Callable[[], Collec
     """
     found = listing(step, context.base, context.system_time, context.options)
     if not found and context.state is None:
-        raise SourceError(f"{step.path}: no file matches in {context.base}")
+        raise SourceError(f"{step.path}: no file matches in {context.base}", at=("path",))
     new = [file for file in found if is_new(file, context.state)]
     late = _late([f for f in found if not is_new(f, context.state)], context.base, taken)
     fetched, warnings = _copies(new, step, context)

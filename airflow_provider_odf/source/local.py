@@ -75,7 +75,7 @@ def stat(path: Path, label: str) -> os.stat_result:
     try:
         found = path.stat()
     except FileNotFoundError:
-        raise SourceError(f"{label}: not found (no file {path})") from None
+        raise SourceError(f"{path}: not found: correct the path, or put the file there", at=("url",)) from None
     except ValueError:
         raise urls.invalid(label) from None
     except OSError as e:

@@ -160,10 +160,13 @@ def _reported(environment: Environment, work: Path) -> Iterator[None]:
     """Errors without secrets, and without the causes that may hold them."""
     try:
         yield
+    except SourceError as e:
+        kind = SourceUnavailable if isinstance(e, SourceUnavailable) else SourceError
+        raise kind(environment.redact(str(e)), e.at) from None
     except OdfError as e:
-        kinds = (SourceUnavailable, SourceError, InvalidInput, StorageError)
-        kind = next((kind for kind in kinds if isinstance(e, kind)), OdfError)
-        raise kind(environment.redact(str(e))) from None
+        kinds = (InvalidInput, StorageError)
+        other = next((kind for kind in kinds if isinstance(e, kind)), OdfError)
+        raise other(environment.redact(str(e))) from None
     except OSError as e:
         message = f"work area {work}: {e.strerror or e}: {e.filename or ''}".rstrip(": ")
         raise StorageError(environment.redact(f"{message} (free space there, or set another work area)")) from None

@@ -53,6 +53,23 @@ def test_late_files_are_told_at_every_run_and_each_file_moves_the_watermark(
         assert (str(outcome), outcome.notices) == ("up to date", (late,))
 
 
+def test_what_the_source_does_not_fit_is_named_with_its_place(run: Run, write: Write) -> None:
+    path = r"{kind: FilesGlob, path: 'in/*', eventTime: {kind: FromPath, pattern: '-(\d{4}-\d\d-\d\d)'}}"
+    numbers = manifest(write, path)
+
+    def message() -> str:
+        return str(run(numbers).error).replace(f"{numbers.parent}/", "")
+
+    assert message().startswith("numbers.yaml:8:38: in/*: no file matches in ")
+    write("in/notes.txt", "1\n")
+    assert message() == (
+        r"numbers.yaml:8:83: in/notes.txt: eventTime.pattern -(\d{4}-\d\d-\d\d) matches no part of the path: correct "
+        "the pattern, or keep files without a time in their path out of the folder"
+    )
+    numbers = manifest(write, "{kind: Url, url: nope.csv}")
+    assert message() == "numbers.yaml:8:31: nope.csv: not found: correct the path, or put the file there"
+
+
 @pytest.mark.spark
 def test_what_is_cached_forever_is_not_read_again_whatever_else_the_manifest_says(
     store: Store, run: Run, write: Write

@@ -132,11 +132,13 @@ def test_schedules(tmp_path: Path, schedule: str) -> None:
         ("datasets: {a: {tags: x}}", "odf.yaml:1:22: `tags` must be a list, not the text 'x' (write [x])"),
         ("default: {}", "odf.yaml:1:1: unknown key `default` in the file (did you mean `defaults`?)"),
         ("defaults: {start_date: 2024-05-02}", "odf.yaml:1:24: '2024-05-02' is not an RFC 3339 time such as 2024-05-02T08:00:00Z"),
+        ("max_retracted_share: 0.5", "odf.yaml:1:1: unknown key `max_retracted_share` in the file (it belongs under `defaults` or a name in `datasets`)"),
+        ("defaults: {schedule: '61 * * foo 8'}", "odf.yaml:1:22: schedule '61 * * foo 8' is not a cron expression: the minute '61' is not in 0 to 59, the month 'foo' is not in 1 to 12 or jan to dec, the weekday '8' is not in 0 to 7 or sun to sat (write minute, hour, day, month and weekday)"),
         ("a: [", "odf.yaml:2:1: not YAML: did not find expected node content"),
         ("{}\n---\n{}", "odf.yaml:3:1: a second YAML document: settings are one"),
         (
             "defaults: {schedule: sometimes}",
-            "odf.yaml:1:22: 'sometimes' is not a schedule (a cron expression such as \"*/15 * * * *\", or @change, @once, "
+            "odf.yaml:1:22: schedule 'sometimes' is no preset and no cron expression (a cron expression such as \"*/15 * * * *\", or @change, @once, "
             "@continuous, @hourly, @daily, @weekly, @monthly, @quarterly, @yearly)",
         ),
     ],
@@ -172,7 +174,7 @@ def test_entries_of_env_are_settings_each(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
-        ("schedule: '@chnge'", "2:13: '@chnge' is not a schedule (did you mean @change?)"),
+        ("schedule: '@chnge'", "2:13: schedule '@chnge' is no preset and no cron expression (did you mean @change?)"),
         ("poke_interval: 0", "2:18: `poke_interval` must be greater than or equal to 1, not the number 0"),
         (
             "env: {K: {variable: a, connection: b}}",

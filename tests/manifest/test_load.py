@@ -275,7 +275,7 @@ def test_invalid_folder_settings_are_among_the_problems(tmp_path: Path) -> None:
     (tmp_path / "odf.yaml").write_text("defaults: {schedule: '@hurly'}\n")
     loaded = load([tmp_path])
     assert [str(p).replace(f"{tmp_path}/", "") for p in loaded.problems] == [
-        "odf.yaml:1:22: '@hurly' is not a schedule (did you mean @hourly?)"
+        "odf.yaml:1:22: schedule '@hurly' is no preset and no cron expression (did you mean @hourly?)"
     ]
     assert [m.snapshot.name for m in loaded.manifests] == ["a"]
 

@@ -65,15 +65,19 @@ def test_from_path_takes_the_first_group_of_the_first_path_that_matches():
         (from_path(r"\d+"), InvalidInput, r"eventTime.pattern \d+ has no group: put the timestamp into parentheses"),
         (from_path("("), InvalidInput, "eventTime.pattern ( is not a regular expression: missing ) at"),
         (from_path("(.*)", "YYYY"), InvalidInput, "eventTime.timestampFormat: 'YYYY' is not a time format"),
-        (from_path(r"(\d{8})"), SourceError, r"a.csv: eventTime.pattern (\d{8}) matches no part of the path"),
+        (
+            from_path(r"(\d{8})"),
+            SourceError,
+            "in/a.csv: eventTime.pattern (\\d{8}) matches no part of the path",
+        ),
         (
             from_path(r"(a)"),
             SourceError,
-            "a.csv: no event time in the path: 'a' does not have the form yyyy-MM-dd; see ",
+            "in/a.csv: no event time where eventTime.pattern (a) matches: 'a' does not have the form yyyy-MM-dd",
         ),
     ],
 )
 def test_refusals(source, error, message):
     with pytest.raises(error) as e:
-        of(source, "a.csv")
+        of(source, "a.csv", "in/a.csv")
     assert str(e.value).startswith(message)

@@ -45,7 +45,7 @@ def test_what_was_polled_stays_when_the_file_changes(poller):
 
 
 def test_missing_file_and_directory(poller):
-    with pytest.raises(SourceError, match=r"^nope\.csv: not found \(no file .*/dags/nope\.csv\)$"):
+    with pytest.raises(SourceError, match=r"^/.*/dags/nope\.csv: not found: correct the path, or put the file there$"):
         poller.url("nope.csv")
     (poller.base / "folder").mkdir()
     with pytest.raises(SourceError, match=r"^folder: is a directory; FilesGlob takes the files in one$"):
