@@ -137,7 +137,7 @@ def test_no_records_are_input_without_records(store, declare):
     declare(source())
     polled = push(store, "orders", Push(records=[]), system_time=TIME)
     with open(polled.files[0].paths[0]) as file:
-        assert file.read() == "\n"
+        assert file.read() == ""
 
 
 @pytest.mark.parametrize(
