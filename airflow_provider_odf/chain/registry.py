@@ -82,14 +82,19 @@ def check_new(store: Store, alias: DatasetAlias) -> None:
 
 def gone(store: Store) -> Iterator[DatasetGone]:
     """Yield an error for each dataset that was in the store and is gone, or has lost its head."""
-    folder = _entries(store).root
-    for name in sorted(path.name for path in folder.iterdir()) if folder.is_dir() else ():
-        if name.startswith("."):  # a write that was killed
-            continue
+    for alias in aliases(store):
         try:
-            check_new(store, DatasetAlias.parse(name.replace("+", "/")))
+            check_new(store, alias)
         except DatasetGone as e:
             yield e
+
+
+def aliases(store: Store) -> Iterator[DatasetAlias]:
+    """Yield the names of all datasets that the store has or had, in lower case."""
+    folder = _entries(store).root
+    for name in sorted(path.name for path in folder.iterdir()) if folder.is_dir() else ():
+        if not name.startswith("."):  # a write that was killed
+            yield DatasetAlias.parse(name.replace("+", "/"))
 
 
 def way_on(store: Store, alias: DatasetAlias, first: str = "") -> str:

@@ -37,7 +37,8 @@ def collect(
     """List what a store no longer needs, and remove it with --delete.
 
     These are blocks, slices and checkpoints that no ref leads to, candidates that can no longer be published, reports
-    of unknown blocks, state caches of other branches, and what killed polls and merges left. Nothing that `head`, a
+    of unknown blocks, state caches of other branches, what killed polls and merges left, and without names of datasets
+    also caches and work folders of datasets that are gone. Nothing that `head`, a
     candidate or a rejected candidate leads to is ever removed, and nothing younger than the grace period.
     """
     from airflow_provider_odf.cycle import garbage
@@ -53,6 +54,9 @@ def collect(
         except Exception as e:  # of whatever kind: it may not stop the other datasets
             print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)
             code = 1
+    if not names:
+        gone = garbage.find_gone(target, older_than * _HOUR)
+        items += [item for item in gone if not delete or garbage.remove(item, None)]
     _print(items, delete, how)
     raise typer.Exit(code)
 

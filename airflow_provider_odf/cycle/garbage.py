@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.chain import checked, registry
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.storage import PENDING
 from airflow_provider_odf.cycle import refs
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
 
 _FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report"}
+_OF_RUNS = ("merge-*", "poll-*", "savepoint-*", ".turn")
 _HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports")
 
 
@@ -85,9 +87,20 @@ def find(store: Store, dataset: Dataset, older_than: float) -> list[Garbage]:
     return [*candidates, *unreachable, *hidden, *_work(alias, store.work(alias), cutoff)]
 
 
-def remove(item: Garbage, dataset: Dataset) -> bool:
-    """Remove garbage; return False where a writer has come to need it."""
-    if item.kind == "candidate":
+def find_gone(store: Store, older_than: float) -> list[Garbage]:
+    """Return caches and work folders, older than so many seconds, of datasets that the store had and that are gone."""
+    cutoff = time.time() - older_than
+    items: list[Garbage] = []
+    for alias in map(str, filter(lambda alias: store.get(alias) is None, registry.aliases(store))):
+        caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
+        items += filter(lambda item: _is_named(item) or item.path.name == checked.RECORD, caches)
+        items += (item for name in _OF_RUNS for item in _old(alias, "work folder", store.work(alias), name, cutoff))
+    return items
+
+
+def remove(item: Garbage, dataset: Dataset | None) -> bool:
+    """Remove garbage of a dataset, or of one that is gone; return False where a writer has come to need it."""
+    if item.kind == "candidate" and dataset is not None:
         with suppress(CommitConflict):
             dataset.storage.compare_and_set_ref(item.path.name, dataset.storage.get_ref(item.path.name), None)
             return True

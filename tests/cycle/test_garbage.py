@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from airflow_provider_odf.chain import registry
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.state import ChainState
@@ -133,6 +134,34 @@ def test_folders_of_killed_merges_go_at_once_and_those_of_running_ones_stay(stor
         with savepoint.merging(work) as other:
             assert sorted(work.iterdir()) == sorted((running, other))
     assert list(work.iterdir()) == []
+
+
+def test_caches_and_work_folders_of_a_dataset_that_is_gone(store: Store, dataset: Dataset) -> None:
+    """Gone or forgotten; those of datasets that are there, or never were, stay."""
+    for name in ("prices", "acme/orders", "unknown"):
+        put(store.cache(name) / (dataset.head() if name == "prices" else UNKNOWN) / "part-0.parquet")
+        put(store.cache(name) / "checked-slices.json")
+        put(store.work(name) / "poll-1" / "file")
+        put(store.work(name) / ".turn")
+    registry.remember(store, dataset.alias, DID)
+    registry.remember(store, DatasetAlias.parse("acme/orders"), DID)
+    age(store.root)
+
+    def found() -> list[str]:
+        return [str(item.path.relative_to(store.work_area)) for item in garbage.find_gone(store, DAY)]
+
+    names = [f".cache/acme/orders/{name}" for name in ("checked-slices.json", UNKNOWN)]
+    names += [f"acme/orders/{name}" for name in ("poll-1", ".turn")]
+    assert found() == names
+    assert garbage.find_gone(store, 3 * DAY) == []
+    registry.forget(store, DatasetAlias.parse("acme/orders"))
+    gc = ["gc", "--store", str(store.root)]
+    assert "4 items, 40 bytes: odf gc --delete removes them" in CliRunner().invoke(app, gc).stderr
+    assert found() == names
+    assert "4 items, 40 bytes: deleted" in CliRunner().invoke(app, [*gc, "--delete"]).stderr
+    assert found() == []
+    assert (store.work("unknown") / "poll-1" / "file").exists()
+    assert (store.work("prices") / "poll-1" / "file").exists()
 
 
 def test_a_file_that_a_writer_meets_again_is_put_back(store: Store, dataset: Dataset) -> None:
