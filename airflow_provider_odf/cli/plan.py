@@ -59,10 +59,14 @@ def plan_manifests(
 
 
 def _plan(store: Store, manifest: Manifest) -> Plan:
+    """:raises DatasetGone: the store had the dataset, and it is gone."""
+    from airflow_provider_odf.chain import registry
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.cycle.plan import plan
 
     dataset = store.get(manifest.snapshot.alias)
+    if dataset is None:
+        registry.check_new(store, manifest.snapshot.alias)
     return plan(ChainState.of(dataset) if dataset else None, manifest)
 
 

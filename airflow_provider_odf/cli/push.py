@@ -20,6 +20,7 @@ from airflow_provider_odf.cli.run import (
     existing_store,
     instant,
     load_manifests,
+    note_new_store,
     open_store,
     print_outcome,
     progress,
@@ -115,6 +116,7 @@ def _applied(manifest: str, name: str, store: Store, time: Instant, runner: Runn
     found = [m for m in loaded.manifests if str(m.snapshot.alias).lower() == name.lower()]
     if loaded.problems or not found:
         raise ManifestInvalid(loaded.problems or [Problem(Place(manifest), f"it does not declare {name}")])
+    note_new_store(store)
     apply(store, found[0], time, ask=lambda request: runner.submit(request).result())
     return found[0]
 

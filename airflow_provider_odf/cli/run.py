@@ -51,6 +51,12 @@ def open_store(store: str | None) -> Store:
     return Store.open(store or "odf-store")
 
 
+def note_new_store(store: Store) -> None:
+    """Say on standard error that a command begins a store, since a mistyped path begins one, too."""
+    if not store.root.is_dir():
+        print(f"note: new store at {near(store.root)}", file=sys.stderr)
+
+
 def existing_store(store: str | None) -> Store:
     """Return the store of a command that only reads.
 
@@ -108,6 +114,8 @@ def run(
     if problems := every_problem(loaded):
         raise ManifestInvalid(problems)
     roots = [(m, contract_of(m)) for m in loaded.manifests if m.snapshot.kind == "Root"]
+    if roots:
+        note_new_store(target)
     code = 0
     with LocalRunner() as runner:
         cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from textwrap import dedent
 
@@ -105,6 +106,14 @@ def test_changes_are_shown_and_not_written(parks: Path) -> None:
     assert sorted(Path("odf-store").rglob("*")) == before
 
 
+def test_a_dataset_that_is_gone_is_an_error_and_not_new(parks: Path) -> None:
+    shutil.rmtree("odf-store/parks")
+    shown = odf_plan()
+    assert shown.exit_code == 1
+    assert "+ Seed" not in shown.stdout
+    assert "was here and is gone: restore its folder, or to begin a new history run `odf forget parks" in shown.output
+
+
 def test_a_source_that_is_gone_is_shown(parks: Path) -> None:
     parks.write_text(
         PARKS[: PARKS.index("    - kind: SetPollingSource")] + "    - {kind: SetInfo, description: Parks}\n"
@@ -192,3 +201,16 @@ def test_verify_and_list_name_a_damaged_dataset_and_go_on(parks: Path) -> None:
     assert listed.exit_code == 1
     assert listed.stderr.startswith(damaged)
     assert "trees" in listed.stdout
+
+
+def test_a_run_names_a_new_store_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("parks.yaml").write_text(PARKS[: PARKS.index("    - kind")] + "    - {kind: SetInfo, description: Parks}\n")
+
+    def notes(command: str) -> list[str]:
+        shown = CliRunner().invoke(app, [command, "parks.yaml", "--store", "odf-stroe"])
+        return [line for line in shown.stderr.splitlines() if line.startswith("note: ")]
+
+    assert notes("plan") == []
+    assert notes("run") == ["note: new store at odf-stroe"]
+    assert notes("run") == []
