@@ -131,6 +131,8 @@ class _Validated:
 
 def _wrong_value(details: Any, name: str) -> tuple[str, str]:
     given, kind = details["input"], details["type"]
+    if name == "`schema`" and isinstance(given, str):
+        return f"{name} must be a list of columns, not {_shown(given)}", f"write [{given}]"
     if kind in _EXPECTED:
         return f"{name} must be {_EXPECTED[kind]}, not {_shown(given)}", _fix(kind, given, name)
     message = str(details["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")

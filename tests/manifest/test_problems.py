@@ -28,6 +28,7 @@ content:
     [
         ("{kind: SetInfo, descripton: x}", "m.yaml:11:23: unknown key `descripton` in SetInfo (did you mean `description`?)"),
         ("{kind: SetInfo, header: true}", "m.yaml:11:23: unknown key `header` in SetInfo (it belongs under `read`)"),
+        ("{kind: AddPushSource, sourceName: a, read: {kind: Csv, schema: a INT}, merge: Append}", "m.yaml:11:70: `schema` must be a list of columns, not the text 'a INT' (write [a INT])"),
         ("{kind: SetInfo, zzz: x}", "m.yaml:11:23: unknown key `zzz` in SetInfo (known: kind, description, keywords)"),
         ("{kind: SetInfo, description: 5}", 'm.yaml:11:36: `description` must be a text, not the number 5 (write "5" in quotes)'),
         ("{kind: SetInfo, description: true}", 'm.yaml:11:36: `description` must be a text, not true (write "true" in quotes)'),
