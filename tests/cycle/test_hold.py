@@ -103,6 +103,20 @@ def test_a_damaged_report_may_be_that_of_an_input_held_back(
     assert [r.record.held for r in rejected.rejections(dataset)] == [rejection.record.held]
 
 
+def test_an_edit_that_waits_for_data_has_a_rejected_input_judged_again(write: Write, run: Run, store: Store) -> None:
+    read = "read: {kind: Csv, header: true}\n      preprocess: {kind: Sql, engine: spark, query: 'QUERY'}"
+    prices = write("prices.yaml", with_read(read.replace("QUERY", "select * from input")))
+    write("in/1.csv", TWO_ROWS)
+    assert run(prices).error is None
+    write("in/2.csv", "sku,price\n")
+    held(run(prices))
+    assert isinstance(run(prices, runner=NoEngine()).error, StillRejected)
+    write("prices.yaml", with_read(read.replace("QUERY", "select sku, price from input")))
+    held(run(prices, "2024-01-02T12:00:00Z"))
+    assert [block.event.kind for _, block in store.dataset("prices").walk()][:2] == ["SetPollingSource", "AddData"]
+    assert isinstance(run(prices, "2024-01-03T12:00:00Z", runner=NoEngine()).error, StillRejected)
+
+
 FORMS = {
     "csv": ("{kind: Csv, header: true, schema: [sku STRING, price BIGINT]}", TWO_ROWS, "sku,price\n"),
     "json": ("{kind: Json, schema: [sku STRING, price BIGINT]}", '[{"sku": "a", "price": 1}]', "[]"),
