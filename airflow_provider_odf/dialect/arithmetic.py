@@ -1,4 +1,8 @@
-"""+ - * / % between numbers, and between dates, times and intervals, as Flink and RisingWave have them."""
+"""+ - * / % between numbers, and of dates and times with intervals, as Flink has them.
+
+FLOAT is calculated with in 32 bits, and beside a DOUBLE the type of the left side decides. A BIGINT has 19 digits
+beside a DECIMAL. Quotients of decimals are rounded half up. RisingWave shares whole numbers and DOUBLE.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +10,37 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import intervals
+from airflow_provider_odf.dialect import types
+from airflow_provider_odf.dialect.comparisons import operand
 from airflow_provider_odf.dialect.engine import NodeRule, Translation, chain
-from airflow_provider_odf.dialect.expressions import aligned, number_of_unknown_type, operand
+from airflow_provider_odf.dialect.literals import interval_parts
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, as_int, call, cast, converted
+from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, cast, converted, paren
 from airflow_provider_odf.dialect.types import (
     BIGINT,
     DATE,
     DOUBLE,
+    FLOAT,
     INTERVAL,
     MAX_PRECISION,
-    NULL,
-    UNKNOWN,
     Type,
-    as_decimal,
-    common,
     decimal,
     timestamp,
 )
 
-_OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
-_DECIMAL_OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
-_DOUBLE_DIGITS = 15
-"""Digits of a DECIMAL that a DOUBLE holds exactly."""
+OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
+_BIGINT_DIGITS = 19
+_LEAST_SCALE = 6
+"""Fewest digits after the point of a quotient."""
+_DOUBLE_DIGITS, _COMPACT_DIGITS = 15, 18
+"""Digits that a DOUBLE holds exactly, and those up to which Flink keeps a DECIMAL as a whole number."""
 
 
 def chained(calculated: Callable[[exp.Expr, Typed, Typed], Typed]) -> NodeRule:
-    """The rule of ``+ - * / %`` by what one operator makes of its sides; long sums do not recurse."""
+    """Return the rule of operators by what one makes of its two sides; long sums do not recurse."""
 
     def rule(t: Translation, node: exp.Expr) -> Typed:
-        first, operators = chain(node, _OPERATORS)
+        first, operators = chain(node, OPERATORS)
         result = operand(t, first)
         for operator in operators:
             result = calculated(operator, result, operand(t, operator.expression))
@@ -46,80 +50,94 @@ def chained(calculated: Callable[[exp.Expr, Typed, Typed], Typed]) -> NodeRule:
 
 
 def calculated(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    """Whole numbers stay whole (division truncates), numbers with a DOUBLE are DOUBLE; overflow stops the query."""
-    if left.type.name in ("DATE", "TIMESTAMP", "INTERVAL") or right.type.name in ("DATE", "TIMESTAMP", "INTERVAL"):
-        return with_time(node, left, right)
-    if not (left.type.is_known and right.type.is_known):
-        return _with_unknown(node, left, right)
-    return _numbers(node, left, right)
+    """Return what an operator makes of its sides; overflow and division by zero stop the query."""
+    sides = (left.type, right.type)
+    if INTERVAL in sides:
+        return _with_interval(node, left, right)
+    if not all(type_.is_numeric for type_ in sides):
+        advice = SCHEMA_ADVICE if not all(type_.is_known for type_ in sides) else "cast them to numbers"
+        raise Refused(node, f"{left.type} and {right.type} are not calculated with", advice)
+    if isinstance(node, exp.Mod):
+        return remainder(node, left, right)
+    if any(type_.is_float for type_ in sides):
+        return _floats(node, left, right)
+    return _decimals(node, left, right) if any(type_.is_decimal for type_ in sides) else _whole(node, left, right)
 
 
-def _numbers(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    if not all(side.type.is_numeric or side.type == NULL for side in (left, right)):
-        raise Refused(node, f"{left.type} and {right.type} cannot be calculated with", "cast them to numbers")
-    shared = common(left.type, right.type)
-    if shared is None:
-        raise Refused(node, f"engines calculate {left.type} with {right.type} in different ways", "cast both to DOUBLE")
-    if shared == DOUBLE and any(s.type.name == "DECIMAL" and s.type.precision > _DOUBLE_DIGITS for s in (left, right)):
-        message = f"engines round {left.type} with {right.type} in different ways"
-        raise Refused(node, message, f"cast the DECIMAL to DECIMAL({_DOUBLE_DIGITS}, scale) first")
-    if shared.name == "DECIMAL":
-        return _decimals(node, left, right)
-    if isinstance(node, exp.Div) and shared.is_integer:
-        return Typed(exp.Paren(this=exp.IntDiv(this=left.sql, expression=right.sql)), shared)
-    return _plain(node, Typed(aligned(left, shared), shared), Typed(aligned(right, shared), shared), shared)
+def _whole(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+    shared = types.common(left.type, right.type)
+    assert shared is not None  # noqa: S101 - both are whole numbers
+    if isinstance(node, exp.Div):
+        quotient = paren(exp.IntDiv, left.sql, right.sql)
+        return Typed(quotient if shared == BIGINT else cast(quotient, shared), shared)
+    return Typed(paren(type(node), converted(left, shared), converted(right, shared)), shared)
 
 
-def _plain(node: exp.Expr, left: Typed, right: Typed, type_: Type) -> Typed:
-    return Typed(exp.Paren(this=type(node)(this=left.sql, expression=right.sql)), type_)
+def remainder(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+    """% of whole numbers has the type of the divisor."""
+    if left.type.is_integer and right.type.is_integer:
+        rest = paren(exp.Mod, left.sql, right.sql)
+        return Typed(rest if left.type == right.type else cast(rest, right.type), right.type)
+    if not all(type_.is_integer or type_.is_decimal for type_ in (left.type, right.type)):
+        raise Refused(node, "Flink has % for whole numbers and DECIMAL only", "cast them")
+    return _decimals(node, left, right)
+
+
+def _floats(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+    """In DOUBLE, then rounded where the result is FLOAT: that is exact, as a DOUBLE has more than twice the digits."""
+    sides = (left.type, right.type)
+    refuse_rounded_twice(node, *sides)
+    type_ = DOUBLE
+    if FLOAT in sides and not any(side.is_decimal for side in sides):
+        type_ = left.type if DOUBLE in sides else FLOAT
+    operands = [converted(Typed(converted(side, type_), type_), DOUBLE) for side in (left, right)]
+    result = paren(type(node), *operands)
+    return Typed(result if type_ == DOUBLE else cast(result, type_), type_)
 
 
 def _decimals(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    if not isinstance(node, _DECIMAL_OPERATORS):
-        raise Refused(node, "engines round the division of decimals in different ways", "cast both to DOUBLE")
-    a, b = as_decimal(left.type), as_decimal(right.type)
-    scale = a.scale + b.scale if isinstance(node, exp.Mul) else max(a.scale, b.scale)
+    a, b = _as_decimal(left.type), _as_decimal(right.type)
     wholes = (a.precision - a.scale, b.precision - b.scale)
-    if isinstance(node, exp.Mul):
-        precision = a.precision + b.precision + 1
+    if isinstance(node, exp.Div):
+        scale = max(_LEAST_SCALE, a.scale + b.precision + 1)
+        precision = wholes[0] + b.scale + scale
+    elif isinstance(node, exp.Mul):
+        scale, precision = a.scale + b.scale, a.precision + b.precision + 1
     else:
+        scale = max(a.scale, b.scale)
         precision = min(wholes) + scale if isinstance(node, exp.Mod) else max(wholes) + 1 + scale
     if precision > MAX_PRECISION:
         raise Refused(node, f"the result would need {precision} digits", "cast to smaller decimals first")
-    return _plain(node, Typed(converted(left, a), a), Typed(converted(right, b), b), decimal(precision, scale))
+    return Typed(paren(type(node), cast(left.sql, a), cast(right.sql, b)), decimal(precision, scale))
 
 
-def _with_unknown(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    known, unknown = (left, right) if left.type.is_known else (right, left)
-    if known.type != DOUBLE:
-        raise Refused(
-            node, f"the type of a side is not known, the other is {known.type}", f"cast it, or {SCHEMA_ADVICE}"
-        )
-    number = Typed(converted(Typed(number_of_unknown_type(unknown), UNKNOWN), UNKNOWN), DOUBLE)
-    sides = (known, number) if known is left else (number, known)
-    return _plain(node, *sides, DOUBLE)
+def _as_decimal(type_: Type) -> Type:
+    return decimal(_BIGINT_DIGITS, 0) if type_ == BIGINT else types.as_decimal(type_)
 
 
-def with_time(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    is_sum = isinstance(node, exp.Add)
-    if not (is_sum or isinstance(node, exp.Sub)):
-        raise Refused(node, "times can be added to and subtracted from only")
-    if is_sum and left.type == INTERVAL:
+def is_rounded_twice(type_: Type) -> bool:
+    """Whether Flink makes a DECIMAL a DOUBLE by way of a whole number that has more digits than a DOUBLE holds."""
+    return type_.is_decimal and type_.scale > 0 and _DOUBLE_DIGITS < type_.precision <= _COMPACT_DIGITS
+
+
+def refuse_rounded_twice(node: exp.Expr, *types_: Type) -> None:
+    """:raises Refused: if one of the types becomes a DOUBLE in two steps, which may differ in the last bit."""
+    for type_ in filter(is_rounded_twice, types_):
+        advice = f"cast to DECIMAL({_COMPACT_DIGITS + 1},{type_.scale}) first"
+        raise Refused(node, f"Flink rounds {type_} twice on its way to a DOUBLE", advice)
+
+
+def _with_interval(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+    """A date or time plus or minus an interval."""
+    if isinstance(node, exp.Add) and left.type == INTERVAL:
         left, right = right, left
-    if left.type.name == "TIMESTAMP" and right.type == INTERVAL:
-        return _plain(node, left, right, left.type)
-    if left.type == DATE and right.type == INTERVAL:
-        return _date_and_interval(node, left, right)
-    if left.type == DATE and right.type.is_integer:
-        return Typed(call("date_add" if is_sum else "date_sub", left.sql, as_int(right)), DATE)
-    if not is_sum and left.type == right.type == DATE:
-        return Typed(cast(call("datediff", left.sql, right.sql), BIGINT), BIGINT)
-    raise Refused(node, f"{left.type} and {right.type} are calculated with in different ways", "use to_unixtime")
-
-
-def _date_and_interval(node: exp.Expr, date: Typed, interval: Typed) -> Typed:
+    is_time = left.type.is_timestamp or left.type == DATE
+    if not is_time or right.type != INTERVAL or not isinstance(node, (exp.Add, exp.Sub)):
+        raise Refused(node, f"{left.type} and {right.type} are not calculated with", "add intervals to times only")
+    if left.type != DATE:
+        return Typed(paren(type(node), left.sql, right.sql), left.type)
     literal = node.expression if isinstance(node.expression, exp.Interval) else node.this
-    if intervals.parse(literal).seconds:
+    if any(interval_parts(literal)[4:]):
         raise Refused(node, "engines take hours with a DATE in different ways", "cast the date to TIMESTAMP first")
-    moved = type(node)(this=cast(date.sql, timestamp()), expression=interval.sql)
+    moved = type(node)(this=cast(left.sql, timestamp()), expression=right.sql)
     return Typed(cast(moved, DATE), DATE)

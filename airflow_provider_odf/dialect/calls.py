@@ -1,27 +1,29 @@
-"""Calls of scalar, aggregate and window functions: DISTINCT, FILTER, OVER and frames, around the tables' rules."""
+"""Calls of functions with DISTINCT, FILTER, OVER and frames, and the aggregates and windows that engines mean alike."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.engine import Translation
+from airflow_provider_odf.dialect.clauses import order
+from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.query import order
-from airflow_provider_odf.dialect.typed import Typed
+from airflow_provider_odf.dialect.typed import Typed, call, cast
+from airflow_provider_odf.dialect.types import BIGINT
 
 _BOUNDS = {"UNBOUNDED", "CURRENT ROW"}
 
 
 def anonymous(t: Translation, node: exp.Expr) -> Typed:
     """A call of a scalar or aggregate function."""
-    assert isinstance(node, exp.Anonymous)  # noqa: S101 - by the table of rules
     if node.name.lower() in t.engine.aggregates:
         return _aggregate(t, node)
     return t.call(node, t.engine.scalars, node.expressions)
 
 
-def _aggregate(t: Translation, node: exp.Anonymous) -> Typed:
+def _aggregate(t: Translation, node: exp.Expr) -> Typed:
     arguments = node.expressions
     distinct = arguments[0] if arguments and isinstance(arguments[0], exp.Distinct) else None
     if distinct is None:
@@ -52,17 +54,17 @@ def windowed(t: Translation, node: exp.Expr) -> Typed:
     inner = node.this
     name = inner.name.lower() if isinstance(inner, exp.Anonymous) else ""
     value = t.call(inner, t.engine.windows, inner.expressions) if name in t.engine.windows else t.expression(inner)
-    call = value.sql.this if isinstance(value.sql, exp.Cast) else value.sql
-    if not isinstance(call, (exp.Anonymous, exp.Filter)):
+    function = value.sql.this if isinstance(value.sql, exp.Cast) else value.sql
+    if not isinstance(function, (exp.Anonymous, exp.Filter)):
         raise Refused(node, f"{name} is not translated with OVER")
     window = exp.Window(
-        this=call,
+        this=function,
         partition_by=[t.expression(item).sql for item in node.args.get("partition_by") or ()],
         order=order(t, node.args["order"]) if node.args.get("order") else None,
         spec=_frame(node.args["spec"]) if node.args.get("spec") else None,
         over="OVER",
     )
-    if call is value.sql:
+    if function is value.sql:
         return Typed(window, value.type)
     value.sql.set("this", window)
     return value
@@ -77,3 +79,53 @@ def _frame(spec: exp.Expr) -> exp.WindowSpec:
     if kind not in ("ROWS", "RANGE") or spec.args.get("exclude"):
         raise Refused(spec, f"{kind} frames are not translated")
     return exp.WindowSpec(**{key: value for key, value in spec.args.items() if key != "exclude"})
+
+
+# --- rules for the tables of functions -------------------------------------------------------------------------------
+
+
+def count(c: Call) -> Typed:
+    if not c.arguments or any(isinstance(a.sql, exp.Star) for a in c.arguments):
+        return Typed(call("count", exp.Star()), BIGINT)
+    return Typed(call("count", *[a.sql for a in c.arguments]), BIGINT)
+
+
+def extreme(name: str, types: Collection[str]) -> FunctionRule:
+    """MIN and MAX of columns of types that engines order as Spark does."""
+
+    def rule(c: Call) -> Typed:
+        value = c.only()
+        if value.type.name not in types:
+            raise c.refusal(f"is not translated for {value.type}")
+        return Typed(call(name, value.sql), value.type)
+
+    return rule
+
+
+def ranking(name: str) -> FunctionRule:
+    def rule(c: Call) -> Typed:
+        c.expect(0)
+        return Typed(cast(call(name), BIGINT), BIGINT)
+
+    return rule
+
+
+def neighbour(name: str) -> FunctionRule:
+    """LAG and LEAD with an optional distance. The value for the edge is refused: Flink uses it for nulls, too."""
+
+    def rule(c: Call) -> Typed:
+        c.expect(1, 2)
+        distance = c.size(1) if len(c.arguments) > 1 else 1
+        return Typed(call(name, c.argument(0).sql, distance), c.argument(0).type)
+
+    return rule
+
+
+NODES: dict[type[exp.Expr], NodeRule] = {exp.Anonymous: anonymous, exp.Filter: filtered, exp.Window: windowed}
+WINDOWS: dict[str, FunctionRule] = {
+    "dense_rank": ranking("dense_rank"),
+    "lag": neighbour("lag"),
+    "lead": neighbour("lead"),
+    "rank": ranking("rank"),
+    "row_number": ranking("row_number"),
+}

@@ -1,7 +1,7 @@
-"""What a source engine's dialect consists of, and the translation of one expression by it.
+"""A source engine's dialect as tables of rules, and the translation of one expression by them.
 
-Everything is an allow-list: a node or a function that no rule names is refused at its place. So nothing reaches Spark
-that was not looked at, whatever sqlglot learns to parse.
+The tables are an allow-list: a node or function without a rule is refused at its place. So nothing reaches Spark
+unchecked, whatever sqlglot learns to parse.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from airflow_provider_odf.dialect.scope import Columns, Scope
 from airflow_provider_odf.dialect.typed import Typed, strictly
 from airflow_provider_odf.dialect.types import STRING, Type, common
 
+ADVICE = "write it in another way, or use engine: spark with Spark's SQL"
+
 
 @dataclass(frozen=True)
 class Call:
-    """A function call whose arguments are translated already."""
+    """A function call with translated arguments."""
 
     translation: Translation
     node: exp.Expr
@@ -42,48 +44,48 @@ class Call:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
             raise self.refusal(f"takes {wanted} arguments here, not {len(self.arguments)}")
 
-    def string(self, index: int) -> Typed:
-        """The argument, which must be a string; one of unknown type is checked by Spark."""
+    def only(self) -> Typed:
+        """Return the only argument.
+
+        :raises Refused: if there are more or none."""
+        self.expect(1)
+        return self.argument(0)
+
+    def string(self, index: int) -> exp.Expr:
+        """Return an argument that must be a string; Spark checks one of unknown type."""
         value = self.argument(index)
         if not value.type.is_known:
-            return Typed(strictly(value, STRING, f"argument {index + 1} of {self.name}"), STRING)
+            return strictly(value, STRING, f"argument {index + 1} of {self.name}")
         if value.type != STRING:
             raise self.refusal(f"argument {index + 1} must be a string, not {value.type}", "cast it to VARCHAR")
-        return value
+        return value.sql
 
     def text(self, index: int) -> str:
-        """The argument, which must be a string literal."""
+        """Return an argument that must be a string literal."""
         text = self.argument(index).text
         if text is None:
             raise self.refusal(f"argument {index + 1} must be a string literal")
         return text
+
+    def size(self, index: int, least: int = 0) -> int:
+        """Return an argument that must be a literal whole number of at least ``least``."""
+        value = self.argument(index).integer
+        if value is None or value < least:
+            raise self.refusal(f"argument {index + 1} must be a literal whole number from {least} on")
+        return value
 
 
 NodeRule = Callable[["Translation", exp.Expr], Typed]
 FunctionRule = Callable[[Call], Typed]
 
 
-def _itself(statement: exp.Expr) -> exp.Expr:
-    return statement
-
-
-def _always(value: Type, member: Type) -> bool:
-    return True
-
-
-def _as_it_is(value: Typed, other: Type) -> Typed:
-    return value
-
-
 @dataclass(frozen=True)
 class Engine:
-    """A source engine: how its SQL is parsed, and what each of its nodes and functions is in Spark.
+    """A source engine: how its SQL is parsed, and what its nodes and functions are in Spark.
 
-    ``reasons`` say why a function is refused, where there is more to say
-    than that it is not known. ``common`` is the type of a CASE over values of two types, ``compared`` the one in which
-    they are compared; None where the engine and Spark do not agree. ``beside`` is a value as it is compared with one of
-    a type, ``among`` are the values of a CASE as they stand beside each other. ``is_member``: whether IN
-    compares values of two types as = does. ``query``: the query in a statement."""
+    ``common`` is the type of a CASE over values of two types, ``compared`` the type in which two are compared; None
+    where the engine and Spark do not agree. ``is_member`` says whether IN compares values of two types as = does.
+    ``query`` returns the query in a statement."""
 
     name: str
     dialect: type[Dialect]
@@ -91,30 +93,27 @@ class Engine:
     scalars: Mapping[str, FunctionRule]
     aggregates: Mapping[str, FunctionRule]
     windows: Mapping[str, FunctionRule]
-    reasons: Mapping[str, str]
     common: Callable[[Type, Type], Type | None] = common
     compared: Callable[[Type, Type], Type | None] = common
-    beside: Callable[[Typed, Type], Typed] = _as_it_is
-    among: Callable[[Sequence[Typed]], list[Typed]] = list
-    is_member: Callable[[Type, Type], bool] = _always
-    query: Callable[[exp.Expr], exp.Expr] = _itself
+    is_member: Callable[[Type, Type], bool] = lambda value, member: True
+    query: Callable[[exp.Expr], exp.Expr] = lambda statement: statement
 
 
 @dataclass(frozen=True)
 class Translation:
-    """Translates expressions as a scope sees them. ``subquery`` translates a query that stands inside an expression."""
+    """Translates expressions as a scope sees them. ``subquery`` translates a query inside an expression."""
 
     engine: Engine
     scope: Scope
     subquery: Callable[[exp.Expr, Scope], tuple[exp.Query, Columns]]
 
     def expression(self, node: exp.Expr) -> Typed:
-        """The Spark form of ``node`` and its type.
+        """Return the Spark form of ``node`` and its type.
 
         :raises Refused: if no form is known to be exact."""
         rule = self.engine.nodes.get(type(node))
         if rule is None:
-            raise Refused(node, f"{spelled(node)} is not known to the {self.engine.name} translation", self.advice)
+            raise Refused(node, f"{spelled(node)} is not known to the {self.engine.name} translation", ADVICE)
         try:
             value = rule(self, node)
             limits.check_result(node, value.sql)
@@ -123,39 +122,32 @@ class Translation:
         except RecursionError:
             raise Refused(node, "the expression is too long to be translated", "split it into queries") from None
         except Exception as e:  # a fault of a rule costs this query, and says where
-            raise Refused(node, f"{spelled(node)} cannot be translated: {e!r}", self.advice) from e
+            raise Refused(node, f"{spelled(node)} cannot be translated: {e!r}", ADVICE) from e
         return value
 
     def expressions(self, nodes: Sequence[exp.Expr]) -> tuple[Typed, ...]:
         return tuple(map(self.expression, nodes))
 
-    @property
-    def advice(self) -> str:
-        return "write it in another way, or use engine: spark with Spark's SQL"
-
-    def call(self, node: exp.Anonymous, table: Mapping[str, FunctionRule], arguments: Sequence[exp.Expr]) -> Typed:
-        """A call by the rule that a table of functions has for its name."""
-        name = node.name.lower()
-        rule = table.get(name)
+    def call(self, node: exp.Expr, table: Mapping[str, FunctionRule], arguments: Sequence[exp.Expr]) -> Typed:
+        """Return a call by the rule that a table of functions has for its name."""
+        rule = table.get(node.name.lower())
         if rule is None:
-            raise self.unknown_function(node, name)
+            raise self._unknown_function(node, node.name.lower())
         return rule(Call(self, node, node.name, self.expressions(arguments)))
 
-    def unknown_function(self, node: exp.Expr, name: str) -> Refused:
+    def _unknown_function(self, node: exp.Expr, name: str) -> Refused:
         kinds = {"aggregate": self.engine.aggregates, "window": self.engine.windows, "scalar": self.engine.scalars}
         kind = next((kind for kind, table in kinds.items() if name in table), None)
         if kind:
-            return Refused(node, f"{name} is a function of kind {kind} and not translated in this place", self.advice)
-        if reason := self.engine.reasons.get(name):
-            return Refused(node, f"function {name} has no exact form on Spark: {reason}", self.advice)
-        return Refused(node, f"function {name} is not known to the {self.engine.name} translation", self.advice)
+            return Refused(node, f"{name} is a function of kind {kind} and not translated in this place", ADVICE)
+        return Refused(node, f"function {name} is not known to the {self.engine.name} translation", ADVICE)
 
     def within(self, scope: Scope) -> Translation:
         return replace(self, scope=scope)
 
 
 def chain(node: exp.Expr, kinds: type[exp.Expr] | tuple[type[exp.Expr], ...]) -> tuple[exp.Expr, list[exp.Expr]]:
-    """``a + b - c`` as its first operand and its operators in the order of the text, so that none recurses."""
+    """Return the first operand of ``a + b - c`` and its operators in the order of the text, so that none recurses."""
     operators = []
     while isinstance(node, kinds):
         operators.append(node)
@@ -164,6 +156,6 @@ def chain(node: exp.Expr, kinds: type[exp.Expr] | tuple[type[exp.Expr], ...]) ->
 
 
 def spelled(node: exp.Expr) -> str:
-    """The node as SQL, shortened for a message."""
+    """Return the node as SQL, shortened for a message."""
     words = node.sql(dialect="postgres", comments=False)
     return words if len(words) <= 60 else f"{words[:57]}..."

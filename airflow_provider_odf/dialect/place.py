@@ -1,12 +1,15 @@
-"""Where in a query something is refused, and how that is told."""
+"""Errors of queries with their places."""
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError, TokenError, UnsupportedError
 
 
 class Refused(Exception):
-    """No exact translation; becomes ``QueryRefused`` once the query's text and number are known."""
+    """A node without an exact translation; becomes `QueryRefused` where the query's text and number are known."""
 
     def __init__(self, node: exp.Expr | None, message: str, advice: str = "") -> None:
         super().__init__(message)
@@ -14,14 +17,12 @@ class Refused(Exception):
 
 
 class QueryRefused(Exception):
-    """A ``Refused`` with the number of its query, from 1, and its line and column there; 0 is the whole of it."""
+    """A refused query: its number, from 1, with line and column in it. 0 stands for all of them."""
 
-    def __init__(
-        self, message: str, advice: str = "", *, number: int = 0, line: int = 0, column: int = 0, on_alias: bool = False
-    ) -> None:
+    def __init__(self, message: str, advice: str = "", *, number: int = 0, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
         self.message, self.advice = message, advice
-        self.number, self.line, self.column, self.on_alias = number, line, column, on_alias
+        self.number, self.line, self.column = number, line, column
 
     def __str__(self) -> str:
         query = f" query {self.number}" if self.number else ""
@@ -29,8 +30,22 @@ class QueryRefused(Exception):
         return f"{query}{place}: {self.message}" + (f" ({self.advice})" if self.advice else "")
 
 
-def position(sql: str, node: exp.Expr | None) -> tuple[int, int]:
-    """Line and column at which ``node`` begins; the nearest part or whole that has a place stands in for it."""
+def refusal(error: Exception, sql: str, number: int) -> QueryRefused:
+    """Return what stopped the translation of a query, with its place there."""
+    (line, column), message, advice = (1, 1), f"the query cannot be translated: {error!r}", "use engine: spark"
+    if isinstance(error, Refused):
+        (line, column), message, advice = _position(sql, error.node), error.message, error.advice
+    elif isinstance(error, ParseError):
+        (line, column), message, advice = *_syntax(error), ""
+    elif isinstance(error, TokenError | UnsupportedError):
+        (line, column), message, advice = *_words(error), ""
+    elif isinstance(error, RecursionError):
+        message, advice = "an expression of the query is too long to be translated", "split it into queries"
+    return QueryRefused(message, advice, number=number, line=line, column=column)
+
+
+def _position(sql: str, node: exp.Expr | None) -> tuple[int, int]:
+    """Return line and column at which ``node`` begins, or else the nearest node around it that has a place."""
     while node is not None:
         starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
         if starts:
@@ -38,3 +53,21 @@ def position(sql: str, node: exp.Expr | None) -> tuple[int, int]:
             return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         node = node.parent
     return 1, 1
+
+
+def _syntax(error: ParseError) -> tuple[tuple[int, int], str]:
+    """sqlglot's place is that of the last character of the word at fault."""
+    details = error.errors[0] if error.errors else {}
+    word = str(details.get("highlight") or "")
+    column = int(details.get("col") or 1) - max(len(word) - 1, 0)
+    message = str(details.get("description") or error)
+    if message.startswith("Required keyword"):
+        message = "something is missing"
+    return (int(details.get("line") or 1), max(column, 1)), message + (f" at '{word}'" if word else "")
+
+
+def _words(error: SqlglotError) -> tuple[tuple[int, int], str]:
+    """What sqlglot cannot cut into words has its place in the message: ``Missing ' from 3:7``."""
+    message = str(error.__cause__ or error)
+    match = re.fullmatch(r"(.*) from (\d+):(\d+)", message)
+    return ((int(match[2]), int(match[3])), match[1]) if match else ((0, 0), message)

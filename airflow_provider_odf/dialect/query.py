@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from sqlglot import exp
 
+from airflow_provider_odf.dialect.clauses import add_order, group, refuse_others
 from airflow_provider_odf.dialect.engine import Engine, Translation, chain
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.place import Refused
@@ -16,23 +17,11 @@ from airflow_provider_odf.dialect.typed import Typed
 from airflow_provider_odf.dialect.types import INTERVAL, NULL, UNKNOWN, Type, common
 
 _SELECT = {
-    "with_",
-    "expressions",
-    "from_",
-    "joins",
-    "where",
-    "group",
-    "having",
-    "order",
-    "limit",
-    "offset",
-    "distinct",
-    "kind",
-}
+    "with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct",
+}  # fmt: skip
 _SET_OPERATION = {"with_", "this", "expression", "distinct", "order", "limit", "offset"}
-_ORDINAL_DIGITS = 4
 _DERIVE = "join versions and make time windows in a derivative dataset"
-_JOIN_KINDS = {"", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"}
+_JOIN_KINDS = {"", "INNER", "OUTER", "CROSS"}
 _JOIN_SIDES = {"", "LEFT", "RIGHT", "FULL"}
 
 
@@ -66,7 +55,7 @@ class Queries:
         return query, columns
 
     def _parenthesised(self, node: exp.Subquery, parent: Scope | None, is_named: bool) -> tuple[exp.Query, Columns]:
-        _refuse_others(node, {"this"})
+        refuse_others(node, {"this"})
         query, columns = self.query(node.this, parent, is_named=is_named)
         return exp.Subquery(this=query), columns
 
@@ -74,10 +63,10 @@ class Queries:
         with_ = node.args.get("with_")
         if with_ is None:
             return self, None
-        _refuse_others(with_, {"expressions"})
+        refuse_others(with_, {"expressions"})
         queries, translated = self, []
         for cte in with_.expressions:
-            _refuse_others(cte, {"this", "alias"})
+            refuse_others(cte, {"this", "alias"})
             name = _plain_alias(cte.args["alias"])
             query, columns = queries.query(cte.this, parent)
             translated.append(exp.CTE(this=query, alias=exp.TableAlias(this=_quoted(name))))
@@ -89,31 +78,31 @@ class Queries:
         query: exp.Query
         query, columns = self.query(first, parent, is_named=is_named)
         for operator in operators:
-            _refuse_others(operator, _SET_OPERATION if operator is node else _SET_OPERATION - {"with_"})
+            refuse_others(operator, _SET_OPERATION if operator is node else _SET_OPERATION - {"with_"})
             right, others = self.query(operator.expression, parent, is_named=False)
             columns = _side_by_side(operator, columns, others)
             kind = cast("type[exp.SetOperation]", type(operator))
             query = kind(this=query, expression=right, distinct=operator.args.get("distinct"))
             translation = Translation(self.engine, Scope({"": columns}, parent), self._nested)
-            _add_order(translation, operator, query)
+            add_order(translation, operator, query)
         return query, columns
 
     def _select(self, node: exp.Select, parent: Scope | None, is_named: bool) -> tuple[exp.Select, Columns]:
-        _refuse_others(node, _SELECT)
+        refuse_others(node, _SELECT)
         select = exp.Select()
         scope = self._from(node, select, parent)
         translation = Translation(self.engine, scope, self._nested)
         columns = _projection(translation, node, select, is_named)
         if node.args.get("distinct"):
-            _refuse_others(node.args["distinct"], set())
+            refuse_others(node.args["distinct"], set())
             select.set("distinct", exp.Distinct())
         for key, clause in (("where", exp.Where), ("having", exp.Having)):
             if node.args.get(key):
                 visible = translation if key == "where" else _with_outputs(translation, columns)
                 select.set(key, clause(this=condition(visible, node.args[key].this).sql))
         if node.args.get("group"):
-            select.set("group", _group(_with_outputs(translation, columns), node.args["group"]))
-        _add_order(_with_outputs(translation, columns), node, select)
+            select.set("group", group(_with_outputs(translation, columns), node.args["group"]))
+        add_order(_with_outputs(translation, columns), node, select)
         return select, columns
 
     def _nested(self, node: exp.Expr, scope: Scope) -> tuple[exp.Query, Columns]:
@@ -133,7 +122,7 @@ class Queries:
     def _source(self, node: exp.Expr) -> tuple[exp.Expr, str, Columns]:
         """A table or a query in FROM: its Spark form, the name it is called by, and its columns."""
         if isinstance(node, exp.Subquery):
-            _refuse_others(node, {"this", "alias"})
+            refuse_others(node, {"this", "alias"})
             query, columns = self.query(node.this)
             name = _plain_alias(node.args["alias"]) if node.args.get("alias") else ""
             return exp.Subquery(this=query, alias=_table_alias(name)), name, columns
@@ -144,7 +133,7 @@ class Queries:
         if node.args.get("db"):
             name = ".".join(part.name for part in node.parts)
             raise Refused(node, f"table {name} does not exist", "a name with dots is quoted as a whole")
-        _refuse_others(node, {"this", "alias"})
+        refuse_others(node, {"this", "alias"})
         spelling, columns = self._table(node)
         name = _plain_alias(node.args["alias"]) if node.args.get("alias") else spelling
         alias = _table_alias(name) if node.args.get("alias") else None
@@ -158,7 +147,7 @@ class Queries:
         return found
 
     def _join(self, node: exp.Join, scope: Scope) -> tuple[exp.Join, Scope]:
-        _refuse_others(node, {"this", "side", "kind", "on", "using"})
+        refuse_others(node, {"this", "side", "kind", "on", "using"})
         side, kind = (node.side or "").upper(), (node.kind or "").upper()
         if side not in _JOIN_SIDES or kind not in _JOIN_KINDS:
             raise Refused(node, f"{side} {kind} JOIN is not translated".strip())
@@ -171,7 +160,7 @@ class Queries:
             join.set("on", condition(Translation(self.engine, both, self._nested), node.args["on"]).sql)
         if node.args.get("using"):
             raise Refused(node, "JOIN … USING is not translated", "write ON a.x = b.x")
-        return join, scope if kind in ("SEMI", "ANTI") else both
+        return join, both
 
 
 def _projection(t: Translation, node: exp.Select, select: exp.Select, is_named: bool) -> Columns:
@@ -205,7 +194,7 @@ def _item(t: Translation, item: exp.Expr, is_named: bool) -> tuple[Typed, str]:
 
 def _star(t: Translation, item: exp.Expr) -> Columns:
     star = item.this if isinstance(item, exp.Column) else item
-    _refuse_others(star, set())
+    refuse_others(star, set())
     tables = list(t.scope.tables.values())
     if isinstance(item, exp.Column):
         table = t.scope.tables.get(next((n for n in t.scope.tables if n.lower() == item.table.lower()), ""))
@@ -233,45 +222,6 @@ def _with_outputs(t: Translation, columns: Columns) -> Translation:
     return t.within(Scope({**t.scope.tables, "": outputs}, t.scope.parent)) if outputs.known else t
 
 
-def _group(t: Translation, node: exp.Group) -> exp.Group:
-    _refuse_others(node, {"expressions"})
-    return exp.Group(expressions=[_ordinal_or_expression(t, item) for item in node.expressions])
-
-
-def _ordinal_or_expression(t: Translation, node: exp.Expr) -> exp.Expr:
-    if not isinstance(node, exp.Literal) or node.is_string:
-        return t.expression(node).sql
-    if not (node.name.isdigit() and len(node.name) <= _ORDINAL_DIGITS):
-        raise Refused(node, "a number here is the place of a column, from 1 on")
-    return node.copy()
-
-
-def order(t: Translation, node: exp.Order) -> exp.Order:
-    """ORDER BY with the place of nulls written out, since engines have different defaults."""
-    return exp.Order(expressions=[_ordered(t, item) for item in node.expressions])
-
-
-def _ordered(t: Translation, item: exp.Expr) -> exp.Ordered:
-    _refuse_others(item, {"this", "desc", "nulls_first"})
-    return exp.Ordered(
-        this=_ordinal_or_expression(t, item.this),
-        desc=bool(item.args.get("desc")),
-        nulls_first=bool(item.args.get("nulls_first")),
-    )
-
-
-def _add_order(t: Translation, node: exp.Expr, target: exp.Query) -> None:
-    if node.args.get("order"):
-        target.set("order", order(t, node.args["order"]))
-    for key in ("limit", "offset"):
-        clause = node.args.get(key)
-        if clause is not None:
-            value = clause.expression
-            if type(clause) not in (exp.Limit, exp.Offset) or not (isinstance(value, exp.Literal) and value.is_int):
-                raise Refused(clause, f"{key.upper()} needs a whole number")
-            target.set(key, type(clause)(expression=value.copy()))
-
-
 def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
     """The columns of a set operation. Whole numbers are widened; other types must be equal, since engines differ."""
     if left.others is not None or right.others is not None:
@@ -288,21 +238,8 @@ def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
     return Columns(tuple(merged))
 
 
-def _refuse_others(node: exp.Expr, allowed: set[str]) -> None:
-    """:raises Refused: if the node has a part that is not one of those allowed."""
-    for key, value in node.args.items():
-        if key not in allowed and value not in (None, False, [], ""):
-            name = key.strip("_").replace("_", " ").upper()
-            raise Refused(_first_node(value) or node, f"{name} is not translated here")
-
-
-def _first_node(value: Any) -> exp.Expr | None:
-    first = value[0] if isinstance(value, list) else value
-    return first if isinstance(first, exp.Expression) else None
-
-
 def _plain_alias(alias: exp.Expr) -> str:
-    _refuse_others(alias, {"this"})
+    refuse_others(alias, {"this"})
     return alias.name
 
 

@@ -11,33 +11,30 @@ from sqlglot import exp
 from sqlglot.dialects.risingwave import RisingWave as Stock
 from sqlglot.parsers.risingwave import RisingWaveParser
 
-from airflow_provider_odf.dialect import aggregates, arithmetic, numerals, text_functions
-from airflow_provider_odf.dialect.calls import anonymous, filtered, windowed
-from airflow_provider_odf.dialect.engine import Call, Engine, FunctionRule, Translation, spelled
-from airflow_provider_odf.dialect.expressions import SHARED
-from airflow_provider_odf.dialect.parameters import CONDITIONS, first_nullif, plain, same_type, string
+from airflow_provider_odf.dialect import arithmetic, calls, expressions, literals
+from airflow_provider_odf.dialect.engine import Call, Engine, Translation, spelled
+from airflow_provider_odf.dialect.functions import (
+    TEXT,
+    absolute,
+    nullif,
+    of_common_type,
+    substring,
+    substring_form,
+    trim_form,
+)
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, call
 from airflow_provider_odf.dialect.typed import cast as cast_to
-from airflow_provider_odf.dialect.types import (
-    BIGINT,
-    DOUBLE,
-    INT,
-    NULL,
-    STRING,
-    Type,
-    as_decimal,
-    of_data_type,
-    timestamp,
-)
+from airflow_provider_odf.dialect.types import BIGINT, DOUBLE, INT, NULL, Type, as_decimal, of_data_type, timestamp
 
 _SYNTAX = ("CAST", "EXTRACT", "SUBSTRING", "TRIM")
-_FAMILIES = {"TINYINT": "INTEGER", "SMALLINT": "INTEGER", "INT": "INTEGER", "BIGINT": "INTEGER"}
 _CASTS = {
     ("INTEGER", "INTEGER"), ("INTEGER", "DOUBLE"), ("INTEGER", "STRING"), ("INTEGER", "DECIMAL"),
     ("STRING", "INTEGER"), ("STRING", "DOUBLE"), ("FLOAT", "DOUBLE"), ("TIMESTAMP", "TIMESTAMP"),
 }  # fmt: skip
-_COMPARED = ("TINYINT", "SMALLINT", "INT", "BIGINT", "DATE", "TIMESTAMP", "STRING")
+_ORDERED = ("TINYINT", "SMALLINT", "INT", "BIGINT", "DATE", "TIMESTAMP", "STRING")
+_DOUBLE_DIGITS = 15
+"""Digits of a DECIMAL that a DOUBLE holds exactly."""
 
 
 class RisingWave(Stock):
@@ -49,7 +46,7 @@ class RisingWave(Stock):
 
 
 def query(statement: exp.Expr) -> exp.Expr:
-    """The query of a statement with the names folded: CREATE MATERIALIZED VIEW is how RisingWave writes a step."""
+    """Return the query of a statement with folded names: CREATE MATERIALIZED VIEW is how RisingWave writes a step."""
     if isinstance(statement, exp.Create):
         if statement.kind != "VIEW" or statement.expression is None:
             raise Refused(statement, "only CREATE MATERIALIZED VIEW … AS query is translated")
@@ -61,21 +58,36 @@ def query(statement: exp.Expr) -> exp.Expr:
 
 
 def literal(t: Translation, node: exp.Expr) -> Typed:
-    """As standard SQL has it, but that a number with an exponent is a NUMERIC too."""
+    """A number with an exponent is a NUMERIC without limit."""
     if not node.args.get("is_string") and "e" in node.name.lower():
         advice = "cast a text: cast('1e3' as double precision)"
         raise Refused(node, f"{spelled(node)} is a NUMERIC in RisingWave, which is not translated", advice)
-    return numerals.literal(t, node)
+    return literals.literal(t, node)
 
 
 def calculated(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     """Whole numbers among themselves (not divided), and anything with a DOUBLE."""
     types = (left.type, right.type)
     is_whole = all(type_.is_integer for type_ in types) and not isinstance(node, exp.Div)
-    is_double = DOUBLE in types and all(type_.is_integer or type_.name in ("DOUBLE", "DECIMAL") for type_ in types)
+    is_double = DOUBLE in types and all(
+        type_.is_integer or type_ == DOUBLE or (type_.is_decimal and type_.precision <= _DOUBLE_DIGITS)
+        for type_ in types
+    )
     if not (is_whole or is_double):
         raise Refused(node, f"engines calculate {types[0]} with {types[1]} in different ways", "cast both to DOUBLE")
     return arithmetic.calculated(node, left, right)
+
+
+def cast(t: Translation, node: exp.Expr) -> Typed:
+    value = t.expression(node.this)
+    type_ = _target(node, value)
+    families = tuple("INTEGER" if type_.is_integer else type_.name for type_ in (value.type, type_))
+    if value.type.ddl == type_.ddl:
+        return value
+    if value.type != NULL and families not in _CASTS:
+        advice = SCHEMA_ADVICE if not value.type.is_known else "use engine: spark or datafusion for this query"
+        raise Refused(node, f"CAST of {value.type} to {type_} is not translated", advice)
+    return Typed(cast_to(value.sql, type_), type_)
 
 
 def _target(node: exp.Expr, value: Typed) -> Type:
@@ -83,75 +95,53 @@ def _target(node: exp.Expr, value: Typed) -> Type:
     target: exp.DataType = node.args["to"]
     if target.this == exp.DType.DECIMAL and not target.expressions and value.type.is_integer:
         return as_decimal(value.type)
-    type_ = of_data_type(target, timestamp("ms"))
-    is_cut = target.this in (exp.DType.CHAR, exp.DType.NCHAR) or (target.expressions and type_.name != "DECIMAL")
+    type_ = of_data_type(target, timestamp())
+    is_cut = target.this in (exp.DType.CHAR, exp.DType.NCHAR) or (target.expressions and not type_.is_decimal)
     if is_cut or not type_.is_known:
         advice = "leave the length or precision out" if is_cut else ""
         raise Refused(node, f"a CAST to {spelled(target)} is not translated", advice)
     return type_
 
 
-def cast(t: Translation, node: exp.Expr) -> Typed:
-    value = t.expression(node.this)
-    type_ = _target(node, value)
-    pair = tuple(_FAMILIES.get(name, name) for name in (value.type.name, type_.name))
-    if value.type.ddl == type_.ddl:
-        return value
-    if value.type != NULL and pair not in _CASTS:
-        advice = SCHEMA_ADVICE if not value.type.is_known else "use engine: spark or datafusion for this query"
-        raise Refused(node, f"CAST of {value.type} to {type_} is not translated", advice)
-    return Typed(cast_to(value.sql, type_), type_)
+def total(c: Call) -> Typed:
+    """SUM. Of INT a BIGINT; of BIGINT it would be a NUMERIC without limit."""
+    value = c.only()
+    if value.type not in (INT, DOUBLE):
+        raise c.refusal(f"is translated for INT and DOUBLE, not {value.type}", "cast it")
+    return Typed(call("sum", value.sql), BIGINT if value.type == INT else DOUBLE)
 
 
-def absolute(c: Call) -> Typed:
-    return same_type("abs", lambda type_: type_.is_integer or type_ == DOUBLE, "whole numbers and DOUBLE")(c)
-
-
-def sum_(c: Call) -> Typed:
-    """Of INT a BIGINT; of BIGINT it would be a NUMERIC without limit."""
-    c.expect(1)
-    if c.argument(0).type not in (INT, DOUBLE):
-        raise c.refusal(f"is translated for INT and DOUBLE, not {c.argument(0).type}", "cast it")
-    return Typed(call("sum", c.argument(0).sql), BIGINT if c.argument(0).type == INT else DOUBLE)
-
-
-def extreme(name: str) -> FunctionRule:
-    def rule(c: Call) -> Typed:
-        c.expect(1)
-        if c.argument(0).type.name not in _COMPARED:
-            raise c.refusal(f"is not translated for {c.argument(0).type}")
-        return Typed(call(name, c.argument(0).sql), c.argument(0).type)
-
-    return rule
+def substring_from_one(c: Call) -> Typed:
+    """Positions before the first count as part of the length, which Spark sees otherwise."""
+    c.size(1, least=1)
+    return substring(c)
 
 
 ENGINE = Engine(
     name="risingwave",
     dialect=RisingWave,
     nodes={
-        **SHARED,
+        **expressions.NODES,
+        **calls.NODES,
         **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), arithmetic.chained(calculated)),
-        exp.Anonymous: anonymous,
         exp.Cast: cast,
-        exp.Filter: filtered,
         exp.Literal: literal,
-        exp.Star: lambda t, node: Typed(exp.Star(), BIGINT),
-        exp.Substring: text_functions.substring_node,
-        exp.Trim: text_functions.trim_node,
-        exp.Window: windowed,
+        exp.Substring: substring_form,
+        exp.Trim: trim_form,
     },
     scalars={
-        "coalesce": CONDITIONS["coalesce"],
+        **TEXT,
         "abs": absolute,
-        "char_length": plain("char_length", string, result=INT),
-        "character_length": plain("char_length", string, result=INT),
-        "lower": plain("lower", string, result=STRING),
-        "nullif": first_nullif,
-        "replace": text_functions.replace,
-        "upper": plain("upper", string, result=STRING),
+        "coalesce": of_common_type("coalesce"),
+        "nullif": nullif,
+        "substring": substring_from_one,
     },
-    aggregates={"count": aggregates.count, "max": extreme("max"), "min": extreme("min"), "sum": sum_},
-    windows={name: aggregates.WINDOWS[name] for name in ("dense_rank", "lag", "lead", "rank", "row_number")},
-    reasons=dict.fromkeys(("tumble", "hop"), "time windows come with transforms: use one in a derivative dataset"),
+    aggregates={
+        "count": calls.count,
+        "max": calls.extreme("max", _ORDERED),
+        "min": calls.extreme("min", _ORDERED),
+        "sum": total,
+    },
+    windows=calls.WINDOWS,
     query=query,
 )

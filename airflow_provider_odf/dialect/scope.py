@@ -1,4 +1,4 @@
-"""Which columns a query sees, with their types. Names are compared as Spark does by default: ignoring case."""
+"""Which columns a query sees, with their types. Names ignore case, as Spark's do by default."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ class Columns:
         return cls(tuple(item for item in types if item[0] != EVERY_COLUMN), others[0] if others else None)
 
     def type_of(self, name: str) -> Type | None:
-        """The named column's type, None if there cannot be such a column."""
-        found = [type_ for known, type_ in self.known if known.lower() == name.lower()]
-        return found[0] if found else self.others
+        """Return the type of a column, None if there cannot be such a column."""
+        return next((type_ for known, type_ in self.known if known.lower() == name.lower()), self.others)
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,14 @@ class Scope:
     parent: Scope | None = None
 
     def table(self, name: str) -> Columns | None:
-        """The columns of a table of this scope or of one around it."""
+        """Return the columns of a table of this scope or of one around it."""
         for known, columns in self.tables.items():
             if known.lower() == name.lower():
                 return columns
         return self.parent.table(name) if self.parent else None
 
     def type_of(self, name: str) -> Type | None:
-        """The type of a column that is named without its table; None if no table can have it."""
+        """Return the type of a column that is named without its table; None if no table can have it."""
         sure = [t for columns in self.tables.values() for n, t in columns.known if n.lower() == name.lower()]
         possible = sure or [c.others for c in self.tables.values() if c.others is not None]
         if possible:
@@ -57,5 +56,5 @@ class Scope:
 
     @property
     def names(self) -> list[str]:
-        """The known columns' names, to tell the user what there is."""
+        """The names of the known columns, for messages."""
         return [name for columns in self.tables.values() for name, _ in columns.known]

@@ -1,24 +1,22 @@
-"""Transform::Sql of any engine as the engine runs it.
+"""The queries of a Transform::Sql as Spark or DataFusion runs them.
 
-Queries of ``engine: spark`` and ``engine: datafusion`` are run as they are written, by Spark and by DataFusion. SQL of
-another engine is translated by a dialect of our own, exactly or not at all: what is not known to give the same rows on
-Spark is refused with its place in the query.
+Queries of ``engine: spark`` and ``engine: datafusion`` run as they are written. SQL of another engine is translated to
+Spark's, exactly or not at all: what may give other rows on Spark is refused with its place in the query.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import Dialect, exp
-from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError, UnsupportedError
+from sqlglot.errors import ErrorLevel, SqlglotError
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.dialect import datafusion, flink, limits, risingwave
-from airflow_provider_odf.dialect.place import QueryRefused, Refused, position
+from airflow_provider_odf.dialect.place import QueryRefused, Refused, refusal
 from airflow_provider_odf.dialect.query import Queries
 from airflow_provider_odf.dialect.scope import EVERY_COLUMN, Columns
 from airflow_provider_odf.dialect.types import UNKNOWN
@@ -32,7 +30,6 @@ ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (flink.ENGINE
 
 Tables = Mapping[str, "tuple[protocol.Column, ...] | None"]
 
-_TOO_LONG = "an expression of the query is too long to be translated"
 _TEMPORAL = "temporalTables are not translated: the versions of a table are state that is kept between runs"
 
 
@@ -44,11 +41,11 @@ class Translated:
     columns: Columns
 
 
-def to_spark(transform: TransformSql, tables: Tables, *, label: str = "preprocess") -> protocol.Transform:
-    """The transform with its queries as the engine runs them. The last one has no alias and is the output.
+def to_spark(transform: TransformSql, tables: Tables) -> protocol.Transform:
+    """Return the transform with its queries as the engine runs them. The last one has no alias and is the output.
 
-    ``tables`` are the inputs by name with their declared columns, None where only the data will tell. A column named
-    ``*`` stands for all that are not listed. ``label`` begins the messages: ``preprocess query 2, 3:9: …``.
+    ``tables`` are the inputs by name with their declared columns, None where only the data have them. A column named
+    ``*`` stands for all that are not listed.
 
     :raises InvalidInput: if a query cannot be translated exactly, naming its number, line and column."""
     try:
@@ -56,12 +53,12 @@ def to_spark(transform: TransformSql, tables: Tables, *, label: str = "preproces
         is_datafusion = transform.engine == DATAFUSION
         steps = _steps(transform, tables) if is_datafusion else translate(transform, tables).steps
     except QueryRefused as refused:
-        raise InvalidInput(f"{label}{refused}") from None
+        raise InvalidInput(f"preprocess{refused}") from None
     return protocol.Transform(transform.engine, steps, version=transform.version)
 
 
 def translate(transform: TransformSql, tables: Tables) -> Translated:
-    """The queries as the engine runs them, with the columns of the output.
+    """Return the queries as the engine runs them, with the columns of the output.
 
     :raises QueryRefused: if a query is not valid or cannot be translated exactly."""
     steps = _steps(transform, tables)
@@ -69,18 +66,21 @@ def translate(transform: TransformSql, tables: Tables) -> Translated:
         return Translated(steps, datafusion.output(steps, tables))
     if transform.engine == "spark":
         return Translated(steps, spark_columns(steps[-1].query))
-    return _translated(_engine(transform.engine), steps, tables)
+    if transform.engine not in ENGINES:
+        names = ", ".join(("spark", DATAFUSION, *ENGINES))
+        raise QueryRefused(f"engine {transform.engine} is not known (one of {names})")
+    return _translated(ENGINES[transform.engine], steps, tables)
 
 
 def input_columns(step: protocol.ReadStep) -> tuple[protocol.Column, ...] | None:
-    """What is known of the columns before they are read: those declared; all of a CSV without types are strings."""
+    """Return the columns known before data are read: those declared; all of a CSV without types are strings."""
     if step.columns is None and step.kind == "Csv" and not step.infer_schema:
         return (protocol.Column(EVERY_COLUMN, "STRING"),)
     return step.columns
 
 
 def spark_columns(query: str) -> Columns:
-    """The names of a Spark query's columns where every one is written out; their types only Spark knows.
+    """Return the names of a Spark query's columns where every one is written out; their types only Spark knows.
 
     What sqlglot cannot read may well be valid in Spark: then nothing is known."""
     try:
@@ -95,14 +95,8 @@ def spark_columns(query: str) -> Columns:
     return Columns(tuple((item.alias_or_name, UNKNOWN) for item in items))
 
 
-def _engine(name: str) -> Engine:
-    if name not in ENGINES:
-        raise QueryRefused(f"engine {name} is not known (one of spark, {DATAFUSION}, {', '.join(ENGINES)})")
-    return ENGINES[name]
-
-
 def _steps(transform: TransformSql, tables: Tables) -> tuple[protocol.SqlQueryStep, ...]:
-    """The transform's steps, ``query`` being a single one."""
+    """Return the steps of a transform; ``query`` is a single one."""
     if transform.temporal_tables:
         raise QueryRefused(_TEMPORAL, "leave them out, and join on engine: spark")
     if bool(transform.query) == bool(transform.queries):
@@ -110,17 +104,17 @@ def _steps(transform: TransformSql, tables: Tables) -> tuple[protocol.SqlQuerySt
     if transform.query:
         return (protocol.SqlQueryStep(transform.query),)
     steps = tuple(protocol.SqlQueryStep(step.query, step.alias) for step in transform.queries or ())
-    taken = {name.lower() for name in tables}
+    names = {name.lower() for name in tables}
     for number, step in enumerate(steps, 1):
         is_last = number == len(steps)
         if (step.alias is None) != is_last:
             fix = "the last query must have none" if is_last else "every query but the last one needs one"
             message = f"{'an' if is_last else 'no'} alias: {fix}, since that is the output"
-            raise QueryRefused(message, number=number, on_alias=True)
-        if step.alias is not None and step.alias.lower() in taken:
-            message, advice = f"alias {step.alias} is taken already", "choose another; case does not count"
-            raise QueryRefused(message, advice, number=number, on_alias=True)
-        taken.add((step.alias or "").lower())
+            raise QueryRefused(message, number=number)
+        if step.alias is not None and step.alias.lower() in names:
+            advice = "choose another; case does not count"
+            raise QueryRefused(f"alias {step.alias} is taken already", advice, number=number)
+        names.add((step.alias or "").lower())
     return steps
 
 
@@ -131,18 +125,8 @@ def _translated(engine: Engine, steps: tuple[protocol.SqlQueryStep, ...], tables
         try:
             with limits.room():
                 query, columns = _translate(engine, step.query, known)
-        except Refused as refused:
-            line, column = position(step.query, refused.node)
-            raise QueryRefused(refused.message, refused.advice, number=number, line=line, column=column) from None
-        except ParseError as error:
-            raise _syntax(error, number) from None
-        except (TokenError, UnsupportedError) as error:
-            raise _unreadable(error, number) from None
-        except RecursionError:
-            raise QueryRefused(_TOO_LONG, "split it into queries", number=number, line=1, column=1) from None
-        except Exception as error:  # a fault of the parser or of a rule costs this query, and says where
-            message = f"the query cannot be translated: {error!r}"
-            raise QueryRefused(message, "use engine: spark", number=number, line=1, column=1) from error
+        except Exception as error:
+            raise refusal(error, step.query, number) from error
         translated.append(protocol.SqlQueryStep(query, step.alias))
         known[step.alias or ""] = columns
     return Translated(tuple(translated), columns)
@@ -158,7 +142,7 @@ def _translate(engine: Engine, query: str, tables: Mapping[str, Columns]) -> tup
 
 
 def _parsed(query: str, dialect: Dialect) -> exp.Expr:
-    """The one statement of a query, whose words are checked before the parser recurses into them."""
+    """Return the only statement of a query. Its words are checked before the parser recurses into them."""
     tokens = dialect.tokenize(query)
     limits.check_nesting(tokens)
     limits.check_intervals(tokens)
@@ -166,23 +150,3 @@ def _parsed(query: str, dialect: Dialect) -> exp.Expr:
     if len(statements) != 1 or statements[0] is None:
         raise Refused(None, f"one query is expected, not {len(statements)}", "split it into queries with aliases")
     return statements[0]
-
-
-def _syntax(error: ParseError, number: int) -> QueryRefused:
-    """sqlglot's place is that of the last character of the offending word."""
-    details = error.errors[0] if error.errors else {}
-    word = str(details.get("highlight") or "")
-    column = int(details.get("col") or 1) - max(len(word) - 1, 0)
-    message = str(details.get("description") or error)
-    if message.startswith("Required keyword"):
-        message = "something is missing"
-    message += f" at '{word}'" if word else ""
-    return QueryRefused(message, number=number, line=int(details.get("line") or 1), column=max(column, 1))
-
-
-def _unreadable(error: SqlglotError, number: int) -> QueryRefused:
-    """What sqlglot cannot cut into words; the place is in its message: ``Missing ' from 3:7``."""
-    message = str(error.__cause__ or error)
-    if found := re.fullmatch(r"(.*) from (\d+):(\d+)", message):
-        return QueryRefused(found[1], number=number, line=int(found[2]), column=int(found[3]))
-    return QueryRefused(message, number=number)

@@ -1,13 +1,14 @@
-"""Spark expressions with their types, and the small pieces they are built of."""
+"""Spark expressions with their types, and the small pieces from which rules build them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.types import DOUBLE, STRING, UNKNOWN, Type
+from airflow_provider_odf.dialect.types import INT, STRING, UNKNOWN, Type
 
 SCHEMA_ADVICE = "declare read.schema, or use engine: spark"
 
@@ -31,73 +32,84 @@ class Typed:
         digits = node.name.removesuffix("L") if isinstance(node, exp.Literal) and not node.is_string else ""
         return sign * int(digits) if digits.isdigit() else None
 
-    @property
-    def double(self) -> float | None:
-        """The value of a (signed) literal DOUBLE, else None."""
-        node, sign = self.sql.unnest(), 1
-        if isinstance(node, exp.Neg):
-            node, sign = node.this.unnest(), -1
-        is_double = isinstance(node, exp.Literal) and not node.is_string and node.name.endswith("D")
-        return sign * float(node.name.removesuffix("D")) if is_double and self.type == DOUBLE else None
-
 
 def call(name: str, *arguments: exp.Expr | str | int) -> exp.Expr:
-    """A call of a Spark function; str and int arguments are literals."""
+    """Return a call of a Spark function; str and int arguments are literals."""
     return exp.Anonymous(this=name, expressions=[_expression(a) for a in arguments])
 
 
 def _expression(value: exp.Expr | str | int) -> exp.Expr:
     if isinstance(value, str):
         return exp.Literal.string(value)
-    return exp.Literal.number(value) if isinstance(value, int) else value
+    return number(value) if isinstance(value, int) else value
 
 
-def cast(expression: exp.Expr, type_: Type) -> exp.Expr:
-    return exp.Cast(this=expression, to=exp.DataType.build(type_.ddl, dialect="spark"))
-
-
-def number(value: int) -> exp.Expr:
+def number(value: int | str) -> exp.Expr:
     return exp.Literal.number(value)
 
 
+@lru_cache(maxsize=1024)
+def _data_type(ddl: str) -> exp.DataType:
+    return exp.DataType.build(ddl, dialect="spark")
+
+
+def cast(expression: exp.Expr, type_: Type, *, is_tried: bool = False) -> exp.Expr:
+    """Return CAST(… AS type), or TRY_CAST, which gives null where the value is not of the type."""
+    to = _data_type(type_.ddl).copy()
+    return exp.TryCast(this=expression, to=to, safe=True) if is_tried else exp.Cast(this=expression, to=to)
+
+
+def paren(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Return a binary operator between two expressions, in parentheses."""
+    return exp.Paren(this=kind(this=left, expression=right))
+
+
+def grouped(node: exp.Expr) -> exp.Expr:
+    """Return an operand in parentheses where it is an operator itself."""
+    is_operator = isinstance(node, (exp.Binary, exp.Unary)) and not isinstance(node, exp.Paren)
+    return exp.Paren(this=node) if is_operator else node
+
+
 def as_int(value: Typed) -> exp.Expr:
-    """The value as an INT, which Spark's functions take where other engines take a BIGINT."""
+    """Return the value as an INT, which Spark's functions take where other engines take a BIGINT."""
     literal = value.integer
-    return number(literal) if literal is not None else cast(value.sql, Type("INT"))
-
-
-def at_least(value: exp.Expr, least: int) -> exp.Expr:
-    """The value, raised to ``least`` where it is less; null stays null, which Spark's greatest would pass over."""
-    is_less = exp.LT(this=value.copy(), expression=number(least))
-    return switch([(is_less, number(least))], value)
+    return number(literal) if literal is not None else cast(value.sql, INT)
 
 
 def converted(value: Typed, type_: Type) -> exp.Expr:
-    """The value in ``type_``, for types that Spark and the source engine convert alike."""
+    """Return the value in ``type_``, for types that Spark and the source engine convert alike."""
     is_same = value.type.ddl == type_.ddl or type_ == UNKNOWN
     return value.sql if is_same else cast(value.sql, type_)
 
 
 def switch(branches: Sequence[tuple[exp.Expr, exp.Expr]], default: exp.Expr) -> exp.Expr:
-    """CASE WHEN … THEN … ELSE default END."""
+    """Return CASE WHEN … THEN … ELSE default END."""
     return exp.Case(ifs=[exp.If(this=condition, true=value) for condition, value in branches], default=default)
 
 
-def fail(message: str, type_: Type = UNKNOWN) -> exp.Expr:
-    """An expression of a type that stops the query with a message when it is evaluated."""
-    failure = call("raise_error", message)
+def is_null(value: exp.Expr) -> exp.Expr:
+    return exp.Is(this=grouped(value.copy()), expression=exp.Null())
+
+
+def is_like(value: exp.Expr, pattern: str) -> exp.Expr:
+    return call("regexp_like", value.copy(), pattern)
+
+
+def fail(message: str, type_: Type, value: exp.Expr | None = None) -> exp.Expr:
+    """Return an expression that stops the query with a message, which ends with the text of ``value``."""
+    failure = call("raise_error", message if value is None else call("concat", f"{message}: ", value.copy()))
     return cast(failure, type_) if type_ != UNKNOWN else failure
 
 
 def has_type(expression: exp.Expr, *names: str) -> exp.Expr:
-    """Whether an expression has one of Spark's types; Spark knows the answer before it reads a row."""
+    """Return whether an expression has one of Spark's types; Spark knows the answer before it reads a row."""
     return exp.In(this=call("typeof", expression.copy()), expressions=[exp.Literal.string(n.lower()) for n in names])
 
 
 def strictly(value: Typed, type_: Type, what: str) -> exp.Expr:
-    """A value of unknown type as ``type_``; the query stops when Spark finds it to be of another type."""
-    message = f"{what} is taken for {type_.ddl} here but the data have another type: {SCHEMA_ADVICE}"
+    """Return a value of unknown type as ``type_``; the query stops when Spark finds it to be of another type."""
+    message = f"{what} must be {type_.ddl}, but the data have another type: {SCHEMA_ADVICE}"
     # By way of STRING, because Spark must find every branch well typed, also those never taken.
-    taken = cast(value.sql, STRING)
-    branch = taken if type_ == STRING else cast(taken, type_)
+    text = cast(value.sql, STRING)
+    branch = text if type_ == STRING else cast(text, type_)
     return switch([(has_type(value.sql, type_.ddl), branch)], fail(message, type_))

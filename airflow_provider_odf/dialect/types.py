@@ -1,8 +1,6 @@
-"""Types of columns and expressions as the translations reason about them.
+"""Types of columns and expressions, named as Spark's DDL names them.
 
-Names are those of Spark's DDL. A source engine knows more about some types than Spark does (a timestamp's unit decides
-what DataFusion's ``CAST(ts AS BIGINT)`` means), and that is kept here. ``UNKNOWN`` is the type of a column whose schema
-is only known when Spark has read the data.
+``UNKNOWN`` is the type of a column whose schema is only known when Spark has read the data.
 """
 
 from __future__ import annotations
@@ -13,20 +11,20 @@ from functools import lru_cache
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
-_INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
-_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}
+_INTEGER_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}
+"""Types of whole numbers, the narrowest first, with their longest number of digits."""
 MAX_PRECISION = 38
+ANY_DIGITS = -1
+"""The precision of a TIMESTAMP whose number of digits of a second is not known."""
 
 
 @dataclass(frozen=True)
 class Type:
-    """A type; ``unit`` (s, ms, us, ns; "" is unknown) and ``is_zoned`` belong to TIMESTAMP, ``element`` to ARRAY."""
+    """A type. ``precision`` is that of a DECIMAL, or the digits of a second of a TIMESTAMP."""
 
     name: str
     precision: int = 0
     scale: int = 0
-    unit: str = ""
-    is_zoned: bool = False
     element: Type | None = None
     fields: tuple[tuple[str, Type], ...] = ()
 
@@ -36,29 +34,37 @@ class Type:
 
     @property
     def is_integer(self) -> bool:
-        return self.name in _INTEGERS
+        return self.name in _INTEGER_DIGITS
 
     @property
     def is_float(self) -> bool:
         return self.name in ("FLOAT", "DOUBLE")
 
     @property
+    def is_decimal(self) -> bool:
+        return self.name == "DECIMAL"
+
+    @property
     def is_numeric(self) -> bool:
-        return self.is_integer or self.is_float or self.name == "DECIMAL"
+        return self.is_integer or self.is_float or self.is_decimal
+
+    @property
+    def is_timestamp(self) -> bool:
+        return self.name == "TIMESTAMP"
 
     @property
     def ddl(self) -> str:
-        """The type as Spark writes it."""
-        if self.name == "DECIMAL":
+        """The type in Spark's DDL."""
+        if self.is_decimal:
             return f"DECIMAL({self.precision},{self.scale})"
-        if self.name == "ARRAY" and self.element:
+        if self.element:
             return f"ARRAY<{self.element.ddl}>"
-        if self.name == "STRUCT" and self.fields:
+        if self.fields:
             return "STRUCT<" + ",".join(f"`{name}`: {type_.ddl}" for name, type_ in self.fields) + ">"
         return self.name
 
     def __str__(self) -> str:
-        return self.ddl if self.is_known else "a type that is not known"
+        return self.ddl if self.is_known else "an unknown type"
 
 
 UNKNOWN = Type("UNKNOWN")
@@ -74,8 +80,8 @@ DATE = Type("DATE")
 INTERVAL = Type("INTERVAL")
 
 
-def timestamp(unit: str = "", *, is_zoned: bool = False) -> Type:
-    return Type("TIMESTAMP", unit=unit, is_zoned=is_zoned)
+def timestamp(digits: int = ANY_DIGITS) -> Type:
+    return Type("TIMESTAMP", digits)
 
 
 def decimal(precision: int, scale: int) -> Type:
@@ -88,9 +94,9 @@ def array(element: Type) -> Type:
 
 @lru_cache(maxsize=1024)
 def column_type(ddl: str) -> Type:
-    """The type of a declared column, UNKNOWN if not understood; readers' TIMESTAMP has milliseconds and is UTC."""
+    """Return the type of a declared column, UNKNOWN if it is not understood. Readers give times in milliseconds."""
     try:
-        return of_data_type(exp.DataType.build(ddl, dialect="spark"), timestamp("ms", is_zoned=True))
+        return of_data_type(exp.DataType.build(ddl, dialect="spark"), timestamp(3))
     except (ParseError, ValueError):
         return UNKNOWN
 
@@ -98,18 +104,18 @@ def column_type(ddl: str) -> Type:
 _BY_SQLGLOT_NAME = {
     "BOOLEAN": BOOLEAN, "TINYINT": Type("TINYINT"), "SMALLINT": Type("SMALLINT"), "INT": INT, "BIGINT": BIGINT,
     "FLOAT": FLOAT, "DOUBLE": DOUBLE, "TEXT": STRING, "VARCHAR": STRING, "CHAR": STRING, "BINARY": BINARY,
-    "VARBINARY": BINARY, "DATE": DATE, "TIMESTAMPNTZ": timestamp("us"), "TIME": Type("TIME"),
+    "VARBINARY": BINARY, "DATE": DATE, "TIMESTAMPNTZ": timestamp(6), "TIME": Type("TIME"),
 }  # fmt: skip
 
 
 def of_data_type(data_type: exp.DataType, timestamp_type: Type) -> Type:
-    """The type of a parsed type name, UNKNOWN if not understood; ``timestamp_type`` is what a bare TIMESTAMP means."""
+    """Return a parsed type, UNKNOWN if it is not understood; ``timestamp_type`` is what a bare TIMESTAMP means."""
     kind = data_type.this.value if isinstance(data_type.this, exp.DType) else str(data_type.this)
-    parameters = [p.this for p in data_type.expressions if isinstance(p, exp.DataTypeParam)]
+    parameters = [p.this.name for p in data_type.expressions if isinstance(p, exp.DataTypeParam)]
     if kind in ("TIMESTAMP", "TIMESTAMPTZ"):
         return timestamp_type
     if kind == "DECIMAL":
-        return _decimal_of([p.name for p in parameters] or ["10"])
+        return _decimal_of(*(parameters or ["10"]))
     if kind in ("ARRAY", "LIST") and len(data_type.expressions) == 1:
         return array(of_data_type(data_type.expressions[0], timestamp_type))
     if kind == "STRUCT":
@@ -119,9 +125,8 @@ def of_data_type(data_type: exp.DataType, timestamp_type: Type) -> Type:
     return _BY_SQLGLOT_NAME.get(kind, UNKNOWN)
 
 
-def _decimal_of(parameters: list[str]) -> Type:
-    """UNKNOWN if no engine has such a DECIMAL."""
-    precision, scale = (*parameters, "0")[:2]
+def _decimal_of(precision: str, scale: str = "0") -> Type:
+    """Return a DECIMAL, or UNKNOWN if no engine has it."""
     if not all(number.isdigit() and len(number) <= len(str(MAX_PRECISION)) for number in (precision, scale)):
         return UNKNOWN
     is_valid = 0 < int(precision) <= MAX_PRECISION and int(scale) <= int(precision)
@@ -129,14 +134,14 @@ def _decimal_of(parameters: list[str]) -> Type:
 
 
 def as_decimal(type_: Type) -> Type:
-    """The decimal that holds every value of an integer type; a decimal is itself."""
-    return decimal(_DIGITS[type_.name], 0) if type_.is_integer else type_
+    """Return the DECIMAL that holds every value of a type of whole numbers; a DECIMAL is returned unchanged."""
+    return decimal(_INTEGER_DIGITS[type_.name], 0) if type_.is_integer else type_
 
 
 def common(left: Type, right: Type) -> Type | None:
-    """The type in which DataFusion, Flink and Spark all put two values side by side; None where they do not agree.
+    """Return the type in which the engines put two values side by side, or None where they do not agree.
 
-    One unknown side makes the result unknown."""
+    With one unknown side it is UNKNOWN."""
     if left == right or right == NULL:
         return left
     if left == NULL:
@@ -145,19 +150,16 @@ def common(left: Type, right: Type) -> Type | None:
         return UNKNOWN
     if left.is_numeric and right.is_numeric:
         return _common_number(left, right)
-    times = {left.name, right.name}
-    if "TIMESTAMP" in times and times <= {"TIMESTAMP", "DATE"}:
-        unit = left.unit if left.unit == right.unit else ""
-        return timestamp(unit, is_zoned=left.is_zoned or right.is_zoned)
-    return None
+    is_time = left.is_timestamp or right.is_timestamp
+    return timestamp() if is_time and {left.name, right.name} <= {"TIMESTAMP", "DATE"} else None
 
 
 def _common_number(left: Type, right: Type) -> Type | None:
     if left.is_integer and right.is_integer:
-        return max(left, right, key=lambda t: _INTEGERS.index(t.name))
-    if "DOUBLE" in (left.name, right.name):
+        return max(left, right, key=lambda type_: _INTEGER_DIGITS[type_.name])
+    if DOUBLE in (left, right):
         return DOUBLE
-    if "FLOAT" in (left.name, right.name):
+    if FLOAT in (left, right):
         return FLOAT if left.is_integer or right.is_integer else None
     a, b = as_decimal(left), as_decimal(right)
     scale = max(a.scale, b.scale)

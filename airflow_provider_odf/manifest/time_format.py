@@ -1,4 +1,4 @@
-"""Patterns of dates and times: Java's (``yyyy-MM-dd``), or strftime's where there is a ``%``, as Java's.
+"""Patterns of dates and times: Java's (``yyyy-MM-dd``), and strftime's (``%Y-%m-%d``) as Java's.
 
 ``%y`` stays as it is: Java has no letters for a year of two digits from 1969 to 2068. Its ``yy`` is 2000 to 2099.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 RFC3339 = "rfc3339"
 """The one format that the specification names."""
 
 _DIRECTIVE = re.compile(r"%(\.?[369]?f|:?z|#z|[A-Za-z%+])|([A-Za-z'\[\]{}#]+)")
-_PART = re.compile(r"'(?:[^']|'')*'|%y(?!y)|([A-Za-z])\1*|['{}#\[\]]")
+_PART = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>(?P<letter>[A-Za-z])(?P=letter)*)|(?P<sign>.)", re.DOTALL)
+_POSIX_YEAR = re.compile("%y(?!y)")
 COMPOSITES = {"%F": "%Y-%m-%d", "%T": "%H:%M:%S", "%R": "%H:%M", "%D": "%m/%d/%y", "%h": "%b", "%n": "\n", "%t": "\t"}
 """Directives that stand for others."""
 _COMPOSITE = re.compile("%%|" + "|".join(COMPOSITES))
@@ -63,7 +65,7 @@ _JAVA = {
 
 
 def java_pattern(pattern: str) -> str:
-    """The Java pattern of a pattern in either notation; ``rfc3339`` stays.
+    """Return the Java pattern of a pattern in either notation; ``rfc3339`` stays.
 
     >>> java_pattern("%d.%m.%Y at %H:%M")
     "dd.MM.yyyy 'at' HH:mm"
@@ -79,28 +81,53 @@ def java_pattern(pattern: str) -> str:
 
 
 def plain(pattern: str) -> str:
-    """A strftime pattern with its composite directives written out."""
+    """Return a strftime pattern with its composite directives written out."""
     return _COMPOSITE.sub(lambda match: COMPOSITES.get(match.group(), match.group()), pattern)
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of a Java pattern: a run of one letter, a text in quotes, or a sign."""
+
+    letters: str = ""
+    quoted: str | None = None
+    sign: str = ""
+
+    @property
+    def text(self) -> str:
+        """What stands in a text for a part without letters; two quotes are one."""
+        return self.sign if self.quoted is None else self.quoted.replace("''", "'") or "'"
+
+
+def parts(java: str) -> Iterator[Part]:
+    """Yield the parts of a Java pattern. The sign ``'`` is a quote that is never closed."""
+    for match in _PART.finditer(java):
+        yield Part(match["letters"] or "", match["quoted"], match["sign"] or "")
+
+
 def _mistakes(java: str) -> Iterator[str]:
-    """Why Spark does not read times by a Java pattern."""
-    runs = [match.group() for match in _PART.finditer(java)]
-    letters = {run[0] for run in runs}
+    """Yield why Spark does not read times by a Java pattern."""
+    all_parts = list(parts(_POSIX_YEAR.sub("", java)))
+    letters = {part.letters[:1] for part in all_parts}
+    signs = [part.sign for part in all_parts]
     if "Y" in letters:
         yield "Y is the year of a week, which Spark does not read; the year is y"
     if {"D", "M"} <= letters:
         yield "D is the day of the year; the day of the month is d"
-    for run in runs:
-        if run in ("{", "}", "#"):
-            yield f"{run} must be in quotes: '{run}'"
-        elif run == "'":
-            yield "a quote is never closed"
-        elif run[0].isalpha() and len(run) not in _COUNTS.get(run[0], ()):
-            known = run[0] in _COUNTS
-            yield f"{run} has too many letters or too few" if known else f"Spark does not read {run[0]}"
-    if runs.count("]") > runs.count("["):
+    for part in all_parts:
+        yield from _mistake(part)
+    if signs.count("]") > signs.count("["):
         yield "a ] without its ["
+
+
+def _mistake(part: Part) -> Iterator[str]:
+    run = part.letters
+    if part.sign and part.sign in "{}#":
+        yield f"{part.sign} must be in quotes: '{part.sign}'"
+    elif part.sign == "'":
+        yield "a quote is never closed"
+    elif run and len(run) not in _COUNTS.get(run[0], ()):
+        yield f"{run} has too many letters or too few" if run[0] in _COUNTS else f"Spark does not read {run[0]}"
 
 
 def _java(match: re.Match[str]) -> str:

@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest.time_format import plain
+from airflow_provider_odf.manifest.time_format import parts, plain
 
 DEFAULT_PATTERN = "yyyy-MM-dd"
 
-_TOKEN = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>([A-Za-z])\3*)|(?P<other>.)", re.DOTALL)
 _MONTHS = [name.lower() for name in calendar.month_abbr]
 _FULL_MONTHS = [name.lower() for name in calendar.month_name]
 _LONGEST = {"y": 4, "u": 4, "M": 2, "L": 2, "d": 2, "D": 3, "H": 2, "h": 2, "m": 2, "s": 2}
@@ -73,14 +72,12 @@ def _check_strftime(pattern: str) -> None:
 
 
 def _tokens(pattern: str) -> Iterator[tuple[str, str]]:
-    """Regular expression of each part of a pattern, and its letter where it is a field."""
-    for token in _TOKEN.finditer(pattern):
-        if letters := token["letters"]:
-            yield f"({_field(letters, pattern)})", letters[0].replace("u", "y").replace("L", "M")
-        elif token["quoted"] is not None:
-            yield re.escape(token["quoted"].replace("''", "'") or "'"), ""
+    """Yield the regular expression of each part of a pattern, and its letter where it is a field."""
+    for part in parts(pattern):
+        if part.letters:
+            yield f"({_field(part.letters, pattern)})", part.letters[0].replace("u", "y").replace("L", "M")
         else:
-            yield re.escape(token["other"]), ""
+            yield re.escape(part.text), ""
 
 
 def _field(letters: str, pattern: str) -> str:

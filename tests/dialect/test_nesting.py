@@ -1,10 +1,9 @@
-"""Functions and operators of an engine nested 25 deep in each argument: translated with work that grows with the depth,
+"""Functions and operators of an engine nested deeply in each argument: translated with work that grows with the depth,
 or refused with the place before the work multiplies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 import pytest
 from sqlglot import exp
@@ -18,7 +17,8 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import TransformSql
 from airflow_provider_odf.protocol import Column
 
-DEPTH = 25
+DEPTH = 13
+"""A form that repeats its argument would have 2**13 parts or more."""
 FORMS = {"flink": 80, "risingwave": 30}
 """Fewest functions and operators of each engine that can be nested."""
 COLUMNS = (
@@ -78,21 +78,18 @@ def nestings(engine: str) -> Iterator[tuple[str, int, str, tuple[str, ...]]]:
         if "arguments" in translated(engine, form.replace("{}", "null"))[1]:
             continue
         for position in range(form.count("{}")):
-            found = [
-                (len(query), form, position, back, (argument, *rest))
-                for argument in ARGUMENTS
-                for rest, back, query in islice(_accepted(engine, form, position, argument), 1)
-            ]
-            if found:
-                yield max(found)[1:]
+            length, values = max(length_and_values(engine, form, position, argument) for argument in ARGUMENTS)
+            backs = (back for back in BACK if translated(engine, nested(form, position, back, values, 2))[0])
+            if length and (back := next(backs, None)):
+                yield form, position, back, values
 
 
-def _accepted(engine: str, form: str, position: int, argument: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
+def length_and_values(engine: str, form: str, position: int, argument: str) -> tuple[int, tuple[str, ...]]:
+    """The length of the query and the arguments with which the engine accepts a form; 0 if there are none."""
     for rest in others(form.count("{}") - 1):
-        if translated(engine, nested(form, position, "{}", (argument, *rest), 1))[0]:
-            for back in BACK:
-                if query := translated(engine, nested(form, position, back, (argument, *rest), 2))[0]:
-                    yield rest, back, query
+        if query := translated(engine, nested(form, position, "{}", (argument, *rest), 1))[0]:
+            return len(query), (argument, *rest)
+    return 0, ()
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -19,7 +19,7 @@ from airflow_provider_odf.dialect.types import (
     timestamp,
 )
 
-_MS = timestamp("ms", is_zoned=True)
+_MS = timestamp(3)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ _MS = timestamp("ms", is_zoned=True)
         ("BIGINT", BIGINT),
         ("decimal(12, 2)", decimal(12, 2)),
         ("TIMESTAMP", _MS),
-        ("TIMESTAMP_NTZ", timestamp("us")),
+        ("TIMESTAMP_NTZ", timestamp(6)),
         ("ARRAY<STRING>", array(STRING)),
         ("STRUCT<a: BIGINT, b: ARRAY<DATE>>", Type("STRUCT", fields=(("a", BIGINT), ("b", array(DATE))))),
         ("MAP<STRING, INT>", UNKNOWN),
@@ -57,8 +57,8 @@ def test_ddl() -> None:
         (NULL, STRING, STRING),
         (UNKNOWN, STRING, UNKNOWN),
         (STRING, BIGINT, None),
-        (DATE, _MS, timestamp("", is_zoned=True)),
-        (_MS, timestamp("ns"), timestamp("", is_zoned=True)),
+        (DATE, _MS, timestamp()),
+        (_MS, timestamp(6), timestamp()),
     ],
 )
 def test_common(left: Type, right: Type, shared: Type | None) -> None:

@@ -1,4 +1,4 @@
-"""What Flink does and Spark does not, or the other way round: refused with its place and a way out."""
+"""What Flink and Spark do in different ways is refused with its place and a way out."""
 
 from __future__ import annotations
 
@@ -25,10 +25,6 @@ from airflow_provider_odf.errors import InvalidInput
         ("cast(cast(m as decimal(19,3)) as double)", "CAST(CAST(`m` AS DECIMAL(19, 3)) AS DOUBLE)"),
         ("cast(m as decimal(18,0)) + d", "(CAST(CAST(`m` AS DECIMAL(18, 0)) AS DOUBLE) + `d`)"),
         ("-cast(m as decimal(34,2))", "-CAST(`m` AS DECIMAL(34, 2))"),
-        (
-            "-cast(m as decimal(35,2))",
-            "CAST(CAST(0 AS DECIMAL(35, 2)) - CAST(`m` AS DECIMAL(35, 2)) AS DECIMAL(35, 2))",
-        ),
         ("'a\\d'", r"'a\\d'"),
     ],
 )
@@ -40,15 +36,15 @@ def test_translated(expression: Callable[..., str], text: str, spark: str) -> No
     ("text", "reason"),
     [
         ("foo(i)", "1:8: function foo is not known to the flink translation"),
-        ("sqrt(d)", "1:8: function sqrt has no exact form on Spark: its last bit depends on the mathematical library"),
-        ("tumble_start(ts)", "1:8: function tumble_start has no exact form on Spark: time windows come"),
-        ("listagg(s)", "1:8: function listagg has no exact form on Spark: its result depends on the order of the rows"),
-        ("uuid()", "1:8: function uuid has no exact form on Spark: it gives another result with every run"),
+        ("sqrt(d)", "1:8: function sqrt is not known to the flink translation"),
+        ("tumble_start(ts)", "1:8: function tumble_start is not known to the flink translation"),
+        ("listagg(s)", "1:8: function listagg is not known to the flink translation"),
+        ("uuid()", "1:8: function uuid is not known to the flink translation"),
         ("power(10.0, k)", "1:8: power: the last bit may differ unless both arguments are literals"),
         ("case when b then f else d end", "1:18: FLOAT and DOUBLE have no type in common (cast them to one type)"),
         ("coalesce(m, k)", "1:8: DECIMAL(12,2) and BIGINT have no type in common (cast them to one type)"),
         ("f = d", "1:8: FLOAT and DOUBLE are compared in different ways (cast one of them)"),
-        ("-cast(m as decimal(38,2))", "DECIMAL(38,2) cannot be changed exactly (cast to DECIMAL(37,2) first)"),
+        ("-cast(m as decimal(35,2))", "DECIMAL(35,2) cannot be changed exactly (cast to DECIMAL(34,2) first)"),
         ("abs(cast(m as decimal(38,2)))", "the sign of DECIMAL(38,2) cannot be changed exactly"),
         (
             "cast(cast(m as decimal(18,3)) as double)",
@@ -62,14 +58,14 @@ def test_translated(expression: Callable[..., str], text: str, spark: str) -> No
         ("cast(s as char(5))", "1:13: CHAR is filled up with blanks, which Spark does not do (use STRING or VARCHAR)"),
         ("cast(ts as timestamp(9))", "1:13: TIMESTAMP(9) is not translated (use a precision of 0, 3 or 6)"),
         ("cast(ts as bigint)", "1:13: CAST of TIMESTAMP to BIGINT is not translated"),
-        ("substring(s, -2)", "1:18: SUBSTRING: argument 2 must be a literal whole number, not negative"),
-        ("substring(s, j)", "1:18: SUBSTRING: argument 2 must be a literal whole number, not negative"),
+        ("substring(s, -2)", "1:18: SUBSTRING: argument 2 must be a literal whole number from 0 on"),
+        ("substring(s, j)", "1:18: SUBSTRING: argument 2 must be a literal whole number from 0 on"),
         ("replace(s, '', 'x')", "1:8: replace: the text to replace must not be empty"),
         ("regexp_replace(s, 'x*', '-')", "1:8: regexp_replace: the pattern can match nothing"),
         ("regexp_extract(s, '(a)|b', 1)", "1:8: regexp_extract: a group that may be missing is not translated"),
         ("extract(millisecond from ts)", "millisecond of TIMESTAMP is not translated (parts: epoch, year"),
         ("floor(ts to week)", "FLOOR of TIMESTAMP to week is not translated (units: second"),
-        ("to_timestamp(s, 'yy-MM-dd')", "1:8: to_timestamp: the format 'yy-MM-dd' is not translated (letters: yyyy"),
+        ("to_timestamp(s, 'yy-MM-dd')", "1:8: to_timestamp: the format 'yy-MM-dd' is not translated (letters: HH"),
         ("date_format(dt, 'yyyy')", "1:8: date_format: takes a TIMESTAMP here, not DATE"),
         ("lag(i, 1, cast(0 as bigint)) over (order by r)", "1:8: lag: takes 1 to 2 arguments here, not 3"),
         ("max(i) over w", "named windows are not translated"),
