@@ -56,8 +56,8 @@ def main() -> None:
 
 def _make_archive() -> None:
     """The class-data archive, which users have from their second run on; made within a run it would disturb it."""
-    if (making := archive.start_making(jvm.find_java())) is not None:
-        making.wait()
+    if not archive.options(java := jvm.find_java()):
+        archive.make(java)
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ HISTORY = [
 ]
 COLUMNS = ["offset", "op", "system_time", "event_time", "city", "founded", "area", "population"]
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_tail_is_the_history(folder: Path) -> None:

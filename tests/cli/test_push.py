@@ -45,6 +45,7 @@ def odf(*arguments: object, code: int = 0, cwd: Path, stdin: IO[str] | None = No
     return done.stdout if code == 0 else done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_files_standard_input_and_urls(folder: Path, server: Server) -> None:
     assert odf("push", "scans", "1.ndjson", cwd=folder) == "scans: published 2 records (offsets 0..1)\n"

@@ -36,6 +36,7 @@ MANIFEST = """
 # What comes before the volume: run --rm --name NAME --network none --volume.
 RUNTIME = """
     #!/bin/sh
+    [ "$1" = --version ] && exit
     shift 7; out=${1%%:/opt*}
     n=$((${ODF_ETAG:-0} + 1)); [ $n -gt LAST ] && { printf $ODF_ETAG > $out/new-etag; exit 0; }
     printf $n > $out/new-etag; [ $n = LAST ] || touch $out/new-has-more-data

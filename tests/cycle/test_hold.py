@@ -28,7 +28,7 @@ from airflow_provider_odf.runner.local import LocalRunner
 from .conftest import Run, Write
 from .test_cycle import CONTRACT, PRICES, NoEngine
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 TWO_ROWS = "sku,price\na,1\nb,2\n"
 

@@ -20,7 +20,7 @@ PAGES = [
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=pytest.mark.xdist_group(page)) for page in PAGES])
 def test_page(page: str) -> None:
     for command in transcript.run((DOCS / page).read_text()):
         assert command.agrees, f"{page}:{command.line - 1}: $ {command.command}\n" + "\n".join(command.given)

@@ -25,6 +25,7 @@ from airflow_provider_odf.ui.links import ReportLink
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.spark,
+    pytest.mark.slow,
     # Airflow's own.
     pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning"),
 ]

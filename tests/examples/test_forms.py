@@ -40,6 +40,7 @@ FLAGS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024", "--cgrou
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.spark,
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning"),
 ]
 

@@ -152,7 +152,8 @@ def test_a_pipe_that_prints_its_environment(server, slots, said, code):
 
 def test_a_container_that_prints_its_environment(slots, said, tmp_path, monkeypatch):
     runtime = tmp_path / "runtime"
-    runtime.write_text('#!/bin/sh\necho "$@" > "$0.argv"; echo "$@" >&2; env >&2; exit 3\n')
+    script = 'echo "$@" > "$0.argv"; echo "$@" >&2; env >&2; exit 3'
+    runtime.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit\n{script}\n')
     runtime.chmod(0o755)
     monkeypatch.setenv("AIRFLOW__ODF__CONTAINER_COMMAND", str(runtime))
     variables = {
