@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from airflow_provider_odf.chain.dataset import Dataset
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from benchmarks.data import COLUMNS, connect
 
@@ -14,7 +14,7 @@ from benchmarks.data import COLUMNS, connect
 def slices(store: Path, name: str) -> list[Path]:
     """The data files of a dataset, oldest first."""
     dataset = Store.open(store).dataset(name)
-    return [path(dataset, s.physical_hash) for s in ChainState.of(dataset).slices]
+    return [path(dataset, s.physical_hash) for s in replay(dataset).slices]
 
 
 def path(dataset: Dataset, physical_hash: str) -> Path:

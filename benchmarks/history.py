@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.engine import slices
 from airflow_provider_odf.engine.layout import OP
@@ -21,7 +21,7 @@ from benchmarks import data
 def append(store: Path, name: str, rows: int, steps: Iterable[int]) -> None:
     """Commit the change records of steps, a slice for each, to a Snapshot dataset of ``rows`` rows."""
     dataset = Store.open(store).dataset(name)
-    base = ChainState.of(dataset)
+    base = replay(dataset)
     draft = Draft(dataset, base)
     assert base.schema is not None
     assert base.watermark is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 
 from airflow_provider_odf.chain.commit import Draft
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.cycle.poll import poll
@@ -49,7 +49,7 @@ def run(scale: Scale) -> list[Row]:
 def lengthen(store: Path, name: str, commits: int) -> None:
     """Add commits to a dataset that bring no data, only states of another source."""
     dataset = Store.open(store).dataset(name)
-    base = ChainState.of(dataset)
+    base = replay(dataset)
     draft = Draft(dataset, base)
     kept = base.polled
     for number in range(commits):

@@ -38,7 +38,7 @@ def test_its_classes_exist():
 
 
 def test_every_option_is_a_setting():
-    from airflow_provider_odf.dag.settings import Settings
+    from airflow_provider_odf.settings import Settings
     from airflow_provider_odf.source.options import OPTIONS
 
     settings = {*Settings.__dataclass_fields__, *OPTIONS} - {"options"}

@@ -32,10 +32,13 @@ def modules(*parts: str) -> list[str]:
 
 
 COORDINATOR = (
-    *("errors.py", "failures.py", "watchman.py", "protocol", "multiformats.py", "instant.py", "wording.py", "graph.py"),
+    *("errors.py", "failures.py", "watchman.py", "protocol", "multiformats.py", "instant.py", "wording.py"),
     *("manifest", "chain", "source", "contract", "datafusion", "dialect", "lineage", "runner", "cycle", "cli"),
 )
-ENGINE = ("errors.py", "protocol", "multiformats.py", "instant.py", "wording.py", "datafusion", "engine")
+ENGINE = (
+    *("errors.py", "protocol", "multiformats.py", "instant.py", "logical_hash.py", "wording.py"),
+    *("datafusion", "engine"),
+)
 ENGINE_MAY_NOT = [
     "airflow",
     "datafusion",

@@ -7,6 +7,7 @@ from typing import TypeVar
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.replay import append, begin
 from airflow_provider_odf.chain.schema import in_version
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import BlockRejected
@@ -55,7 +56,7 @@ class Draft:
         )
         data = codec.encode(block, self.manifest_version)
         block_hash = multiformats.sha3_256(data)
-        state = last.apply(block_hash, block) if last else ChainState.seed(block_hash, block)
+        state = append(last, block_hash, block) if last else begin(block_hash, block)
         self.dataset.storage.put_if_absent(f"blocks/{block_hash}", data)
         self._state = state
         return block_hash

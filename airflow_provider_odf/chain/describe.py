@@ -7,8 +7,8 @@ from typing import Any
 
 from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import dump
-from airflow_provider_odf.source import url as urls
 from airflow_provider_odf.wording import counted
 
 

@@ -8,6 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from airflow_provider_odf.chain import schema
 from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput, TypeUnsupported
 from airflow_provider_odf.manifest import ddl, model, public
@@ -15,7 +16,7 @@ from airflow_provider_odf.manifest import ddl, model, public
 
 def summary(dataset: Dataset) -> dict[str, Any]:
     """What a list of datasets shows of one: size in bytes, times RFC 3339, null where nothing is known."""
-    state = ChainState.of(dataset)
+    state = replay(dataset)
     return {
         "name": str(dataset.alias),
         "kind": state.kind,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.chain import checked, json_rows, slices
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import PRESENT
@@ -52,7 +53,7 @@ def tail_rows(dataset: Dataset, n: int, ref: str = HEAD, *, cache: Path | None =
     :raises DatasetNotFound: the dataset has no such ref.
     :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
     """
-    state = ChainState.of(dataset, ref)
+    state = replay(dataset, ref)
     columns, table = tuple(_columns(state)), _newest(dataset, state, cache, n)
     return Rows(columns, table, state.vocab.operation_type_column)
 
@@ -65,7 +66,7 @@ def rows_at(dataset: Dataset, offsets: Sequence[int], ref: str = HEAD) -> Rows:
     """
     import pyarrow as pa
 
-    state = ChainState.of(dataset, ref)
+    state = replay(dataset, ref)
     columns, tables = tuple(_columns(state)), []
     for data_slice in state.slices:
         start, end = data_slice.offset_interval.start, data_slice.offset_interval.end
@@ -84,7 +85,7 @@ def state_rows(dataset: Dataset, ref: str = HEAD, *, cache: Path | None = None) 
     :raises DatasetNotFound: the dataset has no such ref.
     :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
     """
-    state = ChainState.of(dataset, ref)
+    state = replay(dataset, ref)
     hidden = (state.vocab.offset_column, state.vocab.operation_type_column)
     columns = tuple(name for name in _columns(state) if name not in hidden)
     table = _newest(dataset, state, cache)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from airflow_provider_odf.chain import info, slices
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.wording import counted
@@ -30,7 +30,7 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | 
     :raises ChainCorrupted: the first thing that is wrong; the message names the file.
     :raises DatasetNotFound: there is no such ref.
     """
-    state = ChainState.of(dataset, ref)
+    state = replay(dataset, ref)
     for number, data_slice in enumerate(state.slices, 1):
         if progress is not None:
             progress(f"slice {number} of {len(state.slices)}: {data_slice.size} bytes")
@@ -58,7 +58,7 @@ def _check_slice(dataset: Dataset, data_slice: model.DataSlice) -> None:
     path = slices.check(dataset, data_slice)
     import pyarrow.parquet as pq
 
-    from airflow_provider_odf.engine.logical_hash import logical_hash
+    from airflow_provider_odf.logical_hash import logical_hash
 
     try:
         with slices.read_errors(path):

@@ -144,7 +144,7 @@ def hash_files(
 ) -> None:
     """Print PHYSICAL LOGICAL FILE for each Parquet file, hashes as multibase text."""
     from airflow_provider_odf import multiformats
-    from airflow_provider_odf.engine.logical_hash import logical_hash
+    from airflow_provider_odf.logical_hash import logical_hash
 
     for file in files:
         try:

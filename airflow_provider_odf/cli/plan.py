@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.difference import Difference
     from airflow_provider_odf.cycle.plan import Change, Plan
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 _SHOWN = 100
 """Characters of a value on one line."""
@@ -61,13 +61,13 @@ def plan_manifests(
 def _plan(store: Store, manifest: Manifest) -> Plan:
     """:raises DatasetGone: the store had the dataset, and it is gone."""
     from airflow_provider_odf.chain import registry
-    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.chain.replay import replay
     from airflow_provider_odf.cycle.plan import plan
 
     dataset = store.get(manifest.snapshot.alias)
     if dataset is None:
         registry.check_new(store, manifest.snapshot.alias)
-    return plan(ChainState.of(dataset) if dataset else None, manifest)
+    return plan(replay(dataset) if dataset else None, manifest)
 
 
 def _print(plans: Sequence[Plan], unreadable: Sequence[tuple[str, Problem]], how: Format) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.messages import Outcome, Progress
     from airflow_provider_odf.instant import Instant
-    from airflow_provider_odf.manifest.load import Loaded, Manifest
+    from airflow_provider_odf.manifest.manifest import Loaded, Manifest
     from airflow_provider_odf.protocol import Contract
 
 PathsArgument = Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="PATH")]

@@ -80,10 +80,10 @@ def show(
 ) -> None:
     """What a dataset is: description, licence, attachments, sources, schema, size and state."""
     from airflow_provider_odf.chain.facts import facts
-    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.chain.replay import replay
 
     dataset = existing_store(store).dataset(name)
-    state = ChainState.of(dataset)
+    state = replay(dataset)
     if attachment is not None:
         _print_attachment(state, str(dataset.alias), attachment, how)
         return

@@ -14,7 +14,7 @@ from airflow_provider_odf.contract.load import ContractFile, load
 from airflow_provider_odf.cycle.columns import of_manifest
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.manifest import ddl, model
-from airflow_provider_odf.manifest.load import Manifest
+from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.wording import suggestion
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")

@@ -21,7 +21,7 @@ from airflow_provider_odf.manifest.scalar_place import place_within
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.cycle.plan import Change
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 Ask: TypeAlias = Callable[[protocol.MergeRequest], object]
 """Sends a request to the engine and waits for its success, as `Runner.submit(…).result()` does."""

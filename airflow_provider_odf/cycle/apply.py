@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain import registry
 from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle.analysis import Ask, analyse
 from airflow_provider_odf.cycle.plan import plan
@@ -18,7 +19,7 @@ from airflow_provider_odf.manifest.names import DatasetId
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.instant import Instant
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 
 def apply(
@@ -46,7 +47,7 @@ def _apply(
 ) -> ChainState:
     alias = manifest.snapshot.alias
     dataset = store.get(alias)
-    base = ChainState.of(dataset) if dataset else None
+    base = replay(dataset) if dataset else None
     if base is None:
         registry.check_new(store, alias)
     else:

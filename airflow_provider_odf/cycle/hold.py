@@ -19,7 +19,7 @@ from airflow_provider_odf.wording import counted
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.cycle.messages import Candidate
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import NewSlice
 
 

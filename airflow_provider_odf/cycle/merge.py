@@ -12,6 +12,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import checked, slices
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle import headers, hold, media_types, refs, rejected, waiting
 from airflow_provider_odf.cycle.columns import known
@@ -196,7 +197,7 @@ class _Merge:
     ) -> None:
         self.store, self.dataset, self.polled, self.ref, self.work = store, dataset, polled, ref, work
         self.limits, self.options = limits, options
-        self.base = ChainState.of(dataset, polled.base)
+        self.base = replay(dataset, polled.base)
         self.draft = Draft(dataset, self.base, manifest_version=manifest_version)
         self.caches = StateCaches(store.cache(polled.dataset), self.base.dataset_id)
         self.system_time = Instant.parse(polled.system_time)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.chain.replay import append, begin
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle import columns
 from airflow_provider_odf.cycle.difference import Difference, column_text, differences, is_same
@@ -19,7 +20,7 @@ from airflow_provider_odf.manifest.push_rules import BY_KEY
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.finding import Finding
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import Column
 
 _GOES_ON_AS = {"Ledger": ("Append", *BY_KEY), **dict.fromkeys(BY_KEY, BY_KEY)}
@@ -268,13 +269,13 @@ def _rehearsed(state: ChainState | None, manifest: Manifest, changes: Sequence[C
     time = state.system_time if state else Instant(0)
     if state is None:
         seed = model.Seed(dataset_id="did:odf:fed01" + "0" * 64, dataset_kind=manifest.snapshot.kind)
-        state = ChainState.seed("", model.MetadataBlock(system_time=time, sequence_number=0, event=seed))
+        state = begin("", model.MetadataBlock(system_time=time, sequence_number=0, event=seed))
     for change in changes:
         block = model.MetadataBlock.model_construct(
             system_time=time, prev_block_hash=state.head, sequence_number=state.sequence_number + 1, event=change.event
         )
         try:
-            state = state.apply(state.head, block)
+            state = append(state, state.head, block)
         except BlockRejected as e:
             yield Problem(change.place or manifest.place("metadata"), str(e))
             return

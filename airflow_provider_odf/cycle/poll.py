@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.errors import Place
     from airflow_provider_odf.instant import Instant
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 POLLING_SOURCE = "default"
 """The source name under which the chain keeps the polling source's state."""

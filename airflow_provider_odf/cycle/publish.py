@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cycle import refs, rejected
 from airflow_provider_odf.cycle.merge import history, merge_source
 from airflow_provider_odf.cycle.messages import Candidate, Progress, silent
@@ -115,7 +115,7 @@ def _request(
     source_name: str | None,
     progress: Progress,
 ) -> protocol.ContractTestRequest:
-    state = ChainState.of(dataset, candidate.candidate)
+    state = replay(dataset, candidate.candidate)
     schema = chain_schema.ipc_base64(state.schema) if state.schema else ""
     return protocol.ContractTestRequest(
         dataset_alias=candidate.dataset,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import multiformats
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle import media_types, waiting
 from airflow_provider_odf.cycle.apply import not_before
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle import columns
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 _REPEATABLE = ("Ledger", "Snapshot", "UpsertStream")
 """Strategies that add nothing when the same input comes twice in a row."""
@@ -84,7 +85,7 @@ def push(
     :raises SourceError: a URI cannot be fetched.
     """
     target = store.dataset(dataset)
-    state = ChainState.of(target)
+    state = replay(target)
     sources = waiting.waiting(state, manifest)
     foreseen = waiting.with_sources(state, sources)
     taking = _Taking(store, target, foreseen, given, system_time, copies, options, progress)
@@ -106,7 +107,7 @@ def again(store: Store, polled: Polled, manifest_version: int = 3) -> Polled | U
     :raises InvalidInput: its files are gone.
     """
     target = store.dataset(polled.dataset)
-    onto = _onto(target, ChainState.of(target), polled, waiting.drafted(target, polled), manifest_version)
+    onto = _onto(target, replay(target), polled, waiting.drafted(target, polled), manifest_version)
     if isinstance(onto, Polled) and any(not Path(path).exists() for file in onto.files for path in file.paths):
         raise InvalidInput(
             f"{onto.files[0].label}: its files are no longer in the work area; clear the task that pushed them, "

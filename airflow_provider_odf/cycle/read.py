@@ -8,7 +8,7 @@ import uuid
 from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cycle import headers
 from airflow_provider_odf.cycle.fetched import check_input, seal_input
 from airflow_provider_odf.cycle.merge import merge_source, preprocess, read_step
@@ -36,7 +36,7 @@ def read(
     :raises ChainCorrupted: a fetched file is not what was fetched.
     :raises InternalError: the engine broke down.
     """
-    state = ChainState.of(store.dataset(polled.dataset), polled.base)
+    state = replay(store.dataset(polled.dataset), polled.base)
     check_input(store, polled, state.dataset_id)
     source = merge_source(state, polled.source_name)
     # Beside what was fetched it is removed with it; files that are not ours have no such place.

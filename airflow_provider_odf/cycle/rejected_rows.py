@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.tail import rows_at, tail_rows
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def rejected_rows(dataset: Dataset, rejection: Rejection, most: int) -> Rejected
     :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
     """
     report = rejection.report
-    state = ChainState.of(dataset, rejection.block_hash)
+    state = replay(dataset, rejection.block_hash)
     clauses: dict[int, list[str]] = {}
     for result in report.results if report is not None else ():
         if result.outcome == "fail":

@@ -24,7 +24,7 @@ from airflow_provider_odf.source.program import kill_all
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.instant import Instant
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import Contract, ContractReport
     from airflow_provider_odf.runner import Runner
 

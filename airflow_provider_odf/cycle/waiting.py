@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.cycle.messages import Polled
     from airflow_provider_odf.instant import Instant
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 NOTICE = "the new or edited source is appended to the chain with its next input, which shows whether its query is valid"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract.binding import bind, find
 from airflow_provider_odf.cycle import refs, rejected
 from airflow_provider_odf.cycle.hold import limits_of
@@ -18,7 +18,7 @@ from airflow_provider_odf.manifest.folder import settings_files
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def _seen(store: Store, manifest: Manifest, source: model.SetPollingSource) -> m
     dataset = store.get(manifest.snapshot.alias)
     if dataset is None:
         return None
-    state = ChainState.of(dataset)
+    state = replay(dataset)
     rejection = rejected.newest(dataset)
     if rejection and rejection.stands(state.head, _contract_digest(manifest), limits_of(manifest)):
         return rejection.source_state

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.errors import Problem
     from airflow_provider_odf.manifest.folder import FolderSettings
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 DEFAULT_SCHEDULE = "@hourly"
 DEFAULT_START = datetime(2024, 1, 1, tzinfo=timezone.utc)

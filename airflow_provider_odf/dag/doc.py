@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from airflow_provider_odf.errors import Problem
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 _MAX_DESCRIPTION, _MAX_README = 2_000, 20_000
 _MAX_ATTACHMENTS = 20

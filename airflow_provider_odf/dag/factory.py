@@ -26,7 +26,7 @@ from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource
 from airflow_provider_odf.manifest.files import is_beside_manifests
 from airflow_provider_odf.manifest.folder import settings_for
-from airflow_provider_odf.manifest.load import Manifest
+from airflow_provider_odf.manifest.manifest import Manifest
 
 ERRORS_LOADER = "odf_errors.py"
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.manifest import events as e
-from airflow_provider_odf.manifest.load import Manifest
+from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.manifest.scalar_place import place_within
 from airflow_provider_odf.protocol import DatasetVocabulary
 from airflow_provider_odf.wording import suggestion

@@ -28,11 +28,11 @@ from pyspark.sql import DataFrame
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.layout import OP
-from airflow_provider_odf.engine.logical_hash import LogicalHasher
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.strategies import COPY
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.logical_hash import LogicalHasher
 from airflow_provider_odf.protocol import (
     APPEND,
     CORRECT_FROM,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
-from airflow_provider_odf.dag import settings
+from airflow_provider_odf import settings
 from airflow_provider_odf.manifest.names import DatasetAlias
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.dag import settings
+from airflow_provider_odf import settings
 from airflow_provider_odf.errors import InvalidInput
 
 if TYPE_CHECKING:

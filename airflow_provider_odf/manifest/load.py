@@ -5,51 +5,27 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
-from airflow_provider_odf.graph import Graph
-from airflow_provider_odf.manifest import files, partial, rules
+from airflow_provider_odf.manifest import files, graph_rules, partial, rules
 from airflow_provider_odf.manifest import folder as folders
 from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource, SetTransform
 from airflow_provider_odf.manifest.finding import Finding
+from airflow_provider_odf.manifest.graph import Graph
+from airflow_provider_odf.manifest.manifest import CONTENT, Loaded, Manifest, place
 from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataBlock, MetadataEvent
-from airflow_provider_odf.manifest.names import DatasetAlias
-from airflow_provider_odf.manifest.problems import locate, problems_of
+from airflow_provider_odf.manifest.problems import problems_of
 from airflow_provider_odf.manifest.yaml_source import Document, parse, read_text, scan
 from airflow_provider_odf.wording import nearest
 
 KINDS = ("DatasetSnapshot", "MetadataBlock", "MetadataEvent")
 """Resources of the specification that are written as manifests; datasets are declared by the first."""
 
-_CONTENT = ("content",)
 _HINT = re.compile(r"^[ \t{]*[\"']?kind\b", re.MULTILINE)
 _OURS = re.compile(r"dataset_?-?snapshot|metadata_?-?(?:block|event)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """A dataset and the file that declares it. ``snapshot`` is as the chain stores it, each query in ``queries``."""
-
-    snapshot: DatasetSnapshot
-    file: Path
-    document: Document = field(repr=False, compare=False)
-
-    def place(self, *path: str | int) -> Place:
-        """Where a value of the snapshot stands in the file: ``place("metadata", 0, "read", "ddl_schema", 2)``."""
-        return _place(self.document, path[1:] if path[:1] == _CONTENT else path)
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What became of some files. A manifest with a problem is not among ``manifests``."""
-
-    manifests: tuple[Manifest, ...]
-    problems: tuple[Problem, ...]
-    warnings: tuple[Problem, ...]
 
 
 def load(paths: Iterable[Path | str], *, known: Callable[[str], bool] = lambda ref: False) -> Loaded:
@@ -79,7 +55,7 @@ def load_block(text: str, file: str) -> tuple[MetadataBlock, int]:
     try:
         block = MetadataBlock.model_validate(document.value["content"], by_alias=True, by_name=False)
     except ValidationError as e:
-        raise ManifestInvalid(problems_of(e, document, _CONTENT, MetadataBlock)) from e
+        raise ManifestInvalid(problems_of(e, document, CONTENT, MetadataBlock)) from e
     return block, document.value["version"]
 
 
@@ -165,7 +141,7 @@ class _Loader:
         try:
             snapshot = DatasetSnapshot.model_validate(content, by_alias=True, by_name=False)
         except ValidationError as e:
-            problems += problems_of(e, document, _CONTENT, DatasetSnapshot)
+            problems += problems_of(e, document, CONTENT, DatasetSnapshot)
             snapshot = partial.build(DatasetSnapshot, content)
         name = content.get("name") if isinstance(content, dict) else None
         self._names.add(name.lower() if isinstance(name, str) else "")
@@ -190,11 +166,11 @@ class _Loader:
     # --- all together ---
 
     def check_together(self, known: Callable[[str], bool]) -> None:
-        self._refuse(list(_same_names([*self.manifests, *self._invalid])))
+        self._refuse(list(graph_rules.same_names([*self.manifests, *self._invalid])))
         graph = Graph.of([*self.manifests, *self._invalid])
-        self._refuse(list(_cycles(graph)))
+        self._refuse(list(graph_rules.cycles(graph)))
         if "" not in self._names:
-            self.warnings += _unknown_inputs(graph, lambda ref: ref.lower() in self._names or known(ref))
+            self.warnings += graph_rules.unknown_inputs(graph, lambda ref: ref.lower() in self._names or known(ref))
         for file in self._settings:
             self.warnings += self._unknown_settings(file)
         for folder in self._folders:
@@ -252,12 +228,8 @@ def _envelope_problems(document: Document, versions: Sequence[int]) -> list[Prob
     return problems
 
 
-def _place(document: Document, path: Sequence[str | int], offset: int = 0) -> Place:
-    return document.place((*_CONTENT, *locate(document.value["content"], path)), offset=offset)
-
-
 def _problem(document: Document, finding: Finding) -> Problem:
-    return Problem(_place(document, finding.path, finding.offset), finding.message, finding.fix)
+    return Problem(place(document, finding.path, finding.offset), finding.message, finding.fix)
 
 
 def _normalized(snapshot: DatasetSnapshot) -> DatasetSnapshot:
@@ -271,54 +243,3 @@ def _normalized_event(event: MetadataEvent) -> MetadataEvent:
     if isinstance(event, SetPollingSource | AddPushSource) and event.preprocess is not None:
         return event.model_copy(update={"preprocess": event.preprocess.normalized()})
     return event
-
-
-def _same_names(manifests: Iterable[Manifest]) -> Iterator[tuple[Manifest, Problem]]:
-    """Datasets of one name, or that give the same DAG: none of them, since nothing says which one is meant."""
-    by_dag: dict[str, list[Manifest]] = {}
-    for manifest in manifests:
-        by_dag.setdefault(str(manifest.snapshot.alias).replace("/", ".").lower(), []).append(manifest)
-    for group in by_dag.values():
-        for manifest in group:
-            if others := [other for other in group if other is not manifest]:
-                yield manifest, Problem(manifest.place("name"), _same_name(manifest, others), "rename one")
-
-
-def _same_name(manifest: Manifest, others: Sequence[Manifest]) -> str:
-    alias = manifest.snapshot.alias
-    if same := [other for other in others if other.snapshot.alias == alias]:
-        return f"dataset {alias} is also declared in {' and '.join(str(other.place('name')) for other in same)}"
-    other = others[0]
-    message = f"dataset {alias} gives the DAG {str(alias).replace('/', '.')}, as does {other.snapshot.alias}"
-    return f"{message} in {other.place('name')}"
-
-
-def _cycles(graph: Graph) -> Iterator[tuple[Manifest, Problem]]:
-    for cycle in graph.cycles():
-        for alias in cycle:
-            manifest = graph.manifests[alias]
-            chain = " <- ".join(map(str, (*cycle, cycle[0])))
-            message = f"dataset {alias} reads itself" + (f" through others: {chain}" if len(cycle) > 1 else "")
-            yield manifest, Problem(_input_place(graph, alias, cycle), message, "remove one of these inputs")
-
-
-def _input_place(graph: Graph, alias: DatasetAlias, among: Sequence[DatasetAlias]) -> Place:
-    manifest = graph.manifests[alias]
-    index = next(i for i, ref in enumerate(graph.inputs(alias)) if ref in among)
-    return manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
-
-
-def _transform_index(manifest: Manifest) -> int:
-    return next(i for i, event in enumerate(manifest.snapshot.metadata) if isinstance(event, SetTransform))
-
-
-def _unknown_inputs(graph: Graph, known: Callable[[str], bool]) -> Iterator[Problem]:
-    names = [str(alias) for alias in graph.manifests]
-    for alias, manifest in graph.manifests.items():
-        for index, ref in enumerate(graph.inputs(alias)):
-            if ref in graph.manifests or known(str(ref)):
-                continue
-            place = manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
-            near = nearest(ref, names)
-            fix = f"did you mean `{near}`?" if near else ""
-            yield Problem(place, f"input {ref} is neither in the files given nor in the store", fix)

@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow_provider_odf import redaction
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import url as urls
+from airflow_provider_odf.manifest import url as urls
 
 _KILO, _THREE_DIGITS = 1000, 99.95
 _UNITS = ("kB", "MB", "GB", "TB")

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import fragments as f
+from airflow_provider_odf.manifest import java_time, path_pattern
 from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
-from airflow_provider_odf.source import event_time, java_time
-from airflow_provider_odf.source.template import Environment, masked
+from airflow_provider_odf.manifest.template import Environment, masked
 from airflow_provider_odf.wording import suggestion
 
 ENGINES = ("spark", "datafusion", "flink", "risingwave")
@@ -152,7 +152,7 @@ def _order(order: str | None, source: f.EventTimeSource | None) -> Iterator[Find
 @rule
 def _path_pattern(pattern: str) -> Iterator[Finding]:
     try:
-        if not event_time.compiled(pattern).groups:
+        if not path_pattern.compiled(pattern).groups:
             fix = r"put the timestamp into parentheses, as in `(\d{4}-\d\d-\d\d)`"
             yield Finding(("pattern",), "the pattern has no group", fix)
     except ValueError as e:

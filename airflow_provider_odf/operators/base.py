@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from airflow_provider_odf.dag import settings
+from airflow_provider_odf import settings
 from airflow_provider_odf.errors import CandidateRejected, InternalError, ManifestInvalid, OdfError
 from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.hooks.environment import TaskEnvironment
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.messages import Candidate, Polled, UpToDate
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import Contract, MergeRequest
     from airflow_provider_odf.runner import Runner
 
@@ -55,7 +55,7 @@ class DatasetMixin:
 
         :raises ManifestInvalid: the file is not valid, or uses steps that are switched off.
         """
-        from airflow_provider_odf.dag.manifests import load_one
+        from airflow_provider_odf.settings.manifests import load_one
 
         return load_one(str(self.manifest), self.dataset)
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.dag import settings
+from airflow_provider_odf import settings
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.operators import push_paths
+from airflow_provider_odf.settings import push_paths
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

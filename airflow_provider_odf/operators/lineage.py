@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.dag import settings
+from airflow_provider_odf import settings
 
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.messages import Candidate
     from airflow_provider_odf.lineage.events import Subject, TaskLineage, Written
     from airflow_provider_odf.lineage.naming import Named
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 
 class LineageMixin:
@@ -68,11 +68,11 @@ def names_of(uris: Sequence[str]) -> list[Named]:
 
 def subject_of(store: Store, candidate: Candidate) -> Subject:
     """The dataset as of a candidate."""
-    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.chain.replay import replay
     from airflow_provider_odf.lineage.subject import of_dataset
 
     dataset = store.dataset(candidate.dataset)
-    state = ChainState.of(dataset, candidate.candidate)
+    state = replay(dataset, candidate.candidate)
     return of_dataset(store, dataset, state, edition=settings.read().naming_spec)
 
 

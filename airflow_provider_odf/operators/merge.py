@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_odf import settings
 from airflow_provider_odf.cycle.messages import Candidate, Limits, Polled, UpToDate
-from airflow_provider_odf.dag import settings
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator, poll_source
 from airflow_provider_odf.operators.handed import HandedMixin, push_id, take
 from airflow_provider_odf.operators.lineage import names_of, source_of, subject_of, written_by
-from airflow_provider_odf.operators.push_paths import authored
+from airflow_provider_odf.settings.push_paths import authored
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
 from airflow_provider_odf.wording import counted
 

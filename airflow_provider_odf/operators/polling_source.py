@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_odf import settings
 from airflow_provider_odf.cycle.messages import UpToDate
-from airflow_provider_odf.dag import settings
 from airflow_provider_odf.operators.base import OdfOperator, poll_source
 from airflow_provider_odf.operators.lineage import source_of
 from airflow_provider_odf.ui.links import ReportLink

@@ -67,11 +67,11 @@ class PublishOperator(OdfOperator):
         return event
 
     def task_lineage(self) -> TaskLineage | None:
-        from airflow_provider_odf.chain.state import ChainState
+        from airflow_provider_odf.chain.replay import replay
         from airflow_provider_odf.lineage import events
 
         if self.shown is None:
             return None
-        before = ChainState.of(self.odf.dataset(self.shown.dataset), self.shown.base)
+        before = replay(self.odf.dataset(self.shown.dataset), self.shown.base)
         subject = subject_of(self.odf, self.shown)
         return events.publish(subject, self.shown.candidate, written_by(self.shown), is_first=not before.has_data)

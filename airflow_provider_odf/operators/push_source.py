@@ -15,7 +15,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.handed import HandedMixin, push_id, take
 from airflow_provider_odf.operators.lineage import names_of
-from airflow_provider_odf.operators.push_paths import authored
+from airflow_provider_odf.settings.push_paths import authored
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -7,11 +7,9 @@ import io
 import zipfile
 from pathlib import Path
 
-import airflow_provider_odf
+PACKAGE = Path(__file__).parent.parent
 
-PACKAGE = Path(airflow_provider_odf.__file__).parent
-
-ENGINE_MODULES = ("__init__.py", "errors.py", "multiformats.py", "instant.py", "wording.py")
+ENGINE_MODULES = ("__init__.py", "errors.py", "multiformats.py", "instant.py", "logical_hash.py", "wording.py")
 ENGINE_PACKAGES = ("datafusion", "engine", "protocol")
 """What an engine is made of."""
 

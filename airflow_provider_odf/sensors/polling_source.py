@@ -76,8 +76,8 @@ class PollingSourceSensor(LineageMixin, BaseSensorOperator):
         self.log.info("%s: the source has something new", self.dataset or self.manifest)
 
     def task_lineage(self) -> TaskLineage | None:
-        from airflow_provider_odf.dag.manifests import load_one
         from airflow_provider_odf.lineage import events
+        from airflow_provider_odf.settings.manifests import load_one
 
         source = source_of(load_one(self.manifest, self.dataset))
         return events.poll(source) if source else None

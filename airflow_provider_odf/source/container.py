@@ -24,16 +24,16 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.template import variables_of
 from airflow_provider_odf.source import states
 from airflow_provider_odf.source.context import Batch, Fetched
 from airflow_provider_odf.source.program import Program
-from airflow_provider_odf.source.template import variables_of
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStepContainer, SourceState
+    from airflow_provider_odf.manifest.template import Environment
     from airflow_provider_odf.source.context import Context
     from airflow_provider_odf.source.options import Options
-    from airflow_provider_odf.source.template import Environment
 
 OUT = "/opt/odf/out"
 _NEW_ETAG, _NEW_LAST_MODIFIED, _HAS_MORE = "new-etag", "new-last-modified", "new-has-more-data"

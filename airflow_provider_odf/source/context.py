@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.model import SourceState
+    from airflow_provider_odf.manifest.template import Environment
     from airflow_provider_odf.source.options import Options
-    from airflow_provider_odf.source.template import Environment
 
 
 @dataclass(frozen=True)

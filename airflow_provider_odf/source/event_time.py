@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.errors import InvalidInput, SourceError
+from airflow_provider_odf.manifest import java_time, path_pattern
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata, EventTimeSourceFromPath
-from airflow_provider_odf.source import java_time
+from airflow_provider_odf.manifest.path_pattern import Pattern
 
 if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.model import EventTimeSource
-
-
-Pattern: TypeAlias = Any
-"""A pattern of the ``regex`` package, which has no types."""
 
 MOST_SECONDS = 1.0
 """How long a pattern may look for the time in one path."""
@@ -71,22 +68,9 @@ def _search(regex: Pattern, path: str) -> Any:
         ) from None
 
 
-def compiled(pattern: str) -> Pattern:
-    """The regular expression of a pattern; groups may be named in the way of Java and ECMAScript, too.
-
-    :raises ValueError: it is none.
-    """
-    import regex
-
-    try:
-        return regex.compile(pattern)
-    except regex.error as e:
-        raise ValueError(str(e)) from None
-
-
 def _compile(pattern: str) -> Pattern:
     try:
-        regex = compiled(pattern)
+        regex = path_pattern.compiled(pattern)
     except ValueError as e:
         raise InvalidInput(f"eventTime.pattern {pattern} is not a regular expression: {e}") from None
     if not regex.groups:

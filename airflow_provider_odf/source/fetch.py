@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 
 from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import FetchStepContainer, FetchStepFilesGlob, FetchStepUrl
 from airflow_provider_odf.source import container, files_glob, local, states
-from airflow_provider_odf.source import url as urls
 from airflow_provider_odf.source.context import Batch
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStep
+    from airflow_provider_odf.manifest.template import Environment
     from airflow_provider_odf.source.context import Context
-    from airflow_provider_odf.source.template import Environment
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 

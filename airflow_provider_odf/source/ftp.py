@@ -19,9 +19,9 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
 from airflow_provider_odf.source import event_time, states
-from airflow_provider_odf.source import url as urls
 from airflow_provider_odf.source.context import Batch, Fetched
 from airflow_provider_odf.source.progress import Transfer, megabytes
 from airflow_provider_odf.source.retry import TryAgain, retrying

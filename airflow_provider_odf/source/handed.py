@@ -19,8 +19,8 @@ from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.source import local, poll
-from airflow_provider_odf.source import url as urls
 
 if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant

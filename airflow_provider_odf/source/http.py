@@ -20,8 +20,8 @@ import httpx
 
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.source import states
-from airflow_provider_odf.source import url as urls
 from airflow_provider_odf.source.reach import Guard, Scope, reached
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.errors import SourceError, SourceUnavailable
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
 from airflow_provider_odf.source import event_time, states
-from airflow_provider_odf.source import url as urls
 from airflow_provider_odf.source.context import Batch, Fetched
 
 if TYPE_CHECKING:

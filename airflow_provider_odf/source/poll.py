@@ -23,6 +23,7 @@ from airflow_provider_odf.errors import (
 )
 from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.manifest.model import FetchStepUrl, PrepStepDecompress
+from airflow_provider_odf.manifest.template import Environment
 from airflow_provider_odf.seal import seal
 from airflow_provider_odf.source import savepoint, states
 from airflow_provider_odf.source.context import Context
@@ -30,7 +31,6 @@ from airflow_provider_odf.source.fetch import Fetch, fetch_of
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.polled import Polled, SourceFile
 from airflow_provider_odf.source.prepare import prepare as prepared
-from airflow_provider_odf.source.template import Environment
 
 if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant

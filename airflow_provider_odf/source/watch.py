@@ -18,10 +18,10 @@ from airflow_provider_odf import multiformats
 from airflow_provider_odf.errors import OdfError, SourceError, SourceUnavailable
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import FetchStepFilesGlob, FetchStepUrl
+from airflow_provider_odf.manifest.template import Environment
 from airflow_provider_odf.source import files_glob, local, states
 from airflow_provider_odf.source.fetch import filled
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.template import Environment
 
 if TYPE_CHECKING:
     import httpx

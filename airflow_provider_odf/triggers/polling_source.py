@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk.exceptions import AirflowException, AirflowRuntimeError
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from airflow_provider_odf.dag import settings
+from airflow_provider_odf import settings
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
@@ -164,7 +164,7 @@ class PollingSourceTrigger(BaseEventTrigger):
     def _where(self) -> tuple[Position, TaskEnvironment]:
         """The source, how far it was read, and what its templates are filled from."""
         from airflow_provider_odf.cycle.watch import Watch
-        from airflow_provider_odf.dag.manifests import load_one
+        from airflow_provider_odf.settings.manifests import load_one
 
         file = Path(self.manifest)
         if self._watch is None:

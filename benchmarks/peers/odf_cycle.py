@@ -13,7 +13,8 @@ from airflow_provider_odf.cycle.messages import Outcome
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.run import Cycle
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest.load import Manifest, load
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.runner.local import LocalRunner
 from benchmarks.measure import Clock
 

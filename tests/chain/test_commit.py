@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.commit import Draft, normalized
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.errors import BlockRejected, CommitConflict, StorageError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
@@ -27,7 +27,7 @@ def test_blocks_are_files_that_nobody_sees_until_the_ref_moves(store, dataset):
     assert {p.name for p in (dataset.path / "blocks").iterdir()} == {seed, info}
     assert store.get("numbers") is None
     dataset.storage.compare_and_set_ref("head", None, draft.state.head)
-    assert ChainState.of(store.dataset("numbers")) == draft.state
+    assert replay(store.dataset("numbers")) == draft.state
     assert dataset.block(info).prev_block_hash == seed
     assert dataset.block(info).system_time == TIME
 
@@ -43,7 +43,7 @@ def test_candidate_is_published_by_moving_head(dataset):
     draft = Draft(dataset)
     base = draft.append(SEED, TIME)
     dataset.storage.compare_and_set_ref("head", None, base)
-    candidate = Draft(dataset, ChainState.of(dataset))
+    candidate = Draft(dataset, replay(dataset))
     new = candidate.append(model.SetInfo(description="x"), TIME)
     dataset.storage.compare_and_set_ref("candidate-1", None, new)
     assert dataset.head() == base

@@ -10,14 +10,14 @@ import sys
 import time
 from collections.abc import Sequence
 
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.verify import verify
 
 WRITER = """
 import sys
 from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.commit import Draft
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.instant import Instant
@@ -48,7 +48,7 @@ def open_or_create():
 dataset = open_or_create()
 for number in range(count):
     while True:
-        base = ChainState.of(dataset)
+        base = replay(dataset)
         draft = Draft(dataset, base)
         value = f"{name}/{number}"
         state = model.SourceState(source_name=name, kind="test", value=value)
@@ -102,7 +102,7 @@ def test_racing_writers(store):
     for n in range(4):
         assert [v for v in values if v.startswith(f"w{n}/")] == [f"w{n}/{i}" for i in range(15)]
     assert verify(dataset).blocks == 62
-    assert ChainState.of(dataset).push_states["w0"].value == "w0/14"
+    assert replay(dataset).push_states["w0"].value == "w0/14"
 
 
 def test_killed_writers(store):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_provider_odf.chain.replay import append, begin
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import BlockRejected
 from airflow_provider_odf.instant import Instant
@@ -53,9 +54,9 @@ def block(state: ChainState | None, event: dict, **fields) -> MetadataBlock:
 
 
 def chain(*events: dict, kind: str = "Root") -> ChainState:
-    state = ChainState.seed(H[0], block(None, {"kind": "Seed", "datasetId": DID, "datasetKind": kind}))
+    state = begin(H[0], block(None, {"kind": "Seed", "datasetId": DID, "datasetKind": kind}))
     for number, event in enumerate(events, 1):
-        state = state.apply(H[number], block(state, event))
+        state = append(state, H[number], block(state, event))
     return state
 
 
@@ -116,7 +117,7 @@ ROOT = [
 def test_root(rule, before, event, message):
     state = chain(*before)
     with pytest.raises(BlockRejected, match=message) as caught:
-        state.apply(H[9], block(state, event))
+        append(state, H[9], block(state, event))
     assert caught.value.rule == rule
     assert str(caught.value).endswith(f"(rule {rule})")
 
@@ -149,7 +150,7 @@ DERIVATIVE = [
 def test_derivative(rule, before, event, message):
     state = chain(*before, kind="Derivative")
     with pytest.raises(BlockRejected, match=message) as caught:
-        state.apply(H[9], block(state, event))
+        append(state, H[9], block(state, event))
     assert caught.value.rule == rule
 
 
@@ -166,7 +167,7 @@ def test_derivative(rule, before, event, message):
 def test_links(rule, fields):
     state = chain()
     with pytest.raises(BlockRejected) as caught:
-        state.apply(H[1], block(state, {"kind": "SetInfo"}, **fields))
+        append(state, H[1], block(state, {"kind": "SetInfo"}, **fields))
     assert caught.value.rule == rule
 
 
@@ -180,7 +181,7 @@ def test_links(rule, fields):
 )
 def test_first_block(rule, event, fields):
     with pytest.raises(BlockRejected) as caught:
-        ChainState.seed(H[0], block(None, event, **fields))
+        begin(H[0], block(None, event, **fields))
     assert caught.value.rule == rule
 
 
@@ -191,12 +192,12 @@ def test_read_step_with_both_schemas_is_refused():
     both = good.event.read.model_copy(update={"schema_": block(state, SCHEMA).event.schema_})
     bad = good.model_copy(update={"event": good.event.model_copy(update={"read": both})})
     with pytest.raises(BlockRejected) as caught:
-        state.apply(H[1], bad)
+        append(state, H[1], bad)
     assert caught.value.rule == "read-schema"
 
 
 def test_system_time_may_stand_still():
     state = chain({"kind": "SetInfo"})
     assert state.system_time == Instant.parse(TIME)
-    later = state.apply(H[2], block(state, {"kind": "SetInfo"}, systemTime=LATER))
+    later = append(state, H[2], block(state, {"kind": "SetInfo"}, systemTime=LATER))
     assert str(later.system_time) == LATER

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import append, begin, replay
 from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
@@ -33,7 +33,7 @@ def draft(store):
 
 
 def test_chain_of_another_writer(foreign):
-    state = ChainState.of(foreign("sensors"))
+    state = replay(foreign("sensors"))
     assert state.kind == "Root"
     assert state.dataset_id == "did:odf:fed01a87ea3d21c84003a3f25a9f89a003f49542df4f1ecd04c65da7d974021197500"
     assert state.sequence_number == 9
@@ -64,19 +64,19 @@ def test_chain_of_another_writer(foreign):
 def test_state_at_an_older_block(foreign):
     sensors = foreign("sensors")
     older = next(h for h, b in sensors.walk() if b.sequence_number == 7)
-    state = ChainState.of(sensors, older)
+    state = replay(sensors, older)
     assert (state.head, state.last_offset, len(state.slices)) == (older, 1, 1)
     with pytest.raises(DatasetNotFound, match="no ref 'candidate-x'"):
-        ChainState.of(sensors, "candidate-x")
+        replay(sensors, "candidate-x")
 
 
 def test_fold_equals_block_by_block(foreign):
     sensors = foreign("sensors")
     (first_hash, first), *rest = reversed(list(sensors.walk()))
-    state = ChainState.seed(first_hash, first)
+    state = begin(first_hash, first)
     for block_hash, block in rest:
-        state = state.apply(block_hash, block)
-    assert state == ChainState.of(sensors)
+        state = append(state, block_hash, block)
+    assert state == replay(sensors)
 
 
 def test_a_chain_that_breaks_a_rule_is_corrupted(foreign, tmp_path):
@@ -91,7 +91,7 @@ def test_a_chain_that_breaks_a_rule_is_corrupted(foreign, tmp_path):
     sensors.storage.put_if_absent(f"blocks/{block_hash}", data)
     sensors.storage.compare_and_set_ref("head", sensors.head(), block_hash)
     with pytest.raises(ChainCorrupted, match=rf"blocks/{block_hash}: systemTime .* \(rule system-time\)"):
-        ChainState.of(sensors)
+        replay(sensors)
 
 
 def test_last_event_of_a_role_counts(draft):
@@ -191,6 +191,6 @@ def test_long_chains_stay_cheap(store):
     for n in range(400):
         draft.append(model.AddData(new_source_state=state_of(json.dumps(n))), TIME)
     began = time.process_time()
-    state = ChainState.of(draft.dataset, draft.state.head)
+    state = replay(draft.dataset, draft.state.head)
     assert (time.process_time() - began) / 400 < 0.001
     assert state == draft.state

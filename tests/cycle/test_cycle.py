@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
@@ -26,7 +26,8 @@ from airflow_provider_odf.errors import (
     StillRejected,
 )
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest.load import Manifest, load
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.runner.local import LocalRunner
 
 from .conftest import Publisher, Run, Write
@@ -144,7 +145,7 @@ def test_a_source_that_is_missing_leaves_a_dataset_without_data(prices: Path, ru
     outcome = run(prices)
     assert isinstance(outcome.error, SourceError)
     assert "in/*.csv" in str(outcome)
-    assert not ChainState.of(store.dataset("prices")).has_data
+    assert not replay(store.dataset("prices")).has_data
 
 
 def test_a_contract_stops_new_data_until_source_or_contract_change(
@@ -244,10 +245,10 @@ def test_racing_cycles_of_a_new_dataset_both_end_well(prices: Path, write: Write
 def test_a_manifest_that_changes_is_appended(prices: Path, write: Write, run: Run, store: Store) -> None:
     write("in/1.csv", "sku,price\na,1\n")
     run(prices)
-    before = ChainState.of(store.dataset("prices")).sequence_number
+    before = replay(store.dataset("prices")).sequence_number
     prices.write_text(prices.read_text() + "    - {kind: SetInfo, description: Prices of things}\n")
     assert str(run(prices, runner=NoEngine())) == "up to date"
-    state = ChainState.of(store.dataset("prices"))
+    state = replay(store.dataset("prices"))
     assert state.sequence_number == before + 1
     assert state.info.description == "Prices of things"
 
@@ -298,7 +299,7 @@ def test_of_events_that_replace_each_other_the_last_counts(prices: Path, write: 
     head = store.dataset("prices").head()
     assert str(run(prices, runner=NoEngine())) == "up to date"
     assert store.dataset("prices").head() == head
-    assert ChainState.of(store.dataset("prices")).info.description == "New"
+    assert replay(store.dataset("prices")).info.description == "New"
 
 
 def test_a_new_url_is_not_asked_for_what_the_old_one_had(

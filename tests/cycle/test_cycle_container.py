@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import tail_rows
 from airflow_provider_odf.chain.verify import verify
@@ -58,7 +58,7 @@ def runtime(write: Write):
 
 def source_state(store: Store) -> model.SourceState | None:
     dataset = store.dataset("feed")
-    return ChainState.of(dataset).polled
+    return replay(dataset).polled
 
 
 @pytest.mark.spark
@@ -84,4 +84,4 @@ def test_a_state_that_moves_without_data_needs_no_engine(store: Store, run: Run,
     script.write_text(script.read_text().replace("|| echo $n", "|| true"))
     assert str(run(manifest, container_command=path, runner=None)) == "up to date"
     assert source_state(store) == model.SourceState(source_name="default", kind="odf/etag", value="2")
-    assert ChainState.of(store.dataset("feed")).last_offset is None
+    assert replay(store.dataset("feed")).last_offset is None

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
@@ -118,7 +118,7 @@ def test_attributes_of_a_declared_schema_stay(write: Write, run: Run, store: Sto
     file.write_text(manifest("Ledger").replace("v STRING", "v STRING, n INT"))
     write("in/2.json", '{"k": 2, "v": "b", "n": 20}\n')
     assert run(file).error is None
-    schema = ChainState.of(store.dataset("things")).schema
+    schema = replay(store.dataset("things")).schema
     assert schema is not None
     fields = {field.name: field for field in chain_schema.data_schema(schema).fields}
     assert list(fields)[4:] == ["k", "v", "n"]
@@ -234,7 +234,7 @@ def test_a_push_source_waits_for_data_of_its_own(write: Write, engine: LocalRunn
     both = text.replace("QUERY", "select * from input") + other
     assert str(push(both)) == "published 1 record (offsets 0..0)"
     assert kinds(store) == ["Seed", "AddPushSource", "SetDataSchema", "AddData"]
-    assert list(ChainState.of(store.dataset("things")).push_sources) == ["default"]
+    assert list(replay(store.dataset("things")).push_sources) == ["default"]
 
 
 def test_a_source_that_waits_goes_onto_the_head_of_another_writer(
@@ -249,7 +249,7 @@ def test_a_source_that_waits_goes_onto_the_head_of_another_writer(
     assert isinstance(second, Polled)
     assert isinstance(merge(store, receive_input(store, pass_input(store, first)), engine), Candidate)
     assert (dataset.head(), first.head) == (first.base, second.head)
-    info = Draft(dataset, ChainState.of(dataset))
+    info = Draft(dataset, replay(dataset))
     info.append(model.SetInfo(description="Things"), TIME)
     dataset.storage.compare_and_set_ref("head", first.base, info.state.head)
     with pytest.raises(CommitConflict):
@@ -260,7 +260,7 @@ def test_a_source_that_waits_goes_onto_the_head_of_another_writer(
     dataset.storage.compare_and_set_ref("head", info.state.head, first.head)
     onto = again(store, second)
     assert isinstance(onto, Polled)
-    assert isinstance(ChainState.of(dataset, onto.base).push_sources["default"], model.AddPushSource)
+    assert isinstance(replay(dataset, onto.base).push_sources["default"], model.AddPushSource)
     assert onto.head == dataset.head()
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from airflow_provider_odf.chain import registry
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import Dataset
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cli import app
@@ -30,7 +30,7 @@ UNKNOWN = "f1620" + "ab" * 32
 
 
 def block(dataset: Dataset, base: str | None, name: str) -> str:
-    draft = Draft(dataset, ChainState.of(dataset, base) if base else None)
+    draft = Draft(dataset, replay(dataset, base) if base else None)
     if base is None:
         return draft.append(model.Seed(dataset_id=DID, dataset_kind="Root"), TIME)
     source_state = model.SourceState(source_name="s", kind="odf/etag", value=name)

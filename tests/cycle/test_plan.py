@@ -11,6 +11,7 @@ import pytest
 
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.apply import apply
@@ -18,7 +19,8 @@ from airflow_provider_odf.cycle.plan import Plan, plan
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.manifest.load import Manifest, load
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.manifest.manifest import Manifest
 
 TIME = Instant.parse("2024-01-01T12:00:00Z")
 HASH = "f1620" + "ab" * 32
@@ -61,12 +63,12 @@ class Edited:
 
     def plan(self, *events: str) -> Plan:
         dataset = self.store.get(self.manifest(*events).snapshot.alias)
-        return plan(ChainState.of(dataset) if dataset else None, self.manifest(*events))
+        return plan(replay(dataset) if dataset else None, self.manifest(*events))
 
     def add_data(self, *fields: pa.Field) -> None:
         """The blocks of a first slice with these columns."""
         dataset = self.store.dataset("things")
-        base = ChainState.of(dataset)
+        base = replay(dataset)
         system = zip(base.vocab.columns, (pa.int64(), pa.int32(), MILLISECONDS, MILLISECONDS), strict=True)
         schema = pa.schema([*(pa.field(n, t, nullable=False) for n, t in system), *fields])
         draft = Draft(dataset, base)
@@ -113,7 +115,7 @@ def test_a_new_dataset_gets_all_of_its_events(edited: Edited) -> None:
 def test_what_is_planned_is_what_is_applied(with_data: Edited) -> None:
     events = polling(fetch="{kind: Url, url: 'https://example.com/b.csv'}"), "{kind: SetInfo, description: Things}"
     planned = with_data.plan(*events)
-    before = ChainState.of(with_data.store.dataset("things"))
+    before = replay(with_data.store.dataset("things"))
     state = with_data.apply(*events)
     appended = [block.event for _, block in with_data.store.dataset("things").walk(state.head)]
     assert appended[: len(planned.changes)][::-1] == [c.event for c in planned.changes]
@@ -234,7 +236,7 @@ def test_what_is_no_longer_said_stays(edited: Edited) -> None:
 def test_the_kind_of_a_dataset_stays(with_data: Edited) -> None:
     manifest = with_data.manifest(polling())
     snapshot = manifest.snapshot.model_copy(update={"kind": "Derivative"})
-    state = ChainState.of(with_data.store.dataset("things"))
+    state = replay(with_data.store.dataset("things"))
     planned = plan(state, Manifest(snapshot, manifest.file, manifest.document))
     assert refused(planned) == ["5: dataset things exists as Root, not Derivative: a dataset never changes its kind"]
 
@@ -494,5 +496,5 @@ def test_a_chain_of_changes_can_be_folded_again(with_data: Edited, tmp_path: Pat
     ]
     for step in steps:
         state = step()
-        assert ChainState.of(with_data.store.dataset("things")) == state
+        assert replay(with_data.store.dataset("things")) == state
     assert state.sequence_number == 11

@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 
 from airflow_provider_odf.chain.commit import Draft
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.apply import apply
 from airflow_provider_odf.cycle.messages import Polled, Pushed, UpToDate
@@ -76,7 +76,7 @@ def pushed(store, *uris, time=TIME, **given):
 def published(store, polled):
     """As if the input had brought no records: its source state alone is recorded."""
     dataset, state = store.dataset("orders"), polled.files[0].state
-    draft = Draft(dataset, ChainState.of(dataset))
+    draft = Draft(dataset, replay(dataset))
     seen = model.SourceState(source_name=polled.source_name, kind=state.kind, value=state.value) if state else None
     event = model.AddData(new_source_state=seen, new_watermark=None if seen else TIME)
     head = draft.append(event, TIME)

@@ -13,6 +13,7 @@ import pytest
 
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import race
@@ -82,7 +83,7 @@ def test_a_slow_writer_beside_a_fast_one_publishes_after_a_few_losses(store: Sto
     def fast() -> None:
         while not is_done.is_set():
             value = f"fast-{len(published)}"
-            race.settle(store, "raced", lambda _: commit(dataset, ChainState.of(dataset), value))  # noqa: B023
+            race.settle(store, "raced", lambda _: commit(dataset, replay(dataset), value))  # noqa: B023
             published.append(value)
 
     losses = []
@@ -90,7 +91,7 @@ def test_a_slow_writer_beside_a_fast_one_publishes_after_a_few_losses(store: Sto
 
     def slow(conflict: CommitConflict | None) -> None:
         losses.append(conflict)
-        base = ChainState.of(dataset)
+        base = replay(dataset)
         moves(dataset, base.head)  # works for as long as somebody else publishes
         commit(dataset, base, "slow")
 

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import Dataset
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.messages import Candidate
@@ -34,7 +34,7 @@ def dataset(store: Store) -> Dataset:
 
 def candidate(dataset: Dataset, base: str, name: str) -> Candidate:
     """A candidate of one block under a ref ``candidate-NAME``."""
-    draft = Draft(dataset, ChainState.of(dataset, base))
+    draft = Draft(dataset, replay(dataset, base))
     source_state = model.SourceState(source_name="s", kind="odf/etag", value=name)
     draft.append(model.AddData(new_source_state=source_state), TIME)
     ref = f"candidate-{name}"

@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_odf.chain.commit import Draft
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cycle.apply import apply
 from airflow_provider_odf.cycle.watch import position
 from airflow_provider_odf.errors import InvalidInput
@@ -37,7 +37,7 @@ def manifest(tmp_path, text=MANIFEST):
 
 def read_up_to(store, state):
     dataset = store.dataset("readings")
-    draft = Draft(dataset, ChainState.of(dataset))
+    draft = Draft(dataset, replay(dataset))
     head = draft.append(model.AddData(new_source_state=state), TIME)
     dataset.storage.compare_and_set_ref("head", dataset.head(), head)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import tail_rows
 
@@ -83,7 +83,7 @@ def test_the_ledger_example(publisher: Publisher, run: Run, write: Write, store:
         (1, "+A", S1, "2019-01-01", "US", "Seattle", 3433000),
         (2, "+A", S2, "2020-01-01", "CA", "Vancouver", 2606000),
     ]
-    assert str(ChainState.of(store.dataset("cities-population")).watermark) == "2020-01-01T00:00:00Z"
+    assert str(replay(store.dataset("cities-population")).watermark) == "2020-01-01T00:00:00Z"
 
 
 def test_the_snapshot_example(publisher: Publisher, run: Run, write: Write, store: Store) -> None:

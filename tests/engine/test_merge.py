@@ -14,8 +14,8 @@ import pytest
 from pyspark.errors import SparkRuntimeException
 
 from airflow_provider_odf.engine import base, schema, state
-from airflow_provider_odf.engine.logical_hash import logical_hash
 from airflow_provider_odf.errors import InternalError, InvalidQuery
+from airflow_provider_odf.logical_hash import logical_hash
 from airflow_provider_odf.protocol import Check, Contract, DatasetVocabulary, SqlQueryStep, Transform
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_odf.engine import schema, state
-from airflow_provider_odf.engine.logical_hash import logical_hash
 from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.logical_hash import logical_hash
 from airflow_provider_odf.protocol import Check, Contract, SqlQueryStep, Transform
 
 pytestmark = pytest.mark.spark

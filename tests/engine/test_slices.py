@@ -13,10 +13,10 @@ import pytest
 
 from airflow_provider_odf.engine import slices
 from airflow_provider_odf.engine.layout import OP, POSITION
-from airflow_provider_odf.engine.logical_hash import logical_hash
 from airflow_provider_odf.engine.schema import MILLISECONDS
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.logical_hash import logical_hash
 
 SCHEMA = pa.schema(
     [

@@ -4,7 +4,7 @@ import pytest
 from airflow.sdk.log import redact
 
 from airflow_provider_odf.hooks.environment import TaskEnvironment
-from airflow_provider_odf.source.template import Environment
+from airflow_provider_odf.manifest.template import Environment
 
 SETTINGS = """\
 defaults:

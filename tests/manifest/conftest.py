@@ -9,7 +9,8 @@ from textwrap import dedent
 
 import pytest
 
-from airflow_provider_odf.manifest.load import Loaded, load
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.manifest.manifest import Loaded
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from airflow_provider_odf import ContractTestOperator, MergeOperator, PollingSourceOperator, PublishOperator
 from airflow_provider_odf.chain.codec import decode_frame
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 
 MANIFEST = """\
@@ -37,7 +37,7 @@ def where(tmp_path):
 def test_a_poll_makes_the_dataset_and_hands_its_input_on(where, tmp_path):
     (tmp_path / "in" / "1.csv").write_text("1\n")
     found = PollingSourceOperator(task_id="poll", dataset="two", **where).execute({})
-    state = ChainState.of(Store.open(where["store"]).dataset("two"))
+    state = replay(Store.open(where["store"]).dataset("two"))
     assert (found["dataset"], found["base"], found["hasMore"]) == ("two", state.head, False)
     (file,) = found["files"]
     assert (file["label"], file["state"]) == ("in/1.csv", {"kind": "odf/etag", "value": "1.csv"})

@@ -175,13 +175,13 @@ def test_templated_fields():
 
 def test_what_the_chain_has_already_skips(where):
     from airflow_provider_odf.chain.commit import Draft
-    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.chain.replay import replay
     from airflow_provider_odf.manifest import model
 
     context = run({"records": [], "source": "scanner"})
     (file,) = PushSourceOperator(**where).execute(context)["files"]
     dataset = Store.open(where["store"]).dataset("scans")
-    draft = Draft(dataset, ChainState.of(dataset))
+    draft = Draft(dataset, replay(dataset))
     head = draft.append(
         model.AddData(new_source_state=model.SourceState(source_name="scanner", **file["state"])), Instant.now()
     )

@@ -15,7 +15,7 @@ from airflow_provider_odf import (
 )
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.handover import pass_candidate, receive_candidate, receive_input
@@ -76,7 +76,7 @@ def dataset(polled, store):
 def block(dataset, base, minute):
     """A block that follows on another one: it moves the source's state."""
     state = model.SourceState(source_name="default", kind="odf/etag", value=f"{minute}.csv")
-    draft = Draft(dataset, ChainState.of(dataset, base))
+    draft = Draft(dataset, replay(dataset, base))
     return draft.append(model.AddData(new_source_state=state), Instant.parse(f"2030-05-01T00:{minute:02}:00Z"))
 
 
@@ -254,7 +254,7 @@ def candidate_with_data(dataset):
     columns = [("offset", pa.int64()), ("op", pa.int32()), ("system_time", pa.timestamp("ms", "UTC"))]
     columns += [("event_time", pa.timestamp("ms", "UTC")), ("id", pa.int64())]
     schema = pa.schema([pa.field(name, kind, nullable=name == "id") for name, kind in columns])
-    draft, time = Draft(dataset, ChainState.of(dataset)), Instant.parse("2030-05-01T00:00:00Z")
+    draft, time = Draft(dataset, replay(dataset)), Instant.parse("2030-05-01T00:00:00Z")
     draft.append(chain_schema.grown(None, schemas.encode(schema)), time)
     one = model.OffsetInterval(start=0, end=0)
     digest = multiformats.sha3_256(b"a slice")

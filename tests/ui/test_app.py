@@ -3,7 +3,7 @@ from airflow.api_fastapi.app import create_auth_manager
 from fastapi import HTTPException
 from fastapi.testclient import TestClient
 
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.apply import apply
 from airflow_provider_odf.cycle.messages import Candidate
@@ -41,7 +41,7 @@ def ticket(dataset, block_hash, name="acme/orders", dag_id="acme.orders"):
 
 
 def test_a_block_as_yaml(dataset):
-    head, state = dataset.head(), ChainState.of(dataset)
+    head, state = dataset.head(), replay(dataset)
     response = app.block("acme.orders", ticket(dataset, head))
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert response.body.decode() == (

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airflow_provider_odf.manifest import time_format
+from airflow_provider_odf.manifest import java_time, time_format
 from airflow_provider_odf.manifest.time_format import java_pattern
-from airflow_provider_odf.source import java_time
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_odf.dag import settings
+from airflow_provider_odf import settings
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.source.options import Options
 

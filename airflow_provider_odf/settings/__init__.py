@@ -9,7 +9,7 @@ from airflow.sdk import conf
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.get_provider_info import get_provider_info
-from airflow_provider_odf.operators import push_paths
+from airflow_provider_odf.settings import push_paths
 from airflow_provider_odf.source.options import OPTIONS, Options, from_texts
 
 SECTION = "odf"

@@ -7,7 +7,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf import MergeOperator, PushSourceOperator
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.operators import push_paths
+from airflow_provider_odf.settings import push_paths
 
 DROP = ("https://files.example.org/drop",)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.source import java_time
+from airflow_provider_odf.manifest import java_time
 
 
 @pytest.mark.parametrize(

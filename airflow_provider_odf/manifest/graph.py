@@ -11,7 +11,7 @@ from airflow_provider_odf.manifest.events import SetTransform
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetRef, parse_ref
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.manifest.load import Manifest
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.source.template import Environment
+from airflow_provider_odf.manifest.template import Environment
 
 VARIABLES = {"test1": "val1", "test2": "val2"}
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.graph import Graph
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.manifest.load import Manifest
+from airflow_provider_odf.manifest.graph import Graph
+from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId
 from airflow_provider_odf.manifest.yaml_source import parse
 

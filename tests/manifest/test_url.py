@@ -8,8 +8,8 @@ import pytest
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source.template import Environment
-from airflow_provider_odf.source.url import fill, public
+from airflow_provider_odf.manifest.template import Environment
+from airflow_provider_odf.manifest.url import fill, public
 from airflow_provider_odf.source.watch import look
 
 SECRET = "s3kr1t/+ &x@:?#%"

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.source.template import Environment, masked
+from airflow_provider_odf.manifest.template import Environment, masked
 
 _PATH = re.compile(r"[/?#]")
 _BORDER = re.compile(r"[\s/\\@:?#%\x00-\x1f]")

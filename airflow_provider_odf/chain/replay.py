@@ -1,0 +1,122 @@
+"""Replay of a metadata chain: each block is checked against the state before it and changes the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from airflow_provider_odf.chain import rules
+from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.state import ChainState, InputPosition
+from airflow_provider_odf.errors import BlockRejected, ChainCorrupted
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.model import MetadataBlock
+
+
+def replay(dataset: Dataset, ref: str = HEAD) -> ChainState:
+    """Return the state at a ref or block hash; every block is checked.
+
+    :raises DatasetNotFound: there is no such ref.
+    :raises ChainCorrupted: a block is missing, damaged, or breaks a rule.
+    """
+    state: ChainState | None = None
+    slices: list[model.DataSlice] = []
+    for block_hash, block in reversed(list(dataset.walk(ref))):
+        try:
+            state = begin(block_hash, block) if state is None else _next(state, block_hash, block)
+        except BlockRejected as e:
+            path = dataset.storage.local_path(f"blocks/{block_hash}")
+            raise ChainCorrupted(f"{path}: {e}") from e
+        if (new_data := _new_data(block)) is not None:
+            slices.append(new_data)
+    assert state is not None  # noqa: S101 - a walk has at least one block
+    return replace(state, slices=tuple(slices))
+
+
+def begin(block_hash: str, block: MetadataBlock) -> ChainState:
+    """Return the state after the first block.
+
+    :raises BlockRejected: the block cannot be the first.
+    """
+    event = rules.check_seed(block)
+    return ChainState(block_hash, 0, block.system_time, event.dataset_id, event.dataset_kind)
+
+
+def append(state: ChainState, block_hash: str, block: MetadataBlock) -> ChainState:
+    """Return the state after one more block.
+
+    :raises BlockRejected: the block may not follow.
+    """
+    new_data = _new_data(block)
+    new_state = _next(state, block_hash, block)
+    return new_state if new_data is None else replace(new_state, slices=(*state.slices, new_data))
+
+
+def _next(state: ChainState, block_hash: str, block: MetadataBlock) -> ChainState:
+    """Return the next state but for its slices: adding to a tuple block by block would cost the square of their
+    number."""
+    rules.check(state, block)
+    changes = _CHANGES[block.event.kind](state, block.event)
+    return replace(
+        state, head=block_hash, sequence_number=block.sequence_number, system_time=block.system_time, **changes
+    )
+
+
+def _new_data(block: MetadataBlock) -> model.DataSlice | None:
+    return block.event.new_data if isinstance(block.event, model.AddData | model.ExecuteTransform) else None
+
+
+def _data(state: ChainState, event: model.AddData | model.ExecuteTransform) -> dict[str, Any]:
+    changes: dict[str, Any] = {
+        "watermark": event.new_watermark,
+        "last_checkpoint": event.new_checkpoint.physical_hash if event.new_checkpoint else None,
+    }
+    if event.new_data is not None:
+        changes["last_offset"] = event.new_data.offset_interval.end
+    return changes
+
+
+def _add_data(state: ChainState, event: model.AddData) -> dict[str, Any]:
+    changes = _data(state, event)
+    source_state = event.new_source_state
+    if state.polling_source is not None:
+        # A polling source is the only source. Its state is what its newest block says, be it nothing.
+        changes |= {"polled": source_state, "polled_fetch": state.polling_source.fetch}
+    elif source_state is not None:
+        changes["push_states"] = {**state.push_states, source_state.source_name: source_state}
+    return changes
+
+
+def _execute_transform(state: ChainState, event: model.ExecuteTransform) -> dict[str, Any]:
+    positions = {
+        i.dataset_id: InputPosition(
+            i.new_block_hash or i.prev_block_hash, i.prev_offset if i.new_offset is None else i.new_offset
+        )
+        for i in event.query_inputs
+    }
+    return {**_data(state, event), "query_inputs": positions}
+
+
+def _disable_push(state: ChainState, event: model.DisablePushSource) -> dict[str, Any]:
+    return {"push_sources": {name: s for name, s in state.push_sources.items() if name != event.source_name}}
+
+
+_CHANGES: dict[str, Callable[[ChainState, Any], dict[str, Any]]] = {
+    "AddData": _add_data,
+    "ExecuteTransform": _execute_transform,
+    "SetPollingSource": lambda _, event: {"polling_source": event, "merge": event.merge},
+    "DisablePollingSource": lambda _, event: {"polling_source": None},
+    "AddPushSource": lambda state, event: {
+        "push_sources": {**state.push_sources, event.source_name: event},
+        "merge": event.merge,
+    },
+    "DisablePushSource": _disable_push,
+    "SetTransform": lambda _, event: {"transform": event},
+    "SetVocab": lambda _, event: {"set_vocab": event},
+    "SetDataSchema": lambda _, event: {"schema": event},
+    "SetInfo": lambda _, event: {"info": event},
+    "SetLicense": lambda _, event: {"license": event},
+    "SetAttachments": lambda _, event: {"attachments": event},
+}
+"""Event -> what it changes of the state."""

@@ -1,0 +1,63 @@
+"""Rules among the datasets of several files: names are unique, nothing reads itself, inputs exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from airflow_provider_odf.errors import Place, Problem
+from airflow_provider_odf.manifest.events import SetTransform
+from airflow_provider_odf.manifest.graph import Graph
+from airflow_provider_odf.manifest.manifest import Manifest
+from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.wording import nearest
+
+
+def same_names(manifests: Iterable[Manifest]) -> Iterator[tuple[Manifest, Problem]]:
+    """Datasets of one name, or that give the same DAG: none of them, since nothing says which one is meant."""
+    by_dag: dict[str, list[Manifest]] = {}
+    for manifest in manifests:
+        by_dag.setdefault(str(manifest.snapshot.alias).replace("/", ".").lower(), []).append(manifest)
+    for group in by_dag.values():
+        for manifest in group:
+            if others := [other for other in group if other is not manifest]:
+                yield manifest, Problem(manifest.place("name"), _same_name(manifest, others), "rename one")
+
+
+def _same_name(manifest: Manifest, others: Sequence[Manifest]) -> str:
+    alias = manifest.snapshot.alias
+    if same := [other for other in others if other.snapshot.alias == alias]:
+        return f"dataset {alias} is also declared in {' and '.join(str(other.place('name')) for other in same)}"
+    other = others[0]
+    message = f"dataset {alias} gives the DAG {str(alias).replace('/', '.')}, as does {other.snapshot.alias}"
+    return f"{message} in {other.place('name')}"
+
+
+def cycles(graph: Graph) -> Iterator[tuple[Manifest, Problem]]:
+    for cycle in graph.cycles():
+        for alias in cycle:
+            manifest = graph.manifests[alias]
+            chain = " <- ".join(map(str, (*cycle, cycle[0])))
+            message = f"dataset {alias} reads itself" + (f" through others: {chain}" if len(cycle) > 1 else "")
+            yield manifest, Problem(_input_place(graph, alias, cycle), message, "remove one of these inputs")
+
+
+def _input_place(graph: Graph, alias: DatasetAlias, among: Sequence[DatasetAlias]) -> Place:
+    manifest = graph.manifests[alias]
+    index = next(i for i, ref in enumerate(graph.inputs(alias)) if ref in among)
+    return manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
+
+
+def _transform_index(manifest: Manifest) -> int:
+    return next(i for i, event in enumerate(manifest.snapshot.metadata) if isinstance(event, SetTransform))
+
+
+def unknown_inputs(graph: Graph, is_known: Callable[[str], bool]) -> Iterator[Problem]:
+    names = [str(alias) for alias in graph.manifests]
+    for alias, manifest in graph.manifests.items():
+        for index, ref in enumerate(graph.inputs(alias)):
+            if ref in graph.manifests or is_known(str(ref)):
+                continue
+            place = manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
+            near = nearest(ref, names)
+            fix = f"did you mean `{near}`?" if near else ""
+            yield Problem(place, f"input {ref} is neither in the files given nor in the store", fix)

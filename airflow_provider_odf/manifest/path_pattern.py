@@ -1,0 +1,21 @@
+"""The pattern of ``eventTime: FromPath``: a regular expression that finds a time in the path of a file."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+Pattern: TypeAlias = Any
+"""A pattern of the ``regex`` package, which has no types."""
+
+
+def compiled(pattern: str) -> Pattern:
+    """Return the regular expression of a pattern. Groups may be named as in Java and ECMAScript, too.
+
+    :raises ValueError: it is not a regular expression.
+    """
+    import regex
+
+    try:
+        return regex.compile(pattern)
+    except regex.error as e:
+        raise ValueError(str(e)) from None

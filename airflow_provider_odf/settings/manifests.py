@@ -1,0 +1,51 @@
+"""Manifests as this Airflow allows them: ``[odf] forbid_steps`` switches steps off."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from airflow_provider_odf import settings
+from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Problem
+from airflow_provider_odf.manifest.load import Loaded, Manifest, load
+
+
+def load_one(file: str, dataset: str | None) -> Manifest:
+    """Return the manifest of a dataset in a file. Without ``dataset`` the file must have only one.
+
+    :raises ManifestInvalid: the file is not valid, or uses steps that are switched off.
+    :raises InvalidInput: the file has no such dataset, or several and none was named.
+    """
+    loaded = allowed(load([Path(file)]))
+    if loaded.problems:
+        raise ManifestInvalid(loaded.problems)
+    names = [str(m.snapshot.name) for m in loaded.manifests]
+    if dataset is None and len(names) == 1:
+        return loaded.manifests[0]
+    for manifest, name in zip(loaded.manifests, names, strict=True):
+        if dataset is not None and name.lower() == dataset.lower():
+            return manifest
+    raise InvalidInput(f"{file}: no dataset {dataset or 'was named'}; the file has {', '.join(names) or 'none'}")
+
+
+def allowed(loaded: Loaded) -> Loaded:
+    """Return the manifests without those that use steps which are switched off; each of these becomes a problem."""
+    forbidden = settings.read().options.forbidden_steps
+    if not forbidden:
+        return loaded
+    refused = {m.file: list(_forbidden(m, forbidden)) for m in loaded.manifests}
+    return Loaded(
+        manifests=tuple(m for m in loaded.manifests if not refused[m.file]),
+        problems=tuple(sorted([*loaded.problems, *(p for problems in refused.values() for p in problems)])),
+        warnings=loaded.warnings,
+    )
+
+
+def _forbidden(manifest: Manifest, kinds: Collection[str]) -> Iterator[Problem]:
+    for index, event in enumerate(manifest.snapshot.metadata):
+        steps = [("fetch", getattr(event, "fetch", None))]
+        steps += [("prepare", step) for step in getattr(event, "prepare", None) or ()]
+        for name, step in steps:
+            if step is not None and step.kind in kinds:
+                place = manifest.place("content", "metadata", index, name)
+                yield Problem(place, f"{step.kind} steps are switched off here", "airflow.cfg, [odf] forbid_steps")
