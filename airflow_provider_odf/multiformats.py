@@ -10,6 +10,7 @@ import base64
 import hashlib
 import re
 from pathlib import Path
+from typing import BinaryIO
 
 SHA3_256 = bytes.fromhex("1620")
 """Code and length of a SHA3-256 multihash: blocks and files."""
@@ -84,11 +85,16 @@ def sha3_256(data: bytes) -> str:
 
 
 def hash_file(path: Path | str) -> str:
-    """Multihash text of the SHA3-256 of a file, read in pieces: memory does not depend on its size."""
-    digest = hashlib.sha3_256()
+    """Return the multihash text of the SHA3-256 of a file."""
     with open(path, "rb") as file:
-        while piece := file.read(_CHUNK):
-            digest.update(piece)
+        return hash_stream(file)
+
+
+def hash_stream(stream: BinaryIO) -> str:
+    """Return the multihash text of the SHA3-256 of what a stream holds; memory does not depend on its size."""
+    digest = hashlib.sha3_256()
+    while piece := stream.read(_CHUNK):
+        digest.update(piece)
     return multihash(SHA3_256, digest.digest())
 
 

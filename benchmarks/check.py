@@ -18,7 +18,7 @@ def slices(store: Path, name: str) -> list[Path]:
 
 
 def path(dataset: Dataset, physical_hash: str) -> Path:
-    return dataset.storage.local_path(f"data/{physical_hash}")
+    return Path(dataset.storage.location(f"data/{physical_hash}"))
 
 
 def equal(expected: Path, found: Iterable[Path]) -> int:

@@ -55,7 +55,7 @@ def make(folder: Path, url: str, etag: str, sources: int) -> None:
     draft.append(model.AddData(new_source_state=states.etag(etag)), time)
     dataset.storage.compare_and_set_ref("head", base.head, draft.state.head)
     for manifest in manifests[1:]:
-        copy = shutil.copytree(dataset.path, store.root / manifest.stem)
+        copy = shutil.copytree(Path(dataset.location), Path(store.location) / manifest.stem)
         (copy / "info" / "alias").write_text(manifest.stem)
 
 

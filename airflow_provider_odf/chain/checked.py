@@ -1,6 +1,6 @@
-"""Which slices were compared with their physical hash: each is read whole for it once, and again when its file changes.
+"""Record of the slices that were compared with their physical hash: once, and again when the file changes.
 
-The record lies with the other disposable caches and says of each slice which size and times of change its file had when
+The record lies with the other disposable caches and has the size and the version (`FileInfo.version`) of each file when
 it was compared. Any write to the file changes them, as does a copy put in its place. Decay of a disk does not: only
 ``verify``, which reads every file, finds it.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.dataset import Dataset
-from airflow_provider_odf.chain.storage import LocalStorage
+from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.manifest.model import DataSlice
 from airflow_provider_odf.seal import open_json, sealed_json
@@ -51,14 +51,12 @@ def check(
         _write(cache, dataset_id, record | stamps)
 
 
-def _stamp(dataset: Dataset, data_slice: DataSlice) -> list[int]:
-    path = slices.path(dataset, data_slice)
-    with slices.file_errors(path):
-        stat = path.stat()
-    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
+def _stamp(dataset: Dataset, data_slice: DataSlice) -> list[int | str]:
+    info = slices.stat(dataset, data_slice)
+    return [info.size, *info.version]
 
 
-def _read(cache: Path | None, dataset_id: str) -> dict[str, list[int]]:
+def _read(cache: Path | None, dataset_id: str) -> dict[str, list[int | str]]:
     if cache is None:
         return {}
     try:
@@ -68,7 +66,7 @@ def _read(cache: Path | None, dataset_id: str) -> dict[str, list[int]]:
     return content["slices"] if content else {}
 
 
-def _write(cache: Path, dataset_id: str, record: dict[str, list[int]]) -> None:
+def _write(cache: Path, dataset_id: str, record: dict[str, list[int | str]]) -> None:
     """Without the directory or the right to write there, slices are compared again the next time: who only looks at a
     dataset makes no directories that its writers could not use."""
     if not cache.is_dir():

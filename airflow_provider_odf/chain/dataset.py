@@ -6,7 +6,6 @@ import difflib
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain import codec
@@ -31,28 +30,28 @@ class Dataset:
         return self.storage.uri
 
     @property
-    def path(self) -> Path:
-        return self.storage.local_path("")
+    def location(self) -> str:
+        """The path of the dataset's directory on this machine, or its URI."""
+        return self.storage.location()
 
     def command(self, *words: str) -> str:
-        """Return an ``odf`` command about this dataset that works whatever store the reader's shell would use: its
-        words, with ``{}`` for the dataset's name."""
-        root = str(self.path)[: -len(str(self.alias)) - 1]
+        """Return an ``odf`` command about this dataset that names its store: the words, with ``{}`` for the dataset."""
+        root = self.location[: -len(str(self.alias)) - 1]
         named = (str(self.alias) if word == "{}" else word for word in words)
         return " ".join(map(shlex.quote, ("odf", *named, "--store", root)))
 
     def head(self, ref: str = HEAD) -> str | None:
-        """The hash that a ref points at, None if there is no such ref.
+        """Return the hash that a ref points at, or None if there is no such ref.
 
         :raises ChainCorrupted: the ref does not hold the hash of a block that is there.
         """
         text = self.storage.get_ref(ref)
-        if text is not None and not (is_hash(text) and self.storage.local_path(f"blocks/{text}").exists()):
+        if text is not None and not (is_hash(text) and self.storage.stat(f"blocks/{text}")):
             raise self._damaged_ref(ref, text)
         return text
 
     def _damaged_ref(self, ref: str, text: str) -> ChainCorrupted:
-        blocks = [path.name for path in self.storage.local_path("blocks").glob("f1620*")]
+        blocks = [name for name in self.storage.names("blocks") if name.startswith("f1620")]
         what = "and there is no such block in blocks/" if is_hash(text) else "which is not a block hash"
         near = difflib.get_close_matches(text, blocks, n=1, cutoff=0.9)
         advice = (
@@ -60,27 +59,27 @@ class Dataset:
             if near
             else "restore it from a backup, or write the hash of the newest asset event or lineage event into it"
         )
-        file = self.storage.local_path(f"refs/{ref}")
+        file = self.storage.location(f"refs/{ref}")
         return ChainCorrupted(f"{file} is damaged: it says {text[:80]!r}, {what}; {advice}")
 
     def block(self, block_hash: str) -> MetadataBlock:
-        """The block of this hash.
+        """Return the block of a hash.
 
         :raises ChainCorrupted: its file is missing, has other bytes, or is not a block.
         """
         path = f"blocks/{block_hash}"
         data = self.storage.get(path)
         if data is None:
-            raise ChainCorrupted(f"{self.storage.local_path(path)}: the block is missing")
+            raise ChainCorrupted(f"{self.storage.location(path)}: the block is missing")
         if (actual := multiformats.sha3_256(data)) != block_hash:
-            raise ChainCorrupted(f"{self.storage.local_path(path)}: its bytes hash to {actual}, not what its name says")
+            raise ChainCorrupted(f"{self.storage.location(path)}: its bytes hash to {actual}, not what its name says")
         try:
             return codec.decode(data)
         except ChainCorrupted as e:
-            raise ChainCorrupted(f"{self.storage.local_path(path)}: {e}") from e
+            raise ChainCorrupted(f"{self.storage.location(path)}: {e}") from e
 
     def resolve(self, ref_or_hash: str) -> str:
-        """The block hash that is meant.
+        """Return the block hash that a ref or a hash names.
 
         :raises DatasetNotFound: there is no such ref.
         """
@@ -91,7 +90,7 @@ class Dataset:
         return block_hash
 
     def walk(self, ref_or_hash: str = HEAD) -> Iterator[tuple[str, MetadataBlock]]:
-        """Hashes and blocks from the newest to the seed.
+        """Yield hashes and blocks from the newest to the seed.
 
         :raises DatasetNotFound: there is no such ref.
         :raises ChainCorrupted: a block is missing or damaged.
@@ -103,7 +102,7 @@ class Dataset:
             block_hash = block.prev_block_hash
 
     def contains(self, head: str, block_hash: str) -> bool:
-        """Whether the chain that ends at ``head`` has a block, the newest one included.
+        """Return whether the chain that ends at ``head`` has a block, the newest one included.
 
         :raises ChainCorrupted: a block is missing or damaged.
         """
@@ -117,7 +116,7 @@ class Dataset:
 
 
 def is_hash(text: str) -> bool:
-    """Whether a text is a block hash as refs and file names have it (base16)."""
+    """Return whether a text is a block hash as refs and file names have it (base16)."""
     try:
         return multiformats.encode(multiformats.decode_hash(text)) == text and text.startswith("f1620")
     except ValueError:

@@ -7,7 +7,6 @@ what was written counts as missing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
@@ -15,12 +14,12 @@ from airflow_provider_odf.seal import is_unsealed, open_json, sealed_json
 
 
 def put(dataset: Dataset, folder: str, block_hash: str, content: Mapping[str, Any]) -> None:
-    """Write what is known of a block, in place of what was known before."""
+    """Write a file about a block; replace the one before."""
     dataset.storage.put(_path(folder, block_hash), sealed_json({"block": block_hash, **content}))
 
 
 def get(dataset: Dataset, folder: str, block_hash: str) -> dict[str, Any] | None:
-    """Return what is known of a block, or None if there is no file, or it is damaged or of another block."""
+    """Return the file about a block, or None if there is none, or it is damaged or of another block."""
     content = open_json(dataset.storage.get(_path(folder, block_hash)), block=block_hash)
     if content is not None:
         del content["block"]
@@ -32,12 +31,16 @@ def exists(dataset: Dataset, folder: str, block_hash: str) -> bool:
     return dataset.storage.get(_path(folder, block_hash)) is not None
 
 
-def damaged(dataset: Dataset) -> Iterator[Path]:
-    """Files that are not what was written, sorted. Those of version 0.1.0, without a hash, must be JSON objects."""
-    for path in sorted(dataset.storage.local_path("info").glob("*/*.json")):
-        data = dataset.storage.get(f"info/{path.parent.name}/{path.name}")
-        if is_hash(path.stem) and open_json(data, block=path.stem) is None and not is_unsealed(data):
-            yield path
+def damaged(dataset: Dataset) -> Iterator[str]:
+    """Yield the locations of files that are not what was written. Those of version 0.1.0, without a hash, must be JSON
+    objects."""
+    storage = dataset.storage
+    for folder in storage.folder("info").folders():
+        blocks = (name.removesuffix(".json") for name in storage.names(f"info/{folder}") if name.endswith(".json"))
+        for block_hash in filter(is_hash, blocks):
+            data = storage.get(_path(folder, block_hash))
+            if open_json(data, block=block_hash) is None and not is_unsealed(data):
+                yield storage.location(_path(folder, block_hash))
 
 
 def _path(folder: str, block_hash: str) -> str:

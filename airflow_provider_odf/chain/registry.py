@@ -1,120 +1,65 @@
-"""The datasets that a store had: one that is gone must not begin again with another id, as if nothing had been.
+"""``Registry``: the datasets that a store had. One that is gone must not begin again silently with another id.
 
-``STORE/.datasets/NAME`` holds the dataset's id, or `FORGOTTEN` once somebody said that it may begin anew, and the time
-since when. Names are in lower case, with ``+`` for ``/``. Tools that read datasets do not look there.
+``STORE/.datasets/NAME`` holds the dataset's id, or `FORGOTTEN` once it may begin anew, and the time since when. Names
+are in lower case, with ``+`` for ``/``. Tools that read datasets do not look there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain.dataset import Dataset
-from airflow_provider_odf.chain.storage import LocalStorage
-from airflow_provider_odf.errors import DatasetGone, InvalidInput
+from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.names import DatasetAlias
 
-if TYPE_CHECKING:
-    from airflow_provider_odf.chain.store import Store
-
+FOLDER = ".datasets"
 FORGOTTEN = "forgotten"
 DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What a store knows of a name: a dataset's id, `FORGOTTEN`, or `DAMAGED` where its file cannot be read; since a
-    time."""
+    """The id of a dataset since a time; `FORGOTTEN`, or `DAMAGED` where the file cannot be read."""
 
     dataset_id: str
     since: Instant
 
 
-def entry(store: Store, alias: DatasetAlias) -> Entry | None:
-    """What the store knows of a name; None if it had no such dataset."""
-    data = _entries(store).get(_name(alias))
-    if data is None:
-        return None
-    dataset_id, _, since = data.decode("ascii", "replace").strip().partition(" ")
-    try:
-        return Entry(dataset_id, Instant.parse(since))
-    except ValueError:
-        return Entry(DAMAGED, Instant(0))
+@dataclass(frozen=True)
+class Registry:
+    """The entries of a store."""
 
+    storage: Storage
 
-def remember(store: Store, alias: DatasetAlias, dataset_id: str) -> None:
-    """Note that the store has a dataset."""
-    known = entry(store, alias)
-    if known is None or known.dataset_id != dataset_id:
-        _write(store, alias, dataset_id)
-
-
-def forget(store: Store, alias: DatasetAlias) -> None:
-    """Let the next run begin a new history under a name.
-
-    :raises InvalidInput: the dataset is there, or a part of it.
-    """
-    if store.get(alias) is not None:
-        raise InvalidInput(f"{store.path(alias)}: the dataset is there: delete its folder first")
-    if _has_data(store, alias):
-        raise InvalidInput(f"{store.path(alias)}: there are data without refs/head: delete or move the folder first")
-    _write(store, alias, FORGOTTEN)
-
-
-def check_new(store: Store, alias: DatasetAlias) -> None:
-    """Check that a dataset which is not in the store never was.
-
-    :raises DatasetGone: it was.
-    """
-    known, has_data = entry(store, alias), _has_data(store, alias)
-    if store.get(alias) is not None:
-        return  # created by another writer just now, which is noticed when head is set
-    if has_data:
-        advice = f"restore refs/head from a backup, or {way_on(store, alias, 'move the folder away and ')}"
-        raise DatasetGone(f"{store.path(alias)}: the dataset has data, but refs/head is missing: {advice}")
-    if known is not None and known.dataset_id != FORGOTTEN:
-        which = "a dataset" if known.dataset_id == DAMAGED else f"the dataset {known.dataset_id}"
-        message = f"{store.path(alias)}: {which} was here and is gone"
-        raise DatasetGone(f"{message}: restore its folder, or {way_on(store, alias)}")
-
-
-def gone(store: Store) -> Iterator[DatasetGone]:
-    """Yield an error for each dataset that was in the store and is gone, or has lost its head."""
-    for alias in aliases(store):
+    def get(self, alias: DatasetAlias) -> Entry | None:
+        """Return the entry of a name, or None if the store had no such dataset."""
+        data = self.storage.get(_name(alias))
+        if data is None:
+            return None
+        dataset_id, _, since = data.decode("ascii", "replace").strip().partition(" ")
         try:
-            check_new(store, alias)
-        except DatasetGone as e:
-            yield e
+            return Entry(dataset_id, Instant.parse(since))
+        except ValueError:
+            return Entry(DAMAGED, Instant(0))
 
+    def remember(self, alias: DatasetAlias, dataset_id: str) -> None:
+        """Record that the store has a dataset."""
+        entry = self.get(alias)
+        if entry is None or entry.dataset_id != dataset_id:
+            self._write(alias, dataset_id)
 
-def aliases(store: Store) -> Iterator[DatasetAlias]:
-    """Yield the names of all datasets that the store has or had, in lower case."""
-    folder = _entries(store).root
-    for name in sorted(path.name for path in folder.iterdir()) if folder.is_dir() else ():
-        if not name.startswith("."):  # a write that was killed
+    def forget(self, alias: DatasetAlias) -> None:
+        """Record that a dataset may begin anew."""
+        self._write(alias, FORGOTTEN)
+
+    def aliases(self) -> Iterator[DatasetAlias]:
+        """Yield the names of all datasets that the store has or had, in lower case."""
+        for name in self.storage.names(""):
             yield DatasetAlias.parse(name.replace("+", "/"))
 
-
-def way_on(store: Store, alias: DatasetAlias, first: str = "") -> str:
-    """The advice for who wants a new history."""
-    dataset = Dataset(alias, LocalStorage(store.path(alias)))
-    return f"to begin a new history {first}run `{dataset.command('forget', '{}')}`"
-
-
-def _has_data(store: Store, alias: DatasetAlias) -> bool:
-    """Whether slices lie where the dataset would: a creation that was killed has written none."""
-    folder = store.path(alias) / "data"
-    return folder.is_dir() and any(folder.iterdir())
-
-
-def _write(store: Store, alias: DatasetAlias, text: str) -> None:
-    _entries(store).put(_name(alias), f"{text} {Instant.now()}\n".encode())
-
-
-def _entries(store: Store) -> LocalStorage:
-    return LocalStorage(store.root / ".datasets")
+    def _write(self, alias: DatasetAlias, text: str) -> None:
+        self.storage.put(_name(alias), f"{text} {Instant.now()}\n".encode())
 
 
 def _name(alias: DatasetAlias) -> str:

@@ -26,8 +26,7 @@ def replay(dataset: Dataset, ref: str = HEAD) -> ChainState:
         try:
             state = begin(block_hash, block) if state is None else _next(state, block_hash, block)
         except BlockRejected as e:
-            path = dataset.storage.local_path(f"blocks/{block_hash}")
-            raise ChainCorrupted(f"{path}: {e}") from e
+            raise ChainCorrupted(f"{dataset.storage.location(f'blocks/{block_hash}')}: {e}") from e
         if (new_data := _new_data(block)) is not None:
             slices.append(new_data)
     assert state is not None  # noqa: S101 - a walk has at least one block

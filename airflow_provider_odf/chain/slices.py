@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.storage import FileInfo
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.manifest.model import Checkpoint, DataSlice
@@ -17,45 +18,43 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def path(dataset: Dataset, data_slice: DataSlice) -> Path:
-    """Return where the file of a slice lies."""
-    return dataset.storage.local_path(f"data/{data_slice.physical_hash}")
+def name(part: DataSlice | Checkpoint) -> str:
+    """Return the file of a slice or checkpoint in its dataset."""
+    folder = "data" if isinstance(part, DataSlice) else "checkpoints"
+    return f"{folder}/{part.physical_hash}"
 
 
-def check(dataset: Dataset, data_slice: DataSlice) -> Path:
-    """Return the file of a slice after comparing it with the size and physical hash in its block.
-
-    :raises ChainCorrupted: it is missing or has other bytes.
-    :raises StorageError: it cannot be read.
-    """
-    return check_file(dataset, path(dataset, data_slice), data_slice)
+def location(dataset: Dataset, data_slice: DataSlice) -> str:
+    """Return where engines find the file of a slice."""
+    return dataset.storage.location(name(data_slice))
 
 
-def check_file(dataset: Dataset, file: Path, expected: DataSlice | Checkpoint) -> Path:
-    """The same for any file that a block refers to."""
-    with file_errors(file):
-        size = file.stat().st_size
-        if size != expected.size:
-            raise ChainCorrupted(f"{file}: {size} bytes, the block says {expected.size}{_advice(dataset)}")
-        actual = multiformats.hash_file(file)
-    if actual != expected.physical_hash:
-        raise ChainCorrupted(f"{file}: its bytes hash to {actual}, not to its name{_advice(dataset)}")
-    return file
-
-
-@contextlib.contextmanager
-def file_errors(file: Path) -> Iterator[None]:
-    """Errors of the operating system become errors that name the file.
+def stat(dataset: Dataset, part: DataSlice | Checkpoint) -> FileInfo:
+    """Return what is known of the file of a slice or checkpoint.
 
     :raises ChainCorrupted: it is missing.
     :raises StorageError: it cannot be read.
     """
-    try:
-        yield
-    except FileNotFoundError as e:
-        raise ChainCorrupted(f"{file}: the file is missing; restore it from a backup or a copy of the dataset") from e
-    except OSError as e:
-        raise storage_error(e, file) from e
+    info = dataset.storage.stat(name(part))
+    if info is None:
+        file = dataset.storage.location(name(part))
+        raise ChainCorrupted(f"{file}: the file is missing; restore it from a backup or a copy of the dataset")
+    return info
+
+
+def check(dataset: Dataset, part: DataSlice | Checkpoint) -> None:
+    """Compare the file of a slice or checkpoint with the size and physical hash in its block.
+
+    :raises ChainCorrupted: it is missing or has other bytes.
+    :raises StorageError: it cannot be read.
+    """
+    file, size = dataset.storage.location(name(part)), stat(dataset, part).size
+    if size != part.size:
+        raise ChainCorrupted(f"{file}: {size} bytes, the block says {part.size}{_advice(dataset)}")
+    with dataset.storage.open(name(part)) as stream:
+        actual = multiformats.hash_stream(stream)
+    if actual != part.physical_hash:
+        raise ChainCorrupted(f"{file}: its bytes hash to {actual}, not to its name{_advice(dataset)}")
 
 
 def _advice(dataset: Dataset) -> str:
@@ -66,7 +65,7 @@ def _advice(dataset: Dataset) -> str:
 
 
 def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int | None = None) -> pa.Table:
-    """The rows of a slice, or the ``newest`` of them, from as few row groups as hold them.
+    """Return the rows of a slice, or the ``newest`` of them, from as few row groups as hold them.
 
     Columns are those of ``schema``, in its types; one that came after the slice is null.
 
@@ -75,7 +74,7 @@ def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int
     """
     import pyarrow.parquet as pq
 
-    source = path(dataset, data_slice)
+    source = location(dataset, data_slice)
     with read_errors(source), pq.ParquetFile(source) as file:
         first, rows = file.num_row_groups, 0
         while first and (newest is None or rows < newest):
@@ -86,21 +85,25 @@ def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int
 
 
 @contextlib.contextmanager
-def read_errors(path: Path) -> Iterator[None]:
-    """What goes wrong with a Parquet file becomes an error that names it."""
+def read_errors(file: str) -> Iterator[None]:
+    """Raise the errors of a Parquet file as errors that name it.
+
+    :raises ChainCorrupted: it is missing or damaged.
+    :raises StorageError: it cannot be read.
+    """
     import pyarrow as pa
 
     try:
         yield
     except FileNotFoundError as e:
-        raise ChainCorrupted(f"{path}: the slice is missing") from e
+        raise ChainCorrupted(f"{file}: the slice is missing") from e
     except pa.ArrowException as e:
-        raise ChainCorrupted(f"{path}: not a readable slice of the dataset: {e}") from e
+        raise ChainCorrupted(f"{file}: not a readable slice of the dataset: {e}") from e
     except OSError as e:
         # pyarrow also calls damaged pages an OSError; only one of the operating system has a number.
         if e.errno is None:
-            raise ChainCorrupted(f"{path}: not a readable slice of the dataset: {e}") from e
-        raise storage_error(e, path) from e
+            raise ChainCorrupted(f"{file}: not a readable slice of the dataset: {e}") from e
+        raise storage_error(e, Path(file)) from e
 
 
 def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:

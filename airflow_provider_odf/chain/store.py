@@ -1,57 +1,71 @@
-"""``Store``: a directory of datasets, each at ``STORE/NAME`` or ``STORE/ACCOUNT/NAME``; lookup ignores case."""
+"""``Store``: a folder of datasets, each at ``STORE/NAME`` or ``STORE/ACCOUNT/NAME``; lookup ignores case."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
+from airflow_provider_odf.chain import registry
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
-from airflow_provider_odf.chain.storage import LocalStorage
-from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
-from airflow_provider_odf.failures import storage_errors
+from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.chain.registry import Registry
+from airflow_provider_odf.chain.storage import Storage
+from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_ref
 from airflow_provider_odf.wording import suggestion
+
+STORAGES: dict[str, Callable[[str], Storage]] = {"file": LocalStorage.at}
+"""Scheme of a store's URI -> its storage. A new kind of store is a module beside ``local_storage`` and a row here."""
 
 _LAYOUT = ("blocks", "checkpoints", "data", "info", "refs")
 
 
 class Store:
-    """Datasets under one local root.
+    """The datasets in a storage.
 
     :param work_area: where work in progress and disposable caches lie; shared by all who share the store.
     """
 
-    def __init__(self, root: Path, work_area: Path | None = None) -> None:
-        self.root = root
-        self.work_area = work_area or root / ".work"
+    def __init__(self, storage: Storage, work_area: Path) -> None:
+        self.storage = storage
+        self.work_area = work_area
+        self.registry = Registry(storage.folder(registry.FOLDER))
 
     @classmethod
     def open(cls, uri_or_path: str | Path, work_area: Path | None = None) -> Store:
-        """The store at a path or ``file:`` URI; it need not exist yet.
+        """Return the store at a path or URI; it need not exist yet.
 
-        :raises InvalidInput: a URI of another scheme.
+        :param work_area: by default ``.work`` in the store, if that is a folder of this machine.
+        :raises InvalidInput: a URI of another scheme, or no work area for a store elsewhere.
         """
         text = str(uri_or_path)
-        if "://" not in text and not text.startswith("file:"):
-            return cls(Path(text).expanduser().absolute(), work_area)
-        uri = urlsplit(text)
-        if uri.scheme != "file" or uri.netloc not in ("", "localhost"):
+        scheme = urlsplit(text).scheme if "://" in text or text.startswith("file:") else "file"
+        if scheme not in STORAGES:
             raise InvalidInput(f"store {text}: only paths and file:///… URIs of this machine can be opened")
-        return cls(Path(unquote(uri.path)), work_area)
+        storage = STORAGES[scheme](text)
+        if work_area is None:
+            if not isinstance(storage, LocalStorage):
+                raise InvalidInput(f"store {text}: set a work area on this machine")
+            work_area = storage.root / ".work"
+        return cls(storage, work_area)
 
     @property
     def uri(self) -> str:
-        return self.root.as_uri()
+        return self.storage.uri
+
+    @property
+    def location(self) -> str:
+        """The path of the store on this machine, or its URI."""
+        return self.storage.location()
 
     def cache(self, alias: DatasetAlias | str) -> Path:
-        """Directory of a dataset's disposable caches, which may not exist."""
+        """Return the directory of a dataset's disposable caches, which may not exist."""
         return self.work_area / ".cache" / str(alias).lower()
 
     def work(self, alias: DatasetAlias | str) -> Path:
-        """A dataset's own directory in the work area, which may not exist.
+        """Return a dataset's own directory in the work area, which may not exist.
 
         :raises InvalidInput: not a name.
         """
@@ -59,22 +73,19 @@ class Store:
         return self.work_area / str(name).lower()
 
     def get(self, alias: DatasetAlias | str) -> Dataset | None:
-        """The dataset of a name, None if there is none.
+        """Return the dataset of a name, or None if there is none.
 
         :raises InvalidInput: not a name.
         """
-        wanted = parse_alias(alias)
-        directory = self.root
-        names = []
-        for part in (wanted.account, wanted.name):
-            if part is None:
-                continue
-            name = _same_name(directory, part)
+        parsed = parse_alias(alias)
+        folder, names = self.storage, []
+        for part in filter(None, (parsed.account, parsed.name)):
+            name = _same_name(folder, part)
             if name is None:
                 return None
             names.append(name)
-            directory /= name
-        return _existing(directory, DatasetAlias.parse("/".join(names)))
+            folder = folder.folder(name)
+        return _existing(folder, DatasetAlias.parse("/".join(names)))
 
     def dataset(self, alias: DatasetAlias | str) -> Dataset:
         """Return the dataset of a name.
@@ -82,56 +93,96 @@ class Store:
         :raises DatasetGone: it was in the store and is gone, or has lost its head.
         :raises DatasetNotFound: the store never had it.
         """
-        from airflow_provider_odf.chain import registry
-
-        found = self.get(alias)
-        if found is None:
-            registry.check_new(self, parse_alias(alias))
+        dataset = self.get(alias)
+        if dataset is None:
+            self.check_new(parse_alias(alias))
             names = [str(d.alias) for d in self.datasets()]
-            raise DatasetNotFound(f"no dataset {alias} in {self.root} ({suggestion(alias, names)})")
-        return found
+            raise DatasetNotFound(f"no dataset {alias} in {self.location} ({suggestion(alias, names)})")
+        return dataset
 
     def create(self, alias: DatasetAlias) -> Dataset:
-        """The directory of a new dataset. The dataset exists once its first blocks are there and ``head`` was set with
+        """Return a new dataset. It exists once its first blocks are there and ``head`` was set with
         ``compare_and_set_ref("head", None, …)``; of several writers that create it at once, one succeeds with that.
 
         :raises InvalidInput: the name is that of a directory of the layout.
         """
         if alias.account and alias.name.lower() in _LAYOUT:
             raise InvalidInput(f"{alias}: a dataset of an account cannot be named {alias.name}")
-        dataset = Dataset(alias, LocalStorage(self.path(alias)))
+        dataset = Dataset(alias, self.folder(alias))
         dataset.storage.put_if_absent("info/alias", str(alias).encode())
         return dataset
 
-    def path(self, alias: DatasetAlias) -> Path:
-        """The directory of a dataset, whether there is one or not."""
-        directory = self.root
+    def folder(self, alias: DatasetAlias) -> Storage:
+        """Return the folder of a dataset, which may not exist."""
+        folder = self.storage
         for part in filter(None, (alias.account, alias.name)):
-            directory /= _same_name(directory, part) or part
-        return directory
+            folder = folder.folder(_same_name(folder, part) or part)
+        return folder
 
     def datasets(self) -> Iterator[Dataset]:
-        """All datasets, by name."""
-        for name in _names(self.root):
-            dataset = _existing(self.root / name, DatasetAlias.parse(name))
-            if dataset is not None:
+        """Yield all datasets, by name."""
+        for name in _names(self.storage):
+            folder = self.storage.folder(name)
+            if (dataset := _existing(folder, DatasetAlias.parse(name))) is not None:
                 yield dataset
-            for nested in _names(self.root / name):
-                found = _existing(self.root / name / nested, DatasetAlias.parse(f"{name}/{nested}"))
-                if found is not None:
-                    yield found
+            for inner in _names(folder):
+                if (dataset := _existing(folder.folder(inner), DatasetAlias.parse(f"{name}/{inner}"))) is not None:
+                    yield dataset
 
     def find_id(self, dataset_id: DatasetId) -> Dataset | None:
-        """The dataset of an id, None if the store has none."""
+        """Return the dataset of an id, or None if the store has none."""
         return next((dataset for dataset in self.datasets() if _id(dataset) == str(dataset_id)), None)
 
     def find(self, ref: str) -> Dataset | None:
-        """The dataset of an id or alias, None if the store has none.
+        """Return the dataset of an id or alias, or None if the store has none.
 
         :raises ValueError: neither an id nor an alias.
         """
         parsed = parse_ref(ref)
         return self.find_id(parsed) if isinstance(parsed, DatasetId) else self.get(parsed)
+
+    def check_new(self, alias: DatasetAlias) -> None:
+        """Check that a dataset which is not in the store never was.
+
+        :raises DatasetGone: it was.
+        """
+        entry, folder = self.registry.get(alias), self.folder(alias)
+        has_data = bool(folder.names("data"))
+        if self.get(alias) is not None:
+            return  # created by another writer just now, which is noticed when head is set
+        if has_data:
+            advice = f"restore refs/head from a backup, or {self.restart_advice(alias, 'move the folder away and ')}"
+            raise DatasetGone(f"{folder.location()}: the dataset has data, but refs/head is missing: {advice}")
+        if entry is not None and entry.dataset_id != registry.FORGOTTEN:
+            which = "a dataset" if entry.dataset_id == registry.DAMAGED else f"the dataset {entry.dataset_id}"
+            message = f"{folder.location()}: {which} was here and is gone"
+            raise DatasetGone(f"{message}: restore its folder, or {self.restart_advice(alias)}")
+
+    def forget(self, alias: DatasetAlias) -> None:
+        """Let the next run begin a new history under a name.
+
+        :raises InvalidInput: the dataset is there, or a part of it.
+        """
+        folder = self.folder(alias)
+        location = folder.location()
+        if self.get(alias) is not None:
+            raise InvalidInput(f"{location}: the dataset is there: delete its folder first")
+        if folder.names("data"):
+            raise InvalidInput(f"{location}: there are data without refs/head: delete or move the folder first")
+        self.registry.forget(alias)
+
+    def gone(self) -> Iterator[DatasetGone]:
+        """Yield an error for each dataset that was in the store and is gone, or has lost its head."""
+        for alias in self.registry.aliases():
+            try:
+                self.check_new(alias)
+            except DatasetGone as e:
+                yield e
+
+    def restart_advice(self, alias: DatasetAlias, first: str = "") -> str:
+        """Return how to begin a new history under a name."""
+        command = Dataset(alias, self.folder(alias)).command("forget", "{}")
+        return f"to begin a new history {first}run `{command}`"
 
 
 def parse_alias(alias: DatasetAlias | str) -> DatasetAlias:
@@ -147,26 +198,21 @@ def parse_alias(alias: DatasetAlias | str) -> DatasetAlias:
         raise InvalidInput(str(e)) from None
 
 
-def _existing(directory: Path, alias: DatasetAlias) -> Dataset | None:
-    with storage_errors(directory):
-        return Dataset(alias, LocalStorage(directory)) if (directory / "refs" / HEAD).is_file() else None
+def _existing(folder: Storage, alias: DatasetAlias) -> Dataset | None:
+    return Dataset(alias, folder) if folder.stat(f"refs/{HEAD}") is not None else None
 
 
-def _same_name(directory: Path, name: str) -> str | None:
-    """The entry of a directory that has this name, in whatever case."""
-    if os.path.isdir(directory / name):  # a name that is too long for a file system is simply not there
+def _same_name(folder: Storage, name: str) -> str | None:
+    """Return the folder in a folder that has this name, in whatever case."""
+    if folder.folder(name).exists():
         return name
-    return next((entry for entry in _names(directory) if entry.lower() == name.lower()), None)
+    return next((entry for entry in _names(folder) if entry.lower() == name.lower()), None)
 
 
-def _names(directory: Path) -> list[str]:
-    """Sorted names of the directories in a directory that can be datasets or accounts."""
-    with storage_errors(directory):
-        try:
-            names = [e.name for e in directory.iterdir() if e.name[0] != "." and e.name not in _LAYOUT and e.is_dir()]
-        except FileNotFoundError:
-            return []
-    return sorted(filter(_is_name, names), key=str.lower)
+def _names(folder: Storage) -> list[str]:
+    """Return the names of the folders in a folder that can be datasets or accounts, sorted."""
+    names = (name for name in folder.folders() if name not in _LAYOUT and _is_name(name))
+    return sorted(names, key=str.lower)
 
 
 def _is_name(text: str) -> bool:
@@ -177,6 +223,6 @@ def _is_name(text: str) -> bool:
 
 
 def _id(dataset: Dataset) -> str | None:
-    """The id in the seed of a chain."""
+    """Return the id in the seed of a chain."""
     *_, (_, seed) = dataset.walk()
     return seed.event.dataset_id if isinstance(seed.event, model.Seed) else None

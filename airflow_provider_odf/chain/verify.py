@@ -1,4 +1,4 @@
-"""``verify``: whether a dataset is what its hashes say, from the head down to the values in its slices."""
+"""``verify``: compare a dataset with its hashes, from the head down to the values in its slices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from airflow_provider_odf.wording import counted
 
 @dataclass(frozen=True)
 class Verified:
-    """What was found in order."""
+    """Numbers of blocks, slices and records that are intact."""
 
     blocks: int
     slices: int
@@ -38,8 +38,7 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | 
     for _, block in dataset.walk(state.head):
         checkpoint = getattr(block.event, "new_checkpoint", None)
         if checkpoint is not None:
-            file = dataset.storage.local_path(f"checkpoints/{checkpoint.physical_hash}")
-            slices.check_file(dataset, file, checkpoint)
+            slices.check(dataset, checkpoint)
     for file in info.damaged(dataset):
         raise ChainCorrupted(
             f"{file} is damaged: restore it from a backup or remove it; "
@@ -55,21 +54,22 @@ def _count(data_slice: model.DataSlice) -> int:
 
 
 def _check_slice(dataset: Dataset, data_slice: model.DataSlice) -> None:
-    path = slices.check(dataset, data_slice)
+    slices.check(dataset, data_slice)
+    file = slices.location(dataset, data_slice)
     import pyarrow.parquet as pq
 
     from airflow_provider_odf.logical_hash import logical_hash
 
     try:
-        with slices.read_errors(path):
-            records = pq.read_metadata(path).num_rows
+        with slices.read_errors(file):
+            records = pq.read_metadata(file).num_rows
             if records != _count(data_slice):
                 interval = data_slice.offset_interval
                 raise ChainCorrupted(
-                    f"{path}: {counted(records, 'record')}, the block says offsets {interval.start} to {interval.end}"
+                    f"{file}: {counted(records, 'record')}, the block says offsets {interval.start} to {interval.end}"
                 )
-            actual = logical_hash(path)
+            actual = logical_hash(file)
     except TypeUnsupported as e:
-        raise ChainCorrupted(f"{path}: {e}") from e
+        raise ChainCorrupted(f"{file}: {e}") from e
     if actual != data_slice.logical_hash:
-        raise ChainCorrupted(f"{path}: its rows hash to {actual}, the block says {data_slice.logical_hash}")
+        raise ChainCorrupted(f"{file}: its rows hash to {actual}, the block says {data_slice.logical_hash}")

@@ -19,9 +19,8 @@ def forget(name: NameArgument, store: StoreOption = None) -> None:
     A run refuses to create a dataset that the store had before and whose folder was deleted.
     After this command the next run creates it anew, under another id.
     """
-    from airflow_provider_odf.chain import registry
     from airflow_provider_odf.chain.store import parse_alias
 
     alias = parse_alias(name)
-    registry.forget(open_store(store), alias)
+    open_store(store).forget(alias)
     print(f"{alias}: the next run begins a new history")

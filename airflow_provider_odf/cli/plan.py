@@ -60,13 +60,12 @@ def plan_manifests(
 
 def _plan(store: Store, manifest: Manifest) -> Plan:
     """:raises DatasetGone: the store had the dataset, and it is gone."""
-    from airflow_provider_odf.chain import registry
     from airflow_provider_odf.chain.replay import replay
     from airflow_provider_odf.cycle.plan import plan
 
     dataset = store.get(manifest.snapshot.alias)
     if dataset is None:
-        registry.check_new(store, manifest.snapshot.alias)
+        store.check_new(manifest.snapshot.alias)
     return plan(replay(dataset) if dataset else None, manifest)
 
 

@@ -53,8 +53,8 @@ def open_store(store: str | None) -> Store:
 
 def note_new_store(store: Store) -> None:
     """Say on standard error that a command begins a store, since a mistyped path begins one, too."""
-    if not store.root.is_dir():
-        print(f"note: new store at {near(store.root)}", file=sys.stderr)
+    if not store.storage.exists():
+        print(f"note: new store at {near(store.location)}", file=sys.stderr)
 
 
 def existing_store(store: str | None) -> Store:
@@ -63,8 +63,8 @@ def existing_store(store: str | None) -> Store:
     :raises InvalidInput: there is no such folder.
     """
     opened = open_store(store)
-    if not opened.root.is_dir():
-        raise InvalidInput(f"no such folder: {opened.root} (name the store with --store or ODF_STORE)")
+    if not opened.storage.exists():
+        raise InvalidInput(f"no such folder: {opened.location} (name the store with --store or ODF_STORE)")
     return opened
 
 

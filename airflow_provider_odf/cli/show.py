@@ -43,12 +43,11 @@ def register(app: typer.Typer) -> None:
 
 def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.table) -> None:
     """The datasets of a store: kind, records, size, watermark and time of the newest block."""
-    from airflow_provider_odf.chain import registry
     from airflow_provider_odf.chain.facts import summary
 
     target = existing_store(store)
     rows, code = [], 0
-    for gone in registry.gone(target):
+    for gone in target.gone():
         print(near(gone), file=sys.stderr)
         code = 1
     for dataset in target.datasets():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain import registry
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
@@ -49,9 +48,9 @@ def _apply(
     dataset = store.get(alias)
     base = replay(dataset) if dataset else None
     if base is None:
-        registry.check_new(store, alias)
+        store.check_new(alias)
     else:
-        registry.remember(store, alias, base.dataset_id)
+        store.registry.remember(alias, base.dataset_id)
     planned = plan(base, manifest)
     planned.check()
     changes = tuple(change for change in planned.changes if not change.waits)
@@ -69,7 +68,7 @@ def _apply(
     state = draft.state
     assert state is not None  # noqa: S101 - a draft of at least one block has a state
     dataset.storage.compare_and_set_ref("head", base.head if base else None, state.head)
-    registry.remember(store, alias, state.dataset_id)
+    store.registry.remember(alias, state.dataset_id)
     return state
 
 

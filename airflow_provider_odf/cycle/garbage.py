@@ -6,7 +6,6 @@ file that a writer meets again while it is being removed is put back: writers to
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -15,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain import checked, registry
+from airflow_provider_odf.chain import checked
 from airflow_provider_odf.chain.dataset import is_hash
+from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import PENDING
 from airflow_provider_odf.cycle import refs
 from airflow_provider_odf.errors import CommitConflict, OdfError
@@ -34,13 +34,19 @@ _HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports")
 
 @dataclass(frozen=True)
 class Garbage:
-    """A file or folder that no ref leads to. ``modified`` is its time in seconds since 1970."""
+    """A file or folder that no ref leads to. ``modified`` is its time in seconds since 1970; ``file`` its name in the
+    dataset, None in the work area."""
 
     dataset: str
     kind: str
-    path: Path
+    path: str
     size: int
     modified: float
+    file: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
 
 
 @dataclass
@@ -77,13 +83,13 @@ def find(store: Store, dataset: Dataset, older_than: float) -> list[Garbage]:
     garbage.
     """
     alias, cutoff = str(dataset.alias), time.time() - older_than
-    files = [
-        item for folder, kind in _FOLDERS.items() for item in _old(alias, kind, dataset.path / folder, "*", cutoff)
+    files = [item for folder, kind in _FOLDERS.items() for item in _files(dataset, kind, folder, cutoff)]
+    hidden = [
+        item for folder in _HIDDEN for item in _files(dataset, "file", folder, cutoff) if item.name.startswith(PENDING)
     ]
-    hidden = [item for folder in _HIDDEN for item in _old(alias, "file", dataset.path / folder, f"{PENDING}*", cutoff)]
     caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
     live, candidates = _marked(dataset, cutoff)
-    unreachable = [item for item in (*files, *caches) if _is_named(item) and item.path.name not in live]
+    unreachable = [item for item in (*files, *caches) if _is_named(item) and item.name not in live]
     return [*candidates, *unreachable, *hidden, *_work(alias, store.work(alias), cutoff)]
 
 
@@ -91,9 +97,9 @@ def find_gone(store: Store, older_than: float) -> list[Garbage]:
     """Return caches and work folders, older than so many seconds, of datasets that the store had and that are gone."""
     cutoff = time.time() - older_than
     items: list[Garbage] = []
-    for alias in map(str, filter(lambda alias: store.get(alias) is None, registry.aliases(store))):
+    for alias in map(str, filter(lambda alias: store.get(alias) is None, store.registry.aliases())):
         caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
-        items += filter(lambda item: _is_named(item) or item.path.name == checked.RECORD, caches)
+        items += filter(lambda item: _is_named(item) or item.name == checked.RECORD, caches)
         items += (item for name in _OF_RUNS for item in _old(alias, "work folder", store.work(alias), name, cutoff))
     return items
 
@@ -102,34 +108,29 @@ def remove(item: Garbage, dataset: Dataset | None) -> bool:
     """Remove garbage of a dataset, or of one that is gone; return False where a writer has come to need it."""
     if item.kind == "candidate" and dataset is not None:
         with suppress(CommitConflict):
-            dataset.storage.compare_and_set_ref(item.path.name, dataset.storage.get_ref(item.path.name), None)
+            dataset.storage.compare_and_set_ref(item.name, dataset.storage.get_ref(item.name), None)
             return True
         return False
-    if item.path.is_dir():
-        shutil.rmtree(item.path, ignore_errors=True)
-        return not item.path.exists()
-    aside = item.path.with_name(f"{PENDING}{secrets.token_hex(8)}")
-    try:
-        item.path.rename(aside)
-    except FileNotFoundError:
-        return False
-    is_needed = aside.stat().st_mtime > item.modified
-    if is_needed and not item.path.exists():
-        aside.rename(item.path)
-    aside.unlink(missing_ok=True)
-    return not is_needed
+    if item.file is not None and dataset is not None:
+        return dataset.storage.remove(item.file, item.modified)
+    path = Path(item.path)
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+        return not path.exists()
+    return LocalStorage(path.parent).remove(path.name, item.modified)
 
 
 def _marked(dataset: Dataset, cutoff: float) -> tuple[_Live, list[Garbage]]:
     """What refs lead to, and the candidates that do not count: nobody can publish them any more."""
     live, settled = _Live(), []
+    old_refs = {item.name: item for item in _files(dataset, "candidate", "refs", cutoff)}
     head = dataset.resolve("head")
     live.mark(dataset, head)
     for ref in dataset.storage.refs():
         if not ref.startswith(refs.CANDIDATE):
             live.mark(dataset, dataset.resolve(ref))
             continue
-        old = _old(str(dataset.alias), "candidate", dataset.path / "refs", ref, cutoff)
+        old = [old_refs[ref]] if ref in old_refs else []
         try:
             block_hash = dataset.head(ref)
             is_settled = block_hash is not None and refs.is_settled(dataset, ref, block_hash, head)
@@ -146,27 +147,37 @@ def _work(alias: str, work: Path, cutoff: float) -> Iterator[Garbage]:
     """Folders of merges and polls that were killed, and what nobody has come back for."""
     now = time.time()
     for item in _old(alias, "work folder", work, "merge-*", now):
-        if was_killed(item.path) or item.modified < cutoff:
+        if was_killed(Path(item.path)) or item.modified < cutoff:
             yield item
     for pattern in ("poll-*", "savepoint-*"):
         for item in _old(alias, "work folder", work, pattern, now):
-            if was_killed(item.path) or item.modified < min(cutoff, now - savepoint.ABANDONED):
+            if was_killed(Path(item.path)) or item.modified < min(cutoff, now - savepoint.ABANDONED):
                 yield item
 
 
 def _is_named(item: Garbage) -> bool:
     """Whether a file is named by a hash, as what we and other tools write: others are not ours to judge."""
-    return is_hash(item.path.name.partition(".")[0])
+    return is_hash(item.name.partition(".")[0])
+
+
+def _files(dataset: Dataset, kind: str, folder: str, cutoff: float) -> list[Garbage]:
+    """Return the files in a folder of a dataset that are older than a time."""
+    alias, location = str(dataset.alias), dataset.storage.location
+    return [
+        Garbage(alias, kind, location(info.name), info.size, info.modified, info.name)
+        for info in dataset.storage.files(folder)
+        if info.modified < cutoff
+    ]
 
 
 def _old(alias: str, kind: str, folder: Path, pattern: str, cutoff: float) -> list[Garbage]:
-    found = []
+    items = []
     for path in sorted(folder.glob(pattern)):
         with suppress(FileNotFoundError):
             modified = path.stat().st_mtime
             if modified < cutoff:
-                found.append(Garbage(alias, kind, path, _size(path), modified))
-    return found
+                items.append(Garbage(alias, kind, str(path), _size(path), modified))
+    return items
 
 
 def _size(path: Path) -> int:

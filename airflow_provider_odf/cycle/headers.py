@@ -37,7 +37,7 @@ def settled(dataset: Dataset, head: str, source_name: str) -> PositionalHeader |
             content = info.get(dataset, _FOLDER, block_hash)
             if content is None:
                 raise ChainCorrupted(
-                    f"{dataset.storage.local_path(f'info/{_FOLDER}/{block_hash}.json')}: the header that settled the "
+                    f"{dataset.storage.location(f'info/{_FOLDER}/{block_hash}.json')}: the header that settled the "
                     "columns is damaged: restore the file, or remove it, and the next header by position is held back"
                 )
             if content["source"] == source_name:

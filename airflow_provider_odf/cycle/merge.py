@@ -175,7 +175,7 @@ def history(store: Store, dataset: Dataset, state: ChainState, progress: Progres
     checked.check(dataset, state.dataset_id, state.slices, cache, progress)
     return tuple(
         protocol.HistorySlice(
-            str(slices.path(dataset, s)), protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end)
+            slices.location(dataset, s), protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end)
         )
         for s in state.slices
     )

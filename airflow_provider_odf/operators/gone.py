@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain import registry
 from airflow_provider_odf.errors import DatasetGone
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.instant import Instant
@@ -28,11 +27,12 @@ def check_published(task: OdfOperator, context: Context) -> None:
     if task.odf.get(alias) is not None:
         return
     uri = OdfHook(task.odf_conn_id, store=task.store).dataset_uri(str(alias))
-    known = registry.entry(task.odf, alias)
+    known = task.odf.registry.get(alias)
     for inlet in task.inlets:
         if getattr(inlet, "uri", None) != uri:
             continue
         events = context["inlet_events"][inlet]
         if len(events) and (known is None or Instant.from_datetime(events[-1].timestamp) > known.since):
-            message = f"{task.odf.path(alias)}: dataset {alias} was published at {events[-1].timestamp} and is gone"
-            raise DatasetGone(f"{message}: mount the store or restore it, or {registry.way_on(task.odf, alias)}")
+            location, published = task.odf.folder(alias).location(), events[-1].timestamp
+            message = f"{location}: dataset {alias} was published at {published} and is gone"
+            raise DatasetGone(f"{message}: mount the store or restore it, or {task.odf.restart_advice(alias)}")

@@ -66,7 +66,7 @@ class Growing:
             *([row[n] for row in rows] for n in range(1, len(self.schema) - len(SYSTEM) + 1)),
         ]
         table = pa.table(columns, schema=self.schema)
-        finished = self.dataset.storage.local_path("slice.parquet")
+        finished = Path(self.dataset.storage.location("slice.parquet"))
         pq.write_table(table, finished, **options)
         physical = multiformats.hash_file(finished)
         new_data = model.DataSlice(
@@ -77,7 +77,7 @@ class Growing:
         )
         self.dataset.storage.adopt(f"data/{physical}", finished)
         self.append(model.AddData(prev_offset=state.last_offset, new_data=new_data, new_watermark=TIME))
-        return self.dataset.storage.local_path(f"data/{physical}")
+        return Path(self.dataset.storage.location(f"data/{physical}"))
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def foreign(store: Store):
 
     def put(name: str) -> Dataset:
         for path, data in DATASETS[name].items():
-            file = store.root / name / path
+            file = Path(store.location) / name / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
         return store.dataset(name)

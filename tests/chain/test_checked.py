@@ -23,7 +23,7 @@ def check(grow, tmp_path: Path):
         checked.check(growing.dataset, dataset_id, growing.draft.state.slices, cache, messages.append)
         return messages
 
-    check.files = [growing.dataset.path / "data" / s.physical_hash for s in growing.draft.state.slices]
+    check.files = [Path(growing.dataset.location) / "data" / s.physical_hash for s in growing.draft.state.slices]
     check.record = cache / checked.RECORD
     return check
 

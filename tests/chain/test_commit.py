@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_odf.chain import codec
@@ -24,7 +26,7 @@ def test_blocks_are_files_that_nobody_sees_until_the_ref_moves(store, dataset):
     draft = Draft(dataset)
     seed = draft.append(SEED, TIME)
     info = draft.append(model.SetInfo(description="x"), TIME)
-    assert {p.name for p in (dataset.path / "blocks").iterdir()} == {seed, info}
+    assert {p.name for p in (Path(dataset.location) / "blocks").iterdir()} == {seed, info}
     assert store.get("numbers") is None
     dataset.storage.compare_and_set_ref("head", None, draft.state.head)
     assert replay(store.dataset("numbers")) == draft.state
@@ -59,15 +61,15 @@ def test_a_rejected_block_is_not_written(dataset):
         draft.append(model.SetInfo(), TIME)
     with pytest.raises(BlockRejected, match="no Seed yet"):
         _ = draft.state
-    assert not (dataset.path / "blocks").exists()
+    assert not (Path(dataset.location) / "blocks").exists()
 
 
 def test_a_block_that_cannot_be_written_changes_nothing(dataset):
     draft = Draft(dataset)
-    (dataset.path / "blocks").write_text("in the way")
+    (Path(dataset.location) / "blocks").write_text("in the way")
     with pytest.raises(StorageError, match="blocks"):
         draft.append(SEED, TIME)
-    (dataset.path / "blocks").unlink()
+    (Path(dataset.location) / "blocks").unlink()
     block_hash = draft.append(SEED, TIME)
     assert dataset.block(block_hash).event == SEED
 
@@ -75,7 +77,7 @@ def test_a_block_that_cannot_be_written_changes_nothing(dataset):
 @pytest.mark.parametrize("version", [2, 3])
 def test_manifest_version(dataset, version):
     block_hash = Draft(dataset, manifest_version=version).append(SEED, TIME)
-    assert codec.decode_frame(dataset.storage.read(f"blocks/{block_hash}"))[0] == version
+    assert codec.decode_frame(dataset.storage.get(f"blocks/{block_hash}"))[0] == version
 
 
 def test_transforms_are_stored_normalized():

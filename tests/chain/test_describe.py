@@ -67,7 +67,7 @@ def test_vectors_survive_the_way_through_yaml(vector: Vector):
 
 def test_block_yaml(foreign):
     cities = foreign("cities")
-    assert describe.block_yaml(cities.storage.read(f"blocks/{SEED}")) == (
+    assert describe.block_yaml(cities.storage.get(f"blocks/{SEED}")) == (
         "kind: MetadataBlock\n"
         "version: 3\n"
         "content:\n"

@@ -64,7 +64,7 @@ for number in range(count):
 
 def start(store, name: str, count: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(store.root), name, str(count)],
+        [sys.executable, "-c", WRITER, store.location, name, str(count)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,8 +1,8 @@
 import shutil
+from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.chain import registry
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.apply import apply
 from airflow_provider_odf.errors import DatasetGone, InvalidInput
@@ -25,7 +25,7 @@ content:
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "store")
+    return Store.open(tmp_path / "store")
 
 
 @pytest.fixture
@@ -39,31 +39,31 @@ def run(store, tmp_path):
 def test_a_dataset_that_is_gone_begins_anew_only_when_told(store, run):
     first = run()
     assert run() == first
-    shutil.rmtree(store.path(ALIAS))
+    shutil.rmtree(store.folder(ALIAS).location())
     message = (
         rf"store/acme/Orders: the dataset {first} was here and is gone: restore its folder, or to begin a new history"
     )
-    with pytest.raises(DatasetGone, match=rf"{message} run `odf forget acme/Orders --store {store.root}`"):
+    with pytest.raises(DatasetGone, match=rf"{message} run `odf forget acme/Orders --store {store.location}`"):
         run()
     with pytest.raises(DatasetGone, match=message):
         store.dataset("acme/Orders")
-    assert [str(gone).partition(":")[0] for gone in registry.gone(store)] == [str(store.root / "acme/orders")]
-    registry.forget(store, DatasetAlias.parse("ACME/orders"))
+    assert [str(gone).partition(":")[0] for gone in store.gone()] == [f"{store.location}/acme/orders"]
+    store.forget(DatasetAlias.parse("ACME/orders"))
     second = run()
     assert second != first
-    assert registry.entry(store, ALIAS).dataset_id == second
+    assert store.registry.get(ALIAS).dataset_id == second
     assert [str(dataset.alias) for dataset in store.datasets()] == ["acme/Orders"]
 
 
 @pytest.mark.parametrize("damaged", ["", "garbage", "did:odf:fed01 2024-13-01", "\0\xff"])
 def test_a_damaged_entry_is_written_again_and_still_says_that_a_dataset_was_there(store, run, damaged):
     first = run()
-    file = store.root / ".datasets" / "acme+orders"
+    file = Path(store.location) / ".datasets" / "acme+orders"
     file.write_text(damaged)
     assert run() == first
-    assert registry.entry(store, ALIAS).dataset_id == first
+    assert store.registry.get(ALIAS).dataset_id == first
     file.write_text(damaged)
-    shutil.rmtree(store.path(ALIAS))
+    shutil.rmtree(store.folder(ALIAS).location())
     with pytest.raises(
         DatasetGone, match="a dataset was here and is gone: restore its folder, or to begin a new history"
     ):
@@ -72,14 +72,14 @@ def test_a_damaged_entry_is_written_again_and_still_says_that_a_dataset_was_ther
 
 def test_what_is_gone_with_the_whole_store_was_never_there(store, run):
     first = run()
-    shutil.rmtree(store.root)
+    shutil.rmtree(Path(store.location))
     assert run() != first
 
 
 def test_data_without_a_head_are_no_beginning(store, run):
     run()
-    shutil.rmtree(store.root / ".datasets")
-    path = store.path(ALIAS)
+    shutil.rmtree(Path(store.location) / ".datasets")
+    path = Path(store.folder(ALIAS).location())
     (path / "refs" / "head").unlink()
     first = run()  # as if its creation had been killed: nothing is lost
     (path / "refs" / "head").rename(path / "head")
@@ -88,7 +88,7 @@ def test_data_without_a_head_are_no_beginning(store, run):
     with pytest.raises(DatasetGone, match="the dataset has data, but refs/head is missing: restore refs/head from a"):
         run()
     with pytest.raises(InvalidInput, match="there are data without refs/head: delete or move the folder first"):
-        registry.forget(store, ALIAS)
+        store.forget(ALIAS)
     (path / "head").rename(path / "refs" / "head")
     assert run() == first
 
@@ -96,4 +96,4 @@ def test_data_without_a_head_are_no_beginning(store, run):
 def test_a_dataset_that_is_there_is_not_forgotten(store, run):
     run()
     with pytest.raises(InvalidInput, match="the dataset is there: delete its folder first"):
-        registry.forget(store, ALIAS)
+        store.forget(ALIAS)

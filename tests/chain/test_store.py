@@ -27,13 +27,13 @@ def make(store: Store, text: str):
     ],
 )
 def test_open(given, root):
-    assert Store.open(given).root == Path(root)
+    assert Store.open(given).location == root
 
 
 def test_open_is_relative_to_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store = Store.open("odf-store")
-    assert store.root == tmp_path / "odf-store"
+    assert store.location == str(tmp_path / "odf-store")
     assert store.work_area == tmp_path / "odf-store" / ".work"
     assert store.cache("A/b") == tmp_path / "odf-store" / ".work" / ".cache" / "a" / "b"
     assert Store.open("odf-store", tmp_path / "w").work_area == tmp_path / "w"
@@ -48,12 +48,12 @@ def test_other_uris_are_refused(uri):
 def test_a_dataset_exists_once_it_has_a_head(store):
     assert store.get("cities") is None
     dataset = store.create(DatasetAlias.parse("cities"))
-    assert (store.root / "cities/info/alias").read_bytes() == b"cities"
+    assert (Path(store.location) / "cities/info/alias").read_bytes() == b"cities"
     assert store.get("cities") is None
     assert list(store.datasets()) == []
     dataset.storage.compare_and_set_ref("head", None, HASH)
     assert store.get("cities") == dataset
-    assert dataset.uri == (store.root / "cities").as_uri()
+    assert dataset.uri == (Path(store.location) / "cities").as_uri()
 
 
 def test_lookup_ignores_case_and_keeps_the_spelling(store):
@@ -66,15 +66,15 @@ def test_lookup_ignores_case_and_keeps_the_spelling(store):
 
 def test_creating_under_another_case_finds_the_directory(store):
     make(store, "Acme/Sales")
-    assert store.create(DatasetAlias.parse("acme/SALES")).path == store.root / "Acme/Sales"
+    assert store.create(DatasetAlias.parse("acme/SALES")).location == f"{store.location}/Acme/Sales"
 
 
 def test_datasets_are_listed(store):
     for text in ("b", "acme/x", "A", "a-c", "b/nested"):
         make(store, text)
-    (store.root / ".work" / "a").mkdir(parents=True)
-    (store.root / "no_dataset").mkdir()
-    (store.root / "file").touch()
+    (Path(store.location) / ".work" / "a").mkdir(parents=True)
+    (Path(store.location) / "no_dataset").mkdir()
+    (Path(store.location) / "file").touch()
     assert [str(d.alias) for d in store.datasets()] == ["A", "a-c", "acme/x", "b", "b/nested"]
 
 

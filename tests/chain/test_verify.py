@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -84,7 +86,7 @@ def test_refs_and_files_about_blocks(foreign):
 
 def replaced(growing, write, **said) -> str:
     """Add a slice whose file ``write`` makes; its physical hash and size are right, the rest is what the block says."""
-    path = growing.dataset.storage.local_path("x.parquet")
+    path = Path(growing.dataset.storage.location("x.parquet"))
     write(path)
     physical = multiformats.hash_file(path)
     size = path.stat().st_size
@@ -140,9 +142,9 @@ def test_checkpoints(grow):
     growing = grow()
     growing.dataset.storage.put("checkpoints/x", b"state")
     physical = multiformats.sha3_256(b"state")
-    growing.dataset.storage.adopt(f"checkpoints/{physical}", growing.dataset.path / "checkpoints/x")
+    growing.dataset.storage.adopt(f"checkpoints/{physical}", Path(growing.dataset.location) / "checkpoints/x")
     growing.append(model.AddData(new_checkpoint=model.Checkpoint(physical_hash=physical, size=5)))
     assert verify(growing.dataset) == Verified(4, 0, 0)
-    (growing.dataset.path / "checkpoints" / physical).write_bytes(b"STATE")
+    (Path(growing.dataset.location) / "checkpoints" / physical).write_bytes(b"STATE")
     with pytest.raises(ChainCorrupted, match=f"checkpoints/{physical}: its bytes hash to"):
         verify(growing.dataset)

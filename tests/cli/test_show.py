@@ -106,12 +106,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "cities.yaml").write_text(MANIFEST)
     loaded = load([folder / "cities.yaml"])
     assert not loaded.problems
-    apply(Store(folder / "store"), loaded.manifests[0], TIME)
+    apply(Store.open(folder / "store"), loaded.manifests[0], TIME)
     return folder
 
 
 def test_the_table(folder: Path):
-    dataset = Store(folder / "store").dataset("acme/cities")
+    dataset = Store.open(folder / "store").dataset("acme/cities")
     id_ = json.loads(odf("show", "acme/cities", "--store", folder / "store", "--format", "json"))["id"]
     assert (
         odf("show", "acme/cities", "--store", folder / "store").decode()
@@ -136,7 +136,7 @@ Stored at    {folder}/store/acme/cities
 
 
 def test_the_document(folder: Path):
-    dataset = Store(folder / "store").dataset("acme/cities")
+    dataset = Store.open(folder / "store").dataset("acme/cities")
     document = json.loads(odf("show", "ACME/Cities", "--store", folder / "store", "--format", "json"))
     assert document.pop("id").startswith("did:odf:fed01")
     assert document == {

@@ -52,7 +52,7 @@ def engine() -> Iterator[LocalRunner]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store")
+    return Store.open(tmp_path / "store")
 
 
 Write = Callable[..., Path]

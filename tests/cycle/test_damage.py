@@ -110,7 +110,7 @@ def test_a_damaged_slice_is_an_error_before_the_engine_is_asked(
 ) -> None:
     write("in/1.csv", "sku,price\na,1\nb,1\n")
     run(manifest)
-    (file,) = (store.root / "prices" / "data").iterdir()
+    (file,) = (Path(store.location) / "prices" / "data").iterdir()
     whole, head = file.read_bytes(), store.dataset("prices").head()
     write("in/2.csv", "sku,price\na,2\nb,1\n")
     for at in (4, len(whole) // 2, len(whole) - 9):
@@ -120,7 +120,7 @@ def test_a_damaged_slice_is_an_error_before_the_engine_is_asked(
         assert not error.is_transient
         assert re.fullmatch(
             rf"{file}: its bytes hash to f1620[0-9a-f]{{64}}, not to its name; the file is damaged: restore it from a "
-            rf"backup or a copy of the dataset, then run `odf verify prices --store {store.root}`",
+            rf"backup or a copy of the dataset, then run `odf verify prices --store {store.location}`",
             str(error),
         )
         with pytest.raises(ChainCorrupted, match="its bytes hash to"):
@@ -148,7 +148,7 @@ def test_a_damaged_report_is_made_again(manifest: Path, write: Write, run: Run, 
     write("in/1.csv", "sku,price\na,-1\n")
     assert isinstance(run(manifest).error, ContractRejected)
     dataset = store.dataset("prices")
-    (file,) = (dataset.path / "info/reports").iterdir()
+    (file,) = (Path(dataset.location) / "info/reports").iterdir()
     whole = file.read_bytes()
     for damaged in (whole[:-20], whole.replace(b"-1 at offset 0", b"-1 at offset 1"), b""):
         file.write_bytes(damaged)
@@ -185,17 +185,17 @@ FLIPS = 300
 @pytest.mark.timeout(4 * 3600)
 def test_random_flips(cached: Path, manifest: Path, write: Write, run: Run, store: Store) -> None:
     """Of any file that a run reads: the rows are right, or the error is clear and nothing is committed."""
-    random, whole = Random(20240501), store.root.with_name("whole")
-    subprocess.run(["cp", "-a", store.root, whole], check=True)
+    random, whole = Random(20240501), Path(store.location).with_name("whole")
+    subprocess.run(["cp", "-a", store.location, whole], check=True)
     write("in/16.csv", "sku,price\na,16\nb,2\nc,1\n")
     files = [f for f in sorted(whole.rglob("*")) if f.is_file() and f.stat().st_size and f.parent.name != "refs"]
     files += [whole / "prices/refs/head"] * 20
     outcomes: Counter[str] = Counter()
     for _ in range(FLIPS):
-        shutil.rmtree(store.root)
-        subprocess.run(["cp", "-a", whole, store.root], check=True)
+        shutil.rmtree(Path(store.location))
+        subprocess.run(["cp", "-a", whole, store.location], check=True)
         origin = random.choice(files)
-        file = store.root / origin.relative_to(whole)
+        file = Path(store.location) / origin.relative_to(whole)
         flip(file, random.randrange(file.stat().st_size), random.randrange(8))
         error = run(manifest).error
         if ".work" not in file.parts and (error or file.name != "head"):

@@ -140,9 +140,9 @@ def test_a_fault_at_any_call_stops_its_own_dataset_alone(run_all, store: Store) 
 
 def test_names_and_files_that_are_in_the_way_stop_their_own_dataset_alone(run_all, store: Store) -> None:
     for path in (".work/blocked-work", "blocked-root"):
-        (store.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (store.root / path).write_text("in the way")
-    (store.root / "blocked-head" / "refs" / "head").mkdir(parents=True)
+        (Path(store.location) / path).parent.mkdir(parents=True, exist_ok=True)
+        (Path(store.location) / path).write_text("in the way")
+    (Path(store.location) / "blocked-head" / "refs" / "head").mkdir(parents=True)
     long = "n" * 250  # a name that its contract's file could not have
     blocked = ("blocked-work", "blocked-root", "blocked-head")
     outcomes = run_all("first", *blocked, long, "last")
@@ -150,7 +150,7 @@ def test_names_and_files_that_are_in_the_way_stop_their_own_dataset_alone(run_al
     errors = {name: outcomes[name].error for name in blocked}
     assert {type(error) for error in errors.values()} == {StorageError}
     assert str(errors["blocked-root"]) == (
-        f"{store.root}/blocked-root: File exists (a file lies where a folder should be: move it away)"
+        f"{store.location}/blocked-root: File exists (a file lies where a folder should be: move it away)"
     )
 
 
@@ -176,7 +176,7 @@ def test_a_fault_of_the_provider_stops_one_dataset_and_says_where_it_is(
 
 def test_a_damaged_dataset_hides_no_other(run_all, store: Store) -> None:
     run_all("first", "damaged")
-    (store.root / "damaged" / "refs" / "head").write_text("f1620" + "ab" * 32)
+    (Path(store.location) / "damaged" / "refs" / "head").write_text("f1620" + "ab" * 32)
     outcomes = run_all("first", "damaged", "last")
     assert [str(outcomes[name]) for name in ("first", "last")] == ["up to date", PUBLISHED]
     assert isinstance(outcomes["damaged"].error, ChainCorrupted)

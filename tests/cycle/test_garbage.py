@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from airflow_provider_odf.chain import registry
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.replay import replay
@@ -56,7 +55,7 @@ def age(root: Path, seconds: float = 2 * DAY) -> None:
 
 
 def find(store: Store, dataset: Dataset, older_than: float = DAY) -> dict[str, str]:
-    return {str(i.path.relative_to(store.root)): i.kind for i in garbage.find(store, dataset, older_than)}
+    return {os.path.relpath(i.path, store.location): i.kind for i in garbage.find(store, dataset, older_than)}
 
 
 def test_only_what_no_ref_leads_to_is_garbage(store: Store, dataset: Dataset) -> None:
@@ -69,7 +68,7 @@ def test_only_what_no_ref_leads_to_is_garbage(store: Store, dataset: Dataset) ->
     refs("candidate-live", None, live)
     refs("rejected-1", None, rejected)
     refs("head", seed, published)
-    root, work, cache = dataset.path, store.work("prices"), store.cache("prices")
+    root, work, cache = Path(dataset.location), store.work("prices"), store.cache("prices")
     put(root / "refs" / "candidate-bad", "no hash")
     put(root / "data" / UNKNOWN)
     put(root / "checkpoints" / UNKNOWN)
@@ -84,7 +83,7 @@ def test_only_what_no_ref_leads_to_is_garbage(store: Store, dataset: Dataset) ->
     put(work / "poll-1" / "file")
     put(work / "poll-2" / "file")
     put(work / ".turn")
-    age(store.root)
+    age(Path(store.location))
     age(work / "poll-2", 0)
     os.utime(work / "poll-2", (time.time() - 8 * DAY,) * 2)
     kinds = find(store, dataset)
@@ -101,10 +100,10 @@ def test_only_what_no_ref_leads_to_is_garbage(store: Store, dataset: Dataset) ->
         ".work/prices/merge-1": "work folder",
         ".work/prices/poll-2": "work folder",
     }
-    before = {path for path in store.root.rglob("*") if path.is_file()}
+    before = {path for path in Path(store.location).rglob("*") if path.is_file()}
     for item in garbage.find(store, dataset, DAY):
         assert garbage.remove(item, dataset)
-    gone = {str(p.relative_to(store.root)) for p in before if not p.exists()}
+    gone = {str(p.relative_to(Path(store.location))) for p in before if not p.exists()}
     assert all(any(path == name or path.startswith(f"{name}/") for name in kinds) for path in gone)
     assert find(store, dataset) == {}
     assert dataset.storage.refs() == ["candidate-live", "head", "rejected-1"]
@@ -117,7 +116,7 @@ def test_nothing_young_is_garbage_and_a_young_candidate_keeps_its_blocks(store: 
     beaten, published = block(dataset, seed, "beaten"), block(dataset, seed, "published")
     dataset.storage.compare_and_set_ref("head", seed, published)
     put(store.work("prices") / "merge-1" / "part")
-    age(store.root)
+    age(Path(store.location))
     dataset.storage.compare_and_set_ref("candidate-beaten", None, beaten)
     os.utime(store.work("prices") / "merge-1")
     assert find(store, dataset) == {}
@@ -143,19 +142,19 @@ def test_caches_and_work_folders_of_a_dataset_that_is_gone(store: Store, dataset
         put(store.cache(name) / "checked-slices.json")
         put(store.work(name) / "poll-1" / "file")
         put(store.work(name) / ".turn")
-    registry.remember(store, dataset.alias, DID)
-    registry.remember(store, DatasetAlias.parse("acme/orders"), DID)
-    age(store.root)
+    store.registry.remember(dataset.alias, DID)
+    store.registry.remember(DatasetAlias.parse("acme/orders"), DID)
+    age(Path(store.location))
 
     def found() -> list[str]:
-        return [str(item.path.relative_to(store.work_area)) for item in garbage.find_gone(store, DAY)]
+        return [os.path.relpath(item.path, store.work_area) for item in garbage.find_gone(store, DAY)]
 
     names = [f".cache/acme/orders/{name}" for name in ("checked-slices.json", UNKNOWN)]
     names += [f"acme/orders/{name}" for name in ("poll-1", ".turn")]
     assert found() == names
     assert garbage.find_gone(store, 3 * DAY) == []
-    registry.forget(store, DatasetAlias.parse("acme/orders"))
-    gc = ["gc", "--store", str(store.root)]
+    store.forget(DatasetAlias.parse("acme/orders"))
+    gc = ["gc", "--store", store.location]
     assert "4 items, 40 bytes: odf gc --delete removes them" in CliRunner().invoke(app, gc).stderr
     assert found() == names
     assert "4 items, 40 bytes: deleted" in CliRunner().invoke(app, [*gc, "--delete"]).stderr
@@ -166,7 +165,7 @@ def test_caches_and_work_folders_of_a_dataset_that_is_gone(store: Store, dataset
 
 def test_a_file_that_a_writer_meets_again_is_put_back(store: Store, dataset: Dataset) -> None:
     lost = block(dataset, dataset.head(), "lost")
-    age(store.root)
+    age(Path(store.location))
     (item,) = garbage.find(store, dataset, DAY)
     assert block(dataset, dataset.head(), "lost") == lost  # a task that is run again, after a day
     assert not garbage.remove(item, dataset)
@@ -180,13 +179,13 @@ def test_the_command_lists_and_removes_and_one_damaged_dataset_stops_no_other(
 ) -> None:
     damaged = store.create(DatasetAlias.parse("damaged"))
     damaged.storage.compare_and_set_ref("head", None, UNKNOWN)
-    put(damaged.path / "data" / UNKNOWN)
-    slice_ = put(dataset.path / "data" / UNKNOWN)
-    age(store.root)
-    monkeypatch.chdir(store.root.parent)
+    put(Path(damaged.location) / "data" / UNKNOWN)
+    slice_ = put(Path(dataset.location) / "data" / UNKNOWN)
+    age(Path(store.location))
+    monkeypatch.chdir(Path(store.location).parent)
 
     def gc(*arguments: str):
-        return CliRunner().invoke(app, ["gc", *arguments, "--store", str(store.root)])
+        return CliRunner().invoke(app, ["gc", *arguments, "--store", store.location])
 
     shown = gc()
     assert shown.exit_code == 1
@@ -208,4 +207,4 @@ def test_the_command_lists_and_removes_and_one_damaged_dataset_stops_no_other(
     removed = gc("prices", "--delete")
     assert (removed.exit_code, removed.stderr) == (0, "1 item, 10 bytes: deleted\n")
     assert not slice_.exists()
-    assert (damaged.path / "data" / UNKNOWN).exists()
+    assert (Path(damaged.location) / "data" / UNKNOWN).exists()

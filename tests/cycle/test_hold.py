@@ -59,8 +59,8 @@ def test_an_empty_snapshot_is_held_back_until_somebody_decides(write: Write, run
     assert message == (
         "input of prices held back: in/2.csv has no rows, which retracts all 2 rows "
         "(`allow_empty_input: true` in odf.yaml allows that); the dataset stays as it is, "
-        f"see: odf rejected show prices --store {store.root}; to publish the input anyway: "
-        f"odf rejected publish prices {rejection.ref} --store {store.root}"
+        f"see: odf rejected show prices --store {store.location}; to publish the input anyway: "
+        f"odf rejected publish prices {rejection.ref} --store {store.location}"
     )
     assert (dataset.head(), rejection.records, rejection.report) == (head, 2, None)
     assert isinstance(run(prices, runner=NoEngine()).error, StillRejected)
@@ -87,7 +87,7 @@ def test_a_damaged_report_may_be_that_of_an_input_held_back(
     (one,) = load([prices]).manifests
     polled = poll(store, one, system_time=Instant.parse("2024-01-02T00:00:00Z"), environment={})
     assert isinstance(polled, Polled)
-    shutil.copytree(store.work("prices"), store.root / "kept")
+    shutil.copytree(store.work("prices"), Path(store.location) / "kept")
     with pytest.raises(InputHeldBack):
         merge(store, polled, engine)
     dataset = store.dataset("prices")
@@ -95,8 +95,8 @@ def test_a_damaged_report_may_be_that_of_an_input_held_back(
     # A kill between the candidate's ref and its rejection leaves the candidate and its input.
     dataset.storage.compare_and_set_ref(rejection.ref, rejection.block_hash, None)
     dataset.storage.compare_and_set_ref(f"candidate-{polled.key}", None, rejection.block_hash)
-    shutil.copytree(store.root / "kept", store.work("prices"), dirs_exist_ok=True)
-    report = dataset.path / "info" / "reports" / f"{rejection.block_hash}.json"
+    shutil.copytree(Path(store.location) / "kept", store.work("prices"), dirs_exist_ok=True)
+    report = Path(dataset.location) / "info" / "reports" / f"{rejection.block_hash}.json"
     report.write_bytes(report.read_bytes().replace(b"has no rows", b"has no cows"))
     with pytest.raises(InputHeldBack):
         merge(store, polled, engine)

@@ -49,7 +49,7 @@ class Edited:
     """A dataset whose manifest is edited."""
 
     def __init__(self, folder: Path) -> None:
-        self.file, self.store = folder / "things.yaml", Store(folder / "store")
+        self.file, self.store = folder / "things.yaml", Store.open(folder / "store")
 
     def manifest(self, *events: str) -> Manifest:
         listed = "".join(f"    - {event}\n" for event in events)

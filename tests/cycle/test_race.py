@@ -51,7 +51,7 @@ def attempt(conflict):
     print("holds the turn", flush=True)
     time.sleep(600)
 
-race.settle(Store(Path(sys.argv[1])), "raced", attempt)
+race.settle(Store.open(sys.argv[1]), "raced", attempt)
 """
 
 
@@ -126,7 +126,7 @@ def test_writers_that_create_a_dataset_at_once_all_succeed(write: Write, store: 
 
 
 def test_a_killed_writer_gives_its_turn_back(store: Store, dataset: Dataset) -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLDER, store.root], stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen([sys.executable, "-c", HOLDER, store.location], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "holds the turn\n"
         waits = threading.Event()
         with ThreadPoolExecutor(1) as pool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_a_damaged_candidate_ref_does_not_stop_a_publish(
     store: Store, dataset: Dataset, content: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     made = candidate(dataset, dataset.head(), "made")
-    (dataset.path / "refs" / "candidate-bad").write_text(content, errors="surrogateescape")
+    (Path(dataset.location) / "refs" / "candidate-bad").write_text(content, errors="surrogateescape")
     assert publish(store, made) == dataset.head() == made.candidate
     assert dataset.storage.refs() == ["candidate-bad", "head"]
     assert "dataset prices: ref candidate-bad stays: " in caplog.text

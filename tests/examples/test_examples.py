@@ -12,7 +12,6 @@ from unittest.mock import Mock
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, ParamValidationError
 
-from airflow_provider_odf.chain import registry
 from airflow_provider_odf.chain.codec import decode_frame
 from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
@@ -92,7 +91,7 @@ def test_every_block_has_the_manifest_version_of_the_setting(dags, store, one_jv
     assert run(dags, "parcel-scans", {"source": "scanner", "records": [record]}) == dict.fromkeys(PUSHES, "success")
     for name in ("river-levels", "parcel-scans"):
         dataset = store.dataset(name)
-        blocks = {h: decode_frame((dataset.path / "blocks" / h).read_bytes()) for h, _ in dataset.walk()}
+        blocks = {h: decode_frame((Path(dataset.location) / "blocks" / h).read_bytes()) for h, _ in dataset.walk()}
         assert {version for version, _ in blocks.values()} == {2}
         schemas = [b.event for _, b in blocks.values() if b.event.kind == "SetDataSchema"]
         assert [(s.schema_, bool(s.raw_arrow_schema)) for s in schemas] == [(None, True)]
@@ -120,16 +119,16 @@ def test_the_store_of_a_connection_is_the_same_in_tasks_and_in_commands(dags, tm
 def test_a_store_that_is_gone_begins_no_new_history(dags, store, one_jvm, tmp_path):
     assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
     head = store.dataset("river-levels").head()
-    store.root.rename(tmp_path / "unmounted")
+    Path(store.location).rename(tmp_path / "unmounted")
     states = run(dags, "river-levels")
     assert states == {"poll": "failed", "merge": "upstream_failed", "publish": "upstream_failed"}
     assert list(store.datasets()) == []
-    shutil.rmtree(store.root, ignore_errors=True)
-    (tmp_path / "unmounted").rename(store.root)
+    shutil.rmtree(Path(store.location), ignore_errors=True)
+    (tmp_path / "unmounted").rename(Path(store.location))
     assert run(dags, "river-levels") == dict.fromkeys(TASKS, "skipped")
     assert store.dataset("river-levels").head() == head
-    shutil.rmtree(store.root)
-    registry.forget(store, DatasetAlias.parse("river-levels"))
+    shutil.rmtree(Path(store.location))
+    store.forget(DatasetAlias.parse("river-levels"))
     assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
 
 
@@ -256,7 +255,7 @@ def test_parcel_scans_take_records_and_files(dags, store, one_jvm, lineage):
     assert run(dags, "parcel-scans", {"records": [scanned], "source": "scanner"}) == dict.fromkeys(PUSHES, "success")
     events = lineage(3)
     assert names(events["parcel-scans.push", "COMPLETE"]) == ([], [])
-    assert names(events["parcel-scans.merge", "COMPLETE"]) == ([], [("file", f"{store.root}/parcel-scans")])
+    assert names(events["parcel-scans.merge", "COMPLETE"]) == ([], [("file", f"{store.location}/parcel-scans")])
     assert run(dags, "parcel-scans", {"file": evening, "source": "depot"}) == dict.fromkeys(PUSHES, "success")
     assert run(dags, "parcel-scans", {"records": [scanned], "source": "scanner"}) == dict.fromkeys(PUSHES, "success")
     assert rows(store, "parcel-scans", "event_time", "parcel", "place") == [
@@ -344,7 +343,7 @@ def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(dags, store,
     run(dags, "coffee-prices")
     folder = Path(dags.dag_folder) / "data"
     events = lineage(8)
-    name = ("file", f"{store.root}/coffee-prices")
+    name = ("file", f"{store.location}/coffee-prices")
     source = ("file", f"{folder}/coffee-prices")
     head = store.dataset("coffee-prices").head()
     assert {key: names(event) for key, event in events.items() if key[1] == "COMPLETE"} == {

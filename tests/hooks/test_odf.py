@@ -32,7 +32,7 @@ def test_another_connection_must_exist(monkeypatch):
     with pytest.raises(AirflowNotFoundException):
         OdfHook("odf_other").location  # noqa: B018
     connection(monkeypatch, "odf_other", host="file:///other%20place")
-    assert OdfHook("odf_other").get_conn().root == Path("/other place")
+    assert OdfHook("odf_other").get_conn().location == "/other place"
 
 
 def test_the_work_area(monkeypatch, tmp_path):

@@ -7,8 +7,8 @@ import pytest
 
 from airflow_provider_odf.chain import schema
 from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.chain.storage import LocalStorage
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.lineage import subject
@@ -29,7 +29,7 @@ def test_dataset(tmp_path: Path):
     dataset = Dataset(DatasetAlias("acme", "cities"), LocalStorage(tmp_path / "acme" / "cities"))
     columns = pa.schema([pa.field("offset", pa.int64(), nullable=False), pa.field("name", pa.string())])
     described = subject.of_dataset(
-        Store(tmp_path),
+        Store.open(tmp_path),
         dataset,
         state(schema=schema.set_data_schema(columns), info=model.SetInfo(description="All cities")),
     )
@@ -45,7 +45,7 @@ def test_dataset(tmp_path: Path):
 
 def test_dataset_without_data(tmp_path: Path):
     dataset = Dataset(DatasetAlias(None, "cities"), LocalStorage(tmp_path / "cities"))
-    described = subject.of_dataset(Store(tmp_path), dataset, state(), edition="2024", file_authority="10.0.0.7:22")
+    described = subject.of_dataset(Store.open(tmp_path), dataset, state(), edition="2024", file_authority="10.0.0.7:22")
     assert described.named.primary == Identifier("file://10.0.0.7:22", f"{tmp_path}/cities")
     assert (described.columns, described.description) == ((), None)
     assert described.about == About("Root")
@@ -59,7 +59,7 @@ def test_what_people_say_of_a_dataset(tmp_path: Path):
         attachments=model.SetAttachments(attachments=model.AttachmentsEmbedded(items=items)),
     )
     dataset = Dataset(DatasetAlias(None, "cities"), LocalStorage(tmp_path / "cities"))
-    assert subject.of_dataset(Store(tmp_path), dataset, said).about == About(
+    assert subject.of_dataset(Store.open(tmp_path), dataset, said).about == About(
         kind="Root",
         keywords=("geo",),
         license={"shortName": "CC0", "name": "Zero", "spdxId": "CC0-1.0", "websiteUrl": "https://h/cc0"},

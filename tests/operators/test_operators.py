@@ -1,5 +1,7 @@
 """What the operators say without Spark; what they do with it is in tests/examples."""
 
+from pathlib import Path
+
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
@@ -63,7 +65,9 @@ def test_metadata_have_the_manifest_version_of_the_setting(where, tmp_path, monk
         with pytest.raises(AirflowFailException, match="no file matches"):
             PollingSourceOperator(task_id="poll", **where).execute({})
     dataset = Store.open(where["store"]).dataset("two")
-    blocks = [decode_frame((dataset.path / "blocks" / block_hash).read_bytes()) for block_hash, _ in dataset.walk()]
+    blocks = [
+        decode_frame((Path(dataset.location) / "blocks" / block_hash).read_bytes()) for block_hash, _ in dataset.walk()
+    ]
     assert [(version, block.event.kind) for version, block in blocks] == [
         (2, "SetDataSchema"),
         (2, "SetPollingSource"),

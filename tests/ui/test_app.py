@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from airflow.api_fastapi.app import create_auth_manager
 from fastapi import HTTPException
@@ -37,7 +39,7 @@ def dataset(tmp_path):
 
 
 def ticket(dataset, block_hash, name="acme/orders", dag_id="acme.orders"):
-    return Ticket(dag_id, dataset.path.parent.parent.as_uri(), name, block_hash).sign()
+    return Ticket(dag_id, Path(dataset.location).parent.parent.as_uri(), name, block_hash).sign()
 
 
 def test_a_block_as_yaml(dataset):
@@ -99,7 +101,7 @@ def test_what_is_not_there_is_a_404_that_tells_no_paths(dataset, page, name, blo
     with pytest.raises(HTTPException) as caught:
         page("acme.orders", ticket(dataset, block_hash, name))
     assert caught.value.status_code == 404
-    assert str(dataset.path.parent) not in caught.value.detail
+    assert str(Path(dataset.location).parent) not in caught.value.detail
 
 
 @pytest.mark.parametrize("page", [app.block, app.report])

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.chain import storage as storage_module
-from airflow_provider_odf.chain.storage import LocalStorage
+from airflow_provider_odf.chain import durable
+from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
 
 A, B = "f1620" + "aa" * 32, "f1620" + "bb" * 32
@@ -29,7 +29,7 @@ def files(root: Path) -> list[str]:
 def test_a_file_is_written_once(storage):
     assert storage.put_if_absent("blocks/x", b"first") is True
     assert storage.put_if_absent("blocks/x", b"second") is False
-    assert storage.read("blocks/x") == b"first"
+    assert storage.get("blocks/x") == b"first"
     assert files(storage.root) == ["blocks/x"]
 
 
@@ -42,8 +42,9 @@ def test_put_replaces(storage):
 
 def test_missing_files(storage):
     assert storage.get("blocks/x") is None
-    with pytest.raises(StorageError, match="blocks/x: No such file"):
-        storage.read("blocks/x")
+    assert storage.stat("blocks/x") is None
+    with pytest.raises(StorageError, match="blocks/x: No such file"), storage.open("blocks/x"):
+        pass
 
 
 def test_files_are_shared_as_the_umask_says(storage):
@@ -59,7 +60,7 @@ def test_adopt_moves_a_file_in(storage, tmp_path):
     (tmp_path / "part").write_bytes(b"data")
     inode = (tmp_path / "part").stat().st_ino
     storage.adopt("data/x", tmp_path / "part")
-    assert storage.read("data/x") == b"data"
+    assert storage.get("data/x") == b"data"
     assert (storage.root / "data/x").stat().st_ino == inode
     assert not (tmp_path / "part").exists()
 
@@ -79,7 +80,7 @@ def test_adopt_from_another_file_system(storage, tmp_path):
         (Path(other) / "part").write_bytes(b"data")
         storage.adopt("data/x", Path(other) / "part")
         assert not (Path(other) / "part").exists()
-    assert storage.read("data/x") == b"data"
+    assert storage.get("data/x") == b"data"
     assert files(storage.root) == ["data/x"]
 
 
@@ -133,7 +134,7 @@ def test_names_of_refs_are_checked(storage, name):
 
 
 def test_a_lock_that_is_never_freed_is_an_error(storage, monkeypatch):
-    monkeypatch.setattr(storage_module, "LOCK_TIMEOUT", 0.05)
+    monkeypatch.setattr(durable, "LOCK_TIMEOUT", 0.05)
     storage.compare_and_set_ref("head", None, A)
     with (storage.root / "refs/.lock").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -155,7 +156,7 @@ def test_what_a_killed_process_left_is_in_nobodys_way(storage):
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from airflow_provider_odf.chain.storage import LocalStorage
+from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.errors import StorageError
 storage = LocalStorage(Path(sys.argv[1]))
 storage.put("info/alias", b"x")
@@ -177,7 +178,7 @@ def test_a_disk_that_ends_leaves_nothing_half_written(storage):
         f"{storage.root}/info/alias: File too large (raise the limit for the size of files (ulimit -f) and run again)",
     ]
     assert files(storage.root) == ["info/alias"]
-    assert storage.read("info/alias") == b"x"
+    assert storage.get("info/alias") == b"x"
 
 
 def test_a_full_disk_is_named_with_what_to_do(storage, monkeypatch):

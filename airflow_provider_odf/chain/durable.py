@@ -1,0 +1,129 @@
+"""Files of a local disk that survive crashes and power failures: written beside their name, synced, then linked."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from airflow_provider_odf.chain.storage import PENDING
+from airflow_provider_odf.errors import StorageError
+from airflow_provider_odf.failures import storage_errors
+
+LOCK_TIMEOUT = 60.0
+"""Seconds that a writer waits for another one that is moving a ref, which takes milliseconds."""
+
+
+@contextlib.contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Hold a lock file among all processes; the kernel frees the lock of a process that dies.
+
+    :raises StorageError: another process holds it for longer than `LOCK_TIMEOUT`, or the file system has no locks.
+    """
+    with storage_errors(path):
+        make_directory(path.parent)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        _acquire(descriptor, path)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(descriptor: int, path: Path) -> None:
+    deadline = time.monotonic() + LOCK_TIMEOUT
+    pause = 0.001
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise StorageError(f"{path}: another process has held the lock for {LOCK_TIMEOUT:.0f} s") from None
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        except OSError as e:
+            raise StorageError(f"{path}: the file system cannot lock files: {e.strerror}") from e
+        else:
+            return
+
+
+@contextlib.contextmanager
+def pending(target: Path, content: bytes | Path) -> Iterator[Path]:
+    """Write a finished file beside ``target``, safely on the disk; remove it again if it was not moved."""
+    make_directory(target.parent)
+    pending = target.parent / f"{PENDING}{secrets.token_hex(8)}"
+    try:
+        # Not tempfile: its files are private, but those of a store are shared as the umask says.
+        with open(os.open(pending, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+            if isinstance(content, Path):
+                with content.open("rb") as source:
+                    shutil.copyfileobj(source, file, 1 << 20)
+            else:
+                file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        yield pending
+    finally:
+        pending.unlink(missing_ok=True)
+
+
+def touch(path: Path) -> bool:
+    """Return whether a file is there, and give it the time of now, so that nobody removes it as garbage meanwhile."""
+    try:
+        os.utime(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except PermissionError:  # another user's
+        return path.exists()
+    return True
+
+
+def link(finished: Path, target: Path) -> bool:
+    """Give a finished file its name unless another file has it; return whether it was given."""
+    try:
+        os.link(finished, target)
+    except FileExistsError:
+        return False
+    except OSError as e:
+        if e.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
+            raise
+        # No hard links here. Two writers of one name write the same bytes: names are hashes of contents.
+        finished.replace(target)
+    sync_directory(target.parent)
+    return True
+
+
+def move(source: Path, target: Path) -> bool:
+    """Link a file of the same file system to its name; return False if it lies on another one."""
+    descriptor = os.open(source, os.O_RDONLY)
+    try:
+        if os.fstat(descriptor).st_dev != target.parent.stat().st_dev:
+            return False
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    link(source, target)
+    return True
+
+
+def make_directory(path: Path) -> None:
+    if path.is_dir():
+        return
+    make_directory(path.parent)
+    path.mkdir(exist_ok=True)
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Make names in a directory survive a power failure."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

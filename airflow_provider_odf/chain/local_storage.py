@@ -1,0 +1,151 @@
+"""`Storage` in a directory of this machine, also one that several machines share."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote, urlsplit
+
+from airflow_provider_odf.chain import durable
+from airflow_provider_odf.chain.storage import PENDING, FileInfo, is_ref, ref_file
+from airflow_provider_odf.errors import CommitConflict, InvalidInput
+from airflow_provider_odf.failures import storage_errors
+
+
+@dataclass(frozen=True)
+class LocalStorage:
+    """Files in a directory. Two writers may use it at once, and each may be killed at any moment."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, path_or_uri: str) -> LocalStorage:
+        """Return the storage at a path or ``file:`` URI.
+
+        :raises InvalidInput: the URI names another machine.
+        """
+        if "://" not in path_or_uri and not path_or_uri.startswith("file:"):
+            return cls(Path(path_or_uri).expanduser().absolute())
+        uri = urlsplit(path_or_uri)
+        if uri.netloc not in ("", "localhost"):
+            raise InvalidInput(f"store {path_or_uri}: only paths and file:///… URIs of this machine can be opened")
+        return cls(Path(unquote(uri.path)))
+
+    @property
+    def uri(self) -> str:
+        return self.root.as_uri()
+
+    def location(self, name: str = "") -> str:
+        return str(self.root / name)
+
+    def exists(self) -> bool:
+        return os.path.isdir(self.root)  # a name that is too long for a file system is simply not there
+
+    def folder(self, name: str) -> LocalStorage:
+        return LocalStorage(self.root / name)
+
+    def folders(self) -> list[str]:
+        with storage_errors(self.root):
+            return sorted(name for name in _entries(self.root) if (self.root / name).is_dir())
+
+    def names(self, folder: str) -> list[str]:
+        with storage_errors(self.root / folder):
+            return sorted(_entries(self.root / folder))
+
+    def files(self, folder: str) -> list[FileInfo]:
+        names = sorted(path.name for path in (self.root / folder).glob("*"))
+        infos = (self.stat(f"{folder}/{name}") for name in names)
+        return [info for info in infos if info is not None]
+
+    def stat(self, name: str) -> FileInfo | None:
+        with storage_errors(self.root / name):
+            try:
+                info = (self.root / name).stat()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+        if not stat.S_ISREG(info.st_mode):
+            return None
+        return FileInfo(name, info.st_size, info.st_mtime, (info.st_mtime_ns, info.st_ctime_ns))
+
+    def get(self, name: str) -> bytes | None:
+        with storage_errors(self.root / name):
+            try:
+                return (self.root / name).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    @contextlib.contextmanager
+    def open(self, name: str) -> Iterator[BinaryIO]:
+        with storage_errors(self.root / name), (self.root / name).open("rb") as file:
+            yield file
+
+    def put(self, name: str, data: bytes) -> None:
+        target = self.root / name
+        with storage_errors(target), durable.pending(target, data) as pending:
+            pending.replace(target)
+            durable.sync_directory(target.parent)
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        target = self.root / name
+        with storage_errors(target):
+            if durable.touch(target):
+                return False
+            with durable.pending(target, data) as pending:
+                return durable.link(pending, target)
+
+    def adopt(self, name: str, source: Path) -> None:
+        target = self.root / name
+        with storage_errors(target):
+            durable.make_directory(target.parent)
+            if not durable.touch(target) and not durable.move(source, target):
+                with durable.pending(target, source) as pending:
+                    durable.link(pending, target)
+            durable.touch(target)
+            source.unlink(missing_ok=True)
+
+    def remove(self, name: str, modified: float) -> bool:
+        path = self.root / name
+        aside = path.with_name(f"{PENDING}{secrets.token_hex(8)}")
+        with storage_errors(path):
+            try:
+                path.rename(aside)
+            except FileNotFoundError:
+                return False
+            is_needed = aside.stat().st_mtime > modified
+            if is_needed and not path.exists():
+                aside.rename(path)
+            aside.unlink(missing_ok=True)
+        return not is_needed
+
+    def get_ref(self, name: str) -> str | None:
+        data = self.get(ref_file(name))
+        return None if data is None else data.decode("ascii", "replace").strip()
+
+    def compare_and_set_ref(self, name: str, expected: str | None, new: str | None) -> None:
+        file = ref_file(name)
+        with durable.lock(self.root / "refs" / ".lock"):
+            current = self.get_ref(name)
+            if current != expected:
+                raise CommitConflict(f"{self.root / file} is at {current}, not at {expected}: another writer moved it")
+            if new is not None:
+                self.put(file, new.encode("ascii"))
+            elif current is not None:
+                with storage_errors(self.root / file):
+                    (self.root / file).unlink()
+                    durable.sync_directory(self.root / "refs")
+
+    def refs(self) -> list[str]:
+        return list(filter(is_ref, self.names("refs")))
+
+
+def _entries(directory: Path) -> list[str]:
+    try:
+        return [name for name in os.listdir(directory) if not name.startswith(".")]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
