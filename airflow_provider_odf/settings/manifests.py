@@ -7,7 +7,8 @@ from pathlib import Path
 
 from airflow_provider_odf import settings
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Problem
-from airflow_provider_odf.manifest.load import Loaded, Manifest, load
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.manifest.manifest import Loaded, Manifest
 
 
 def load_one(file: str, dataset: str | None) -> Manifest:

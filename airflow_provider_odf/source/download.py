@@ -21,6 +21,7 @@ from airflow_provider_odf.source.retry import TryAgain, retrying
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import SourceState
+    from airflow_provider_odf.source.http_session import Session
     from airflow_provider_odf.source.options import Options
 
 _OK, _PARTIAL, _RANGE_REFUSED = 200, 206, 416
@@ -32,7 +33,7 @@ _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 class Download:
     """A download to ``path``. After `run` the file is complete, as it came over the wire."""
 
-    def __init__(self, session: http.Session, path: Path, options: Options, tell: Callable[[str], None]) -> None:
+    def __init__(self, session: Session, path: Path, options: Options, tell: Callable[[str], None]) -> None:
         self.session, self.path, self.options, self.tell = session, path, options, tell
         self.label = session.target.label
         self.headers = httpx.Headers()

@@ -111,9 +111,9 @@ async def _look_at_url(
         return await asyncio.to_thread(_look_at_file, path, label, state)
     if urlsplit(url).scheme not in ("http", "https"):
         return UNKNOWN
-    from airflow_provider_odf.source import http  # files need no HTTP library
+    from airflow_provider_odf.source import http, http_ask  # files need no HTTP library
 
-    async def take(response: httpx.Response) -> str | None:
+    async def read(response: httpx.Response) -> str | None:
         if response.status_code == http.NOT_MODIFIED:
             return None
         if response.status_code in (http.NOT_FOUND, http.GONE):
@@ -126,7 +126,7 @@ async def _look_at_url(
         return None if states.is_same(found, state) else f"{found.kind} {found.value}"
 
     target = http.Target(url, headers, label, private_redirects=options.private_redirects)
-    return await http.ask(target, http.conditional(state), client, take)
+    return await http_ask.ask(target, http.conditional(state), client, read)
 
 
 async def _content(response: httpx.Response) -> SourceState | None:

@@ -14,6 +14,7 @@ from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
 from airflow_provider_odf.source import decompress, event_time, http, states
 from airflow_provider_odf.source.context import Batch, Fetched
 from airflow_provider_odf.source.download import Download
+from airflow_provider_odf.source.http_session import Session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,7 @@ def fetch(step: FetchStepUrl, target: http.Target, context: Context) -> Batch:
     :raises SourceError: the server refuses, or sends something else than it says.
     :raises SourceUnavailable: the server cannot be reached or breaks off.
     """
-    with http.Session(target, context.options) as session:
+    with Session(target, context.options) as session:
         download = Download(session, context.directory / "download.part", context.options, context.tell)
         if not download.run(context.state):
             return Batch()

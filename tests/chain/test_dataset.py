@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_odf.chain.dataset import is_hash
@@ -36,14 +38,14 @@ def test_refs_beyond_head(foreign):
 def test_missing_block(foreign):
     cities = foreign("cities")
     seed = list(cities.walk())[-1][0]
-    (cities.path / "blocks" / seed).unlink()
+    (Path(cities.location) / "blocks" / seed).unlink()
     with pytest.raises(ChainCorrupted, match=f"blocks/{seed}: the block is missing"):
         list(cities.walk())
 
 
 def test_changed_block(foreign):
     cities = foreign("cities")
-    path = cities.path / "blocks" / cities.head()
+    path = Path(cities.location) / "blocks" / cities.head()
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
     with pytest.raises(
         ChainCorrupted, match=rf"{path.name}: its bytes hash to f1620[0-9a-f]{{64}}, not what its name says"
@@ -54,14 +56,14 @@ def test_changed_block(foreign):
 @pytest.mark.parametrize("content", ["", "f1620", "../../etc/passwd", "f9680c00120" + "00" * 32])
 def test_refs_must_hold_a_hash(foreign, content):
     cities = foreign("cities")
-    (cities.path / "refs/head").write_text(content)
+    (Path(cities.location) / "refs/head").write_text(content)
     with pytest.raises(ChainCorrupted, match=r"refs/head is damaged: it says .*, which is not a block hash; "):
         cities.head()
 
 
 def test_a_flipped_bit_of_a_ref_is_told_with_the_hash_that_it_was(foreign):
     cities = foreign("cities")
-    file, head = cities.path / "refs/head", cities.head()
+    file, head = Path(cities.location) / "refs/head", cities.head()
     for at in range(len(head)):
         data = bytearray(head.encode())
         data[at] ^= 1 << at % 7
@@ -71,13 +73,13 @@ def test_a_flipped_bit_of_a_ref_is_told_with_the_hash_that_it_was(foreign):
         assert str(raised.value).startswith(f"{file} is damaged: it says ")
         assert str(raised.value).endswith(
             f"; it was probably {head}: write that into the file, then run `odf verify cities --store "
-            f"{cities.path.parent}`"
+            f"{Path(cities.location).parent}`"
         )
 
 
 def test_a_ref_to_a_block_that_is_not_there(foreign):
     cities = foreign("cities")
-    (cities.path / "refs/head").write_text("f1620" + "ab" * 32)
+    (Path(cities.location) / "refs/head").write_text("f1620" + "ab" * 32)
     with pytest.raises(ChainCorrupted, match=r"refs/head is damaged: it says 'f1620.*', and there is no such block in"):
         list(cities.walk())
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_odf import multiformats
@@ -53,7 +55,7 @@ def test_summaries(foreign):
 
 @pytest.mark.parametrize("name", ["cities", "sensors"])
 def test_blocks_survive_the_way_through_yaml(foreign, name):
-    for path in (foreign(name).path / "blocks").iterdir():
+    for path in (Path(foreign(name).location) / "blocks").iterdir():
         data = path.read_bytes()
         block, version = load_block(describe.block_yaml(data), "block.yaml")
         assert multiformats.sha3_256(codec.encode(block, version)) == path.name

@@ -32,7 +32,7 @@ def test_progress_and_refs(foreign):
 
 def test_every_byte_of_every_block_counts(foreign):
     cities = foreign("cities")
-    for path in (cities.path / "blocks").iterdir():
+    for path in (Path(cities.location) / "blocks").iterdir():
         data = path.read_bytes()
         for at in range(0, len(data), 7):
             path.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
@@ -44,7 +44,7 @@ def test_every_byte_of_every_block_counts(foreign):
 
 def test_every_byte_of_every_slice_counts(foreign):
     cities = foreign("cities")
-    for path in (cities.path / "data").iterdir():
+    for path in (Path(cities.location) / "data").iterdir():
         data = path.read_bytes()
         for at in range(0, len(data), 31):
             path.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
@@ -56,7 +56,7 @@ def test_every_byte_of_every_slice_counts(foreign):
 
 def test_missing_longer_and_shorter_slices(foreign):
     cities = foreign("cities")
-    path = next((cities.path / "data").iterdir())
+    path = next((Path(cities.location) / "data").iterdir())
     data = path.read_bytes()
     for changed in (data[:-1], data + b"\0"):
         path.write_bytes(changed)
@@ -73,13 +73,13 @@ def test_refs_and_files_about_blocks(foreign):
     info.put(cities, "reports", head, {"base": head})
     cities.storage.put(f"info/reports/{'f1620' + 'ab' * 32}.json", b'{"base": "of version 0.1.0"}')
     assert verify(cities) == EXPECTED["cities"]
-    file = cities.path / f"info/reports/{head}.json"
+    file = Path(cities.location) / f"info/reports/{head}.json"
     data = file.read_bytes()
     file.write_bytes(data.replace(b'"base": "f16', b'"base": "f17'))
     with pytest.raises(ChainCorrupted, match=rf"{file.name} is damaged: restore it from a backup or remove it; "):
         verify(cities)
     file.write_bytes(data)
-    (cities.path / "refs/candidate-1").write_text(head[:-1])
+    (Path(cities.location) / "refs/candidate-1").write_text(head[:-1])
     with pytest.raises(ChainCorrupted, match=r"refs/candidate-1 is damaged: .* it was probably"):
         verify(cities)
 

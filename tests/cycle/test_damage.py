@@ -172,7 +172,7 @@ def test_the_damaged_report_of_a_candidate_is_made_again(
     write("in/1.csv", "sku,price\na,1\n")
     terms = bind(manifest, "prices")
     candidate = merge(store, look(store, manifest), engine, contract=terms)
-    (file,) = (store.dataset("prices").path / "info/reports").iterdir()
+    (file,) = (Path(store.dataset("prices").location) / "info/reports").iterdir()
     flip(file)
     assert contract_test(store, candidate, terms, engine).result == "passed"
     assert rejected.load_report(store.dataset("prices"), candidate.candidate).result == "passed"

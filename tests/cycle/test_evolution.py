@@ -130,13 +130,13 @@ def test_a_break_that_is_declared_is_refused_before_anything_is_written(write: W
     file = write("things.yaml", manifest("Snapshot"))
     write("in/1.json", '{"k": 1, "v": "a"}\n')
     run(file)
-    written = sorted(path for path in store.dataset("things").path.rglob("*"))
+    written = sorted(path for path in Path(store.dataset("things").location).rglob("*"))
     file.write_text(manifest("Snapshot").replace("v STRING", "v INT"))
     write("in/2.json", '{"k": 1, "v": 1}\n')
     outcome = run(file)
     assert isinstance(outcome.error, ManifestInvalid)
     assert str(outcome).startswith(f"{file}:9:56: column v is STRING in the dataset, not INT (convert it back in ")
-    assert sorted(path for path in store.dataset("things").path.rglob("*")) == written
+    assert sorted(path for path in Path(store.dataset("things").location).rglob("*")) == written
 
 
 WITH_TYPES = "select *, 1 as n from (select k, k as v from input)"
@@ -154,7 +154,7 @@ def test_a_break_that_only_the_engine_sees_is_found_before_anything_is_written(
     file = write("things.yaml", manifest("Snapshot"))
     write("in/1.json", '{"k": 1, "v": "a"}\n')
     run(file)
-    written = sorted(path for path in store.dataset("things").path.rglob("*"))
+    written = sorted(path for path in Path(store.dataset("things").location).rglob("*"))
     (store.work_area / "things").mkdir(parents=True, exist_ok=True)
     fetched = sorted(path for path in (store.work_area / "things").rglob("*"))
     write("in/2.json", '{"k": 1, "v": "b"}\n')
@@ -174,7 +174,7 @@ def test_a_break_that_only_the_engine_sees_is_found_before_anything_is_written(
         outcome = run(file)
         assert isinstance(outcome.error, ManifestInvalid)
         assert str(outcome).startswith(f"{file}:11:{message}")
-    assert sorted(path for path in store.dataset("things").path.rglob("*")) == written
+    assert sorted(path for path in Path(store.dataset("things").location).rglob("*")) == written
     assert sorted(path for path in (store.work_area / "things").rglob("*")) == fetched
     file.write_text(queried("select k, upper(v) as v from first"))
     assert str(run(file)) == "published 2 records (offsets 1..2): 1 corrected"
@@ -274,9 +274,9 @@ def test_metadata_do_not_wait_for_data(write: Write, run: Run, store: Store) -> 
     outcome = run(file)
     assert (str(outcome), outcome.notices) == ("up to date", (waiting.NOTICE,))
     assert kinds(store)[-1] == "SetInfo"
-    blocks = sorted(store.dataset("things").path.rglob("blocks/*"))
+    blocks = sorted(Path(store.dataset("things").location).rglob("blocks/*"))
     run(file)
-    assert sorted(store.dataset("things").path.rglob("blocks/*")) == blocks
+    assert sorted(Path(store.dataset("things").location).rglob("blocks/*")) == blocks
 
 
 def test_the_engine_is_asked_once_about_an_edit(write: Write, store: Store) -> None:

@@ -345,7 +345,7 @@ def test_a_damaged_header_file_is_no_new_beginning(store: Store, write: Write, r
     prices = write("prices.yaml", PRICES)
     write("in/1.csv", "id,value\na,1\n")
     run(prices)
-    (path,) = (store.dataset("prices").path / "info/headers").iterdir()
+    (path,) = (Path(store.dataset("prices").location) / "info/headers").iterdir()
     path.write_text(path.read_text().replace("value", "price"))
     write("in/2.csv", "colour,weight\nred,70\n")
     outcome = run(prices)

@@ -291,10 +291,10 @@ def test_the_key_of_data_stays_also_for_a_source_that_comes_back(with_data: Edit
 
 
 def test_nothing_is_written_where_something_is_refused(with_data: Edited) -> None:
-    blocks = sorted((with_data.store.dataset("things").path / "blocks").iterdir())
+    blocks = sorted((Path(with_data.store.dataset("things").location) / "blocks").iterdir())
     with pytest.raises(ManifestInvalid, match=r"things.yaml:8:\d+: the dataset has data merged by Snapshot"):
         with_data.apply("{kind: SetInfo, description: New}", polling(merge="{kind: Append}"))
-    assert sorted((with_data.store.dataset("things").path / "blocks").iterdir()) == blocks
+    assert sorted((Path(with_data.store.dataset("things").location) / "blocks").iterdir()) == blocks
 
 
 def test_the_order_of_a_glob_stays(edited: Edited) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import http
+from airflow_provider_odf.source import http_ask
 from airflow_provider_odf.source.watch import LONGEST_COMPARED, UNKNOWN, Attention, look
 
 NOON = 1714651200  # 2024-05-02T12:00:00Z
@@ -154,7 +154,7 @@ def test_hundreds_of_sources_in_one_loop(server, poller):
     state = poller.state("odf/etag", '"v1"')
 
     async def ask_all():
-        async with http.waiting() as shared:
+        async with http_ask.waiting() as shared:
 
             async def ask(step):
                 async with shared.turns:
@@ -169,7 +169,7 @@ def test_waiters_share_a_client_that_keeps_no_cookies(server):
     server.serve("/a", b"x", etag='"v1"', headers={"Set-Cookie": "session=1"})
 
     async def ask_twice():
-        async with http.waiting() as shared, http.waiting() as other:
+        async with http_ask.waiting() as shared, http_ask.waiting() as other:
             assert shared is other
             await shared.client.get(f"{server.url}/a")
             await shared.client.get(f"{server.url}/a")

@@ -16,7 +16,7 @@ from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import http
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.reach import Scope, scope_of
+from airflow_provider_odf.source.redirects import Scope, scope_of
 from airflow_provider_odf.source.watch import look
 
 

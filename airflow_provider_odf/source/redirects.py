@@ -1,4 +1,4 @@
-"""How far a redirect may lead: never into a narrower network than the one that the source's own URL led to.
+"""Networks that a redirect may lead to: none that is narrower than the network of the source's own URL.
 
 Whoever controls a public server could otherwise read from the worker's own network: metadata services of clouds, admin
 pages on ``localhost``. The address that is connected to counts, not the name: a name may change its address between two
@@ -90,11 +90,11 @@ class Guard:
     def __init__(self, request: httpx.Request, narrowest: Scope, label: str) -> None:
         self._host, self._narrowest, self._label = request.url.raw_host.decode("ascii"), narrowest, label
         self._is_direct = False
-        with suppress(ValueError):  # a name: its connection tells
+        with suppress(ValueError):  # a name: its connection is checked
             self._check(scope_of(self._host))
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Hear of what httpcore does for the request.
+        """Check the connections that httpcore makes for the request.
 
         :raises SourceError: the connection leads into a narrower network.
         """
