@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.template import Environment
 from airflow_provider_odf.manifest.url import fill, public
-from airflow_provider_odf.source.watch import look
 
 SECRET = "s3kr1t/+ &x@:?#%"
 VARIABLES = {
@@ -63,44 +59,3 @@ def test_a_value_does_not_lead_to_another_host(value: str) -> None:
 )  # fmt: skip
 def test_user_and_password_are_not_public(url: str, shown: str) -> None:
     assert public(url) == shown
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://host:8${{ env.PART }}/x",
-        "ftp://host:8${{ env.PART }}/x",
-        "http://[${{ env.PART }}/x",
-        "http://${{ env.WIDE }}/x",
-        "http://host/${{ env.LINES }}",
-    ],
-)
-def test_nothing_of_a_value_is_told(poller, url: str) -> None:
-    poller.environment |= {"PART": "S3kr1t", "WIDE": "s3kr1t\u2100", "LINES": "s3kr1t\nx"}
-    with pytest.raises(InvalidInput) as e:
-        poller.url(url)
-    assert str(e.value) == f"{url}: not a URL once its templates are filled"
-    assert e.value.__cause__ is None
-
-
-def test_nothing_of_a_value_is_told_while_waiting(poller) -> None:
-    step = model.FetchStepUrl(url="http://host:8${{ env.PART }}/x")
-    with pytest.raises(InvalidInput) as e:
-        asyncio.run(look(step, base=poller.base, state=None, environment={"PART": "S3kr1t"}))
-    assert str(e.value) == "http://host:8${{ env.PART }}/x: not a URL once its templates are filled"
-
-
-def test_a_password_from_a_template_reaches_the_server(server, poller) -> None:
-    poller.environment["SECRET"] = SECRET
-    url = server.serve("/a", b"x", etag='"1"').replace("http://", "http://me:${{ env.SECRET }}@")
-    assert poller.content(poller.url(url)) == [b"x"]
-    assert server.requests[0][1]["authorization"] == "Basic bWU6czNrcjF0LysgJnhAOj8jJQ=="
-
-
-def test_a_header_is_checked_before_a_library_quotes_it(server, poller) -> None:
-    url = server.serve("/a", b"x", etag='"1"')
-    poller.environment["KEY"] = " s3kr1t "
-    poller.url(url, headers=(model.RequestHeader(name="X-Key", value="${{ env.KEY }}"),))
-    assert server.requests[0][1]["x-key"] == "s3kr1t"
-    with pytest.raises(InvalidInput, match="'X Key' is not the name of a header"):
-        poller.url(url, headers=(model.RequestHeader(name="X Key", value="${{ env.KEY }}"),))
