@@ -20,8 +20,9 @@ from airflow_provider_odf.cycle.messages import Polled, PolledFile, Progress, Pu
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
-from airflow_provider_odf.source import handed, savepoint
+from airflow_provider_odf.source import savepoint, uris
 from airflow_provider_odf.source.options import Options
+from airflow_provider_odf.source.push import InputFiles, Receiver, check_form, write_records
 from airflow_provider_odf.source.states import CONTENT_HASH, PUSH_ID
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Push:
     def name(self) -> str:
         if self.label is not None:
             return self.label
-        return _RECORDS if self.records is not None else ", ".join(map(handed.shown, self.uris))
+        return _RECORDS if self.records is not None else ", ".join(map(uris.shown, self.uris))
 
 
 def push(
@@ -201,10 +202,10 @@ class _Taking:
             (PolledFile(paths, str(time), given.name, self.seen(source, paths)),),
             source_name=self.source_name,
             directory=self.directory.name if "directory" in self.__dict__ else None,
-            pushed=Pushed(tuple(map(handed.shown, given.uris)), given.records is not None, media_type),
+            pushed=Pushed(tuple(map(uris.shown, given.uris)), given.records is not None, media_type),
         )
 
-    def media_type(self, source: model.AddPushSource, files: handed.Handed) -> str | None:
+    def media_type(self, source: model.AddPushSource, files: InputFiles) -> str | None:
         """The media type of files that are not in the source's format.
 
         :raises InvalidInput: it is not known or not theirs, or their suffixes differ."""
@@ -215,13 +216,13 @@ class _Taking:
         )
         kind = step.kind if media_type is None else media_types.read_as(step, media_type, name).kind
         for path in files.paths:
-            handed.check_form(path, kind, name)
+            check_form(path, kind, name)
         return media_type
 
-    def files(self, source: model.SetPollingSource | model.AddPushSource) -> handed.Handed:
+    def files(self, source: model.SetPollingSource | model.AddPushSource) -> InputFiles:
         if self.given.records is not None:
-            return handed.Handed((handed.write_records(self.given.records, self.directory / "records.ndjson"),))
-        taking = handed.Taking(
+            return InputFiles((write_records(self.given.records, self.directory / "records.ndjson"),))
+        receiver = Receiver(
             lambda: self.directory,
             self.system_time,
             self.progress,
@@ -230,8 +231,8 @@ class _Taking:
             allows=self.given.allows,
         )
         if isinstance(source, model.SetPollingSource):
-            taking = replace(taking, prepare=source.prepare or (), event_time=_event_time(source.fetch))
-        return taking.take(self.given.uris)
+            receiver = replace(receiver, prepare=source.prepare or (), event_time=_event_time(source.fetch))
+        return receiver.receive(self.given.uris)
 
     def seen(self, source: model.SetPollingSource | model.AddPushSource, paths: tuple[str, ...]) -> SourceState | None:
         """What the chain is to remember of this push."""

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.source import handed
+from airflow_provider_odf.source import uris
 
 NONE, ALL = "none", "*"
 """Settings that leave nothing but records, and everything that workers can read."""
@@ -37,7 +37,7 @@ def parse(text: str) -> tuple[str, ...] | None:
     prefixes = () if text.lower() == NONE else tuple(part.strip() for part in text.split(",") if part.strip())
     for prefix in prefixes:
         if not _is_prefix(prefix):
-            kinds = ", ".join(handed.REMOTE)
+            kinds = ", ".join(uris.REMOTE)
             raise ValueError(f"{prefix} is neither an absolute path nor a URI ({kinds}); {ALL} opens everything")
     return prefixes
 
@@ -66,22 +66,22 @@ def authored(data: Any) -> tuple[str, ...] | None:
 def allows(uri: str, prefixes: Iterable[str]) -> bool:
     """Whether a path or URI lies under one of the prefixes. Links of the file system are followed, also those in a
     folder."""
-    path = handed.path_of(uri)
+    path = uris.path_of(uri)
     if path is None:
         return any(_is_below(uri, prefix) for prefix in prefixes)
-    roots = [Path(os.path.realpath(root)) for prefix in prefixes if (root := handed.path_of(prefix)) is not None]
-    return _is_in(path, roots) and all(_is_in(file.path, roots) for file in handed.local_files(uri))
+    roots = [Path(os.path.realpath(root)) for prefix in prefixes if (root := uris.path_of(prefix)) is not None]
+    return _is_in(path, roots) and all(_is_in(file.path, roots) for file in uris.local_files(uri))
 
 
-def check(uris: Iterable[str], prefixes: Sequence[str] | None) -> None:
+def check(pushed: Iterable[str], prefixes: Sequence[str] | None) -> None:
     """Passes where all of them lie under the prefixes.
 
     :raises InvalidInput: one does not; whether it exists is not said.
     """
-    for uri in uris:
+    for uri in pushed:
         if prefixes is not None and not allows(uri, prefixes):
             allowed = ", ".join(prefixes) or "records"
-            raise InvalidInput(f"{handed.shown(uri)}: [odf] push_paths does not allow it; allowed: {allowed}")
+            raise InvalidInput(f"{uris.shown(uri)}: [odf] push_paths does not allow it; allowed: {allowed}")
 
 
 def _authored(text: str) -> tuple[str, ...] | None:
@@ -95,7 +95,7 @@ def _authored(text: str) -> tuple[str, ...] | None:
 def _is_prefix(text: str) -> bool:
     parts = urlsplit(text)
     is_file = text.startswith("/") or parts.scheme == "file"
-    return is_file or bool(parts.scheme in handed.REMOTE and parts.hostname and not parts.query)
+    return is_file or bool(parts.scheme in uris.REMOTE and parts.hostname and not parts.query)
 
 
 def _is_in(path: Path, roots: list[Path]) -> bool:

@@ -143,7 +143,7 @@ def test_no_records_are_input_without_records(store, declare):
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ([1], r"records\[1\] is no object: \[1\]"),
+        ([1], r"records\[1\] is not an object: \[1\]"),
         ({"a": {1}}, r"records\[1\]: a set has no form in JSON"),
         ({"a": float("nan")}, r"records\[1\]: Out of range float"),
     ],
@@ -188,7 +188,7 @@ def test_a_disabled_source_says_so_until_it_is_added_again(store, declare, file)
     ("uri", "name", "message"),
     [
         ("/no/such.json", "export", "/no/such.json: no such file"),
-        ("s3://bucket/a.json", "export", "s3://bucket/a.json: s3: is not known here"),
+        ("s3://bucket/a.json", "export", "s3://bucket/a.json: s3: is an unknown scheme"),
         ("/no/such.json", "exprt", r"no push source 'exprt' \(did you mean `export`\?\)"),
     ],
 )

@@ -87,7 +87,7 @@ def test_records_have_no_input_in_lineage(where):
         ({"fiel": "/a"}, "conf: fiel is not known; known are file, uri, records, source, media_type, event_time"),
         ({"file": 1}, "conf: file is not a path that workers see: 1"),
         ({"records": {"a": 1}}, "conf: records is not a list of objects, but of type dict"),
-        ({"records": [1], "source": "scanner"}, "records[0] is no object: 1"),
+        ({"records": [1], "source": "scanner"}, "records[0] is not an object: 1"),
         (
             {"file": "/no/such"},
             "the dataset has the push sources scanner, depot: say which (`--source`, or `source` in the conf)",

@@ -168,7 +168,7 @@ def test_what_the_author_of_a_dag_wrote_out(data, prefixes):
     [("/data/in/a.csv", True), ("/data/in/../a.csv", False), ("/etc/passwd", False), ("https://a.org/data/in/", False)],
 )
 def test_a_template_cannot_leave_the_folder_before_it(uri, is_below, monkeypatch):
-    monkeypatch.setattr("airflow_provider_odf.source.handed.local_files", lambda _: [])
+    monkeypatch.setattr("airflow_provider_odf.source.uris.local_files", lambda _: [])
     assert push_paths.allows(uri, ("/data/in/",)) == is_below
     assert push_paths.allows(uri, ("file:///data/in/",)) == is_below
 

@@ -1,0 +1,154 @@
+"""Files of pushed data: those of paths and URIs, or records that the push itself contains.
+
+Files that are fetched, prepared or copied lie in a directory of their own; other files are read where they are.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.errors import InvalidInput, OdfError
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.source import local, poll
+from airflow_provider_odf.source.uris import REMOTE, LocalFile, local_files, scheme_of, shown
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.instant import Instant
+
+_QUERY = "${{ env.QUERY }}"
+_FORMS = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"PAR1": "Parquet"}
+_READERS = {"Parquet": ("Parquet",), "zip": ("EsriShapefile",), "gzip": ()}
+
+
+@dataclass(frozen=True)
+class InputFiles:
+    """Files that are read together as one input, and their event time, or None if the source has none."""
+
+    paths: tuple[Path, ...]
+    event_time: Instant | None = None
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """Turns pushed paths and URIs into files. ``directory`` makes the directory for files that are fetched or copied.
+
+    ``prepare`` and ``event_time`` are those of a polling source; push sources have neither."""
+
+    directory: Callable[[], Path]
+    system_time: Instant
+    progress: Callable[[str], None]
+    options: poll.Options
+    prepare: Sequence[model.PrepStep] = ()
+    event_time: model.EventTimeSource | None = None
+    copies: bool = False
+    """Copy files of this machine, too: they are read later, or elsewhere."""
+    allows: Callable[[str], bool] | None = None
+    """Return whether a redirect may lead to a URL, see `poll.poll`."""
+
+    def receive(self, uris: Iterable[str]) -> InputFiles:
+        """Return the files of paths and URIs. A folder stands for the part files in it.
+
+        :raises InvalidInput: there is no such file, or nothing here fetches such a URI.
+        :raises SourceError: a URI cannot be fetched.
+        """
+        inputs = [one for uri in uris for one in self._receive(uri)]
+        times = [one.event_time for one in inputs if one.event_time is not None]
+        return InputFiles(tuple(path for one in inputs for path in one.paths), max(times, default=None))
+
+    def _receive(self, uri: str) -> list[InputFiles]:
+        if scheme_of(uri) in REMOTE:
+            return [self._fetch(uri, shown(uri))]
+        files = local_files(uri)
+        if self.prepare or self.event_time is not None:
+            return [self._fetch(file.path.as_uri(), str(file.path)) for file in files]
+        if self.copies:
+            return [InputFiles((self._copy(file),)) for file in files]
+        return [InputFiles((file.path,)) for file in files]
+
+    def _copy(self, file: LocalFile) -> Path:
+        """Return a copy under the same relative name: files of one set refer to each other by name."""
+        target = self._copies / file.relative
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            raise InvalidInput(f"{file.path}: another file of the same push has this name: rename one")
+        local.copy(file.path, target, str(file.path))
+        return target
+
+    @cached_property
+    def _copies(self) -> Path:
+        return self.directory() / "files"
+
+    def _fetch(self, uri: str, label: str) -> InputFiles:
+        """Fetch and prepare a URI as a Url source would. The query may hold keys: messages are without it."""
+        plain, separator, query = uri.partition("?")
+        step = model.FetchStepUrl(url=f"{plain}?{_QUERY}" if separator else uri, event_time=self.event_time)
+        try:
+            result = poll.poll(
+                step,
+                self.prepare,
+                base=Path.cwd(),
+                state=None,
+                system_time=self.system_time,
+                work=self.directory(),
+                dataset_id=None,
+                environment={"QUERY": query},
+                progress=lambda message: self.progress(_without_query(message)),
+                allows=self.allows,
+                options=self.options,
+            )
+        except OdfError as e:
+            raise type(e)(_without_query(str(e))) from None
+        if result is None:
+            raise InvalidInput(f"{label}: no data")
+        (file,) = result.files
+        return InputFiles(file.paths, file.event_time if self.event_time is not None else None)
+
+
+def write_records(records: Sequence[Any], path: Path) -> Path:
+    """Write records as NdJson and return the file. Dates, times and decimals become texts that readers accept.
+
+    :raises InvalidInput: a record is not an object, or has a value without a form in JSON.
+    """
+    with path.open("w", encoding="utf-8") as file:
+        for index, record in enumerate(records):
+            if not isinstance(record, Mapping):
+                raise InvalidInput(f"records[{index}] is not an object: {json.dumps(record, default=str)[:80]}")
+            try:
+                file.write(json.dumps(record, ensure_ascii=False, allow_nan=False, default=_text))
+            except (TypeError, ValueError) as e:
+                raise InvalidInput(f"records[{index}]: {e}") from None
+            file.write("\n")
+    return path
+
+
+def check_form(path: Path, kind: str, label: str) -> None:
+    """Check the first bytes of a file against the kind of reader.
+
+    :raises InvalidInput: the file has another format.
+    """
+    with path.open("rb") as file:
+        begin = file.read(4)
+    form = next((form for magic, form in _FORMS.items() if begin.startswith(magic)), None)
+    if form is None or kind in _READERS[form]:
+        return
+    hint = "" if form == "Parquet" else ": push sources have no prepare steps, unpack it first"
+    raise InvalidInput(f"{label}: is a {form} file, and the source reads {kind}{hint}")
+
+
+def _without_query(message: str) -> str:
+    return message.replace(_QUERY, "***")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return str(value)
+    raise TypeError(f"a {type(value).__name__} has no form in JSON")
