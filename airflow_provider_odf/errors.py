@@ -15,7 +15,6 @@
     │   ├── DatasetGone         a dataset that was there is not
     │   ├── BlockRejected       a block breaks a rule of the metadata chain
     │   ├── ChainCorrupted      what is stored is not what its hashes say
-    │   ├── SchemaChanged       new data do not have the dataset's schema
     │   └── TypeUnsupported     no logical hash or no ODF form exists for a column's type
     ├── CommitConflict          another writer moved the ref first; nothing was changed, read again and retry
     ├── StorageError            the store cannot be read or written (disk full, permission)
@@ -142,10 +141,6 @@ class BlockRejected(ChainError):
 
 class ChainCorrupted(ChainError):
     """Stored bytes are not what their hash, size or link says."""
-
-
-class SchemaChanged(ChainError):
-    """New data do not have the schema that the dataset declares."""
 
 
 class TypeUnsupported(ChainError):

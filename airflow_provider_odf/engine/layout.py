@@ -46,10 +46,6 @@ class Layout:
     def event_time(self) -> str:
         return self.columns[0]
 
-    @property
-    def data_columns(self) -> tuple[str, ...]:
-        return self.columns[1:]
-
 
 @dataclass(frozen=True)
 class Fitted:

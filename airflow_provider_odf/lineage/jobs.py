@@ -1,18 +1,13 @@
-"""Names of jobs in lineage: a task is ``{dag_id}.{task_id}``, a Spark application ``odf_{application}_{dataset}``.
+"""Names of Spark applications, which are also their jobs in lineage: ``odf_{application}_{dataset}``.
 
-Spark's listener reports under a normalized form of ``spark.app.name``; the names made here are of that form already, so
-that both arrive at the same job.
+Spark's listener reports under a normalized form of ``spark.app.name``. The names made here already have that form, so
+that both are the same job.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-
-
-def task(dag_id: str, task_id: str) -> str:
-    """The job of an Airflow task, in Airflow's namespace."""
-    return f"{dag_id}.{task_id}"
 
 
 def spark_application(application: str, dataset: str) -> str:
@@ -22,11 +17,6 @@ def spark_application(application: str, dataset: str) -> str:
     'odf_merge_acme_com_example_us_cities'
     """
     return normalized(f"odf {application} {dataset.lower()}")
-
-
-def spark_action(application: str, node: str) -> str:
-    """The job of one action of an application; ``node`` is the name of its physical plan's root."""
-    return f"{normalized(application)}.{normalized(node)}"
 
 
 def normalized(name: str) -> str:

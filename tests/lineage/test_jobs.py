@@ -5,10 +5,6 @@ import pytest
 from airflow_provider_odf.lineage import jobs
 
 
-def test_task():
-    assert jobs.task("acme.us-cities", "ingest.merge") == "acme.us-cities.ingest.merge"
-
-
 @pytest.mark.parametrize(
     ("dataset", "name"),
     [
@@ -36,9 +32,3 @@ def test_spark_application(dataset: str, name: str):
 )
 def test_normalized_as_spark_does(name: str, normalized: str):
     assert jobs.normalized(name) == normalized
-
-
-def test_spark_action():
-    assert jobs.spark_action("odf_merge_cities", "Execute InsertIntoHadoopFsRelationCommand") == (
-        "odf_merge_cities.execute_insert_into_hadoop_fs_relation_command"
-    )
