@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from airflow_provider_odf.chain.codec import new_builder
+from airflow_provider_odf.chain.block_writer import new_builder
 from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
 
 if TYPE_CHECKING:

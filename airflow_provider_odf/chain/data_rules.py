@@ -1,0 +1,111 @@
+"""Rules of the blocks that add data: offsets, watermark, checkpoint, inputs. `rules` has the table of their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.errors import BlockRejected
+from airflow_provider_odf.manifest import model
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.state import ChainState
+
+
+def require(condition: bool, rule: str, message: str, *parts: object) -> None:
+    """:raises BlockRejected: the condition does not hold; ``parts`` fill the braces of the message."""
+    if not condition:
+        raise BlockRejected(rule, message.format(*parts))
+
+
+def _check_data(state: ChainState, event: model.AddData | model.ExecuteTransform) -> None:
+    if state.watermark is not None:
+        newest = event.new_watermark
+        require(newest is not None, "watermark", "newWatermark is missing; it was {}", state.watermark)
+        require(
+            newest is not None and newest >= state.watermark,
+            "watermark",
+            "newWatermark {} is before the last one, {}",
+            newest,
+            state.watermark,
+        )
+    require(
+        event.prev_offset == state.last_offset,
+        "offsets",
+        "prevOffset is {}, but the last offset is {}",
+        event.prev_offset,
+        state.last_offset,
+    )
+    require(
+        event.prev_checkpoint == state.last_checkpoint,
+        "checkpoint",
+        "prevCheckpoint is {}, but the last checkpoint is {}",
+        event.prev_checkpoint,
+        state.last_checkpoint,
+    )
+    if event.new_data is not None:
+        _check_slice(state, event.new_data)
+
+
+def _check_slice(state: ChainState, new_data: model.DataSlice) -> None:
+    require(state.schema is not None, "schema-first", "data come before SetDataSchema")
+    interval, expected = new_data.offset_interval, 0 if state.last_offset is None else state.last_offset + 1
+    require(interval.start == expected, "offsets", "newData starts at offset {}, not {}", interval.start, expected)
+    require(interval.end >= interval.start, "offsets", "newData ends at offset {}, before its start", interval.end)
+
+
+def check_add_data(state: ChainState, event: model.AddData) -> None:
+    """:raises BlockRejected: the AddData may not follow the state."""
+    brought = (event.new_data, event.new_checkpoint, event.new_watermark, event.new_source_state)
+    require(any(x is not None for x in brought), "empty", "AddData brings nothing")
+    _check_data(state, event)
+    source_state = event.new_source_state
+    require(
+        _is_advanced(state, event)
+        or (source_state is not None and source_state != state.source_state(source_state.source_name)),
+        "no-op",
+        "AddData brings no data, and neither checkpoint, watermark nor source state are new",
+    )
+
+
+def _is_advanced(state: ChainState, event: model.AddData | model.ExecuteTransform) -> bool:
+    new_checkpoint = event.new_checkpoint.physical_hash if event.new_checkpoint else None
+    return (
+        event.new_data is not None
+        or new_checkpoint not in (None, state.last_checkpoint)
+        or event.new_watermark != state.watermark
+    )
+
+
+def check_execute_transform(state: ChainState, event: model.ExecuteTransform) -> None:
+    """:raises BlockRejected: the ExecuteTransform may not follow the state."""
+    brought = (event.new_data, event.new_checkpoint, event.new_watermark)
+    require(any(x is not None for x in brought), "empty", "ExecuteTransform brings nothing")
+    if state.transform is None:
+        raise BlockRejected("query-inputs", "ExecuteTransform comes before SetTransform")
+    declared = [i.dataset_ref for i in state.transform.inputs]
+    given = [i.dataset_id for i in event.query_inputs]
+    require(given == declared, "query-inputs", "inputs are {}, but SetTransform has {}", given, declared)
+    for query_input in event.query_inputs:
+        _check_query_input(state, query_input)
+    _check_data(state, event)
+    moved = any(i.new_block_hash is not None for i in event.query_inputs)
+    require(moved or _is_advanced(state, event), "no-op", "ExecuteTransform moves no input and brings nothing new")
+
+
+def _check_query_input(state: ChainState, given: model.ExecuteTransformInput) -> None:
+    name, rule = given.dataset_id, "query-inputs"
+    last = state.query_inputs.get(name)
+    block, offset = (last.block_hash, last.offset) if last else (None, None)
+    require(given.prev_block_hash == block, rule, "{}: prevBlockHash is {}, not {}", name, given.prev_block_hash, block)
+    require(given.prev_offset == offset, rule, "{}: prevOffset is {}, not {}", name, given.prev_offset, offset)
+    new_block, new_offset = given.new_block_hash, given.new_offset
+    require(new_block is None or new_block != block, rule, "{}: newBlockHash is prevBlockHash", name)
+    require(new_offset is None or new_block is not None, rule, "{}: newOffset without newBlockHash", name)
+    require(
+        new_offset is None or offset is None or new_offset > offset,
+        rule,
+        "{}: newOffset {} is not after prevOffset {}",
+        name,
+        new_offset,
+        offset,
+    )
