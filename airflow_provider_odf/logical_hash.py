@@ -56,14 +56,6 @@ def logical_hash(source: pa.Table | str | Path) -> str:
     return hasher.text()
 
 
-def check_types(schema: pa.Schema) -> None:
-    """Passes where every column has a digest.
-
-    :raises TypeUnsupported: the first that has none.
-    """
-    LogicalHasher(schema)
-
-
 class LogicalHasher:
     """The logical hash of rows that come in batches of any length: ``update`` with each, then ``text``."""
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_provider_odf.errors import TypeUnsupported
-from airflow_provider_odf.logical_hash import BATCH, LogicalHasher, check_types, logical_hash
+from airflow_provider_odf.logical_hash import BATCH, LogicalHasher, logical_hash
 
 from . import golden_hashes
 
@@ -43,7 +43,7 @@ def test_what_the_reference_refuses_is_refused_by_column(kind: pa.DataType, valu
 def test_a_nested_column_is_named_by_its_path() -> None:
     schema = pa.schema([("a", pa.struct([("b", pa.struct([("c", pa.map_(pa.string(), pa.int64()))]))]))])
     with pytest.raises(TypeUnsupported, match=r"column a\.b\.c:"):
-        check_types(schema)
+        LogicalHasher(schema)
 
 
 def test_of_no_rows_and_no_columns() -> None:

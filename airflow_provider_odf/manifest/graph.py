@@ -33,21 +33,6 @@ class Graph:
         transform = self.manifests[alias].snapshot.last(SetTransform)
         return tuple(parse_ref(i.dataset_ref) for i in transform.inputs) if transform else ()
 
-    def order(self) -> tuple[Manifest, ...]:
-        """Every dataset after its inputs, else in the order given. Members of cycles are left out."""
-        looped = {alias for cycle in self.cycles() for alias in cycle}
-        sorter = TopologicalSorter(
-            {alias: self._edges(alias) - looped for alias in self.manifests if alias not in looped}
-        )
-        sorter.prepare()
-        position = {alias: index for index, alias in enumerate(self.manifests)}
-        ordered: list[Manifest] = []
-        while sorter.is_active():
-            ready = sorted(sorter.get_ready(), key=position.__getitem__)
-            ordered += (self.manifests[alias] for alias in ready)
-            sorter.done(*ready)
-        return tuple(ordered)
-
     def cycles(self) -> list[tuple[DatasetAlias, ...]]:
         """Datasets that read, through others, themselves: each in one cycle, inputs first."""
         found: list[tuple[DatasetAlias, ...]] = []

@@ -8,24 +8,9 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
+from tests.manifests import appending
 
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: readings
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch:
-        kind: FilesGlob
-        path: in/*.csv
-      read:
-        kind: Csv
-        schema: ["id BIGINT"]
-      merge:
-        kind: Append
-"""
+MANIFEST = appending()
 TIME = Instant.parse("2026-05-01T00:00:00Z")
 SEEN = model.SourceState(source_name="default", kind="odf/etag", value="1.csv")
 

@@ -9,30 +9,13 @@ from airflow_provider_odf import ContractTestOperator, MergeOperator, PollingSou
 from airflow_provider_odf.chain.codec import decode_frame
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
-
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch:
-        kind: FilesGlob
-        path: in/*.csv
-      read:
-        kind: Csv
-        schema: ["id BIGINT"]
-      merge:
-        kind: Append
-"""
+from tests.manifests import appending
 
 
 @pytest.fixture
 def where(tmp_path):
     (tmp_path / "in").mkdir()
-    (tmp_path / "two.yaml").write_text(MANIFEST.format(name="one") + "---\n" + MANIFEST.format(name="two"))
+    (tmp_path / "two.yaml").write_text(appending("one") + "---\n" + appending("two"))
     return {"manifest": str(tmp_path / "two.yaml"), "store": str(tmp_path / "store")}
 
 
@@ -60,7 +43,7 @@ DECLARED = """\
 
 def test_metadata_have_the_manifest_version_of_the_setting(where, tmp_path, monkeypatch):
     monkeypatch.setenv("AIRFLOW__ODF__MANIFEST_VERSION", "2")
-    (tmp_path / "two.yaml").write_text(MANIFEST.format(name="two") + DECLARED)
+    (tmp_path / "two.yaml").write_text(appending("two") + DECLARED)
     for _ in range(2):
         with pytest.raises(AirflowFailException, match="no file matches"):
             PollingSourceOperator(task_id="poll", **where).execute({})
@@ -89,7 +72,7 @@ def test_metadata_have_the_manifest_version_of_the_setting(where, tmp_path, monk
 )
 def test_what_version_2_has_no_place_for_is_refused(where, tmp_path, monkeypatch, before, after, message):
     monkeypatch.setenv("AIRFLOW__ODF__MANIFEST_VERSION", "2")
-    (tmp_path / "two.yaml").write_text((MANIFEST.format(name="two") + DECLARED).replace(before, after))
+    (tmp_path / "two.yaml").write_text((appending("two") + DECLARED).replace(before, after))
     with pytest.raises(AirflowFailException, match=message):
         PollingSourceOperator(task_id="poll", **where).execute({})
     assert Store.open(where["store"]).get("two") is None
@@ -101,7 +84,7 @@ def test_a_file_of_several_datasets_needs_a_name(where):
 
 
 def test_nothing_new_skips(where, tmp_path):
-    text = MANIFEST.format(name="pushed")
+    text = appending("pushed")
     steps = "    - kind: AddPushSource\n      sourceName: a\n      read: {kind: Parquet}\n      merge: {kind: Append}\n"
     (tmp_path / "pushed.yaml").write_text(text[: text.index("    - kind")] + steps)
     where["manifest"] = str(tmp_path / "pushed.yaml")
@@ -110,7 +93,7 @@ def test_nothing_new_skips(where, tmp_path):
 
 
 def test_a_manifest_that_is_not_valid_says_where(where, tmp_path):
-    (tmp_path / "two.yaml").write_text(MANIFEST.format(name="one").replace("path:", "pth:"))
+    (tmp_path / "two.yaml").write_text(appending("one").replace("path:", "pth:"))
     with pytest.raises(AirflowFailException, match=r"two.yaml:10:9: unknown key `pth`"):
         PollingSourceOperator(task_id="poll", **where).execute({})
 

@@ -26,19 +26,8 @@ from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.protocol import CheckResult, ContractReport, OffsetInterval
+from tests.manifests import appending
 
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {{kind: FilesGlob, path: in/*.csv}}
-      read: {{kind: Csv, schema: ["id BIGINT"]}}
-      merge: {{kind: Append}}
-"""
 CONTRACT = """\
 dataContractSpecification: 1.1.0
 id: urn:orders
@@ -54,7 +43,7 @@ def where(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.csv").write_text("1\n")
     for name in ("orders", "other"):
-        (tmp_path / f"{name}.yaml").write_text(MANIFEST.format(name=name))
+        (tmp_path / f"{name}.yaml").write_text(appending(name))
     return {"manifest": str(tmp_path / "orders.yaml"), "dataset": "orders", "store": str(tmp_path / "store")}
 
 

@@ -5,29 +5,12 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
 from airflow_provider_odf import PollingSourceSensor
-
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: readings
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch:
-        kind: FilesGlob
-        path: in/*.csv
-      read:
-        kind: Csv
-        schema: ["id BIGINT"]
-      merge:
-        kind: Append
-"""
+from tests.manifests import appending
 
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "readings.yaml").write_text(MANIFEST)
+    (tmp_path / "readings.yaml").write_text(appending())
     (tmp_path / "in").mkdir()
     return tmp_path
 

@@ -13,23 +13,8 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
+from tests.manifests import appending
 
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: readings
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch:
-        {fetch}
-      read:
-        kind: Csv
-        schema: ["id BIGINT"]
-      merge:
-        kind: Append
-"""
 GLOB = "{kind: FilesGlob, path: '*.csv'}"
 TIME = Instant.parse("2026-05-01T00:00:00Z")
 CHANGED = {"status": "changed"}
@@ -40,7 +25,7 @@ def watched(tmp_path):
     """The trigger of a dataset with a fetch step, looking as often as it can."""
 
     def watch(fetch=GLOB):
-        (tmp_path / "readings.yaml").write_text(MANIFEST.format(fetch=fetch))
+        (tmp_path / "readings.yaml").write_text(appending(fetch=fetch))
         return PollingSourceTrigger(
             manifest=str(tmp_path / "readings.yaml"), store=str(tmp_path / "store"), poke_interval=0.01
         )
