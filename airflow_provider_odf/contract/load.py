@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from airflow_provider_odf.contract.model import DataContract, FieldObject, ModelObject, SpecificationObject
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest import yaml_source
+from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.wording import nearest
 
 OLDEST, NEWEST = (0, 9, 3), (1, 2, 1)
@@ -32,7 +33,7 @@ class ContractFile:
     contract: DataContract
     file: str
     digest: str
-    document: yaml_source.Document
+    document: Document
 
     def place(self, *path: str | int) -> Place:
         """Where the value at a path stands, or the last thing on the path that stands in the file."""
@@ -68,7 +69,7 @@ def parse(text: str, file: str) -> ContractFile:
     return ContractFile(resolved, file, hashlib.sha256(text.encode()).hexdigest(), document)
 
 
-def _document(text: str, file: str) -> yaml_source.Document:
+def _document(text: str, file: str) -> Document:
     documents = yaml_source.parse(text, file)
     if not documents:
         raise ManifestInvalid([Problem(Place(file, 1, 1), "the file is empty, a contract is one YAML document")])
@@ -80,7 +81,7 @@ def _document(text: str, file: str) -> yaml_source.Document:
     return documents[0]
 
 
-def _version_problem(document: yaml_source.Document) -> Problem | None:
+def _version_problem(document: Document) -> Problem | None:
     value = document.value
     if "dataContractSpecification" not in value:
         fix = "write 'dataContractSpecification: 1.2.1' at the top"
@@ -96,7 +97,7 @@ def _version_problem(document: yaml_source.Document) -> Problem | None:
     return Problem(place, f"version {version} of the specification is not known", f"{oldest} to {newest} are")
 
 
-def _problem(document: yaml_source.Document, error: Any) -> Problem:
+def _problem(document: Document, error: Any) -> Problem:
     path = tuple(part for part in error["loc"] if part != "[key]")
     place = document.place(path if error["type"] != "missing" else path[:-1])
     name = ".".join(map(str, path)) or "contract"
@@ -107,7 +108,7 @@ def _problem(document: yaml_source.Document, error: Any) -> Problem:
     return Problem(place, f"{name}: {message}")
 
 
-def _near_misses(node: object, document: yaml_source.Document, path: tuple[str | int, ...]) -> Iterator[Problem]:
+def _near_misses(node: object, document: Document, path: tuple[str | int, ...]) -> Iterator[Problem]:
     """Extensions whose names are nearly those of known keys: a typing error would switch a clause off in silence."""
     if isinstance(node, SpecificationObject):
         known = {(f.alias or name): name for name, f in type(node).model_fields.items()}
@@ -128,7 +129,7 @@ class _Resolver:
     """Fields with what they inherit by ``$ref`` from the same document; what cannot be found is collected as
     problems."""
 
-    def __init__(self, document: yaml_source.Document) -> None:
+    def __init__(self, document: Document) -> None:
         self.document = document
         self.problems: list[Problem] = []
 

@@ -16,7 +16,7 @@ from airflow_provider_odf.dag.markdown import block, readable
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.airflow_rules import tag
-from airflow_provider_odf.manifest.folder import CHANGE
+from airflow_provider_odf.manifest.folder_settings import CHANGE
 from airflow_provider_odf.operators.contract_test import ContractTestOperator
 from airflow_provider_odf.operators.merge import MergeOperator
 from airflow_provider_odf.operators.polling_source import PollingSourceOperator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airflow_provider_odf.errors import Problem
-    from airflow_provider_odf.manifest.folder import FolderSettings
+    from airflow_provider_odf.manifest.folder_settings import FolderSettings
     from airflow_provider_odf.manifest.manifest import Manifest
 
 DEFAULT_SCHEDULE = "@hourly"

@@ -16,7 +16,7 @@ from airflow_provider_odf.manifest.folder import settings_for
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from airflow_provider_odf.manifest.folder import EnvironmentValue
+    from airflow_provider_odf.manifest.folder_settings import EnvironmentValue
 
 _SHORTEST_SECRET = 5
 """Airflow masks nothing shorter, and warns when asked to."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from airflow_provider_odf.errors import ManifestInvalid
+from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.manifest.names import DatasetAlias
-from airflow_provider_odf.manifest.yaml_source import Document, scan
+from airflow_provider_odf.manifest.yaml_source import scan
 
 _ANY = re.compile(rb"\bname[\"']?\s*:\s*[\"']?([^\s\"',}]+)")
 _PLAIN = re.compile(rb"[A-Za-z0-9./-]+")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 from airflow_provider_odf.manifest.base import spellings
-from airflow_provider_odf.manifest.folder import SettingsFile
+from airflow_provider_odf.manifest.folder_settings import SettingsFile
 from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataEvent
-from airflow_provider_odf.manifest.step_rules import ENGINES
+from airflow_provider_odf.manifest.transform_rules import ENGINES
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NOT_DECLARED = ("Seed", "AddData", "ExecuteTransform", "DisablePollingSource", "DisablePushSource")

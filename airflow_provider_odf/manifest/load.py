@@ -12,13 +12,14 @@ from pydantic import ValidationError
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest import files, graph_rules, partial, rules
 from airflow_provider_odf.manifest import folder as folders
+from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource, SetTransform
 from airflow_provider_odf.manifest.finding import Finding
 from airflow_provider_odf.manifest.graph import Graph
 from airflow_provider_odf.manifest.manifest import CONTENT, Loaded, Manifest, place
 from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataBlock, MetadataEvent
 from airflow_provider_odf.manifest.problems import problems_of
-from airflow_provider_odf.manifest.yaml_source import Document, parse, read_text, scan
+from airflow_provider_odf.manifest.yaml_source import parse, read_text, scan
 from airflow_provider_odf.wording import nearest
 
 KINDS = ("DatasetSnapshot", "MetadataBlock", "MetadataEvent")

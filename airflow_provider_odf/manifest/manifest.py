@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from airflow_provider_odf.errors import Place, Problem
+from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.manifest.model import DatasetSnapshot
 from airflow_provider_odf.manifest.problems import locate
-from airflow_provider_odf.manifest.yaml_source import Document
 
 CONTENT = ("content",)
 

@@ -12,8 +12,8 @@ from pydantic.alias_generators import to_camel
 
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.manifest.command import listed
+from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.manifest.model_keys import keys_at, owners_of
-from airflow_provider_odf.manifest.yaml_source import Document
 from airflow_provider_odf.wording import nearest, suggestion
 
 Path: TypeAlias = tuple[str | int, ...]

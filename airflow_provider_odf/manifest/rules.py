@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from airflow_provider_odf.manifest import airflow_rules, attachment_rules, ddl, push_rules, read_rules, step_rules
+from airflow_provider_odf.manifest import (
+    airflow_rules,
+    attachment_rules,
+    ddl,
+    push_rules,
+    read_rules,
+    step_rules,
+    transform_rules,
+)
 from airflow_provider_odf.manifest import events as e
 from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
 from airflow_provider_odf.manifest.fragments import TransformInput
@@ -146,7 +154,7 @@ def _source(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
         yield from (finding.under("prepare") for finding in step_rules.check_prepare(source.prepare))
     yield from (finding.under("read") for finding in read_rules.check(source.read))
     if source.preprocess is not None:
-        yield from (finding.under("preprocess") for finding in step_rules.check_preprocess(source.preprocess))
+        yield from (finding.under("preprocess") for finding in transform_rules.check_preprocess(source.preprocess))
     yield from (finding.under("merge") for finding in _merge_lists(source))
     if source.preprocess is None:
         yield from (finding.under("merge") for finding in _merge_columns(source, vocabulary))
@@ -230,7 +238,7 @@ def _event_time_column(source: Source, event_time: str) -> Iterator[Finding]:
 
 
 def _transform(event: e.SetTransform) -> Iterator[Finding]:
-    yield from (finding.under("transform") for finding in step_rules.check_transform(event.transform))
+    yield from (finding.under("transform") for finding in transform_rules.check_transform(event.transform))
     yield from _inputs(event.inputs)
     yield from _temporal_tables(event)
 

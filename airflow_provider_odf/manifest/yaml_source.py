@@ -1,4 +1,4 @@
-"""YAML with the place of every key and value; the only module that imports yaml.
+"""YAML text as documents, and values as YAML text.
 
 Scalars are those of YAML 1.2: ``yes`` and ``NO`` are texts, ``2024-05-02`` is a text. Keys are texts, unique in their
 mapping; ``<<`` merges. Aliases may not be recursive nor expand to a document that is out of all proportion.
@@ -7,28 +7,25 @@ mapping; ``<<`` merges. Aliases may not be recursive nor expand to a document th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import yaml
 
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
+from airflow_provider_odf.manifest.document import INT, MAX_DEPTH, TAG, Document
 
-_TAG = "tag:yaml.org,2002:"
-_MAX_NODES = 100_000
-_MAX_DEPTH = 100
 _LONG, _MANY, _DENSE = 1_000_000, 1000, re.compile(r"[-?][ \t]+[-?]")
-"""What a text must have to nest dangerously deep."""
+"""A text below these limits cannot nest dangerously deep."""
 
-_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 _RESOLVERS: Sequence[tuple[str, re.Pattern[str], list[str]]] = (
     ("bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")),
     ("null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
-    ("int", re.compile(rf"(?:{_INT.pattern})$"), list("-+0123456789")),
+    ("int", re.compile(rf"(?:{INT.pattern})$"), list("-+0123456789")),
     ("float", re.compile(rf"(?:{_FLOAT.pattern})$"), list("-+.0123456789")),
     ("merge", re.compile(r"<<$"), ["<"]),
 )
@@ -49,7 +46,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Quotes what either version of YAML would take for something else than a text."""
+    """Quotes texts that either version of YAML would read as another type."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -57,186 +54,14 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 def _represent_text(dumper: Any, text: str) -> yaml.ScalarNode:
     is_block = "\n" in text and not re.search(r"[ \t]\n|[^\S\n ]|^\s", text)
-    node: yaml.ScalarNode = dumper.represent_scalar(f"{_TAG}str", text, style="|" if is_block else None)
+    node: yaml.ScalarNode = dumper.represent_scalar(f"{TAG}str", text, style="|" if is_block else None)
     return node
 
 
 _Dumper.add_representer(str, _represent_text)
 for _name, _pattern, _first in _RESOLVERS:
-    _Loader.add_implicit_resolver(_TAG + _name, _pattern, _first)
-    _Dumper.add_implicit_resolver(_TAG + _name, _pattern, _first)
-
-
-class Document:
-    """One YAML document. ``value`` is what it says as dicts, lists and scalars."""
-
-    def __init__(self, root: yaml.Node, file: str) -> None:
-        self.file = file
-        self._root = root
-        self._pairs: dict[int, list[tuple[yaml.Node, yaml.Node]]] = {}
-        self._built: Any = None
-        self._is_built = False
-
-    @property
-    def value(self) -> Any:
-        """:raises ManifestInvalid: repeated keys, unknown tags, recursive or exploding aliases: all of them."""
-        if not self._is_built:
-            builder = _Builder(self)
-            self._built = builder.build(self._root)
-            if builder.problems:
-                raise ManifestInvalid(builder.problems)
-            self._is_built = True
-        return self._built
-
-    def head(self, key: str) -> str | None:
-        """The text of a scalar at the root, without building the document; None where there is none."""
-        scalars = (v for k, v in self._root_pairs() if k.value == key and isinstance(v, yaml.ScalarNode))
-        return next((v.value for v in scalars), None)
-
-    def has(self, key: str) -> bool:
-        """Whether the root is a mapping with this key."""
-        return any(k.value == key for k, _ in self._root_pairs())
-
-    def _root_pairs(self) -> list[tuple[yaml.Node, yaml.Node]]:
-        return self.pairs(self._root) if isinstance(self._root, yaml.MappingNode) else []
-
-    def place(self, path: Sequence[str | int] = (), of_key: bool = False, offset: int = 0) -> Place:
-        """Where the value (or the key) at the end of a path stands; ``offset`` is a character in a text of one line.
-
-        A mapping or list stands where its key stands; a path that leads nowhere gives the last thing on it."""
-        node, key = self._root, None
-        for step in path:
-            found = self._step(node, step)
-            if found is None:
-                return self._mark(key or node)
-            key, node = found
-        is_at_key = key is not None and (of_key or not isinstance(node, yaml.ScalarNode))
-        if is_at_key and key is not None:
-            return self._mark(key)
-        is_quoted = isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
-        return self._mark(node, offset + is_quoted if offset else 0)
-
-    def pairs(self, node: yaml.MappingNode) -> list[tuple[yaml.Node, yaml.Node]]:
-        """Keys and values of a mapping; merged ones (``<<``) after its own."""
-        if id(node) not in self._pairs:
-            self._pairs[id(node)] = []  # ends recursion through <<
-            own = [(k, v) for k, v in node.value if k.tag != f"{_TAG}merge"]
-            keys = {k.value for k, _ in own if isinstance(k.value, Hashable)}
-            for key, value in node.value:
-                if key.tag == f"{_TAG}merge":
-                    merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
-                    for source in (m for m in merged if isinstance(m, yaml.MappingNode)):
-                        new = [(k, v) for k, v in self.pairs(source) if k.value not in keys]
-                        own += new
-                        keys |= {k.value for k, _ in new}
-            self._pairs[id(node)] = own
-        return self._pairs[id(node)]
-
-    def _step(self, node: yaml.Node, step: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
-        if isinstance(node, yaml.MappingNode):
-            return next(((k, v) for k, v in self.pairs(node) if k.value == step), None)
-        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            return None, node.value[step]
-        return None
-
-    def _mark(self, node: yaml.Node, offset: int = 0) -> Place:
-        mark = node.start_mark
-        return Place(self.file, mark.line + 1, mark.column + 1 + offset)
-
-
-class _Builder:
-    """Builds the value of a document and collects what is wrong with it."""
-
-    def __init__(self, document: Document) -> None:
-        self.problems: list[Problem] = []
-        self._document = document
-        self._values: dict[int, tuple[Any, int]] = {}
-        self._open: set[int] = set()
-        self._constructors: dict[type[yaml.Node], Callable[[Any], tuple[Any, int]]] = {
-            yaml.ScalarNode: self._scalar,
-            yaml.SequenceNode: self._sequence,
-            yaml.MappingNode: self._mapping,
-        }
-
-    def build(self, root: yaml.Node) -> Any:
-        value, size = self._value(root)
-        if size > _MAX_NODES:
-            self._problem(root, f"aliases expand to {size} values", "write it out or split the document")
-        return value
-
-    def _value(self, node: yaml.Node) -> tuple[Any, int]:
-        """The value of a node and the number of values in it, aliases counted as often as they stand."""
-        if id(node) in self._values:
-            return self._values[id(node)]
-        if id(node) in self._open:
-            self._problem(node, "an alias refers to what it is a part of")
-            return None, 1
-        if len(self._open) >= _MAX_DEPTH:
-            self._problem(node, f"nested deeper than {_MAX_DEPTH} levels")
-            return None, 1
-        self._open.add(id(node))
-        built = self._values[id(node)] = self._constructors[type(node)](node)
-        self._open.discard(id(node))
-        return built
-
-    def _mapping(self, node: yaml.MappingNode) -> tuple[Any, int]:
-        self._check_keys(node)
-        mapping, size = {}, 1
-        for key, value in self._document.pairs(node):
-            if isinstance(key, yaml.ScalarNode):
-                mapping[key.value], inner = self._value(value)
-                size += inner
-            else:
-                self._problem(key, "a key must be a text")
-        return mapping, size
-
-    def _check_keys(self, node: yaml.MappingNode) -> None:
-        lines: dict[str, int] = {}
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag == f"{_TAG}merge":
-                continue
-            if key.value in lines:
-                self._problem(key, f"`{key.value}` is given twice", f"the first is in line {lines[key.value]}")
-            lines.setdefault(key.value, key.start_mark.line + 1)
-
-    def _sequence(self, node: yaml.SequenceNode) -> tuple[Any, int]:
-        items = [self._value(item) for item in node.value]
-        return [value for value, _ in items], 1 + sum(size for _, size in items)
-
-    def _scalar(self, node: yaml.ScalarNode) -> tuple[Any, int]:
-        text, tag = node.value, node.tag.removeprefix(_TAG)
-        if tag not in _SCALARS:
-            self._problem(node, f"unknown tag {node.tag}", "quote the text")
-            return text, 1
-        try:
-            return _SCALARS[tag](text), 1
-        except ValueError as e:
-            self._problem(node, f"not a value of {tag}: {e}")
-            return text, 1
-
-    def _problem(self, node: yaml.Node, message: str, fix: str = "") -> None:
-        mark = node.start_mark
-        self.problems.append(Problem(Place(self._document.file, mark.line + 1, mark.column + 1), message, fix))
-
-
-def _int(text: str) -> int:
-    if not _INT.fullmatch(text):
-        raise ValueError(f"{text!r} is not a whole number")
-    return int(text, 0) if text.startswith(("0o", "0x")) else int(text)
-
-
-def _float(text: str) -> float:
-    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-
-
-_SCALARS: dict[str, Callable[[str], Any]] = {
-    "str": str,
-    "null": lambda _: None,
-    "bool": lambda text: text.lower() == "true",
-    "int": _int,
-    "float": _float,
-    "merge": str,
-}
+    _Loader.add_implicit_resolver(TAG + _name, _pattern, _first)
+    _Dumper.add_implicit_resolver(TAG + _name, _pattern, _first)
 
 
 def read_text(path: Path) -> str:
@@ -265,7 +90,7 @@ def _not_utf8(path: Path, data: bytes, position: int, reason: str) -> Problem:
 
 
 def scan(text: str, file: str) -> tuple[list[Document], list[Problem]]:
-    """The documents of a text up to its first syntax error, and that error. Nothing is built yet."""
+    """Return the documents of a text up to its first syntax error, and that error. No value is built yet."""
     documents: list[Document] = []
     try:
         documents.extend(Document(root, file) for root in _compose(text))
@@ -275,7 +100,7 @@ def scan(text: str, file: str) -> tuple[list[Document], list[Problem]]:
 
 
 def parse(text: str, file: str) -> list[Document]:
-    """The documents of a text.
+    """Return the documents of a text.
 
     :raises ManifestInvalid: a syntax error, or documents that cannot be built.
     """
@@ -291,7 +116,7 @@ def parse(text: str, file: str) -> list[Document]:
 
 
 def dump_yaml(value: Any) -> str:
-    """Block style, keys in the order given, texts of several lines as literal blocks."""
+    """Return a value as YAML in block style; keys keep their order, texts of several lines are literal blocks."""
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     return text
 
@@ -312,9 +137,9 @@ def _check_depth(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:
+        if depth > MAX_DEPTH:
             mark: Any = event.start_mark
-            raise yaml.MarkedYAMLError(problem=f"nested deeper than {_MAX_DEPTH} levels", problem_mark=mark)
+            raise yaml.MarkedYAMLError(problem=f"nested deeper than {MAX_DEPTH} levels", problem_mark=mark)
 
 
 def _problem(error: yaml.YAMLError, text: str, file: str) -> Problem:

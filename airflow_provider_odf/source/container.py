@@ -4,20 +4,14 @@ The container learns how far the source was read from ``ODF_ETAG`` or ``ODF_LAST
 in files under ``/opt/odf/out``: ``new-etag`` or ``new-last-modified``, and ``new-has-more-data`` if it wants to be run
 again. Each run that brings data is an input of its own; one that only moves its state is kept in mind. One that says
 nothing of its state is compared by content. One that says nothing at all has nothing new, but at first it has failed.
-
-Podman copies standard output through a monitor process (conmon) to whoever is attached. Under load output was lost on
-that way while the container succeeded and moved its state, so that rows would have been skipped in silence. Podman
-therefore passes our file itself to the container (`_output_flags`).
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import uuid
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +19,8 @@ from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.template import variables_of
-from airflow_provider_odf.source import states
+from airflow_provider_odf.source import container_runtime, states
+from airflow_provider_odf.source.container_runtime import OUT
 from airflow_provider_odf.source.context import Batch, Fetched
 from airflow_provider_odf.source.program import Program
 
@@ -33,17 +28,12 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStepContainer, SourceState
     from airflow_provider_odf.manifest.template import Environment
     from airflow_provider_odf.source.context import Context
-    from airflow_provider_odf.source.options import Options
 
-OUT = "/opt/odf/out"
 _NEW_ETAG, _NEW_LAST_MODIFIED, _HAS_MORE = "new-etag", "new-last-modified", "new-has-more-data"
 _BATCH_SIZE = "10000"
 _LARGEST_STATE = 1 << 16
-_RUNTIMES = ("podman", "docker")
 _NOT_STARTED, _KILLED = (125, 126, 127), 137
 _RUNTIME_ERRORS = ("Error: ", "docker: ")
-_DIRECT_OUTPUT = "--log-driver=passthrough"
-_VERSION_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -145,8 +135,11 @@ def _execute(image: Image, private: Path, target: Path, context: Context) -> Non
         "ODF_NEW_HAS_MORE_DATA_PATH": f"{OUT}/{_HAS_MORE}",
         **image.variables,
     }
-    runtime = _runtime(options, image.label)
-    flags = [*_output_flags(runtime, image.label), *_flags(private, variables, image.label, options)]
+    runtime = container_runtime.command(options, image.label)
+    flags = [
+        *container_runtime.output_flags(runtime, image.label),
+        *container_runtime.flags(private, variables, image.label, options),
+    ]
     command = (*runtime, "run", "--rm", "--name", name, *flags, *_what(image))
     stop = (*runtime, "kill", name)
     program = Program(command, image.label, context.base, options, stop=stop, name="the container")
@@ -168,72 +161,12 @@ def _ending(program: Program, code: int, context: Context) -> str:
     return program.ending(code, redact)
 
 
-def _flags(private: Path, variables: dict[str, str], label: str, options: Options) -> list[str]:
-    """Flags of ``run``. Values of variables stay out of the command line, which everyone on a machine can read: they
-    are inherited, and those that the runtime has otherwise itself (PATH, HOME) are in a private file.
-
-    :raises InvalidInput: such a value has line breaks, which the file cannot have.
-    """
-    flags = ["--network", options.container_network, "--volume", f"{(private / 'out').absolute()}:{OUT}"]
-    if options.container_memory:
-        flags += ["--memory", options.container_memory]
-    if options.container_cpus:
-        flags += ["--cpus", options.container_cpus]
-    shadowed = {name: value for name, value in variables.items() if os.environ.get(name, value) != value}
-    flags += [flag for name in variables if name not in shadowed for flag in ("--env", name)]
-    if shadowed:
-        flags += ["--env-file", str(_env_file(private / "env", shadowed, label))]
-    return [*flags, *options.container_arguments]
-
-
-def _env_file(path: Path, variables: dict[str, str], label: str) -> Path:
-    if broken := [name for name, value in variables.items() if "\n" in value or "\r" in value]:
-        raise InvalidInput(
-            f"env {broken[0]} of {label}: its value has line breaks, and the worker has a variable of the same name: "
-            "take another name"
-        )
-    path.touch(mode=0o600)
-    path.write_text("".join(f"{name}={value}\n" for name, value in variables.items()), encoding="utf-8")
-    return path
-
-
 def _what(image: Image) -> list[str]:
     """Image, entry point and arguments: ``command`` replaces the one, ``args`` the other, no shell sees them."""
     if not image.command:
         return [image.name, *image.arguments]
     entry_point, *rest = image.command
     return ["--entrypoint", entry_point, image.name, *rest, *image.arguments]
-
-
-def _runtime(options: Options, label: str) -> tuple[str, ...]:
-    if options.container_command:
-        return options.container_command
-    found = next((name for name in _RUNTIMES if shutil.which(name)), None)
-    if found is None:
-        raise InvalidInput(f"{label}: no container runtime: install podman or docker where polls run")
-    return (found,)
-
-
-def _output_flags(runtime: tuple[str, ...], label: str) -> tuple[str, ...]:
-    """Flags of ``run`` with which no output of a container is lost.
-
-    Docker needs none: its client attaches before it starts a container, and waits for the end of the output.
-
-    :raises SourceError: the runtime does not show its version.
-    """
-    try:
-        return (_DIRECT_OUTPUT,) if "podman" in _version(runtime).lower() else ()
-    except OSError:
-        return ()  # starting the container fails as well, with a message
-    except subprocess.SubprocessError as e:
-        raise SourceError(f"{label}: the container runtime does not show its version: {e}") from None
-
-
-@lru_cache
-def _version(runtime: tuple[str, ...]) -> str:
-    """What the runtime calls itself, since wrappers and podman's own ``docker`` command hide its name."""
-    command = (*runtime, "--version")
-    return subprocess.run(command, capture_output=True, timeout=_VERSION_SECONDS, check=True).stdout.decode()
 
 
 def _state(out: Path, label: str) -> SourceState | None:

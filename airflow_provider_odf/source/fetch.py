@@ -45,7 +45,7 @@ def fetch_of(step: FetchStep, context: Context, taken: Callable[[], Collection[s
     if isinstance(step, FetchStepContainer):
         image = container.Image.of(step, context.environment)
         return Fetch(lambda context: container.fetch(image, context), filled=repr(image), is_kept=True)
-    raise InvalidInput(f"fetch step {step.kind} is not supported: take Url, FilesGlob or Container")
+    raise InvalidInput(f"fetch step {step.kind} is not supported: use Url, FilesGlob or Container")
 
 
 def filled(step: FetchStepUrl, environment: Environment) -> tuple[str, Headers, str]:

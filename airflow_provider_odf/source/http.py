@@ -143,7 +143,7 @@ def refusal(response: httpx.Response, label: str, quote: str = "") -> SourceErro
     if response.status_code in (NOT_FOUND, GONE):
         return SourceError(f"{label}: not found (HTTP {status})")
     if not quote and response.status_code in (UNAUTHORIZED, FORBIDDEN):
-        quote = "are the credentials in `headers` or in the URL there and right?"
+        quote = "check the credentials in `headers` or in the URL"
     message = f"{label}: HTTP {status}" + (f": {quote}" if quote else "")
     is_transient = response.status_code == TOO_MANY_REQUESTS or response.is_server_error
     return SourceUnavailable(message) if is_transient else SourceError(message)
@@ -162,11 +162,11 @@ def reason(error: httpx.RequestError) -> str:
     """Return the cause of a failed request in words."""
     match error:
         case httpx.ConnectTimeout():
-            return "no connection in time"
+            return "the connection timed out"
         case httpx.TimeoutException():
-            return "the server fell silent"
+            return "the server stopped responding"
         case httpx.LocalProtocolError():
-            return "HTTP has no such request: see its headers"  # the library quotes them
+            return "not a valid HTTP request: check its headers"  # the library quotes them
         case httpx.ConnectError():
             return f"cannot connect: {error}"
     return str(error) or type(error).__name__

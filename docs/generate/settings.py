@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_provider_odf.get_provider_info import get_provider_info
-from airflow_provider_odf.manifest.folder import FolderSettings
+from airflow_provider_odf.manifest.folder_settings import FolderSettings
 from airflow_provider_odf.source.options import OPTIONS
 from docs.generate.markdown import NOTICE, code, from_rst, table
 

@@ -116,7 +116,7 @@ def test_copies_outlive_their_originals_and_keep_their_names(store, declare, tmp
     paths = polled.files[0].paths
     directory = store.work_area / "orders" / polled.directory
     assert paths == (str(directory / "files/2.json"), str(directory / "files/x/1.json"))
-    with pytest.raises(InvalidInput, match="another file of this name"):
+    with pytest.raises(InvalidInput, match="another file of the same push has this name"):
         pushed(store, out, out, copies=True)
 
 

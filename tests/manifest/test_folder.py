@@ -9,7 +9,8 @@ import pytest
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.files import discover, is_manifest_name
-from airflow_provider_odf.manifest.folder import FolderSettings, settings_for
+from airflow_provider_odf.manifest.folder import settings_for
+from airflow_provider_odf.manifest.folder_settings import FolderSettings
 
 
 def tree(folder: Path, *paths: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import http
+from airflow_provider_odf.source import http_ask, http_session, redirects
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.redirects import Scope, scope_of
 from airflow_provider_odf.source.watch import look
@@ -74,7 +74,8 @@ def outer(monkeypatch):
     """A server on this machine's own address that redirects to ``location``."""
     address = own_address()
     if scope_of(address) == Scope.LOOPBACK:
-        monkeypatch.setattr(http, "reached", lambda _: Scope.PRIVATE)
+        for module in (http_session, http_ask):
+            monkeypatch.setattr(module, "reached", lambda _: Scope.PRIVATE)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -149,4 +150,4 @@ def test_what_a_proxy_connects_to_is_its_own_matter_but_for_addresses(server, ou
 
 
 def test_the_scope_of_a_response():
-    assert http.reached(httpx.Response(200)) == Scope.PUBLIC
+    assert redirects.reached(httpx.Response(200)) == Scope.PUBLIC

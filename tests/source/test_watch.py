@@ -106,7 +106,7 @@ def test_refusals(server, poller, asked):
     step = url(server.serve("/a", statuses=[503, 403]) + "?${{ env.KEY }}")
     with pytest.raises(SourceUnavailable, match=r"\$\{\{ env\.KEY \}\}: HTTP 503 Service Unavailable$"):
         asked(step)
-    with pytest.raises(SourceError, match=r"HTTP 403 Forbidden: are the credentials"):
+    with pytest.raises(SourceError, match=r"HTTP 403 Forbidden: check the credentials"):
         asked(step)
     with pytest.raises(SourceUnavailable, match="cannot connect"):
         asked(url("http://127.0.0.1:1/"))
