@@ -30,12 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from airflow_provider_odf.wording import bounded
-
-if TYPE_CHECKING:
-    from airflow_provider_odf.cycle.messages import Candidate
 
 
 class OdfError(Exception):
@@ -160,9 +157,10 @@ class StorageError(OdfError):
 
 
 class CandidateRejected(OdfError):
-    """New data were merged and not published. ``candidate`` is what was rejected, ``notices`` are for the user."""
+    """New data were merged and not published. ``candidate`` is the `cycle.messages.Candidate` that was rejected,
+    ``notices`` are for the user."""
 
-    def __init__(self, message: str, candidate: Candidate | None = None, notices: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, candidate: object = None, notices: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.candidate = candidate
         self.notices = tuple(notices)

@@ -11,11 +11,13 @@ import httpx
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.runner.local import LocalRunner
 from benchmarks import check, odf, source
 from benchmarks.measure import in_turns, program, timed
 from benchmarks.report import Row, row
@@ -67,7 +69,8 @@ def _in_process(scale: Scale, manifest: Path, asked: tuple[str, str], short: Pat
         assert httpx.get(url, headers={"If-None-Match": etag}).status_code == httpx.codes.NOT_MODIFIED
 
     def look(store: Path) -> None:
-        found = poll(Store.open(store), one, system_time=Instant.now(), environment=os.environ)
+        with LocalRunner() as runner:  # which starts nothing without a request
+            found = poll(Cycle(Store.open(store), str(one.snapshot.alias), runner, Instant.now(), one, os.environ))
         assert isinstance(found, UpToDate), found
 
     names = {REQUEST: ask, "odf poll": lambda: look(short)}

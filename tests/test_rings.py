@@ -33,7 +33,19 @@ def modules(*parts: str) -> list[str]:
 
 COORDINATOR = (
     *("errors.py", "failures.py", "watchman.py", "protocol", "multiformats.py", "instant.py", "wording.py"),
-    *("manifest", "chain", "source", "contract", "datafusion", "dialect", "lineage", "runner", "cycle", "cli"),
+    *(
+        "manifest",
+        "chain",
+        "source",
+        "contract",
+        "datafusion",
+        "dialect",
+        "lineage",
+        "runner",
+        "evolution",
+        "cycle",
+        "cli",
+    ),
 )
 ENGINE = (
     *("errors.py", "protocol", "multiformats.py", "instant.py", "logical_hash.py", "wording.py"),

@@ -18,8 +18,9 @@ from airflow_provider_odf.redaction import without
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.difference import Difference
-    from airflow_provider_odf.cycle.plan import Change, Plan
+    from airflow_provider_odf.evolution.changes import Change
+    from airflow_provider_odf.evolution.difference import Difference
+    from airflow_provider_odf.evolution.plan import Plan
     from airflow_provider_odf.manifest.manifest import Manifest
 
 _SHOWN = 100
@@ -60,8 +61,9 @@ def plan_manifests(
 
 def _plan(store: Store, manifest: Manifest) -> Plan:
     """:raises DatasetGone: the store had the dataset, and it is gone."""
+
     from airflow_provider_odf.chain.replay import replay
-    from airflow_provider_odf.cycle.plan import plan
+    from airflow_provider_odf.evolution.plan import plan
 
     dataset = store.get(manifest.snapshot.alias)
     if dataset is None:

@@ -16,7 +16,6 @@ from airflow_provider_odf.cli.run import (
     ForbidOption,
     SystemTimeOption,
     VerboseOption,
-    contract_of,
     existing_store,
     instant,
     load_manifests,
@@ -30,9 +29,7 @@ from airflow_provider_odf.owned import TemporaryDirectory
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
-    from airflow_provider_odf.runner import Runner
 
 _STDIN = "-"
 
@@ -84,10 +81,9 @@ def push(
 
     A dataset with a polling source takes them as if that source had fetched them.
     """
-    from airflow_provider_odf.cycle.hold import limits_of
-    from airflow_provider_odf.cycle.messages import Limits
-    from airflow_provider_odf.cycle.push import Push
-    from airflow_provider_odf.cycle.run import Cycle
+    from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.intake import Push
+    from airflow_provider_odf.cycle.run import run_push
     from airflow_provider_odf.runner.local import LocalRunner
     from airflow_provider_odf.source.options import from_environment
 
@@ -95,36 +91,32 @@ def push(
     target = existing_store(store) if manifest is None else open_store(store)
     event = instant(event_time, "--event-time") if event_time is not None else None
     options = from_environment(os.environ, forbid or ())
-    with _given(file) as (uris, label), LocalRunner() as runner:
-        applied = _applied(manifest, name, target, time, runner) if manifest is not None else None
-        contract, limits = (contract_of(applied), limits_of(applied)) if applied else (None, Limits())
-        dataset = str(target.dataset(name).alias)
-        cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
-        given = Push(uris, source_name=source, event_time=event, push_id=push_id, media_type=media_type, label=label)
-        code = print_outcome(cycle.push(dataset, given, contract, limits, applied), verbose)
+    with _uris(file) as (uris, label), LocalRunner() as runner:
+        declared = _manifest(manifest, name, target) if manifest is not None else None
+        dataset = str(declared.snapshot.alias if declared else target.dataset(name).alias)
+        cycle = Cycle(target, dataset, runner, time, declared, os.environ, options, progress=progress(verbose))
+        data = Push(uris, source_name=source, event_time=event, push_id=push_id, media_type=media_type, label=label)
+        code = print_outcome(run_push(cycle, data), verbose)
     raise typer.Exit(code)
 
 
-def _applied(manifest: str, name: str, store: Store, time: Instant, runner: Runner) -> Manifest:
-    """The manifest of a dataset, once it is applied.
+def _manifest(file: str, name: str, store: Store) -> Manifest:
+    """Return the manifest of a dataset, and note if the command begins a store.
 
     :raises ManifestInvalid: the file is not valid, or has no such dataset.
     """
-    from airflow_provider_odf.cycle.apply import apply
-
-    loaded = load_manifests([manifest], store)
-    found = [m for m in loaded.manifests if str(m.snapshot.alias).lower() == name.lower()]
-    if loaded.problems or not found:
-        raise ManifestInvalid(loaded.problems or [Problem(Place(manifest), f"it does not declare {name}")])
-    note_new_store(store)
-    apply(store, found[0], time, ask=lambda request: runner.submit(request).result())
-    return found[0]
+    loaded = load_manifests([file], store)
+    for manifest in loaded.manifests if not loaded.problems else ():
+        if str(manifest.snapshot.alias).lower() == name.lower():
+            note_new_store(store)
+            return manifest
+    raise ManifestInvalid(loaded.problems or [Problem(Place(file), f"it does not declare {name}")])
 
 
 @contextmanager
-def _given(files: list[str]) -> Iterator[tuple[tuple[str, ...], str | None]]:
-    """The paths and URIs of file arguments, and what to call them; standard input becomes a file for as long as it is
-    needed."""
+def _uris(files: list[str]) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    """Yield the paths and URIs of file arguments, and their name in messages. Standard input becomes a temporary
+    file."""
     if _STDIN not in files:
         yield tuple(file if "://" in file or file.startswith("file:") else str(absolute(file)) for file in files), None
         return

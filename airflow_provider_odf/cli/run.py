@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.messages import Outcome, Progress
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Loaded, Manifest
-    from airflow_provider_odf.protocol import Contract
 
 PathsArgument = Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="PATH")]
 
@@ -102,7 +101,9 @@ def run(
 
     At most one JVM is started for all of them, and none if nothing is new.
     """
-    from airflow_provider_odf.cycle.run import Cycle
+    from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.kinds import KINDS
+    from airflow_provider_odf.cycle.run import run_all
     from airflow_provider_odf.runner.local import LocalRunner
     from airflow_provider_odf.source.options import from_environment
 
@@ -113,18 +114,16 @@ def run(
     print_warnings(loaded)
     if problems := every_problem(loaded):
         raise ManifestInvalid(problems)
-    roots = [(m, contract_of(m)) for m in loaded.manifests if m.snapshot.kind == "Root"]
-    if roots:
+    if any(manifest.snapshot.kind in KINDS for manifest in loaded.manifests):
         note_new_store(target)
     code = 0
     with LocalRunner() as runner:
-        cycle = Cycle(target, runner, time, os.environ, options, progress=progress(verbose))
-        for outcome in cycle.run(roots):
+        cycles = [
+            Cycle(target, str(m.snapshot.alias), runner, time, m, os.environ, options, progress=progress(verbose))
+            for m in loaded.manifests
+        ]
+        for outcome in run_all(cycles):
             code = max(code, print_outcome(outcome, verbose))
-    for manifest in loaded.manifests:
-        if manifest.snapshot.kind == "Derivative":
-            print(f"{manifest.snapshot.name}: derivative datasets are not supported yet", file=sys.stderr)
-            code = max(code, 1)
     raise typer.Exit(code)
 
 
@@ -170,28 +169,19 @@ def load_manifests(paths: Sequence[str], store: Store | None) -> Loaded:
     return load([absolute(path) for path in paths], known=known)
 
 
-def contract_of(manifest: Manifest) -> Contract | None:
-    """The compiled contract that lies beside a manifest, if any.
-
-    :raises InvalidInput: it lies there and is not valid.
-    """
-    from airflow_provider_odf.contract.binding import bind
-
-    return bind(manifest.file, str(manifest.snapshot.alias))
-
-
 def every_problem(loaded: Loaded) -> list[Problem]:
     """What is wrong with manifests, with the contracts beside them, and with their queries."""
     return sorted([*loaded.problems, *_contract_problems(loaded.manifests), *_query_problems(loaded.manifests)])
 
 
 def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:
+    from airflow_provider_odf.contract.binding import bind
     from airflow_provider_odf.contract.columns import problems as contract_columns
 
     problems: list[Problem] = []
     for manifest in manifests:
         try:
-            contract_of(manifest)
+            bind(manifest.file, str(manifest.snapshot.alias))
             problems += contract_columns(manifest)
         except ManifestInvalid as e:
             problems += e.problems

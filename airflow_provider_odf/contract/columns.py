@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from airflow_provider_odf.contract.binding import find, model_name
 from airflow_provider_odf.contract.load import ContractFile, load
-from airflow_provider_odf.cycle.columns import of_manifest
 from airflow_provider_odf.errors import Place, Problem
+from airflow_provider_odf.evolution.columns import of_manifest
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.wording import suggestion

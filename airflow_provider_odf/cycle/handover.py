@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain.dataset import is_hash
+from airflow_provider_odf.cycle import candidate as candidates
 from airflow_provider_odf.cycle import rejected
-from airflow_provider_odf.cycle.merge import candidate_of
-from airflow_provider_odf.cycle.messages import Candidate, Polled, PolledFile, SourceState
+from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, SourceState
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.seal import open_json, sealed_json
 from airflow_provider_odf.source import savepoint
@@ -64,30 +64,30 @@ class InputReference:
     has_more: bool = False
 
 
-def pass_input(store: Store, polled: Polled) -> dict[str, Any]:
+def pass_input(store: Store, new_input: Input) -> dict[str, Any]:
     """Describe the input of a poll or push in the work area, and return the XCom that refers to it. All its files lie
     in its directory there."""
-    work, name = store.work(polled.dataset), str(polled.directory)
+    work, name = store.work(new_input.dataset), str(new_input.directory)
     _remove_old(work)
-    files = tuple(_moved(file, lambda path: str(Path(path).relative_to(work / name))) for file in polled.files)
-    described = dataclasses.replace(polled, files=files)
+    files = tuple(_moved(file, lambda path: str(Path(path).relative_to(work / name))) for file in new_input.files)
+    described = dataclasses.replace(new_input, files=files)
     (work / f"{name}.json").write_bytes(sealed_json(protocol.to_json(described)))
     reference: dict[str, Any] = protocol.to_json(
         InputReference(
-            dataset=polled.dataset,
+            dataset=new_input.dataset,
             input=name,
-            base=polled.base,
-            system_time=polled.system_time,
-            source_name=polled.source_name,
-            files=tuple(map(_summary, polled.files[:MOST_SHOWN])),
-            file_count=len(polled.files),
-            has_more=polled.has_more,
+            base=new_input.base,
+            system_time=new_input.system_time,
+            source_name=new_input.source_name,
+            files=tuple(map(_summary, new_input.files[:MOST_SHOWN])),
+            file_count=len(new_input.files),
+            has_more=new_input.has_more,
         )
     )
     return reference
 
 
-def receive_input(store: Store, xcom: Any, dataset: str | None = None) -> Polled:
+def receive_input(store: Store, xcom: Any, dataset: str | None = None) -> Input:
     """Return the input that an XCom refers to; ``dataset`` is the one that the task is for, if it says so.
 
     :raises InvalidInput: the XCom is none of `pass_input`, is of another dataset, or its input is no longer there.
@@ -108,9 +108,9 @@ def receive_input(store: Store, xcom: Any, dataset: str | None = None) -> Polled
         ) from None
     if described is None:
         raise InvalidInput(f"{work / reference.input}.json is damaged: clear the task that fetched it")
-    polled = protocol.from_json(Polled, described)
-    files = tuple(_moved(file, lambda path: str(work / reference.input / path)) for file in polled.files)
-    return dataclasses.replace(polled, files=files)
+    new_input = protocol.from_json(Input, described)
+    files = tuple(_moved(file, lambda path: str(work / reference.input / path)) for file in new_input.files)
+    return dataclasses.replace(new_input, files=files)
 
 
 def pass_candidate(candidate: Candidate) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def receive_candidate(
     if not _REF.fullmatch(claim.ref):
         raise InvalidInput(f"XCom: {claim.ref[:80]!r} is not the ref of a candidate: pass on the XCom of a merge")
     base = _base(target, claim, allows_rejected)
-    chained = candidate_of(target, base, claim.candidate, claim.ref)
+    chained = candidates.describe(target, base, claim.candidate, claim.ref)
     return dataclasses.replace(
         claim,
         dataset=str(target.alias),
@@ -186,11 +186,11 @@ def _expect(claimed: str, dataset: str | None) -> None:
         raise InvalidInput(f"XCom: it is of dataset {claimed[:80]}, and this task is for {dataset}")
 
 
-def _moved(file: PolledFile, move: Any) -> PolledFile:
+def _moved(file: InputFile, move: Any) -> InputFile:
     return dataclasses.replace(file, paths=tuple(map(move, file.paths)))
 
 
-def _summary(file: PolledFile) -> FileSummary:
+def _summary(file: InputFile) -> FileSummary:
     state = file.state and dataclasses.replace(file.state, value=_short(file.state.value))
     return FileSummary(_short(file.label), file.event_time, state)
 

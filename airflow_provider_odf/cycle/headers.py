@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import info
-from airflow_provider_odf.cycle.poll import POLLING_SOURCE
+from airflow_provider_odf.cycle.sources import POLLING_SOURCE
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.protocol import PositionalHeader

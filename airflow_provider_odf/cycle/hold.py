@@ -7,34 +7,25 @@ retracts more rows than ``odf.yaml`` allows, or its columns are matched by posit
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import headers, rejected
 from airflow_provider_odf.cycle.messages import Limits
+from airflow_provider_odf.cycle.sources import POLLING_SOURCE
 from airflow_provider_odf.errors import InputHeldBack
-from airflow_provider_odf.manifest.folder import settings_for
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
-    from airflow_provider_odf.cycle.messages import Candidate
-    from airflow_provider_odf.manifest.manifest import Manifest
-    from airflow_provider_odf.protocol import NewSlice
-
-
-def limits_of(manifest: Manifest) -> Limits:
-    """Return the limits of a manifest's dataset, from ``odf.yaml``.
-
-    :raises ManifestInvalid: a settings file that applies is not valid.
-    """
-    settings = settings_for(manifest.file, manifest.snapshot.alias)
-    return Limits(settings.allow_empty_input, settings.max_retracted_share)
+    from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.messages import Candidate, Input
+    from airflow_provider_odf.protocol import MergeSuccess, NewSlice
 
 
 def retractions(inputs: Iterable[tuple[str, NewSlice | None]], limits: Limits) -> Iterator[str]:
-    """Say of each input, by its label and the slice it gave, what it retracts beyond the limits. Each counts against
-    the rows that the one before it left."""
+    """Yield why inputs, each a label and its slice, retract more than the limits allow. Each counts against the rows
+    that the one before it left."""
     for label, new in inputs:
         if new is None or not new.rows_before:
             continue
@@ -52,9 +43,9 @@ def retractions(inputs: Iterable[tuple[str, NewSlice | None]], limits: Limits) -
 
 
 def check(dataset: Dataset, candidate: Candidate) -> Candidate:
-    """Return a candidate that may go on: it was not held back, or somebody let its input through.
+    """Return a candidate, unless it is held back and nobody let its input through.
 
-    :raises InputHeldBack: it was held back; it is kept under a rejected ref.
+    :raises InputHeldBack: it is held back; it is kept under a rejected ref.
     """
     record = rejected.load(dataset, candidate.candidate)
     if record is None or not record.held:
@@ -69,3 +60,45 @@ def check(dataset: Dataset, candidate: Candidate) -> Candidate:
         candidate,
         candidate.notices,
     )
+
+
+def keep_record(
+    cycle: Cycle,
+    dataset: Dataset,
+    new_input: Input,
+    candidate: str,
+    slices: Sequence[tuple[str, NewSlice | None]],
+    success: MergeSuccess,
+) -> None:
+    """Store the contract report of a candidate and why its input is held back, before anybody can find the
+    candidate."""
+    held = (*_header_changes(dataset, new_input, candidate, success), *retractions(slices, cycle.limits))
+    records = sum(new.offset_interval.count for _, new in slices if new is not None)
+    report = success.report if records else None
+    # The same candidate may have been held back by other limits before, or have a damaged file.
+    if not held and report is None and not rejected.is_recorded(dataset, candidate):
+        return
+    record = rejected.Record(
+        base=new_input.base,
+        records=records,
+        report=report,
+        held=held,
+        limits=cycle.limits,
+        contract_digest=cycle.contract.digest if cycle.contract else None,
+        content=new_input.content,
+        is_pushed=new_input.pushed is not None,
+    )
+    rejected.save(dataset, candidate, record)
+
+
+def _header_changes(dataset: Dataset, new_input: Input, candidate: str, success: MergeSuccess) -> tuple[str, ...]:
+    """Return how headers by position changed, and keep the newest with the candidate."""
+    names = (*new_input.headers, *success.headers)
+    positional = [header for header in names if not header.is_by_name]
+    if not positional:
+        return ()
+    source_name = new_input.source_name or POLLING_SOURCE
+    before = headers.before(dataset, new_input.base, source_name, positional[-1].columns)
+    if not headers.is_same(before, positional[-1]):
+        headers.keep(dataset, candidate, source_name, positional[-1])
+    return tuple(headers.changes(before, names))

@@ -1,5 +1,4 @@
-"""What the steps of a cycle hand to each other: small, frozen, and JSON by `protocol.to_json`, since they travel as
-XComs."""
+"""Inputs, candidates and outcomes of a cycle. Tasks pass them as XComs, in JSON by `protocol.to_json`."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ Progress: TypeAlias = Callable[[str], None]
 
 
 def silent(_message: str) -> None:
-    """The progress listener of who does not want to hear."""
+    """Discard a progress message."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,8 @@ class SourceState:
 
 
 @dataclass(frozen=True)
-class PolledFile:
-    """One input: ``paths`` are read together, ``event_time`` (RFC 3339) is the source's time of these data. Without
+class InputFile:
+    """Files of one input that are read together. ``event_time`` (RFC 3339) is the source's time of the data. Without
     paths only the source's state has moved."""
 
     paths: tuple[str, ...]
@@ -43,9 +42,10 @@ class PolledFile:
 
 @dataclass(frozen=True)
 class Pushed:
-    """Where an input comes from that was handed over: paths and URIs without secrets, none for records and standard
-    input. ``is_records`` says that its files are NdJson, whatever the format of the source, ``media_type`` that they
-    have another format than the source reads."""
+    """Origin of a pushed input: paths and URIs without secrets, none for records and standard input.
+
+    ``is_records`` says that the files are NdJson, whatever the format of the source; ``media_type`` is set where their
+    format is not the source's."""
 
     origins: tuple[str, ...] = ()
     is_records: bool = False
@@ -53,13 +53,13 @@ class Pushed:
 
 
 @dataclass(frozen=True)
-class Polled:
-    """New input for the dataset whose head is ``base``, waiting in the work area."""
+class Input:
+    """New input in the work area, to be merged onto the block ``base``."""
 
     dataset: str
     base: str
     system_time: str
-    files: tuple[PolledFile, ...]
+    files: tuple[InputFile, ...]
     source_name: str | None = None
     """Name of the push source, None for the polling source."""
     head: str | None = None
@@ -67,18 +67,18 @@ class Polled:
     directory: str | None = None
     """Name of their directory in the dataset's part of the work area; None for files that lie elsewhere."""
     has_more: bool = False
-    """The source has yet more for the next poll."""
+    """Whether the source has more for the next poll."""
     warnings: tuple[str, ...] = ()
     is_read: bool = False
-    """The files are typed Parquet, read and preprocessed already."""
+    """Whether the files are typed Parquet, read and preprocessed already."""
     headers: tuple[PositionalHeader, ...] = ()
-    """Of files that were read already: headers whose columns were matched by position."""
+    """Headers whose columns were matched by position, of files that were read already."""
     pushed: Pushed | None = None
-    """Set where the input was handed over, not polled."""
+    """None where the input was polled."""
 
     @property
     def key(self) -> str:
-        """Names this input on this base at this time: equal keys give equal candidates."""
+        """Name of this input on this base at this time: equal keys give equal candidates."""
         inputs = [
             [f.label, [f.state.kind, f.state.value] if f.state else list(f.paths), f.event_time] for f in self.files
         ]
@@ -87,8 +87,8 @@ class Polled:
 
     @property
     def content(self) -> str | None:
-        """Names what the input holds, whatever head it is merged onto; None where that cannot be told. Of polled files
-        the source's state tells it, others are read."""
+        """Name of the content, whatever head it is merged onto; None if unknown. It is made of the source's states for
+        polled files, and of the bytes for others."""
         parts: list[object] = [self.source_name]
         for file in self.files:
             if self.pushed is None and file.state is not None:
@@ -102,7 +102,7 @@ class Polled:
 
 @dataclass(frozen=True)
 class Limits:
-    """What an input of a Snapshot dataset may retract: all rows by having none, and which share of the rows."""
+    """Limits of what an input of a Snapshot dataset may retract: all rows by having none, and a share of the rows."""
 
     allow_empty_input: bool = False
     max_retracted_share: float | None = None
@@ -110,7 +110,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class UpToDate:
-    """Nothing to do; ``reason`` is what a user reads, as well as the ``notices``."""
+    """Nothing to do. ``reason`` and ``notices`` are for the user."""
 
     reason: str = "up to date"
     notices: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one cycle did; ``error`` is set where it did not succeed."""
+    """Outcome of one cycle; ``error`` is set where it failed."""
 
     dataset: str
     candidate: Candidate | None = None

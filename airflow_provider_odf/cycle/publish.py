@@ -1,4 +1,4 @@
-"""Judge a candidate by its contract, and make it the dataset."""
+"""Test a candidate against its contract, and publish it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cycle import refs, rejected
-from airflow_provider_odf.cycle.merge import history, merge_source
-from airflow_provider_odf.cycle.messages import Candidate, Progress, silent
+from airflow_provider_odf.cycle.history import history
+from airflow_provider_odf.cycle.sources import source_of
 from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
 from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.wording import counted
@@ -19,35 +19,30 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.runner import Runner
+    from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.messages import Candidate
 
 
 def contract_test(
-    store: Store,
-    candidate: Candidate,
-    contract: protocol.Contract,
-    runner: Runner,
-    *,
-    source_name: str | None = None,
-    progress: Progress = silent,
+    cycle: Cycle, candidate: Candidate, contract: protocol.Contract, *, source_name: str | None = None
 ) -> protocol.ContractReport:
-    """The report of a contract on a candidate: the one that the merge application left, or, where there is none or it
-    is of another text of the contract, a new one made by the engine.
+    """Return the report of a contract on a candidate. The engine makes a new one where the merge application left none,
+    or left that of another version of the contract.
 
     :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
     """
-    dataset = store.dataset(candidate.dataset)
+    dataset = cycle.store.dataset(candidate.dataset)
     report = rejected.load_report(dataset, candidate.candidate)
     if report is not None and report.digest == contract.digest:
         return report
-    request = _request(store, dataset, candidate, contract, source_name, progress)
-    success = cast(protocol.ContractTestSuccess, runner.submit(request, progress).result())
+    request = _request(cycle, dataset, candidate, contract, source_name)
+    success = cast(protocol.ContractTestSuccess, cycle.runner.submit(request, cycle.progress).result())
     rejected.save_report(dataset, candidate, success.report)
     return success.report
 
 
 def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -> str | None:
-    """Let a candidate pass, or stop it. Return a notice where it fails its contract and somebody let its input through.
+    """Raise where a candidate fails its contract. Return a notice where it fails and somebody let its input through.
 
     :raises ContractRejected: a clause failed; the candidate is kept under a rejected ref.
     :raises ContractInconclusive: a clause could not be evaluated; the candidate is kept as it is.
@@ -74,8 +69,8 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
 
 
 def require_passed(store: Store, candidate: Candidate, contract: Path) -> None:
-    """Refuse a candidate with records that no test of the contract in a file has let pass: a forged XCom may name one,
-    and a DAG written by hand may leave the test out. The candidate's report counts, whatever the file says by now.
+    """Refuse a candidate with records that did not pass a contract test: a forged XCom may name one, and a DAG written
+    by hand may leave the test out. The candidate's report counts, even if the contract file was edited since.
 
     :raises ContractRejected: a clause failed; the candidate is kept under a rejected ref.
     :raises ContractInconclusive: there is no report, or a clause could not be evaluated.
@@ -91,7 +86,7 @@ def require_passed(store: Store, candidate: Candidate, contract: Path) -> None:
 
 
 def publish(store: Store, candidate: Candidate) -> str:
-    """The head after the candidate became the dataset. Publishing twice is publishing once.
+    """Publish a candidate and return the new head. Publishing twice is publishing once.
 
     :raises CommitConflict: another writer published first; the candidate can no longer be published.
     """
@@ -108,21 +103,16 @@ def publish(store: Store, candidate: Candidate) -> str:
 
 
 def _request(
-    store: Store,
-    dataset: Dataset,
-    candidate: Candidate,
-    contract: protocol.Contract,
-    source_name: str | None,
-    progress: Progress,
+    cycle: Cycle, dataset: Dataset, candidate: Candidate, contract: protocol.Contract, source_name: str | None
 ) -> protocol.ContractTestRequest:
     state = replay(dataset, candidate.candidate)
     schema = chain_schema.ipc_base64(state.schema) if state.schema else ""
     return protocol.ContractTestRequest(
         dataset_alias=candidate.dataset,
         vocab=state.vocab,
-        merge=ddl.merge_strategy(merge_source(state, source_name).merge),
+        merge=ddl.merge_strategy(source_of(state, source_name).merge),
         contract=contract,
-        history=history(store, dataset, state, progress),
+        history=history(cycle.store, dataset, state, cycle.progress),
         new_from=candidate.offsets.start if candidate.offsets else 0,
         schema=schema,
     )

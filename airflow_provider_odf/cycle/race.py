@@ -1,9 +1,9 @@
-"""Races of several writers for one dataset's head: how who lost one gets to win.
+"""Retries of writers that lost a race for a dataset's head.
 
-A writer that lost once takes the dataset's turn: a lock on a file in the work area, which it holds until it settled.
-Others begin no new attempt while somebody holds it, so a slow writer loses at most to those that were already at work.
-The kernel drops the lock of a process that was killed. Turns are a courtesy: compare-and-set alone decides who
-publishes, and nobody waits for ever.
+A writer that lost once takes the dataset's turn: a lock on a file in the work area, which it holds until it has
+published or given up. Others start no new attempt while somebody holds it, so a slow writer loses at most to those that
+were already at work. The kernel drops the lock of a process that was killed. Turns are a courtesy: compare-and-set
+alone decides who publishes, and nobody waits for ever.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.errors import CommitConflict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.messages import Progress
+    from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.messages import Input, Progress
 
 T = TypeVar("T")
 
@@ -58,6 +60,22 @@ def settle(
         turn.release()
 
 
+def settle_input(
+    cycle: Cycle, take: Callable[[CommitConflict | None], Input | UpToDate], step: Callable[[Input], T]
+) -> T | UpToDate:
+    """Return what a step makes of new input, in the first attempt that wins. Each attempt takes the input for the head
+    at that time. ``take`` gets the conflict of the attempt before, and raises it again to give up.
+
+    :raises CommitConflict: that of the last attempt, where all lost.
+    """
+
+    def attempt(conflict: CommitConflict | None) -> T | UpToDate:
+        new_input = take(conflict)
+        return new_input if isinstance(new_input, UpToDate) else step(new_input)
+
+    return settle(cycle.store, cycle.dataset, attempt, cycle.progress)
+
+
 class _Turn:
     """One writer's view of a dataset's turn."""
 
@@ -92,14 +110,14 @@ class _Turn:
     def _acquire(self, lock: int, operation: int) -> None:
         """Give up after a while, and at once on a file system without locks."""
         deadline = time.monotonic() + PATIENCE
-        is_told = False
+        is_reported = False
         while time.monotonic() < deadline:
             try:
                 fcntl.flock(lock, operation | fcntl.LOCK_NB)
             except BlockingIOError:
-                if self._progress and not is_told:
+                if self._progress and not is_reported:
                     self._progress("waits for another writer, which lost a race before")
-                is_told = True
+                is_reported = True
                 time.sleep(_PAUSE)
             except OSError:
                 return

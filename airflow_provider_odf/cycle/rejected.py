@@ -41,7 +41,7 @@ class Record:
     contract_digest: str | None = None
     """Of the contract at the merge."""
     content: str | None = None
-    """Names what was merged, see `Polled.content`."""
+    """Names what was merged, see `Input.content`."""
     is_pushed: bool = False
     is_discarded: bool = False
     """Somebody decided that the input is not wanted."""

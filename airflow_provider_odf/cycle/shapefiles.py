@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.cycle.messages import PolledFile, Progress
+from airflow_provider_odf.cycle.messages import InputFile, Progress
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.source import shapefile
 from airflow_provider_odf.source.options import Options
@@ -22,13 +22,13 @@ class Readable:
     """Inputs as the engine can read them."""
 
     read: ReadStep
-    files: tuple[PolledFile, ...]
+    files: tuple[InputFile, ...]
     notices: tuple[str, ...] = ()
 
 
 def readable(
     read: ReadStep,
-    files: tuple[PolledFile, ...],
+    files: tuple[InputFile, ...],
     work: Path,
     progress: Progress,
     options: Options = Options(),  # noqa: B008 - frozen
@@ -41,7 +41,7 @@ def readable(
     """
     if read.kind != "EsriShapefile":
         return Readable(read, files)
-    columns, converted, notices = read.columns, list[PolledFile](), dict[str, None]()
+    columns, converted, notices = read.columns, list[InputFile](), dict[str, None]()
     for index, file in enumerate(files):
         targets = [work / f"features-{index:05}-{part:05}.ndgeojson" for part, _ in enumerate(file.paths)]
         for path, target in zip(file.paths, targets, strict=True):

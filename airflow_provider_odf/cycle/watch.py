@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract.binding import bind, find
 from airflow_provider_odf.cycle import refs, rejected
-from airflow_provider_odf.cycle.hold import limits_of
-from airflow_provider_odf.cycle.poll import source_state
+from airflow_provider_odf.cycle.cycle import limits_of
+from airflow_provider_odf.cycle.sources import source_state
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.folder import settings_files

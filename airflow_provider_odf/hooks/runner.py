@@ -1,15 +1,60 @@
-"""Where Spark runs, by Airflow connection: none is a child process of the task, ``spark`` is spark-submit to its
-master."""
+"""Runners by Airflow connection: without one Spark runs in a child process of the task, with one of type ``spark``
+requests go to its master by spark-submit."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import settings
 from airflow_provider_odf.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from airflow_provider_odf.protocol import Request, Success
     from airflow_provider_odf.runner import LocalRunner, Runner, SparkSubmitRunner
+    from airflow_provider_odf.runner.runner import OnProgress
+
+
+class TaskRunner:
+    """The runner of a task. Its connection is opened with the first request: most polls send none."""
+
+    def __init__(self, spark_conn_id: str | None) -> None:
+        self._spark_conn_id = spark_conn_id
+        self._runner: Runner | None = None
+        self._open = ExitStack()
+
+    @property
+    def started(self) -> int:
+        return self._runner.started if self._runner is not None else 0
+
+    def open(self) -> Runner:
+        """Return the runner of the connection, without one that of ``[odf] spark_conn_id``.
+
+        :raises InvalidInput: the connection is of a type that no runner is for.
+        """
+        if self._runner is None:
+            runner = open_runner(self._spark_conn_id or settings.read().spark_conn_id)
+            self._runner = self._open.enter_context(runner)
+        return self._runner
+
+    def submit(self, request: Request, on_progress: OnProgress | None = None) -> Future[Success]:
+        return self.open().submit(request, on_progress)
+
+    def close(self) -> None:
+        if self._runner is not None:
+            self._runner.close()
+
+    def __enter__(self) -> TaskRunner:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._runner = None
+        self._open.__exit__(kind, error, trace)
 
 
 def open_runner(spark_conn_id: str | None = None, *, app_name: str = "odf") -> Runner:

@@ -1,4 +1,4 @@
-"""What the operators share: where datasets lie, where Spark runs, and how errors become Airflow's."""
+"""Base of the operators: the configuration of a task's cycle, and Airflow's exceptions for errors of the package."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from airflow_provider_odf import settings
-from airflow_provider_odf.errors import CandidateRejected, InternalError, ManifestInvalid, OdfError
+from airflow_provider_odf.errors import CandidateRejected, InternalError, InvalidInput, OdfError
 from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.hooks.runner import TaskRunner
 from airflow_provider_odf.operators.gone import check_published
 from airflow_provider_odf.operators.lineage import LineageMixin
 from airflow_provider_odf.redaction import redact
@@ -24,57 +25,14 @@ if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
 
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.messages import Candidate, Polled, UpToDate
+    from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.messages import Candidate
     from airflow_provider_odf.manifest.manifest import Manifest
-    from airflow_provider_odf.protocol import Contract, MergeRequest
-    from airflow_provider_odf.runner import Runner
 
 log = logging.getLogger(__name__)
 
 
-class DatasetMixin:
-    """Store, manifest and contract of a task's dataset, from the task's own fields."""
-
-    dataset: str | None
-    manifest: str | None
-    store: str | None
-    odf_conn_id: str
-
-    @cached_property
-    def odf(self) -> Store:
-        """The store."""
-        return OdfHook(self.odf_conn_id, store=self.store).get_conn()
-
-    @cached_property
-    def expected_dataset(self) -> str | None:
-        """The dataset that XComs of other tasks must be of; None where the task names neither dataset nor manifest."""
-        return str(self.load_manifest().snapshot.alias) if self.dataset is None and self.manifest else self.dataset
-
-    def load_manifest(self) -> Manifest:
-        """The dataset's manifest.
-
-        :raises ManifestInvalid: the file is not valid, or uses steps that are switched off.
-        """
-        from airflow_provider_odf.settings.manifests import load_one
-
-        return load_one(str(self.manifest), self.dataset)
-
-    def load_contract(self) -> Contract | None:
-        """The data contract beside the manifest, if there is one.
-
-        :raises ManifestInvalid: it is not valid, or asks for columns that the manifest cannot give.
-        """
-        from airflow_provider_odf.contract.binding import bind
-        from airflow_provider_odf.contract.columns import problems
-
-        manifest = self.load_manifest()
-        contract = bind(manifest.file, str(manifest.snapshot.name))
-        if found := sorted(problems(manifest)):
-            raise ManifestInvalid(found)
-        return contract
-
-
-class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
+class OdfOperator(LineageMixin, BaseOperator):
     """Base of the operators on one dataset.
 
     :param dataset: alias of the dataset: ``name`` or ``account/name``. (templated)
@@ -107,7 +65,61 @@ class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
         self.spark_conn_id = spark_conn_id
         self.shown: Candidate | None = None
         self.has_report = False
-        self._runner: Runner | None = None
+
+    @cached_property
+    def runner(self) -> TaskRunner:
+        """The runner of the task; it is closed at the end, and when the task is killed."""
+        return TaskRunner(self.spark_conn_id)
+
+    @cached_property
+    def odf(self) -> Store:
+        """The store."""
+        return OdfHook(self.odf_conn_id, store=self.store).get_conn()
+
+    @cached_property
+    def dataset_manifest(self) -> Manifest | None:
+        """The manifest of the dataset; None where the task names no manifest.
+
+        :raises ManifestInvalid: the file is not valid, or uses steps that are switched off.
+        """
+        from airflow_provider_odf.settings.manifests import load_one
+
+        return load_one(self.manifest, self.dataset) if self.manifest is not None else None
+
+    @cached_property
+    def dataset_name(self) -> str | None:
+        """The dataset that XComs of other tasks must be of; None where the task names neither dataset nor manifest."""
+        if self.dataset is None and self.dataset_manifest is not None:
+            return str(self.dataset_manifest.snapshot.alias)
+        return self.dataset
+
+    @cached_property
+    def cycle(self) -> Cycle:
+        """The configuration for steps of the dataset's cycle.
+
+        :raises InvalidInput: the task names neither dataset nor manifest, or the manifest or a setting is not valid.
+        """
+        if self.dataset_name is None:
+            raise InvalidInput(f"{type(self).__name__} needs dataset= or manifest=")
+        return self.cycle_of(self.dataset_name)
+
+    def cycle_of(self, dataset: str) -> Cycle:
+        """Return the configuration for steps of a dataset's cycle."""
+        from airflow_provider_odf.cycle.cycle import Cycle
+        from airflow_provider_odf.instant import Instant
+
+        config, manifest = settings.read(), self.dataset_manifest
+        return Cycle(
+            self.odf,
+            dataset,
+            self.runner,
+            Instant.now(),
+            manifest,
+            TaskEnvironment.of(manifest.file, str(manifest.snapshot.name)) if manifest is not None else {},
+            config.options,
+            config.manifest_version,
+            self.log.info,
+        )
 
     def execute(self, context: Context) -> Any:
         """Do the task's work.
@@ -115,21 +127,23 @@ class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
         :raises AirflowFailException: the same would fail again.
         :raises AirflowException: trying again may help.
         """
-        with airflow_errors():
+        from airflow_provider_odf.cycle.messages import Candidate
+
+        with airflow_errors(), self.runner:
             check_published(self, context)
             try:
                 return self.run_step(context)
             except CandidateRejected as e:
-                if e.candidate is not None:
+                if isinstance(e.candidate, Candidate):
                     self.show(e.candidate)
                 for notice in e.notices:
                     self.log.warning(notice)
                 raise
 
     def run_step(self, context: Context) -> Any:
-        """The task's work.
+        """Do the task's work and return its XCom.
 
-        :raises OdfError: it cannot be done.
+        :raises OdfError: it failed.
         """
         raise NotImplementedError
 
@@ -138,28 +152,7 @@ class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
         from airflow_provider_odf.source.program import kill_all
 
         kill_all()
-        if self._runner is not None:
-            self._runner.close()
-
-    @contextmanager
-    def runner(self) -> Iterator[Runner]:
-        """Where Spark runs; it starts with the first request, is stopped at the end, and when the task is killed."""
-        from airflow_provider_odf.hooks.runner import open_runner
-
-        if self._runner is not None:
-            yield self._runner
-            return
-        with open_runner(self.spark_conn_id or settings.read().spark_conn_id) as runner:
-            self._runner = runner
-            try:
-                yield runner
-            finally:
-                self._runner = None
-
-    def ask(self, request: MergeRequest) -> object:
-        """Return the engine's success for a request; Spark is started for it if it does not run yet."""
-        with self.runner() as runner:
-            return runner.submit(request, self.progress).result()
+        self.runner.close()
 
     def show(self, candidate: Candidate) -> None:
         """Make the task's extra links lead to a candidate, and to its report if there is one."""
@@ -167,9 +160,6 @@ class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
 
         self.shown = candidate
         self.has_report = load(self.odf.dataset(candidate.dataset), candidate.candidate) is not None
-
-    def progress(self, message: str) -> None:
-        self.log.info(message)
 
     def skip(self, reason: str) -> NoReturn:
         """End the task as skipped; what depends on it is skipped too.
@@ -182,7 +172,7 @@ class OdfOperator(DatasetMixin, LineageMixin, BaseOperator):
 
 @contextmanager
 def airflow_errors() -> Iterator[None]:
-    """Errors of the package as Airflow's, so that only what may help is retried.
+    """Raise errors of the package as exceptions of Airflow, so that only retryable errors are retried.
 
     :raises AirflowFailException: the same would fail again.
     :raises AirflowException: trying again may help.
@@ -196,25 +186,3 @@ def airflow_errors() -> Iterator[None]:
         raise kind(redact(str(e))) from None
     except OSError as e:
         raise AirflowException(str(storage_error(e))) from e
-
-
-def poll_source(task: OdfOperator, manifest: Manifest, contract: Contract | None) -> Polled | UpToDate:
-    """What is new in a dataset's source now.
-
-    :raises OdfError: the source cannot be had, or the dataset cannot be made to say what its manifest says.
-    """
-    from airflow_provider_odf.cycle.poll import poll
-    from airflow_provider_odf.instant import Instant
-
-    config = settings.read()
-    return poll(
-        task.odf,
-        manifest,
-        system_time=Instant.now(),
-        environment=TaskEnvironment.of(manifest.file, str(manifest.snapshot.name)),
-        contract_digest=contract.digest if contract else None,
-        manifest_version=config.manifest_version,
-        options=config.options,
-        progress=task.progress,
-        ask=task.ask,
-    )

@@ -1,4 +1,4 @@
-"""``ContractTestOperator``: may the candidate become the dataset?"""
+"""``ContractTestOperator``: test a candidate against its contract."""
 
 from __future__ import annotations
 
@@ -44,18 +44,14 @@ class ContractTestOperator(OdfOperator):
         from airflow_provider_odf.cycle.handover import receive_candidate
         from airflow_provider_odf.cycle.publish import contract_test, judge
 
-        contract = self.load_contract()
+        contract = self.cycle.contract
         if contract is None:
-            raise InvalidInput(f"{self.manifest}: no data contract lies beside the manifest of {self.expected_dataset}")
-        candidate = receive_candidate(self.odf, self.candidate, self.expected_dataset, allows_rejected=True)
+            raise InvalidInput(f"{self.manifest}: no data contract lies beside the manifest of {self.dataset_name}")
+        candidate = receive_candidate(self.odf, self.candidate, self.dataset_name, allows_rejected=True)
         if not candidate.records:
             self.log.info("%s: no new records to test", candidate.dataset)
             return None
-        with self.runner() as runner:
-            report = contract_test(
-                self.odf, candidate, contract, runner, source_name=self.source_name, progress=self.progress
-            )
-        self._report = report
+        self._report = report = contract_test(self.cycle, candidate, contract, source_name=self.source_name)
         self.show(candidate)
         for result in report.results:
             if result.outcome != "pass":

@@ -1,4 +1,4 @@
-"""A dataset that Airflow has published is there: else its store is not mounted, or was deleted."""
+"""Check that a dataset which Airflow published is in the store: it may not be mounted, or was deleted."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def check_published(task: OdfOperator, context: Context) -> None:
 
     :raises DatasetGone: the dataset was published, and is not in the store.
     """
-    if not task.inlets or not task.manifest or "inlet_events" not in context:
+    if not task.inlets or task.dataset_manifest is None or "inlet_events" not in context:
         return
-    alias = task.load_manifest().snapshot.alias
+    alias = task.dataset_manifest.snapshot.alias
     if task.odf.get(alias) is not None:
         return
     uri = OdfHook(task.odf_conn_id, store=task.store).dataset_uri(str(alias))
-    known = task.odf.registry.get(alias)
+    entry = task.odf.registry.get(alias)
     for inlet in task.inlets:
         if getattr(inlet, "uri", None) != uri:
             continue
         events = context["inlet_events"][inlet]
-        if len(events) and (known is None or Instant.from_datetime(events[-1].timestamp) > known.since):
+        if len(events) and (entry is None or Instant.from_datetime(events[-1].timestamp) > entry.since):
             location, published = task.odf.folder(alias).location(), events[-1].timestamp
             message = f"{location}: dataset {alias} was published at {published} and is gone"
             raise DatasetGone(f"{message}: mount the store or restore it, or {task.odf.restart_advice(alias)}")

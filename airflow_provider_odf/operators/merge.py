@@ -1,16 +1,15 @@
-"""``MergeOperator``: new data become a candidate."""
+"""``MergeOperator``: merge new data into a candidate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf import settings
-from airflow_provider_odf.cycle.messages import Candidate, Limits, Polled, UpToDate
-from airflow_provider_odf.errors import CommitConflict, InvalidInput
-from airflow_provider_odf.operators.base import OdfOperator, poll_source
-from airflow_provider_odf.operators.handed import HandedMixin, push_id, take
+from airflow_provider_odf.cycle.messages import UpToDate
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import names_of, source_of, subject_of, written_by
+from airflow_provider_odf.operators.push import PushMixin, push_id
 from airflow_provider_odf.settings.push_paths import authored
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
 from airflow_provider_odf.wording import counted
@@ -18,12 +17,13 @@ from airflow_provider_odf.wording import counted
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
 
-    from airflow_provider_odf.cycle.messages import Pushed
+    from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.messages import Candidate, Input, Pushed
+    from airflow_provider_odf.errors import CommitConflict
     from airflow_provider_odf.lineage.events import TaskLineage
-    from airflow_provider_odf.protocol import Contract
 
 
-class MergeOperator(HandedMixin, OdfOperator):
+class MergeOperator(PushMixin, OdfOperator):
     """Merges new data into a dataset, as blocks and one Parquet slice that nobody sees until they are published.
 
     One Spark application reads, preprocesses, merges and, with a contract beside the manifest, tests it. A repeated
@@ -62,7 +62,8 @@ class MergeOperator(HandedMixin, OdfOperator):
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.handover import pass_candidate
 
-        candidate = self._merge(self._input(context))
+        cycle, new_input = self._new_input(context)
+        candidate = new_input if isinstance(new_input, UpToDate) else self._merge(cycle, new_input)
         if isinstance(candidate, UpToDate):
             for notice in candidate.notices:
                 self.log.warning(notice)
@@ -84,70 +85,45 @@ class MergeOperator(HandedMixin, OdfOperator):
         subject = subject_of(self.odf, self.shown)
         written = written_by(self.shown)
         if self._pushed is None:
-            source = source_of(self.load_manifest()) if self.manifest else None
+            source = source_of(self.dataset_manifest) if self.dataset_manifest is not None else None
             return events.merge(source, subject, self.shown.candidate, written)
         inputs = tuple(map(events.source_dataset, names_of(self._pushed.origins)))
         return events.merge(None, subject, self.shown.candidate, written)._replace(inputs=inputs)
 
-    def _merge(self, polled: Polled | UpToDate) -> Candidate | UpToDate:
-        """The candidate; merged again from the new head where another writer published since the poll."""
-        from airflow_provider_odf.cycle.hold import limits_of
+    def _merge(self, cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
+        """Return the candidate, merged again onto the new head where another writer published since the poll."""
         from airflow_provider_odf.cycle.merge import merge
-        from airflow_provider_odf.cycle.race import settle
+        from airflow_provider_odf.cycle.poll import poll
+        from airflow_provider_odf.cycle.push import again
+        from airflow_provider_odf.cycle.race import settle_input
 
-        if isinstance(polled, UpToDate):
-            return polled
-        contract = self.load_contract() if self.manifest else None
-        limits = limits_of(self.load_manifest()) if self.manifest else Limits()
-        config = settings.read()
-        with self.runner() as runner:
+        def take(conflict: CommitConflict | None) -> Input | UpToDate:
+            if conflict is None:
+                return new_input
+            self.log.info("%s", conflict)
+            if new_input.pushed is not None:
+                return again(cycle, new_input)
+            if cycle.manifest is not None:
+                return poll(cycle)
+            raise conflict  # only an earlier task knows the source
 
-            def attempt(conflict: CommitConflict | None) -> Candidate | UpToDate:
-                current: Polled | UpToDate = polled
-                if conflict is not None:
-                    self.log.info("%s", conflict)
-                    current = self._again(polled, conflict, contract)
-                if isinstance(current, UpToDate):
-                    return current
-                self._pushed = current.pushed
-                return merge(
-                    self.odf,
-                    current,
-                    runner,
-                    contract=contract,
-                    limits=limits,
-                    manifest_version=config.manifest_version,
-                    options=config.options,
-                    progress=self.progress,
-                )
+        self._pushed = new_input.pushed
+        self.runner.open()  # a wrong connection is no fault of the input, which `merge` would discard
+        return settle_input(cycle, take, lambda current: merge(cycle, current))
 
-            return settle(self.odf, polled.dataset, attempt, self.progress)
-
-    def _again(self, polled: Polled, conflict: CommitConflict, contract: Contract | None) -> Polled | UpToDate:
-        """The input as of now.
-
-        :raises CommitConflict: the one given, where only an earlier task knows the input.
-        """
-        if polled.pushed is not None:
-            from airflow_provider_odf.cycle.push import again
-
-            return again(self.odf, polled, settings.read().manifest_version)
-        if self.manifest:
-            return poll_source(self, self.load_manifest(), contract)
-        raise conflict
-
-    def _input(self, context: Context) -> Polled | UpToDate:
-        """What another task found, or what files hand over."""
+    def _new_input(self, context: Context) -> tuple[Cycle, Input | UpToDate]:
+        """Return the input of another task, or of files to push, and the configuration for its merge."""
         from airflow_provider_odf.cycle.handover import receive_input
-        from airflow_provider_odf.cycle.push import Push
+        from airflow_provider_odf.cycle.intake import Push
+        from airflow_provider_odf.cycle.push import push
 
         if isinstance(self.data, dict):
-            return receive_input(self.odf, self.data, self.expected_dataset)
+            new_input = receive_input(self.odf, self.data, self.dataset_name)
+            return self.cycle_of(new_input.dataset), new_input
         uris = [self.data] if isinstance(self.data, str) else self.data
         if not isinstance(uris, Sequence) or not all(isinstance(uri, str) for uri in uris):
             raise InvalidInput(
                 f"data must be the XCom of a poll or push, a path or URI, or a list of them: {uris!r:.80}"
             )
-        given = Push(tuple(uris), source_name=self.source_name, push_id=push_id(context))
-        given = self.checked(given, context)
-        return take(self, given)
+        data = Push(tuple(uris), source_name=self.source_name, push_id=push_id(context))
+        return self.cycle, push(self.cycle, self.allowed(data, context))

@@ -1,30 +1,27 @@
-"""``PollingSourceOperator``: has the source something new?"""
+"""``PollingSourceOperator``: poll the source of a dataset."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf import settings
 from airflow_provider_odf.cycle.messages import UpToDate
-from airflow_provider_odf.operators.base import OdfOperator, poll_source
+from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import source_of
 from airflow_provider_odf.ui.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
 
-    from airflow_provider_odf.cycle.messages import Polled
     from airflow_provider_odf.lineage.events import TaskLineage
 
 
 class PollingSourceOperator(OdfOperator):
-    """Fetches and prepares what is new in a dataset's polling source, after the dataset was made to say what its
-    manifest says.
+    """Applies the manifest of a dataset, then fetches and prepares what is new in its polling source.
 
-    Nothing new: the task and what depends on it are skipped, and no JVM is started. The dataset's chain records how far
-    the source was read, never Airflow. Where the newest input was rejected before, the task fails with a link to the
-    report until the source, the manifest, the contract or ``odf.yaml`` changes, or somebody decides; with
+    Without new data the task and its downstream tasks are skipped, and no JVM is started. The dataset's chain records
+    how far the source was read, not Airflow. Where the newest input was rejected before, the task fails with a link
+    to the report until the source, the manifest, the contract or ``odf.yaml`` changes, or somebody decides; with
     ``[odf] still_rejected = skip`` it is skipped.
 
     The XCom is for a `MergeOperator`: ``{"dataset", "input", "base", "systemTime", "sourceName", "files": [{"label",
@@ -46,29 +43,25 @@ class PollingSourceOperator(OdfOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.handover import MOST_SHOWN, pass_input
+        from airflow_provider_odf.cycle.poll import poll
+        from airflow_provider_odf.cycle.read import read
 
-        polled = poll_source(self, self.load_manifest(), self.load_contract())
-        if isinstance(polled, UpToDate):
-            for notice in polled.notices:
+        new_input = poll(self.cycle)
+        if isinstance(new_input, UpToDate):
+            for notice in new_input.notices:
                 self.log.warning(notice)
-            self.skip(f"{self.dataset or self.manifest}: {polled.reason}")
+            self.skip(f"{self.dataset or self.manifest}: {new_input.reason}")
         if self.read_on_spark:
-            polled = self._read(polled)
-        for warning in polled.warnings:
+            new_input = read(self.cycle, new_input)
+        for warning in new_input.warnings:
             self.log.warning(warning)
-        labels = [file.label for file in polled.files]
+        labels = [file.label for file in new_input.files]
         more = f" and {len(labels) - MOST_SHOWN} more" if len(labels) > MOST_SHOWN else ""
-        self.log.info("%s: new input: %s%s", polled.dataset, ", ".join(labels[:MOST_SHOWN]), more)
-        return pass_input(self.odf, polled)
+        self.log.info("%s: new input: %s%s", new_input.dataset, ", ".join(labels[:MOST_SHOWN]), more)
+        return pass_input(self.odf, new_input)
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events
 
-        source = source_of(self.load_manifest())
+        source = source_of(self.dataset_manifest) if self.dataset_manifest is not None else None
         return events.poll(source) if source else None
-
-    def _read(self, polled: Polled) -> Polled:
-        from airflow_provider_odf.cycle.read import read
-
-        with self.runner() as runner:
-            return read(self.odf, polled, runner, options=settings.read().options, progress=self.progress)

@@ -1,4 +1,4 @@
-"""``PublishOperator``: the candidate becomes the dataset."""
+"""``PublishOperator``: publish a candidate."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class PublishOperator(OdfOperator):
         from airflow_provider_odf.cycle.handover import receive_candidate
         from airflow_provider_odf.cycle.publish import publish, require_passed
 
-        manifest = self.load_manifest() if self.manifest else None
+        manifest = self.dataset_manifest
         contract = find(manifest.file, str(manifest.snapshot.name)) if manifest else None
         try:
-            candidate = receive_candidate(self.odf, self.candidate, self.expected_dataset)
+            candidate = receive_candidate(self.odf, self.candidate, self.dataset_name)
             if contract is not None:
                 require_passed(self.odf, candidate, contract)
             head = publish(self.odf, candidate)

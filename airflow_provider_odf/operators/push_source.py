@@ -1,4 +1,4 @@
-"""``PushSourceOperator``: take in what somebody hands over."""
+"""``PushSourceOperator``: push data into a dataset."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Param
 
-from airflow_provider_odf.cycle.merge import DEFAULT_SOURCE
+from airflow_provider_odf.cycle.intake import Push
 from airflow_provider_odf.cycle.messages import UpToDate
-from airflow_provider_odf.cycle.push import Push
+from airflow_provider_odf.cycle.sources import DEFAULT_SOURCE
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.base import OdfOperator
-from airflow_provider_odf.operators.handed import HandedMixin, push_id, take
 from airflow_provider_odf.operators.lineage import names_of
+from airflow_provider_odf.operators.push import PushMixin, push_id
 from airflow_provider_odf.settings.push_paths import authored
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_odf.cycle.messages import Polled
+    from airflow_provider_odf.cycle.messages import Input
     from airflow_provider_odf.lineage.events import TaskLineage
 
 CONF = {"file": "a path that workers see", "uri": "a URI", "records": "a list of objects"}
@@ -28,7 +28,7 @@ CONF = {"file": "a path that workers see", "uri": "a URI", "records": "a list of
 may go along."""
 
 
-class PushSourceOperator(HandedMixin, OdfOperator):
+class PushSourceOperator(PushMixin, OdfOperator):
     """Takes a file, what a URI leads to, or records into the work area, for a push source of a dataset to read.
 
     A run takes its input in once: tasks that are run again after their data were published are skipped. Nothing is
@@ -60,26 +60,26 @@ class PushSourceOperator(HandedMixin, OdfOperator):
         self.push_paths = push_paths
         self.written = authored(data)
         self.source_name = source_name
-        self._polled: Polled | None = None
+        self._input: Input | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.handover import pass_input
+        from airflow_provider_odf.cycle.push import push
 
-        given = given_by(self._conf(context), self.source_name, push_id(context))
-        given = self.checked(given, context)
-        polled = take(self, given, copies=True)
-        if isinstance(polled, UpToDate):
-            self.skip(f"{self.dataset or self.manifest}: {polled.reason}")
-        self._polled = polled
-        self.log.info("%s: new input for %s: %s", polled.dataset, polled.source_name or "its source", given.name)
-        return pass_input(self.odf, polled)
+        data = self.allowed(push_of(self._conf(context), self.source_name, push_id(context)), context)
+        new_input = push(self.cycle, data, copies=True)
+        if isinstance(new_input, UpToDate):
+            self.skip(f"{self.dataset or self.manifest}: {new_input.reason}")
+        self._input = new_input
+        self.log.info("%s: new input for %s: %s", new_input.dataset, new_input.source_name or "its source", data.name)
+        return pass_input(self.odf, new_input)
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage.events import TaskLineage, source_dataset
 
-        if self._polled is None or self._polled.pushed is None:
+        if self._input is None or self._input.pushed is None:
             return None
-        return TaskLineage(inputs=tuple(map(source_dataset, names_of(self._polled.pushed.origins))))
+        return TaskLineage(inputs=tuple(map(source_dataset, names_of(self._input.pushed.origins))))
 
     def _conf(self, context: Context) -> Mapping[str, Any]:
         """What is to be pushed, in the form of a run's conf."""
@@ -135,29 +135,29 @@ def conf_params(source_names: Sequence[str]) -> dict[str, Param]:
     }
 
 
-def given_by(conf: Mapping[str, Any], source_name: str | None = None, push_id: str | None = None) -> Push:
-    """What a run's conf hands over.
+def push_of(conf: Mapping[str, Any], source_name: str | None = None, push_id: str | None = None) -> Push:
+    """Return the data that a run's conf pushes.
 
-    :raises InvalidInput: it says nothing, too much, or has what does not belong there.
+    :raises InvalidInput: it names nothing to push, more than one thing, or has unknown keys.
     """
-    given = {key: value for key, value in conf.items() if value not in (None, "")}
-    known = (*CONF, "source", "media_type", "event_time")
-    if unknown := [key for key in given if key not in known]:
-        raise InvalidInput(f"conf: {', '.join(unknown)} is not known; known are {', '.join(known)}")
-    if given.get("records") == [] and ("file" in given or "uri" in given):
-        del given["records"]  # what the trigger form sends once somebody has looked at the field
-    kinds = [key for key in CONF if key in given]
+    values = {key: value for key, value in conf.items() if value not in (None, "")}
+    keys = (*CONF, "source", "media_type", "event_time")
+    if unknown := [key for key in values if key not in keys]:
+        raise InvalidInput(f"conf: {', '.join(unknown)} is not known; known are {', '.join(keys)}")
+    if values.get("records") == [] and ("file" in values or "uri" in values):
+        del values["records"]  # what the trigger form sends once somebody has looked at the field
+    kinds = [key for key in CONF if key in values]
     if len(kinds) != 1:
         what = f"has {' and '.join(kinds)}" if kinds else "has nothing to push"
         raise InvalidInput(f'conf {what}: give one of {", ".join(CONF)}, as in {{"file": "/data/new.csv"}}')
     (kind,) = kinds
     return Push(
-        uris=() if kind == "records" else _uris(kind, given[kind]),
-        records=_records(given[kind]) if kind == "records" else None,
-        source_name=given.get("source", source_name),
-        event_time=_instant(given.get("event_time")),
+        uris=() if kind == "records" else _uris(kind, values[kind]),
+        records=_records(values[kind]) if kind == "records" else None,
+        source_name=values.get("source", source_name),
+        event_time=_instant(values.get("event_time")),
         push_id=push_id,
-        media_type=_text(given.get("media_type")),
+        media_type=_text(values.get("media_type")),
     )
 
 

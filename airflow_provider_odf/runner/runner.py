@@ -16,8 +16,9 @@ OnProgress: TypeAlias = Callable[[str], None]
 class Runner(Protocol):
     """Hands requests to an engine. Starts nothing before the first request."""
 
-    started: int
-    """How many JVMs (or Spark applications) were started so far."""
+    @property
+    def started(self) -> int:
+        """How many JVMs (or Spark applications) were started so far."""
 
     def submit(self, request: protocol.Request, on_progress: OnProgress | None = None) -> Future[protocol.Success]:
         """The future success of a request. ``on_progress`` is called from another thread with what the engine says.

@@ -28,15 +28,15 @@ from airflow_provider_odf.seal import seal
 from airflow_provider_odf.source import savepoint, states
 from airflow_provider_odf.source.context import Context
 from airflow_provider_odf.source.fetch import Fetch, fetch_of
+from airflow_provider_odf.source.files import SourceFile, SourceFiles
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.polled import Polled, SourceFile
 from airflow_provider_odf.source.prepare import prepare as prepared
 
 if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.model import FetchStep, PrepStep, SourceState
 
-__all__ = ["Options", "Polled", "SourceFile", "poll"]
+__all__ = ["Options", "SourceFile", "SourceFiles", "poll"]
 
 
 def poll(
@@ -54,7 +54,7 @@ def poll(
     taken: Callable[[], Collection[str]] | None = None,
     allows: Callable[[str], bool] | None = None,
     options: Options = Options(),  # noqa: B008 - frozen
-) -> Polled | None:
+) -> SourceFiles | None:
     """What the source has beyond ``state``, as files in ``work``; None where it has nothing new.
 
     Paths are relative to ``base``. ``work`` is one dataset's own directory, the same for each of its polls. The files
@@ -114,7 +114,7 @@ class _Poll:
         self.dataset_id = dataset_id
         self.key = savepoint.key(step, prepare, context.state, fetch.filled)
 
-    def run(self) -> Polled:
+    def run(self) -> SourceFiles:
         saved = self._saved()
         if saved is None:
             return self._fetched(self.context.state)
@@ -128,7 +128,7 @@ class _Poll:
             return None
         return savepoint.load(self.work, self.key, self.dataset_id)
 
-    def _newest(self, saved: savepoint.Savepoint, state: SourceState) -> Polled:
+    def _newest(self, saved: savepoint.Savepoint, state: SourceState) -> SourceFiles:
         """What is kept, unless the source says that it has something else by now."""
         try:
             polled = self._fetched(state)
@@ -139,14 +139,14 @@ class _Poll:
         is_back = states.is_same(polled.files[-1].state, self.context.state)
         return dataclasses.replace(polled, files=()) if is_back else polled
 
-    def _kept(self, saved: savepoint.Savepoint, *warnings: str) -> Polled:
+    def _kept(self, saved: savepoint.Savepoint, *warnings: str) -> SourceFiles:
         self.context.tell(f"{saved.polled.files[0].label}: was fetched before and is still current, not fetched again")
         return savepoint.take(saved, self.context.directory, warnings) or self._fetched(self.context.state)
 
-    def _fetched(self, state: SourceState | None) -> Polled:
+    def _fetched(self, state: SourceState | None) -> SourceFiles:
         batch = self.fetch.run(dataclasses.replace(self.context, state=state))
         files = tuple(prepared(file, self.prepare, self.context) for file in batch.files)
-        polled = Polled(files, self.context.directory, batch.warnings, batch.late, batch.has_more)
+        polled = SourceFiles(files, self.context.directory, batch.warnings, batch.late, batch.has_more)
         if files and self.dataset_id is not None:
             paths = [path for file in files for path in file.paths]
             seal(polled.directory, paths, dataset=self.dataset_id)

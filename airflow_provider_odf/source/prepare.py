@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.manifest.model import PrepStepDecompress
 from airflow_provider_odf.source import decompress, pipe
-from airflow_provider_odf.source.polled import SourceFile
+from airflow_provider_odf.source.files import SourceFile
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import PrepStep

@@ -28,7 +28,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import SourceState
 from airflow_provider_odf.owned import owned, sweep, was_killed
 from airflow_provider_odf.seal import is_file, open_json, sealed_hashes, sealed_json, write_seal
-from airflow_provider_odf.source.polled import Polled, SourceFile
+from airflow_provider_odf.source.files import SourceFile, SourceFiles
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStep, PrepStep
@@ -45,7 +45,7 @@ ABANDONED = 7 * 24 * 3600
 class Savepoint:
     """A kept poll of a dataset. ``hashes`` are those of its files, by name."""
 
-    polled: Polled
+    polled: SourceFiles
     dataset_id: str
     saved_at: float
     hashes: Mapping[str, str]
@@ -108,7 +108,7 @@ def merging(work: Path) -> Iterator[Path]:
         shutil.rmtree(new, ignore_errors=True)
 
 
-def keep(work: Path, key: str, polled: Polled, dataset_id: str) -> None:
+def keep(work: Path, key: str, polled: SourceFiles, dataset_id: str) -> None:
     """Keep a sealed poll under a key, in place of what was kept before."""
     kept, building = work / f"{_NAME}{key}", work / f"{_POLL}{uuid.uuid4().hex[:16]}"
     building.mkdir()
@@ -140,7 +140,7 @@ def load(work: Path, key: str, dataset_id: str) -> Savepoint | None:
     return Savepoint(polled, dataset_id, content["savedAt"], hashes) if is_intact else None
 
 
-def take(savepoint: Savepoint, directory: Path, warnings: tuple[str, ...] = ()) -> Polled | None:
+def take(savepoint: Savepoint, directory: Path, warnings: tuple[str, ...] = ()) -> SourceFiles | None:
     """The kept poll as links in a poll's own directory; None where another poll discarded it meanwhile."""
     files = []
     try:
@@ -152,12 +152,13 @@ def take(savepoint: Savepoint, directory: Path, warnings: tuple[str, ...] = ()) 
             path.unlink()
         return None
     write_seal(directory, savepoint.hashes, dataset=savepoint.dataset_id)
-    return Polled(tuple(files), directory, (*savepoint.polled.warnings, *warnings), has_more=savepoint.polled.has_more)
+    warnings = (*savepoint.polled.warnings, *warnings)
+    return SourceFiles(tuple(files), directory, warnings, has_more=savepoint.polled.has_more)
 
 
 def discard(directory: Path) -> None:
-    """Remove the files of a poll (`Polled.directory`) and what is kept for retries of it. To be called when the input
-    is in the chain, was rejected, or failed in a way that another try cannot mend."""
+    """Remove the files of a poll (`SourceFiles.directory`) and what is kept for its retries. To be called when the
+    input is in the chain, was rejected, or failed in a way that another try cannot mend."""
     shutil.rmtree(directory, ignore_errors=True)
     _remove_kept(directory.parent)
 
@@ -189,7 +190,7 @@ def _age(path: Path) -> float:
         return 0.0
 
 
-def _to_json(polled: Polled) -> dict[str, Any]:
+def _to_json(polled: SourceFiles) -> dict[str, Any]:
     return {
         "files": [
             {
@@ -205,7 +206,7 @@ def _to_json(polled: Polled) -> dict[str, Any]:
     }
 
 
-def _from_json(content: dict[str, Any], directory: Path) -> Polled:
+def _from_json(content: dict[str, Any], directory: Path) -> SourceFiles:
     files = tuple(
         SourceFile(
             paths=tuple(directory / name for name in file["names"]),
@@ -215,4 +216,4 @@ def _from_json(content: dict[str, Any], directory: Path) -> Polled:
         )
         for file in content["files"]
     )
-    return Polled(files, directory, tuple(content["warnings"]), has_more=content["hasMore"])
+    return SourceFiles(files, directory, tuple(content["warnings"]), has_more=content["hasMore"])

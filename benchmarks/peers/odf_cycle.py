@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 
 from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.messages import Outcome
 from airflow_provider_odf.cycle.poll import poll
-from airflow_provider_odf.cycle.run import Cycle
+from airflow_provider_odf.cycle.run import finish, run
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Manifest
@@ -23,18 +24,17 @@ def main(manifest: str, store: str, first: str, heap: str) -> None:
     """The times are from the polled file to the published slice; ``poll`` is the poll before it, which copies the
     file. ``first`` is a small manifest that is run before."""
     with LocalRunner(conf={"spark.driver.memory": heap}) as runner:
-        _cycle(Store.open(f"{store}-first"), runner).run_one(_load(first), None)
-        target, one = Store.open(store), _load(manifest)
-        cycle, start = _cycle(target, runner), time.perf_counter()
-        polled = poll(target, one, system_time=cycle.system_time, environment=os.environ)
+        run(_cycle(Store.open(f"{store}-first"), runner, _load(first)))
+        cycle, start = _cycle(Store.open(store), runner, _load(manifest)), time.perf_counter()
+        polled = poll(cycle)
         poll_seconds, clock = time.perf_counter() - start, Clock()
-        outcome: Outcome = cycle.finish(polled, None)
+        outcome: Outcome = finish(cycle, polled)
         answer = {**clock.answer(), "poll": poll_seconds, "outcome": str(outcome), "jvms": runner.started}
     print(json.dumps(answer))
 
 
-def _cycle(store: Store, runner: LocalRunner) -> Cycle:
-    return Cycle(store, runner, Instant.now(), os.environ)
+def _cycle(store: Store, runner: LocalRunner, manifest: Manifest) -> Cycle:
+    return Cycle(store, str(manifest.snapshot.alias), runner, Instant.now(), manifest, os.environ)
 
 
 def _load(path: str) -> Manifest:

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle.apply import apply
 from airflow_provider_odf.errors import DatasetGone, InvalidInput
+from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.names import DatasetAlias

@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cli import app
-from airflow_provider_odf.cycle.apply import apply
 from airflow_provider_odf.errors import ManifestInvalid
+from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle.apply import apply
+from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 

@@ -12,11 +12,12 @@ from textwrap import dedent
 import pytest
 
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.contract.binding import bind
+from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.messages import Outcome
-from airflow_provider_odf.cycle.run import Cycle
+from airflow_provider_odf.cycle.run import run as run_cycle
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.source.options import Options
 from tests.http_server import Server
@@ -71,6 +72,27 @@ def write(tmp_path: Path) -> Write:
     return write
 
 
+TIME = Instant.parse("2024-01-01T12:00:00Z")
+
+
+class NoEngine:
+    """A runner for cycles that must do without an engine."""
+
+    started = 0
+
+    def submit(self, *_: object) -> None:
+        raise AssertionError("an engine was asked")
+
+
+def cycle_of(
+    store: Store, dataset: str | Manifest, runner: object = None, time: Instant = TIME, **options: object
+) -> Cycle:
+    """The configuration of a cycle of a manifest's dataset, or of a dataset by its name."""
+    manifest = None if isinstance(dataset, str) else dataset
+    name = dataset if isinstance(dataset, str) else str(dataset.snapshot.alias)
+    return Cycle(store, name, runner or NoEngine(), time, manifest, **{"environment": os.environ} | options)
+
+
 Run = Callable[..., Outcome]
 
 
@@ -82,9 +104,7 @@ def run(store: Store, engine: LocalRunner) -> Run:
         loaded = load([manifest])
         assert loaded.problems == ()
         (one,) = loaded.manifests
-        runner, limits = options.pop("runner", engine), Options(**options)
-        cycle = Cycle(store, runner, Instant.parse(system_time), os.environ, limits)
-        (outcome,) = cycle.run([(one, bind(one.file, str(one.snapshot.alias)))])
-        return outcome
+        runner = options.pop("runner", engine)
+        return run_cycle(cycle_of(store, one, runner, Instant.parse(system_time), options=Options(**options)))
 
     return run

@@ -14,7 +14,7 @@ from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.merge import merge
-from airflow_provider_odf.cycle.messages import Candidate, Polled, UpToDate
+from airflow_provider_odf.cycle.messages import Candidate, Input, UpToDate
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import publish
 from airflow_provider_odf.errors import (
@@ -30,7 +30,7 @@ from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.runner.local import LocalRunner
 
-from .conftest import Publisher, Run, Write
+from .conftest import NoEngine, Publisher, Run, Write, cycle_of
 
 pytestmark = pytest.mark.spark
 
@@ -78,17 +78,8 @@ def one(manifest: Path) -> Manifest:
     return load([manifest]).manifests[0]
 
 
-def look(store: Store, manifest: Path, time: Instant = TIME) -> Polled | UpToDate:
-    return poll(store, one(manifest), system_time=time, environment={})
-
-
-class NoEngine:
-    """A runner for cycles that must do without an engine."""
-
-    started = 0
-
-    def submit(self, *_: object) -> None:
-        raise AssertionError("an engine was asked")
+def look(store: Store, manifest: Path, time: Instant = TIME) -> Input | UpToDate:
+    return poll(cycle_of(store, one(manifest), time=time))
 
 
 def test_nothing_new_needs_no_engine(prices: Path, write: Write, run: Run, store: Store) -> None:
@@ -208,10 +199,10 @@ def test_a_merge_that_is_repeated_finds_its_candidate(
 ) -> None:
     write("in/1.csv", "sku,price\na,1\n")
     polled = look(store, prices)
-    assert isinstance(polled, Polled)
-    candidate = merge(store, polled, engine)
+    assert isinstance(polled, Input)
+    candidate = merge(cycle_of(store, "prices", engine), polled)
     assert isinstance(candidate, Candidate)
-    assert dataclasses.replace(candidate, notices=(), changes=None) == merge(store, polled, NoEngine())
+    assert dataclasses.replace(candidate, notices=(), changes=None) == merge(cycle_of(store, "prices"), polled)
     assert store.dataset("prices").head() == polled.base
     publish(store, candidate)
     assert publish(store, candidate) == store.dataset("prices").head() == candidate.candidate
@@ -223,12 +214,13 @@ def test_a_candidate_on_an_old_head_cannot_be_published(
 ) -> None:
     write("in/1.csv", "sku,price\na,1\n")
     late, early = look(store, prices), look(store, prices, Instant.parse("2024-01-01T13:00:00Z"))
-    slow, quick = merge(store, late, engine), merge(store, early, engine)
+    cycle = cycle_of(store, "prices", engine)
+    slow, quick = merge(cycle, late), merge(cycle, early)
     publish(store, quick)
     with pytest.raises(CommitConflict, match="head"):
         publish(store, slow)
     with pytest.raises(CommitConflict, match="poll again"):
-        merge(store, dataclasses.replace(late, system_time="2024-01-01T14:00:00Z"), engine)
+        merge(cycle, dataclasses.replace(late, system_time="2024-01-01T14:00:00Z"))
 
 
 def test_racing_cycles_of_a_new_dataset_both_end_well(prices: Path, write: Write, run: Run, store: Store) -> None:
@@ -280,13 +272,13 @@ def test_what_data_depend_on_may_not_change(
 
 
 def test_many_datasets_share_one_engine(write: Write, store: Store, engine: LocalRunner) -> None:
-    from airflow_provider_odf.cycle.run import Cycle
+    from airflow_provider_odf.cycle.run import run_all
 
     write("in/1.csv", "sku,price\na,1\n")
     names = [f"prices-{n}" for n in range(4)]
     manifests = [one(write(f"{name}.yaml", PRICES.replace("name: prices", f"name: {name}"))) for name in names]
     with LocalRunner("local[2]") as runner:
-        outcomes = list(Cycle(store, runner, TIME, {}).run([(m, None) for m in manifests]))
+        outcomes = list(run_all([cycle_of(store, manifest, runner) for manifest in manifests]))
         assert runner.started == 1
     assert [(o.dataset, str(o)) for o in outcomes] == [(n, "published 1 record (offsets 0..0)") for n in names]
 

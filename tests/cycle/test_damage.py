@@ -14,17 +14,17 @@ import pytest
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
-from airflow_provider_odf.contract.binding import bind
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.publish import contract_test
 from airflow_provider_odf.cycle.read import read
 from airflow_provider_odf.errors import ChainCorrupted, ContractRejected
+from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.seal import first_altered, seal
 
-from .conftest import Run, Write
-from .test_cycle import NoEngine, look
+from .conftest import NoEngine, Run, Write, cycle_of
+from .test_cycle import look
 
 pytestmark = pytest.mark.spark
 
@@ -138,9 +138,9 @@ def test_a_damaged_input_is_not_merged(manifest: Path, write: Write, store: Stor
     (path,) = polled.files[0].paths
     flip(Path(path).with_name(name))
     with pytest.raises(ChainCorrupted, match=rf"{name}: the file is missing or not what was fetched for prices: "):
-        merge(store, polled, NoEngine())
+        merge(cycle_of(store, "prices"), polled)
     with pytest.raises(ChainCorrupted, match=rf"{name}: the file is missing or not what was fetched for prices: "):
-        read(store, polled, NoEngine())
+        read(cycle_of(store, "prices"), polled)
 
 
 def test_a_damaged_report_is_made_again(manifest: Path, write: Write, run: Run, store: Store) -> None:
@@ -170,11 +170,12 @@ def test_the_damaged_report_of_a_candidate_is_made_again(
     """Between the merge and the task that judges it."""
     write("prices.datacontract.yaml", CONTRACT)
     write("in/1.csv", "sku,price\na,1\n")
-    terms = bind(manifest, "prices")
-    candidate = merge(store, look(store, manifest), engine, contract=terms)
+    (one,) = load([manifest]).manifests
+    cycle = cycle_of(store, one, engine)
+    candidate = merge(cycle, look(store, manifest))
     (file,) = (Path(store.dataset("prices").location) / "info/reports").iterdir()
     flip(file)
-    assert contract_test(store, candidate, terms, engine).result == "passed"
+    assert contract_test(cycle, candidate, cycle.contract).result == "passed"
     assert rejected.load_report(store.dataset("prices"), candidate.candidate).result == "passed"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,21 +13,22 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
-from airflow_provider_odf.cycle import waiting
-from airflow_provider_odf.cycle.apply import apply
 from airflow_provider_odf.cycle.handover import pass_input, receive_input
+from airflow_provider_odf.cycle.intake import Push
 from airflow_provider_odf.cycle.merge import merge
-from airflow_provider_odf.cycle.messages import Candidate, Outcome, Polled
-from airflow_provider_odf.cycle.push import Push, again, push
-from airflow_provider_odf.cycle.run import Cycle
+from airflow_provider_odf.cycle.messages import Candidate, Input, Outcome
+from airflow_provider_odf.cycle.push import again, push
+from airflow_provider_odf.cycle.run import run_push
 from airflow_provider_odf.errors import CommitConflict, InvalidQuery, ManifestInvalid
+from airflow_provider_odf.evolution import pending
+from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import MergeRequest
 from airflow_provider_odf.runner.local import LocalRunner
 
-from .conftest import Run, Write
+from .conftest import Run, Write, cycle_of
 
 pytestmark = pytest.mark.spark
 TIME = Instant.parse("2026-05-09T00:00:00Z")
@@ -195,7 +195,7 @@ def test_a_source_whose_query_only_data_can_break_waits_for_them(write: Write, r
     file = write("things.yaml", queried("select k, nope as v from first", UNDECLARED))
     write("in/1.json", "").write_text("\n\n")
     outcome = run(file)
-    assert (str(outcome), outcome.notices) == ("up to date: the input has no columns", (waiting.NOTICE,))
+    assert (str(outcome), outcome.notices) == ("up to date: the input has no columns", (pending.NOTICE,))
     write("in/2.json", '{"k": 1, "v": "a"}\n')
     assert isinstance(run(file).error, InvalidQuery)
     assert kinds(store) == ["Seed"]
@@ -225,9 +225,7 @@ def test_a_push_source_waits_for_data_of_its_own(write: Write, engine: LocalRunn
 
     def push(sources: str, system_time: str = "2026-05-10T00:00:00Z") -> Outcome:
         (one,) = load([write("things.yaml", sources)]).manifests
-        cycle = Cycle(store, engine, Instant.parse(system_time), os.environ)
-        apply(store, one, TIME)
-        return cycle.push("things", Push(records=[{"k": 1}]), manifest=one)
+        return run_push(cycle_of(store, one, engine, Instant.parse(system_time)), Push(records=[{"k": 1}]))
 
     assert "UNRESOLVED_COLUMN" in str(push(text.replace("QUERY", "select nope from input")))
     assert kinds(store) == ["Seed"]
@@ -242,24 +240,24 @@ def test_a_source_that_waits_goes_onto_the_head_of_another_writer(
 ) -> None:
     query = "      preprocess: {kind: Sql, engine: spark, query: select k + 1 as k from input}\n"
     (one,) = load([write("things.yaml", LOOSE.replace("READ", "{kind: NdJson}") + query)]).manifests
-    apply(store, one, TIME)
-    dataset, given = store.dataset("things"), Push(records=[{"k": 1}])
-    first, second = (push(store, "things", given, system_time=TIME, manifest=one) for _ in range(2))
-    assert isinstance(first, Polled)
-    assert isinstance(second, Polled)
-    assert isinstance(merge(store, receive_input(store, pass_input(store, first)), engine), Candidate)
+    cycle = cycle_of(store, one, engine, TIME)
+    first, second = (push(cycle, Push(records=[{"k": 1}])) for _ in range(2))
+    dataset = store.dataset("things")
+    assert isinstance(first, Input)
+    assert isinstance(second, Input)
+    assert isinstance(merge(cycle, receive_input(store, pass_input(store, first))), Candidate)
     assert (dataset.head(), first.head) == (first.base, second.head)
     info = Draft(dataset, replay(dataset))
     info.append(model.SetInfo(description="Things"), TIME)
     dataset.storage.compare_and_set_ref("head", first.base, info.state.head)
     with pytest.raises(CommitConflict):
-        merge(store, second, engine)
-    onto = again(store, second)
-    assert isinstance(onto, Polled)
+        merge(cycle, second)
+    onto = again(cycle, second)
+    assert isinstance(onto, Input)
     assert (onto.base, onto.head) == (dataset.head(), None)
     dataset.storage.compare_and_set_ref("head", info.state.head, first.head)
-    onto = again(store, second)
-    assert isinstance(onto, Polled)
+    onto = again(cycle, second)
+    assert isinstance(onto, Input)
     assert isinstance(replay(dataset, onto.base).push_sources["default"], model.AddPushSource)
     assert onto.head == dataset.head()
 
@@ -272,7 +270,7 @@ def test_metadata_do_not_wait_for_data(write: Write, run: Run, store: Store) -> 
     edited = queried("select k, v || '' as v from first", UNDECLARED)
     file.write_text(edited + info.replace("Things", "Other things"))
     outcome = run(file)
-    assert (str(outcome), outcome.notices) == ("up to date", (waiting.NOTICE,))
+    assert (str(outcome), outcome.notices) == ("up to date", (pending.NOTICE,))
     assert kinds(store)[-1] == "SetInfo"
     blocks = sorted(Path(store.dataset("things").location).rglob("blocks/*"))
     run(file)
@@ -327,7 +325,7 @@ class TestWithoutSchema:
         def push(read: str, given: str | list[dict[str, object]]) -> Outcome:
             apply(store, load([write("things.yaml", LOOSE.replace("READ", read))]).manifests[0], TIME)
             pushed = Push((str(write("in.txt", given)),)) if isinstance(given, str) else Push(records=given)
-            return Cycle(store, engine, TIME, os.environ).push("things", pushed)
+            return run_push(cycle_of(store, "things", engine, TIME), pushed)
 
         return push
 

@@ -17,13 +17,12 @@ from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import state_rows
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle.messages import Outcome
-from airflow_provider_odf.cycle.run import Cycle
+from airflow_provider_odf.cycle.run import run_all as run_cycles
 from airflow_provider_odf.errors import ChainCorrupted, StorageError, UnexpectedError
-from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
 
-from .conftest import Write
+from .conftest import Write, cycle_of
 
 pytestmark = pytest.mark.spark
 
@@ -108,8 +107,8 @@ def run_all(write: Write, store: Store, engine: LocalRunner):
         files = [write(f"{name[:100]}.yaml", MANIFEST.format(name=name)) for name in names]
         loaded = load(files)
         assert loaded.problems == ()
-        cycle = Cycle(store, engine, Instant.parse("2024-01-01T12:00:00Z"), os.environ)
-        return {outcome.dataset: outcome for outcome in cycle.run([(m, None) for m in loaded.manifests])}
+        cycles = [cycle_of(store, manifest, engine) for manifest in loaded.manifests]
+        return {outcome.dataset: outcome for outcome in run_cycles(cycles)}
 
     return run_all
 
@@ -170,7 +169,7 @@ def test_a_fault_of_the_provider_stops_one_dataset_and_says_where_it_is(
     error = outcomes["faulty"].error
     assert isinstance(error, UnexpectedError)
     assert isinstance(error.__cause__, KeyError)
-    assert str(error).startswith("unexpected KeyError: 'no such thing' (in cycle/apply.py:")
+    assert str(error).startswith("unexpected KeyError: 'no such thing' (in evolution/apply.py:")
     assert "please report it" in str(error)
 
 

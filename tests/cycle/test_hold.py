@@ -13,20 +13,20 @@ import pytest
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import state_rows
 from airflow_provider_odf.cycle import decide, headers, hold, rejected
+from airflow_provider_odf.cycle.intake import Push
 from airflow_provider_odf.cycle.merge import merge
-from airflow_provider_odf.cycle.messages import Candidate, Outcome, Polled
+from airflow_provider_odf.cycle.messages import Candidate, Input, Outcome
 from airflow_provider_odf.cycle.poll import poll
-from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.cycle.rejected_rows import rejected_rows
-from airflow_provider_odf.cycle.run import Cycle
+from airflow_provider_odf.cycle.run import run_push
 from airflow_provider_odf.errors import ChainCorrupted, ContractRejected, InputHeldBack, InvalidInput, StillRejected
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import PositionalHeader
 from airflow_provider_odf.runner.local import LocalRunner
 
-from .conftest import Run, Write
-from .test_cycle import CONTRACT, PRICES, NoEngine
+from .conftest import NoEngine, Run, Write, cycle_of
+from .test_cycle import CONTRACT, PRICES
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -85,11 +85,12 @@ def test_a_damaged_report_may_be_that_of_an_input_held_back(
     run(prices)
     write("in/2.csv", "sku,price\n")
     (one,) = load([prices]).manifests
-    polled = poll(store, one, system_time=Instant.parse("2024-01-02T00:00:00Z"), environment={})
-    assert isinstance(polled, Polled)
+    cycle = cycle_of(store, one, engine, Instant.parse("2024-01-02T00:00:00Z"))
+    polled = poll(cycle)
+    assert isinstance(polled, Input)
     shutil.copytree(store.work("prices"), Path(store.location) / "kept")
     with pytest.raises(InputHeldBack):
-        merge(store, polled, engine)
+        merge(cycle, polled)
     dataset = store.dataset("prices")
     (rejection,) = rejected.rejections(dataset)
     # A kill between the candidate's ref and its rejection leaves the candidate and its input.
@@ -99,7 +100,7 @@ def test_a_damaged_report_may_be_that_of_an_input_held_back(
     report = Path(dataset.location) / "info" / "reports" / f"{rejection.block_hash}.json"
     report.write_bytes(report.read_bytes().replace(b"has no rows", b"has no cows"))
     with pytest.raises(InputHeldBack):
-        merge(store, polled, engine)
+        merge(cycle, polled)
     assert [r.record.held for r in rejected.rejections(dataset)] == [rejection.record.held]
 
 
@@ -280,10 +281,10 @@ def test_what_is_accepted_after_the_head_moved_passes_once(
     write: Write, run: Run, store: Store, engine: LocalRunner
 ) -> None:
     run(write("prices.yaml", PUSHED))
-    cycle = Cycle(store, engine, Instant.parse("2024-01-01T12:00:00Z"), {})
+    cycle = cycle_of(store, "prices", engine)
 
     def push(name: str, content: str) -> Outcome:
-        return cycle.push("prices", Push((str(write(name, content)),)))
+        return run_push(cycle, Push((str(write(name, content)),)))
 
     assert push("1.csv", "id,value\na,1\n").error is None
     held(push("2.csv", "id,value\n"))

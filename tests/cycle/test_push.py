@@ -6,14 +6,17 @@ import pytest
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle.apply import apply
-from airflow_provider_odf.cycle.messages import Polled, Pushed, UpToDate
-from airflow_provider_odf.cycle.push import Push, again, push
+from airflow_provider_odf.cycle.intake import Push
+from airflow_provider_odf.cycle.messages import Input, Pushed, UpToDate
+from airflow_provider_odf.cycle.push import again, push
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import from_json, to_json
+
+from .conftest import cycle_of
 
 HEAD = """\
 kind: DatasetSnapshot
@@ -70,7 +73,7 @@ def file(tmp_path):
 
 def pushed(store, *uris, time=TIME, **given):
     where = {name: given.pop(name) for name in ("copies",) if name in given}
-    return push(store, "orders", Push(tuple(map(str, uris)), **given), system_time=time, **where)
+    return push(cycle_of(store, "orders", time=time), Push(tuple(map(str, uris)), **given), **where)
 
 
 def published(store, polled):
@@ -92,7 +95,7 @@ def test_files_are_one_input(store, declare, file, tmp_path):
     assert (polled.source_name, polled.base) == ("export", store.dataset("orders").head())
     assert (polled.system_time, one.event_time) == ("2026-05-01T00:00:00Z", "2026-05-01T00:00:00Z")
     assert polled.directory is None
-    assert from_json(Polled, to_json(polled)) == polled
+    assert from_json(Input, to_json(polled)) == polled
 
 
 def test_a_folder_is_its_part_files(store, declare, tmp_path):
@@ -124,7 +127,7 @@ def test_records_are_written_as_ndjson(store, declare):
     declare(source())
     records = [{"id": 1, "at": datetime(2026, 5, 1, tzinfo=timezone.utc), "of": Decimal("1.10"), "ü": None}, {}]
     polled = push(
-        store, "orders", Push(records=records, event_time=Instant.parse("2020-01-01T00:00:00Z")), system_time=TIME
+        cycle_of(store, "orders", time=TIME), Push(records=records, event_time=Instant.parse("2020-01-01T00:00:00Z"))
     )
     (one,) = polled.files
     with open(one.paths[0]) as file:
@@ -135,7 +138,7 @@ def test_records_are_written_as_ndjson(store, declare):
 
 def test_no_records_are_input_without_records(store, declare):
     declare(source())
-    polled = push(store, "orders", Push(records=[]), system_time=TIME)
+    polled = push(cycle_of(store, "orders", time=TIME), Push(records=[]))
     with open(polled.files[0].paths[0]) as file:
         assert file.read() == ""
 
@@ -151,7 +154,7 @@ def test_no_records_are_input_without_records(store, declare):
 def test_records_that_are_none_leave_nothing_behind(store, declare, record, message):
     declare(source())
     with pytest.raises(InvalidInput, match=message):
-        push(store, "orders", Push(records=[{}, record]), system_time=TIME)
+        push(cycle_of(store, "orders", time=TIME), Push(records=[{}, record]))
     assert list(store.work_area.rglob("*.ndjson")) == []
 
 
@@ -233,7 +236,7 @@ def test_equal_pushes_of_events_are_two_events(store, declare, file):
     first = pushed(store, file)
     assert first.files[0].state is None
     published(store, first)
-    assert isinstance(pushed(store, file), Polled)
+    assert isinstance(pushed(store, file), Input)
 
 
 def test_the_same_state_again_right_away_is_up_to_date(store, declare, file):
@@ -241,7 +244,7 @@ def test_the_same_state_again_right_away_is_up_to_date(store, declare, file):
     published(store, pushed(store, file))
     assert pushed(store, file) == UpToDate("up to date: the same was pushed already (block 2)")
     file.write_text('{"id": 2}\n')
-    assert isinstance(pushed(store, file), Polled)
+    assert isinstance(pushed(store, file), Input)
 
 
 def test_the_same_state_again_after_another_source_is_merged(store, declare, file, tmp_path):
@@ -249,14 +252,14 @@ def test_the_same_state_again_after_another_source_is_merged(store, declare, fil
     (tmp_path / "b.json").write_text('{"id": 1, "v": 2}\n')
     published(store, pushed(store, file, source_name="a"))
     published(store, pushed(store, tmp_path / "b.json", source_name="b"))
-    assert isinstance(pushed(store, file, source_name="a"), Polled)
+    assert isinstance(pushed(store, file, source_name="a"), Input)
 
 
 def test_the_same_state_again_under_a_changed_source_is_merged(store, declare, file):
     declare(source(merge=UPSERT))
     published(store, pushed(store, file))
     declare(source(read="Json", merge=UPSERT))
-    assert isinstance(pushed(store, file), Polled)
+    assert isinstance(pushed(store, file), Input)
 
 
 @pytest.mark.parametrize("merge", ["Append", UPSERT])
@@ -265,9 +268,9 @@ def test_a_push_id_is_taken_once(store, declare, file, merge):
     published(store, pushed(store, file, push_id="run-1"))
     published(store, pushed(store, file, push_id="run-2"))
     assert isinstance(pushed(store, file, push_id="run-1"), UpToDate)
-    assert isinstance(pushed(store, file, push_id="run-3"), Polled)
+    assert isinstance(pushed(store, file, push_id="run-3"), Input)
     file.write_text('{"id": 2}\n')
-    assert isinstance(pushed(store, file, push_id="run-1"), Polled)
+    assert isinstance(pushed(store, file, push_id="run-1"), Input)
 
 
 def test_an_overtaken_push_goes_onto_the_new_head(store, declare, file):
@@ -275,18 +278,18 @@ def test_an_overtaken_push_goes_onto_the_new_head(store, declare, file):
     polled = pushed(store, file, push_id="run-1", copies=True)
     other = pushed(store, file, push_id="run-2", copies=True)
     published(store, other)
-    moved = again(store, polled)
+    moved = again(cycle_of(store, "orders"), polled)
     assert (moved.base, moved.files) == (store.dataset("orders").head(), polled.files)
     published(store, moved)
-    assert isinstance(again(store, polled), UpToDate)
+    assert isinstance(again(cycle_of(store, "orders"), polled), UpToDate)
 
 
 def test_an_overtaken_push_without_its_files_says_what_to_do(store, declare, file):
     declare(source())
     polled = pushed(store, file)
     file.unlink()
-    with pytest.raises(InvalidInput, match="clear the task that pushed them"):
-        again(store, polled)
+    with pytest.raises(InvalidInput, match="clear the push task"):
+        again(cycle_of(store, "orders"), polled)
 
 
 # --- URIs -------------------------------------------------------------------------------------------------------------
@@ -309,7 +312,7 @@ def test_a_secret_of_a_url_is_never_told(store, declare, server):
     url = server.url.replace("http://", "http://me:passw0rd@") + "/no.json?sig=s3cr3t"
     told = []
     with pytest.raises(Exception, match="not found") as refused:
-        push(store, "orders", Push((url,)), system_time=TIME, progress=told.append)
+        push(cycle_of(store, "orders", time=TIME, progress=told.append), Push((url,)))
     text = f"{refused.value} {told}"
     assert "/no.json?***" in text
     assert "s3cr3t" not in text

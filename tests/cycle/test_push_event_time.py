@@ -1,15 +1,15 @@
 """Event times of pushed data whose types nobody declared, and media types of files, through the engine."""
 
-import os
-
 import pytest
 
 from airflow_provider_odf.chain.tail import tail_rows
-from airflow_provider_odf.cycle.apply import apply
-from airflow_provider_odf.cycle.push import Push
-from airflow_provider_odf.cycle.run import Cycle
+from airflow_provider_odf.cycle.intake import Push
+from airflow_provider_odf.cycle.run import run_push
+from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
+
+from .conftest import cycle_of
 
 pytestmark = pytest.mark.spark
 
@@ -48,7 +48,7 @@ def push(store, engine, write):
         assert loaded.problems == ()
         apply(store, loaded.manifests[0], TIME)
         what = {"uris": (str(write(file, given)),)} if isinstance(given, str) else {"records": given}
-        return str(Cycle(store, engine, TIME, os.environ).push(name, Push(**what, **options)))
+        return str(run_push(cycle_of(store, name, engine, TIME), Push(**what, **options)))
 
     return push
 

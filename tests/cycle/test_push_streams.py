@@ -1,15 +1,15 @@
 """What is pushed into the stream strategies, through the engine."""
 
-import os
-
 import pytest
 
 from airflow_provider_odf.chain.tail import tail_rows
-from airflow_provider_odf.cycle.apply import apply
-from airflow_provider_odf.cycle.push import Push
-from airflow_provider_odf.cycle.run import Cycle
+from airflow_provider_odf.cycle.intake import Push
+from airflow_provider_odf.cycle.run import run_push
+from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
+
+from .conftest import cycle_of
 
 pytestmark = pytest.mark.spark
 
@@ -45,7 +45,7 @@ def push(store, engine, write):
         assert loaded.problems == ()
         apply(store, loaded.manifests[0], TIME)
         pushed = Push((str(write("in.txt", given)),)) if isinstance(given, str) else Push(records=given)
-        return Cycle(store, engine, TIME, os.environ).push("accounts", pushed)
+        return run_push(cycle_of(store, "accounts", engine, TIME), pushed)
 
     return push
 

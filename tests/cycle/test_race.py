@@ -17,8 +17,8 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import race
-from airflow_provider_odf.cycle.apply import apply
 from airflow_provider_odf.errors import CommitConflict
+from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load

@@ -11,12 +11,14 @@ import shapefile as pyshp
 
 from airflow_provider_odf.chain.tail import tail_rows
 from airflow_provider_odf.cycle.merge import merge
-from airflow_provider_odf.cycle.messages import Polled, PolledFile, silent
+from airflow_provider_odf.cycle.messages import Input, InputFile, silent
 from airflow_provider_odf.cycle.read import read
 from airflow_provider_odf.cycle.shapefiles import readable
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.protocol import Column, ReadStep
 from airflow_provider_odf.source.options import Options
+
+from .conftest import cycle_of
 
 SHAPEFILE = ReadStep("EsriShapefile")
 COLUMNS = (Column("geometry", "STRING"), Column("id", "BIGINT"), Column("name", "STRING"))
@@ -40,8 +42,8 @@ def zipped(path: Path, *names: str, extra: str | None = None) -> Path:
     return path
 
 
-def polled(*paths: Path) -> PolledFile:
-    return PolledFile(tuple(map(str, paths)), "2024-01-01T00:00:00Z", "stations.zip")
+def polled(*paths: Path) -> InputFile:
+    return InputFile(tuple(map(str, paths)), "2024-01-01T00:00:00Z", "stations.zip")
 
 
 def test_other_inputs_stay_as_they_are(tmp_path: Path) -> None:
@@ -112,9 +114,10 @@ def test_cycles(write, run, store, engine, tmp_path: Path) -> None:
     assert dataset.head() == head
 
     changed = polled(zipped(tmp_path / "b.zip", "Main St", "Burrard"))
-    given = Polled("stations", head, "2024-01-03T12:00:00Z", (changed,))
-    typed = read(store, given, engine)
+    given = Input("stations", head, "2024-01-03T12:00:00Z", (changed,))
+    cycle = cycle_of(store, "stations", engine)
+    typed = read(cycle, given)
     assert typed.is_read
     assert sorted(path.suffix for path in Path(typed.files[0].paths[0]).parent.iterdir()) == [".json", ".parquet"]
-    assert merge(store, typed, engine).records == 2
+    assert merge(cycle, typed).records == 2
     assert not list(store.work_area.glob("**/*.ndgeojson"))

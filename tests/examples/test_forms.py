@@ -17,7 +17,8 @@ import pytest
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.tail import tail_rows
 from airflow_provider_odf.chain.verify import verify
-from airflow_provider_odf.cycle.run import Cycle
+from airflow_provider_odf.cycle.cycle import Cycle
+from airflow_provider_odf.cycle.run import run_all
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.source.options import Options
@@ -138,8 +139,8 @@ def outcomes(folder: Path, store: Store, runner, time: Instant, options: Options
     """What came of one cycle of every manifest in a folder."""
     loaded = load([folder], known=lambda _: False)
     assert not loaded.problems
-    cycle = Cycle(store, runner, time, os.environ, options)
-    return {o.dataset.removeprefix("forms/"): str(o) for o in cycle.run([(m, None) for m in loaded.manifests])}
+    cycles = [Cycle(store, str(m.snapshot.alias), runner, time, m, os.environ, options) for m in loaded.manifests]
+    return {o.dataset.removeprefix("forms/"): str(o) for o in run_all(cycles)}
 
 
 @pytest.fixture

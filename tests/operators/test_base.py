@@ -59,14 +59,17 @@ def test_killing_a_task_stops_spark(monkeypatch):
         def __exit__(self, *error):
             pass
 
+        def submit(self, request, on_progress):
+            operator.on_kill()
+
         def close(self):
             closed.append(True)
 
     monkeypatch.setattr("airflow_provider_odf.hooks.runner.open_runner", lambda conn_id: Runner())
     operator = OdfOperator(task_id="x")
     operator.on_kill()
-    with operator.runner():
-        operator.on_kill()
+    with operator.runner:
+        operator.runner.submit(None)
     assert closed == [True]
 
 

@@ -10,12 +10,12 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, P
 from airflow_provider_odf import PushSourceOperator
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.handover import receive_input
+from airflow_provider_odf.cycle.intake import Push
 from airflow_provider_odf.cycle.messages import Pushed
-from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.operators.handed import push_id
-from airflow_provider_odf.operators.push_source import conf_params, given_by
+from airflow_provider_odf.operators.push import push_id
+from airflow_provider_odf.operators.push_source import conf_params, push_of
 
 MANIFEST = """\
 kind: DatasetSnapshot
@@ -114,14 +114,14 @@ def test_an_error_of_a_url_has_no_secret(where, server):
 
 def test_a_source_of_the_conf_counts_more():
     conf = {"uri": "https://example.org/a.csv", "source": "depot", "event_time": "2026-05-01T00:00:00Z"}
-    assert given_by(conf, "scanner", "id") == Push(
+    assert push_of(conf, "scanner", "id") == Push(
         ("https://example.org/a.csv",),
         source_name="depot",
         event_time=Instant.parse("2026-05-01T00:00:00Z"),
         push_id="id",
     )
     with pytest.raises(InvalidInput, match="has nothing to push"):
-        given_by({"source": "depot"})
+        push_of({"source": "depot"})
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_a_run_must_say_which_of_several_sources_is_meant():
 
 
 def test_an_empty_list_beside_a_file_is_nothing():
-    assert given_by({"file": "/a.csv", "records": []}).uris == ("/a.csv",)
-    assert given_by({"records": []}).records == []
+    assert push_of({"file": "/a.csv", "records": []}).uris == ("/a.csv",)
+    assert push_of({"records": []}).records == []
 
 
 def test_it_needs_a_dataset():

@@ -14,7 +14,7 @@ import pytest
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.poll import Polled, poll
+from airflow_provider_odf.source.poll import SourceFiles, poll
 
 SYSTEM_TIME = Instant.parse("2024-06-01T12:00:00Z")
 PATIENT = Options(first_wait=0.01, longest_wait=5, connect_timeout=2, read_timeout=0.5)
@@ -31,7 +31,7 @@ class Poller:
     options: Options = PATIENT
     dataset_id: str = "did:odf:1"
 
-    def __call__(self, step, *prepare, state=None, **kwargs) -> Polled | None:
+    def __call__(self, step, *prepare, state=None, **kwargs) -> SourceFiles | None:
         return poll(
             step,
             prepare,
@@ -46,10 +46,10 @@ class Poller:
             **kwargs,
         )
 
-    def url(self, url: str, *prepare, state=None, options=None, **step) -> Polled | None:
+    def url(self, url: str, *prepare, state=None, options=None, **step) -> SourceFiles | None:
         return self(model.FetchStepUrl(url=url, **step), *prepare, state=state, options=options or self.options)
 
-    def glob(self, path: str, state=None, taken=None, **step) -> Polled | None:
+    def glob(self, path: str, state=None, taken=None, **step) -> SourceFiles | None:
         return self(model.FetchStepFilesGlob(path=path, **step), state=state, taken=taken)
 
     @staticmethod
@@ -57,7 +57,7 @@ class Poller:
         return model.SourceState(source_name="default", kind=kind, value=value)
 
     @staticmethod
-    def content(polled: Polled) -> list[bytes]:
+    def content(polled: SourceFiles) -> list[bytes]:
         """The content of each input, its files joined."""
         return [b"".join(path.read_bytes() for path in file.paths) for file in polled.files]
 

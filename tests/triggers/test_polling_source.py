@@ -8,7 +8,7 @@ from airflow.triggers.base import BaseEventTrigger
 
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle.apply import apply
+from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load

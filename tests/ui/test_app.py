@@ -7,9 +7,9 @@ from fastapi.testclient import TestClient
 
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle.apply import apply
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.rejected import Record, save, save_report
+from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import CheckResult, ContractReport

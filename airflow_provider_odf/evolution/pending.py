@@ -1,4 +1,4 @@
-"""Edits of sources that wait for data.
+"""New and edited sources that wait for data.
 
 Where nobody declares the columns that a query reads, only an input shows whether the query is valid. A new or edited
 source with such a query is appended by the first merge in which the engine has analysed the query, so that none that
@@ -12,25 +12,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.commit import Draft
-from airflow_provider_odf.cycle import columns
-from airflow_provider_odf.cycle.difference import is_same
-from airflow_provider_odf.cycle.plan import changed, current
+from airflow_provider_odf.evolution import columns
+from airflow_provider_odf.evolution.changes import current, edits
+from airflow_provider_odf.evolution.difference import is_same
 from airflow_provider_odf.manifest import model
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.state import ChainState
-    from airflow_provider_odf.cycle.messages import Polled
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
 
 NOTICE = "the new or edited source is appended to the chain with its next input, which shows whether its query is valid"
 
 
-def waiting(state: ChainState, manifest: Manifest | None) -> tuple[columns.Source, ...]:
+def pending_sources(state: ChainState, manifest: Manifest | None) -> tuple[columns.Source, ...]:
     """Return the sources of a manifest that are not in force yet, since they wait for data."""
-    changes = changed(state, manifest) if manifest is not None else ()
-    return tuple(c.event for c in changes if c.waits and isinstance(c.event, columns.Source))
+    changes = edits(state, manifest) if manifest is not None else ()
+    return tuple(c.event for c in changes if c.is_pending and isinstance(c.event, columns.Source))
 
 
 def with_sources(state: ChainState, sources: Iterable[columns.Source]) -> ChainState:
@@ -54,13 +53,13 @@ def draft(
     return blocks.state
 
 
-def drafted(dataset: Dataset, polled: Polled) -> tuple[columns.Source, ...]:
-    """Return the sources that wait for an input, in the order of their blocks."""
-    found: list[columns.Source] = []
-    if polled.head is not None:
-        for block_hash, block in dataset.walk(polled.base):
-            if block_hash == polled.head:
-                break
-            if isinstance(block.event, columns.Source):
-                found.insert(0, block.event)
-    return tuple(found)
+def draft_sources(dataset: Dataset, base: str, head: str) -> tuple[columns.Source, ...]:
+    """Return the sources in the draft that ends in ``base`` and was written onto a head, in the order of their
+    blocks."""
+    sources: list[columns.Source] = []
+    for block_hash, block in dataset.walk(base):
+        if block_hash == head:
+            break
+        if isinstance(block.event, columns.Source):
+            sources.insert(0, block.event)
+    return tuple(sources)

@@ -1,7 +1,9 @@
-"""The state caches of a dataset: kept under the block that they stand for, and compared with their seal before use.
+"""What the engine reads of a dataset: its slices, and the state cache, which saves reading most of them.
 
-A cache that is not what was kept is dropped with everything else in the dataset's cache directory, since the same disk
-holds it: the engine reads the history instead, whose slices are then compared with their hashes again.
+Caches are kept under the block that they stand for, and compared with their seal before use.
+
+A damaged cache is dropped with everything else in the dataset's cache directory, since the same disk holds it: the
+engine reads the history instead, whose slices are then compared with their hashes again.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.chain import checked, slices
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.cycle.messages import Progress
 from airflow_provider_odf.manifest import model
@@ -20,9 +23,28 @@ from airflow_provider_odf.seal import first_altered, seal
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.chain.store import Store
 
 _KEPT = 2
 """The newest caches, for merges that still read the one before."""
+
+
+def history(store: Store, dataset: Dataset, state: ChainState, progress: Progress) -> tuple[protocol.HistorySlice, ...]:
+    """Return the slices of a dataset up to a state, in offset order, for the engine to read.
+
+    :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
+    """
+    cache = store.cache(dataset.alias)
+    with contextlib.suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+    checked.check(dataset, state.dataset_id, state.slices, cache, progress)
+    return tuple(
+        protocol.HistorySlice(
+            slices.location(dataset, s), protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end)
+        )
+        for s in state.slices
+    )
 
 
 @dataclass(frozen=True)

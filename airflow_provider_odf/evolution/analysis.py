@@ -1,8 +1,8 @@
 """Have the engine analyse new and edited queries before the manifest is applied.
 
-Only Spark knows the types of columns that its queries give, and whether the dataset can go on in them. It is asked
-about sources whose input columns are declared; of other sources the data have to tell. DataFusion's queries are planned
-by the coordinator itself.
+Only Spark knows the result types of its queries, and whether the dataset can go on with them. It analyses the queries
+of sources whose input columns are declared; other queries wait for data. The coordinator itself plans queries of
+DataFusion.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_provider_odf import datafusion, protocol
 from airflow_provider_odf.chain import schema as chain_schema
-from airflow_provider_odf.cycle import columns
 from airflow_provider_odf.errors import InvalidQuery, ManifestInvalid, Place, Problem
+from airflow_provider_odf.evolution import columns
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.manifest.scalar_place import place_within
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
-    from airflow_provider_odf.cycle.plan import Change
+    from airflow_provider_odf.evolution.changes import Change
     from airflow_provider_odf.manifest.manifest import Manifest
 
 Ask: TypeAlias = Callable[[protocol.MergeRequest], object]
@@ -30,7 +30,7 @@ _PLACE = re.compile(r"preprocess, query (\d+)(?: \([^)]*\))?(?:, line (\d+))?: "
 
 
 def analyse(state: ChainState | None, manifest: Manifest, changes: tuple[Change, ...], ask: Ask) -> None:
-    """Have the queries of sources analysed that are new or edited, or whose dataset gets another schema.
+    """Have the engine analyse the queries of sources that are new or edited, or whose dataset gets another schema.
 
     :raises ManifestInvalid: Spark refuses a query, or its columns are not those of the dataset.
     :raises InternalError: the engine broke down.
@@ -49,23 +49,26 @@ def _problems(
     state: ChainState | None, manifest: Manifest, index: int, source: columns.Source, ask: Ask
 ) -> Iterator[Problem]:
     read = ddl.read_step(source.read)
-    if source.preprocess is None or read.columns is None:
+    preprocess = source.preprocess
+    if preprocess is None or read.columns is None:
         return
-    if source.preprocess.engine == datafusion.NAME:  # planned by the coordinator, see `cycle.columns`
+    if preprocess.engine == datafusion.NAME:  # planned by the coordinator, see `evolution.columns`
         return
     try:
-        ask(_request(state, manifest, source, read))
+        ask(_request(state, manifest, source, preprocess))
     except InvalidQuery as e:
-        place = _place(manifest, index, source.preprocess, _PLACE.match(str(e)))
+        place = _place(manifest, index, preprocess, _PLACE.match(str(e)))
         yield Problem(place, str(e))
 
 
 def _request(
-    state: ChainState | None, manifest: Manifest, source: columns.Source, read: protocol.ReadStep
+    state: ChainState | None, manifest: Manifest, source: columns.Source, preprocess: model.TransformSql
 ) -> protocol.MergeRequest:
-    """A merge without inputs: the engine analyses the query and the columns, and writes nothing."""
-    from airflow_provider_odf.cycle.merge import preprocess  # which imports this module by way of poll
+    """Return a merge without inputs: the engine analyses the query and the columns, and writes nothing."""
+    # sqlglot takes a third of a second to import.
+    from airflow_provider_odf.dialect.translate import input_columns, to_spark
 
+    read = ddl.read_step(source.read)
     snapshot = manifest.snapshot
     schema = snapshot.last(model.SetDataSchema) or (state.schema if state else None)
     return protocol.MergeRequest(
@@ -78,13 +81,13 @@ def _request(
         inputs=(),
         next_offset=0,
         new_data_path="",
-        preprocess=preprocess(source, read),
+        preprocess=to_spark(preprocess, {"input": input_columns(read)}),
         schema=chain_schema.ipc_base64(schema) if schema else None,
     )
 
 
 def _place(manifest: Manifest, index: int, sql: model.TransformSql, named: re.Match[str] | None) -> Place:
-    """The line of the query that a message of the engine names, else the last query."""
+    """Return the line of the query that a message of the engine names, else the last query."""
     steps = sql.steps
     number = int(named[1]) if named else len(steps)
     start = manifest.place("metadata", index, "preprocess", "queries", number - 1, "query")

@@ -1,4 +1,4 @@
-"""Make a dataset's chain say what its manifest says."""
+"""Apply a manifest: append the blocks that its dataset does not have yet."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.cycle.analysis import Ask, analyse
-from airflow_provider_odf.cycle.plan import plan
-from airflow_provider_odf.cycle.race import ATTEMPTS
 from airflow_provider_odf.errors import CommitConflict
+from airflow_provider_odf.evolution.analysis import Ask, analyse
+from airflow_provider_odf.evolution.plan import plan
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetId
 
@@ -21,12 +20,17 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.manifest import Manifest
 
 
+ATTEMPTS = 16
+"""How often a manifest is applied again because another writer published first."""
+
+
 def apply(
     store: Store, manifest: Manifest, system_time: Instant, *, manifest_version: int = 3, ask: Ask | None = None
 ) -> ChainState:
-    """Create or amend a dataset by its manifest, and return the chain's state. What changes is published at once, since
-    metadata are the author's own word; but a source with a query over columns that nobody declares waits for data, see
-    `cycle.waiting`. With ``ask`` the engine analyses the other new and edited queries first.
+    """Create or amend a dataset by its manifest, and return the chain's state.
+
+    Changes are published at once. Only a source with a query over columns that nobody declares waits for data, see
+    `evolution.pending`. With ``ask`` the engine analyses the other new and edited queries first.
 
     :raises ManifestInvalid: the manifest changes what existing data depend on, or a query is not valid; nothing was
     written.
@@ -53,7 +57,7 @@ def _apply(
         store.registry.remember(alias, base.dataset_id)
     planned = plan(base, manifest)
     planned.check()
-    changes = tuple(change for change in planned.changes if not change.waits)
+    changes = tuple(change for change in planned.changes if not change.is_pending)
     if base is not None and not changes:
         return base
     if ask is not None:
@@ -73,6 +77,6 @@ def _apply(
 
 
 def not_before(base: ChainState | None, system_time: Instant) -> Instant:
-    """The system time for new blocks: a racing writer with a later clock may have come first, and time never goes
-    back."""
+    """Return the system time for new blocks. It never goes back, also where a writer with a later clock published
+    before."""
     return system_time if base is None else max(system_time, base.system_time)

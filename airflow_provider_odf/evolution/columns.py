@@ -1,4 +1,4 @@
-"""Whether the columns that a manifest declares go with those that the dataset has: found before anything runs.
+"""Compare the columns that a manifest declares with those that the dataset has, before anything runs.
 
 A read step without preprocess declares the dataset's columns. Queries of DataFusion are planned here: where the columns
 that they read are declared, names and types of their results are known. Of other queries only the names are known,
@@ -14,8 +14,8 @@ from itertools import repeat
 
 from airflow_provider_odf import datafusion
 from airflow_provider_odf.chain import schema as chain_schema
-from airflow_provider_odf.cycle.difference import column_text
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.evolution.difference import column_text
 from airflow_provider_odf.manifest import ddl, model, read_rules
 from airflow_provider_odf.manifest.finding import Finding
 from airflow_provider_odf.protocol import Column, DatasetVocabulary
@@ -33,13 +33,13 @@ Source = model.SetPollingSource | model.AddPushSource
 
 
 Path = tuple[str | int, ...]
-Found = tuple[Path, Column]
-"""A column and the path of its declaration in the source event."""
+Declaration = tuple[Path, Column]
+"""A column, and the path in the source event where it is declared."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What came of a comparison: paths of the findings start at the source event."""
+    """Result of a comparison. Paths of the findings start at the source event."""
 
     findings: list[Finding] = field(default_factory=list)
     added: list[Column] = field(default_factory=list)
@@ -47,14 +47,14 @@ class Compared:
 
 
 def compare(source: Source, declared: model.SetDataSchema, vocab: DatasetVocabulary, *, is_final: bool) -> Compared:
-    """The columns of a source beside those that the dataset has, or is declared to have: if the manifest itself
-    declares them (``is_final``), none are gained."""
-    given, stored = _given(source, vocab), _stored(declared, vocab)
+    """Compare the columns of a source with those that the dataset has, or is declared to have. A dataset whose manifest
+    declares its columns (``is_final``) gains none."""
+    declarations, stored = _source_columns(source, vocab), _dataset_columns(declared, vocab)
     result = Compared()
-    if given is None or stored is None:
+    if declarations is None or stored is None:
         return result
     event_time = vocab.event_time_column.lower()
-    for name, (path, column) in given.items():
+    for name, (path, column) in declarations.items():
         if name in stored:
             result.findings.extend(_retyped(path, column, stored[name], is_event=name == event_time))
             # Nulls of a query are found when they come.
@@ -68,21 +68,21 @@ def compare(source: Source, declared: model.SetDataSchema, vocab: DatasetVocabul
             result.findings.append(Finding(path, message, "declare it without NOT NULL"))
         elif name != event_time:
             result.added.append(column)
-    result.findings.extend(_missing(source, given, stored, event_time))
+    result.findings.extend(_missing(source, declarations, stored, event_time))
     return result
 
 
-def lacking(source: Source, added: Sequence[Column], vocab: DatasetVocabulary) -> Iterator[Finding]:
-    """Columns that the dataset gains by another source, and that this one does not have."""
-    given = _given(source, vocab)
-    for column in added if given is not None else ():
-        if given is not None and column.name.lower() not in given:
+def absent(source: Source, added: Sequence[Column], vocab: DatasetVocabulary) -> Iterator[Finding]:
+    """Yield a finding for each column that the dataset gains by another source and that this source does not have."""
+    columns = _source_columns(source, vocab)
+    for column in added:
+        if columns is not None and column.name.lower() not in columns:
             message = f"column {_text(column)} comes from another source of the dataset, and is missing here"
             yield Finding(_last(source), message, "all sources give the same columns: add it")
 
 
-def only_data_tell(source: Source) -> bool:
-    """Whether a source has a query over columns that nobody declares, so that only data show whether it is valid."""
+def needs_data(source: Source) -> bool:
+    """Return whether a source has a query over columns that nobody declares: only data show whether it is valid."""
     return source.preprocess is not None and ddl.columns(source.read) is None
 
 
@@ -94,7 +94,7 @@ def of_manifest(snapshot: model.DatasetSnapshot) -> dict[str, str] | None:
     source = snapshot.last(model.SetPollingSource) or snapshot.last(model.AddPushSource)
     columns: Iterable[Column] | None = None
     if schema is not None:
-        columns = (_stored(schema, vocab) or {}).values() or None
+        columns = (_dataset_columns(schema, vocab) or {}).values() or None
     elif source is not None and source.preprocess is not None:
         columns = _output(source, source.preprocess)
     elif source is not None:
@@ -105,12 +105,12 @@ def of_manifest(snapshot: model.DatasetSnapshot) -> dict[str, str] | None:
     return {column.name: column.type for column in columns if column.name.lower() != operation}
 
 
-def known(schema: model.SetDataSchema | None, vocab: DatasetVocabulary) -> tuple[Column, ...]:
-    """The columns that a dataset has, as readers without a schema of their own take them.
+def reader_columns(schema: model.SetDataSchema | None, vocab: DatasetVocabulary) -> tuple[Column, ...]:
+    """Return the columns of a dataset for read steps that have no schema of their own.
 
-    The first three system columns have no type there, since the merge makes them of what is given. The event time has
-    the dataset's, and may be missing: then it is the source's."""
-    stored = _stored(schema, vocab) if schema is not None else None
+    The first three system columns have no type, since the merge computes them. The event time has the dataset's type,
+    and may be missing: then it is the source's."""
+    stored = _dataset_columns(schema, vocab) if schema is not None else None
     if not stored:
         return ()
     system = [Column(name, "") for name in vocab.columns[:3]]
@@ -121,21 +121,21 @@ def known(schema: model.SetDataSchema | None, vocab: DatasetVocabulary) -> tuple
 
 
 def system_columns(event: model.SetDataSchema, vocab: DatasetVocabulary) -> Iterator[Finding]:
-    """What is wrong with the system columns of a declared schema: it is that of slices, which begin with them."""
+    """Yield what is wrong with the system columns of a declared schema: slices begin with them."""
     fields = chain_schema.resolved(chain_schema.data_schema(event)).fields
     path = ("schema_", "fields") if event.schema_ is not None else ("raw_arrow_schema",)
     for index, (name, types) in enumerate(zip(vocab.columns, _SYSTEM_TYPES, strict=True)):
-        found = fields[index] if index < len(fields) else None
-        if found is None or found.name != name or found.type not in types:
+        field = fields[index] if index < len(fields) else None
+        if field is None or field.name != name or field.type not in types:
             wanted = ", ".join(f"{n} {t[0].kind}" for n, t in zip(vocab.columns, _SYSTEM_TYPES, strict=True))
             message = f"the schema of slices begins with the system columns {wanted}, in this order and not optional"
-            given = f"{found.name} {found.type.kind}" if found is not None else "nothing"
-            yield Finding(path, f"{message}; here {given} stands in place of {name}", "write them first")
+            actual = f"{field.name} {field.type.kind}" if field is not None else "nothing"
+            yield Finding(path, f"{message}; here {actual} stands in place of {name}", "write them first")
             return
 
 
-def _given(source: Source, vocab: DatasetVocabulary) -> dict[str, Found] | None:
-    """By lower-case name each column that reaches the dataset; None where only the data tell."""
+def _source_columns(source: Source, vocab: DatasetVocabulary) -> dict[str, Declaration] | None:
+    """Return each column that reaches the dataset by its lower-case name; None where only the data tell."""
     declared = ddl.columns(source.read)
     paths: Iterable[Path]
     if source.preprocess is not None:
@@ -143,23 +143,23 @@ def _given(source: Source, vocab: DatasetVocabulary) -> dict[str, Found] | None:
         paths = repeat(_last(source))
     else:
         columns = declared
-        paths = (("read", *found.path) for found in read_rules.columns(source.read))
+        paths = (("read", *column.path) for column in read_rules.columns(source.read))
     if columns is None:
         return None
     operation = vocab.operation_type_column.lower()
-    found = zip(paths, columns, strict=False)
-    return {column.name.lower(): (path, column) for path, column in found if column.name.lower() != operation}
+    placed = zip(paths, columns, strict=False)
+    return {column.name.lower(): (path, column) for path, column in placed if column.name.lower() != operation}
 
 
 def _output(source: Source, preprocess: model.TransformSql) -> tuple[Column, ...] | None:
-    """The columns that preprocess gives, without types where only the engine knows these; None if nothing is known."""
+    """Return the result columns of preprocess, without types where only the engine knows them; None if unknown."""
     # sqlglot takes a third of a second to import.
     from airflow_provider_odf.dialect.place import QueryRefused
     from airflow_provider_odf.dialect.translate import input_columns, translate
 
     try:
         columns = translate(preprocess, {"input": input_columns(ddl.read_step(source.read))}).columns
-    except QueryRefused:  # which is told when the query is translated
+    except QueryRefused:  # reported when the query is translated
         return None
     if columns.others is not None:
         return None
@@ -168,14 +168,14 @@ def _output(source: Source, preprocess: model.TransformSql) -> tuple[Column, ...
 
 
 def _last(source: Source) -> Path:
-    """Where the columns that reach the dataset are written."""
+    """Return the path of the text that decides which columns reach the dataset."""
     if source.preprocess is not None:
         return ("preprocess", "queries", max(len(source.preprocess.steps) - 1, 0), "query")
     return ("read", "ddl_schema" if source.read.schema_ is None else "schema_")
 
 
-def _stored(declared: model.SetDataSchema, vocab: DatasetVocabulary) -> dict[str, Column] | None:
-    """Lower-case name -> column, of the event time and the data; None where Spark cannot hold one of them."""
+def _dataset_columns(declared: model.SetDataSchema, vocab: DatasetVocabulary) -> dict[str, Column] | None:
+    """Return event time and data columns by lower-case name; None where Spark cannot hold one of them."""
     try:
         columns = ddl.odf_columns(chain_schema.data_schema(declared))
     except InvalidInput:
@@ -184,16 +184,16 @@ def _stored(declared: model.SetDataSchema, vocab: DatasetVocabulary) -> dict[str
     return {column.name.lower(): column for column in columns if column.name not in system}
 
 
-def _retyped(path: Path, given: Column, stored: Column, *, is_event: bool) -> Iterator[Finding]:
-    if given.type and _bare(given.type) != _bare(stored.type):
+def _retyped(path: Path, column: Column, stored: Column, *, is_event: bool) -> Iterator[Finding]:
+    if column.type and _bare(column.type) != _bare(stored.type):
         fix = f"convert it back in preprocess, `cast({stored.name} AS {stored.type})`, or give the new form a new name"
         other = "convert it in preprocess, or start a dataset of another name"
-        message = f"column {stored.name} is {stored.type} in the dataset, not {given.type}"
+        message = f"column {stored.name} is {stored.type} in the dataset, not {column.type}"
         yield Finding(path, message, other if is_event else fix)
 
 
-def _renulled(path: Path, given: Column, stored: Column) -> Iterator[Finding]:
-    if _bare(given.type) != _bare(stored.type) or given.is_nullable == stored.is_nullable:
+def _renulled(path: Path, column: Column, stored: Column) -> Iterator[Finding]:
+    if _bare(column.type) != _bare(stored.type) or column.is_nullable == stored.is_nullable:
         return
     if stored.is_nullable:
         fix = "leave NOT NULL out; a `required` of a data contract refuses nulls from now on"
@@ -204,10 +204,10 @@ def _renulled(path: Path, given: Column, stored: Column) -> Iterator[Finding]:
 
 
 def _missing(
-    source: Source, given: Mapping[str, Found], stored: Mapping[str, Column], event_time: str
+    source: Source, declarations: Mapping[str, Declaration], stored: Mapping[str, Column], event_time: str
 ) -> Iterator[Finding]:
     for name, column in stored.items():
-        if name in given or name == event_time:
+        if name in declarations or name == event_time:
             continue
         message = f"column {column_text(column)} of the dataset is missing: columns are neither removed nor renamed"
         null = f"cast(null AS {column.type}) AS {column.name}"

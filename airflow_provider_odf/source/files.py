@@ -1,4 +1,4 @@
-"""What a poll gives: files in the work area, each with the state of the source after it."""
+"""New files of a source in the work area, each with the state of the source after it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True)
-class Polled:
+class SourceFiles:
     """New inputs, in the order in which they are to be merged.
 
     ``directory`` holds their files; hand it to `savepoint.discard` once they are merged or can never be. ``late`` are

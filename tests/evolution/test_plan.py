@@ -14,9 +14,9 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle.apply import apply
-from airflow_provider_odf.cycle.plan import Plan, plan
 from airflow_provider_odf.errors import ManifestInvalid
+from airflow_provider_odf.evolution.apply import apply
+from airflow_provider_odf.evolution.plan import Plan, plan
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load

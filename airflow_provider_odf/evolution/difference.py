@@ -1,5 +1,5 @@
-"""What tells two events apart. Both are compared with their defaults written out, so that only what changes a dataset
-counts: not how a schema is spelled, nor the order of attachments."""
+"""Compare two events with their defaults filled in, so that only what changes a dataset counts: neither the spelling
+of a schema nor the order of attachments."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Difference:
 
 
 def canonical(event: model.MetadataEvent) -> dict[str, Any]:
-    """What an event says, in the specification's spelling but for schemas, which are texts of columns. Events of one
-    kind that mean the same are equal."""
+    """Return an event as a mapping that is equal for events of one kind with the same meaning. Names are those of the
+    specification; schemas are lists of column texts."""
     content = _without_empty(model.dump(event))
     match event:
         case model.SetPollingSource():
@@ -60,15 +60,14 @@ def canonical(event: model.MetadataEvent) -> dict[str, Any]:
 
 
 def is_same(before: model.MetadataEvent | None, after: model.MetadataEvent) -> bool:
-    """Whether ``after`` says nothing that ``before`` does not say; None says what an empty event says."""
+    """Return whether two events mean the same; None means the same as an empty event."""
     if before is not None:
         return before == after or canonical(before) == canonical(after)
-    said = canonical(after)
-    return said in ({"kind": after.kind}, canonical(model.SetVocab()))
+    return canonical(after) in ({"kind": after.kind}, canonical(model.SetVocab()))
 
 
 def differences(before: model.MetadataEvent, after: model.MetadataEvent) -> list[Difference]:
-    """Property by property, in the order in which the specification has them."""
+    """Return the differences of two events, property by property, in the order of the specification."""
     return list(_compare("", canonical(before), canonical(after)))
 
 
@@ -109,10 +108,10 @@ def _encoding(name: str) -> str:
 
 
 def _attributes(schema: model.DataSchema) -> dict[str, Any]:
-    """Free attributes of a schema, and of its columns under their names."""
-    given = {f.name: f.extra.to_mapping() for f in schema.fields if f.extra is not None}
+    """Return the free attributes of a schema, and those of its columns under their names."""
+    attributes = {f.name: f.extra.to_mapping() for f in schema.fields if f.extra is not None}
     whole = schema.extra.to_mapping() if schema.extra is not None else {}
-    return {name: extra for name, extra in {**given, "": whole}.items() if extra}
+    return {name: extra for name, extra in {**attributes, "": whole}.items() if extra}
 
 
 def column_text(column: Column) -> str:

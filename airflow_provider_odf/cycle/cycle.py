@@ -1,0 +1,94 @@
+"""Configuration of a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.cycle.messages import Limits, Progress, silent
+from airflow_provider_odf.errors import ManifestInvalid
+from airflow_provider_odf.evolution.apply import apply
+from airflow_provider_odf.manifest.folder import settings_for
+from airflow_provider_odf.source.options import Options
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.manifest.manifest import Manifest
+    from airflow_provider_odf.protocol import Contract
+    from airflow_provider_odf.runner import Runner
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """Configuration of the steps of one cycle: the dataset, its store and manifest, and what steps run with.
+
+    Without a manifest there is no contract, and limits have their defaults. ``environment`` fills templates of the
+    manifest. ``options`` and ``manifest_version`` are settings of the installation.
+    """
+
+    store: Store
+    dataset: str
+    runner: Runner
+    system_time: Instant
+    manifest: Manifest | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
+    manifest_version: int = 3
+    progress: Progress = silent
+
+    @cached_property
+    def contract(self) -> Contract | None:
+        """The compiled contract that lies beside the manifest, if any.
+
+        :raises ManifestInvalid: it is not valid, or names columns that the manifest cannot give.
+        """
+        from airflow_provider_odf.contract.binding import bind
+        from airflow_provider_odf.contract.columns import problems
+
+        if self.manifest is None:
+            return None
+        contract = bind(self.manifest.file, str(self.manifest.snapshot.name))
+        if contract is not None and (errors := sorted(problems(self.manifest))):
+            raise ManifestInvalid(errors)
+        return contract
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The limits of ``odf.yaml`` for the dataset.
+
+        :raises ManifestInvalid: a settings file that applies is not valid.
+        """
+        return limits_of(self.manifest) if self.manifest is not None else Limits()
+
+    def apply_manifest(self) -> ChainState:
+        """Apply the manifest, if there is one, and return the state of the chain.
+
+        :raises ManifestInvalid: the manifest changes what existing data depend on, or a query is not valid.
+        :raises InternalError: the engine broke down.
+        :raises CommitConflict: other writers came first, each time.
+        :raises DatasetNotFound: there is neither a manifest nor a dataset.
+        :raises DatasetGone: the store had the dataset, and it is gone.
+        """
+        if self.manifest is None:
+            return replay(self.store.dataset(self.dataset))
+        return apply(
+            self.store,
+            self.manifest,
+            self.system_time,
+            manifest_version=self.manifest_version,
+            ask=lambda request: self.runner.submit(request, self.progress).result(),
+        )
+
+
+def limits_of(manifest: Manifest) -> Limits:
+    """Return the limits of a manifest's dataset, from ``odf.yaml``.
+
+    :raises ManifestInvalid: a settings file that applies is not valid.
+    """
+    settings = settings_for(manifest.file, manifest.snapshot.alias)
+    return Limits(settings.allow_empty_input, settings.max_retracted_share)

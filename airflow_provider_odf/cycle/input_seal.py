@@ -1,0 +1,45 @@
+"""Seals of inputs in the work area: one step writes the seal, the next one compares the files with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.cycle.messages import Input
+from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.seal import first_altered, seal
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.store import Store
+
+
+def seal_input(store: Store, new_input: Input, dataset_id: str) -> None:
+    """Seal the files of an input that lie in its directory. Files that are not ours have none."""
+    if directory := _directory(store, new_input):
+        seal(directory, _paths(new_input, directory), dataset=dataset_id)
+
+
+def check_input(store: Store, new_input: Input, dataset_id: str) -> None:
+    """Compare the files of an input with their seal.
+
+    :raises ChainCorrupted: a file is missing or has other bytes than were sealed.
+    """
+    directory = _directory(store, new_input)
+    if directory is None:
+        return
+    if altered := first_altered(directory, _paths(new_input, directory), dataset=dataset_id):
+        raise ChainCorrupted(
+            f"{altered}: the file is missing or not what was fetched for {new_input.dataset}: "
+            "run again to fetch it again (in Airflow, clear the task that fetched it)"
+        )
+
+
+def _directory(store: Store, new_input: Input) -> Path | None:
+    """Where the seal lies: what was read ahead of the merge has a directory of its own."""
+    read = [Path(path).parent for file in new_input.files for path in file.paths] if new_input.is_read else []
+    return read[0] if read else store.work(new_input.dataset) / new_input.directory if new_input.directory else None
+
+
+def _paths(new_input: Input, directory: Path) -> list[Path]:
+    paths = [Path(path) for file in new_input.files for path in file.paths]
+    return [path for path in paths if directory in path.parents]

@@ -1,0 +1,155 @@
+"""Edits that a dataset refuses: its records, its columns or the rules of the chain do not allow them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.chain.replay import append, begin
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.errors import BlockRejected, Problem
+from airflow_provider_odf.evolution import columns
+from airflow_provider_odf.evolution.difference import column_text
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.manifest.push_rules import BY_KEY
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.evolution.changes import Change
+    from airflow_provider_odf.manifest.finding import Finding
+    from airflow_provider_odf.manifest.manifest import Manifest
+    from airflow_provider_odf.protocol import Column
+
+_GOES_ON_AS = {"Ledger": ("Append", *BY_KEY), **dict.fromkeys(BY_KEY, BY_KEY)}
+"""Merge strategy of existing data -> others that read them rightly. A ledger has each key once, and only additions."""
+
+
+@dataclass(frozen=True)
+class Compatibility:
+    """Whether a dataset can go on with changes: problems if not, and notes on what comes of them."""
+
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def check(state: ChainState | None, manifest: Manifest, changes: Sequence[Change]) -> Compatibility:
+    """Compare changes with a dataset, and with None as the state only with each other."""
+    declared = _columns(state, manifest, changes)
+    problems = tuple(sorted({*_records(state, manifest, changes), *declared.problems}))
+    problems = problems or tuple(_chain_rules(state, manifest, changes)) or _queries(manifest, changes)
+    return Compatibility(problems, declared.notes)
+
+
+def _records(state: ChainState | None, manifest: Manifest, changes: Sequence[Change]) -> Iterator[Problem]:
+    """Yield problems with changes of what existing records depend on."""
+    if state is None:
+        return
+    for change in changes:
+        event, index = change.event, _index(manifest, change)
+        if isinstance(event, model.SetVocab) and state.schema is not None and ddl.vocabulary(event) != state.vocab:
+            yield Problem(
+                manifest.place("metadata", index),
+                f"the dataset has columns under the names {', '.join(state.vocab.columns)}; "
+                "names of system columns cannot change",
+                "put SetVocab back, or start a dataset of another name",
+            )
+        if isinstance(event, model.SetPollingSource | model.AddPushSource) and state.has_data:
+            before = change.before.merge if isinstance(change.before, type(event)) else state.merge
+            yield from _merge(before, event.merge, manifest, index)
+        if isinstance(event, model.SetPollingSource) and state.polled is not None:
+            yield from _order(state.polled_fetch, event.fetch, manifest, index)
+
+
+def _merge(
+    before: model.MergeStrategy | None, after: model.MergeStrategy, manifest: Manifest, index: int
+) -> Iterator[Problem]:
+    """Yield why a merge strategy cannot go on with records that another one has merged."""
+    if before is None:
+        return
+    old, new = _primary_key(before), _primary_key(after)
+    other = "or start a dataset of another name"
+    if before.kind != after.kind and after.kind not in _GOES_ON_AS.get(before.kind, ()):
+        message = f"the dataset has data merged by {before.kind}, which {after.kind} cannot go on with"
+        yield Problem(manifest.place("metadata", index, "merge"), message, f"put {before.kind} back, {other}")
+    elif new and {k.lower() for k in old} != {k.lower() for k in new}:
+        message = f"the dataset has data merged under the key ({', '.join(old)}), not ({', '.join(new)})"
+        place = manifest.place("metadata", index, "merge", "primary_key")
+        yield Problem(place, message, f"put the key back, {other}")
+
+
+def _order(before: model.FetchStep | None, after: model.FetchStep, manifest: Manifest, index: int) -> Iterator[Problem]:
+    """Yield why a new order of files cannot go on where the old one is."""
+    if not isinstance(before, model.FetchStepFilesGlob) or not isinstance(after, model.FetchStepFilesGlob):
+        return
+    old, new = (fetch.order or "ByName" for fetch in (before, after))
+    if old != new:
+        message = f"files were taken in the order {old}; in the order {new} all of them would be taken again"
+        place = manifest.place("metadata", index, "fetch", "order")
+        yield Problem(place, message, f"put {old} back, or start a dataset of another name")
+
+
+def _primary_key(merge: model.MergeStrategy) -> tuple[str, ...]:
+    """Return the key columns of a merge strategy; none for Append."""
+    return tuple(getattr(merge, "primary_key", ()))
+
+
+def _index(manifest: Manifest, change: Change) -> int:
+    return next((i for i, event in enumerate(manifest.snapshot.metadata) if event is change.event), 0)
+
+
+def _columns(state: ChainState | None, manifest: Manifest, changes: Sequence[Change]) -> Compatibility:
+    """Compare declared columns with those of the dataset."""
+    snapshot = manifest.snapshot
+    final = snapshot.last(model.SetDataSchema)
+    schema = final or (state.schema if state else None)
+    vocab = ddl.vocabulary(snapshot.last(model.SetVocab) or (state.set_vocab if state else None))
+    if schema is None:
+        return Compatibility()
+    changed = [change.event for change in changes]
+    findings: list[tuple[int, Finding]] = []
+    added: dict[str, Column] = {}
+    for index, event in enumerate(snapshot.metadata):
+        if event is final and event in changed:
+            findings += ((index, f) for f in columns.system_columns(final, vocab))
+        elif isinstance(event, columns.Source) and (event in changed or final in changed):
+            compared = columns.compare(event, schema, vocab, is_final=final is not None)
+            findings += ((index, f) for f in compared.findings)
+            added |= {column.name.lower(): column for column in compared.added}
+    for index, event in enumerate(snapshot.metadata):
+        if isinstance(event, columns.Source) and added:
+            findings += ((index, f) for f in columns.absent(event, tuple(added.values()), vocab))
+    texts = ", ".join(column_text(column).strip() for column in added.values())
+    return Compatibility(
+        tuple(Problem(manifest.place("metadata", index, *f.path), f.message, f.fix) for index, f in findings),
+        (f"new columns come with the next data: {texts}",) if added else (),
+    )
+
+
+def _queries(manifest: Manifest, changes: Sequence[Change]) -> tuple[Problem, ...]:
+    """Return problems of the SQL of sources that change; queries in force were checked before."""
+    if not any(getattr(change.event, "preprocess", None) for change in changes):
+        return ()
+    # Reading SQL takes a third of a second to import.
+    from airflow_provider_odf.dialect.check import check
+
+    return tuple(check([manifest]))
+
+
+def _chain_rules(state: ChainState | None, manifest: Manifest, changes: Sequence[Change]) -> Iterator[Problem]:
+    """Yield the first change that breaks a rule of the chain, before any block is written."""
+    if manifest.snapshot.kind == "Derivative":
+        return  # its inputs become ids only when it runs
+    time = state.system_time if state else Instant(0)
+    if state is None:
+        seed = model.Seed(dataset_id="did:odf:fed01" + "0" * 64, dataset_kind=manifest.snapshot.kind)
+        state = begin("", model.MetadataBlock(system_time=time, sequence_number=0, event=seed))
+    for change in changes:
+        block = model.MetadataBlock.model_construct(
+            system_time=time, prev_block_hash=state.head, sequence_number=state.sequence_number + 1, event=change.event
+        )
+        try:
+            state = append(state, state.head, block)
+        except BlockRejected as e:
+            yield Problem(change.place or manifest.place("metadata"), str(e))
+            return

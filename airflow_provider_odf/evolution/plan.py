@@ -1,0 +1,77 @@
+"""What must be appended to a dataset's chain so that it says what its manifest says, or why it cannot be.
+
+Pure functions from the chain's state and the manifest to a ``Plan``: what `odf plan` shows is what `apply` appends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.errors import ManifestInvalid, Problem
+from airflow_provider_odf.evolution.changes import Change, all_changes
+from airflow_provider_odf.evolution.compatibility import check
+from airflow_provider_odf.evolution.difference import is_same
+from airflow_provider_odf.manifest import model
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.manifest.manifest import Manifest
+
+_KEPT: tuple[type[model.Variant], ...] = (model.SetInfo, model.SetLicense, model.SetAttachments, model.SetVocab)
+_CLEARED = {
+    "SetInfo": "an empty SetInfo clears it",
+    "SetAttachments": "one with `items: []` clears them",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run appends before it polls, or with the data where a note says so. Where there are ``problems`` it
+    appends nothing."""
+
+    dataset: str
+    is_new: bool
+    changes: tuple[Change, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Raise all problems at once.
+
+        :raises ManifestInvalid: there are problems.
+        """
+        if self.problems:
+            raise ManifestInvalid(self.problems)
+
+
+def plan(state: ChainState | None, manifest: Manifest) -> Plan:
+    """Return the plan for a dataset in a state, None where it does not exist yet."""
+    name = manifest.snapshot.name
+    if state is not None and state.kind != manifest.snapshot.kind:
+        message = (
+            f"dataset {name} exists as {state.kind}, not {manifest.snapshot.kind}: a dataset never changes its kind"
+        )
+        return Plan(name, False, problems=(Problem(manifest.place("kind"), message, "choose another name"),))
+    changes = all_changes(state, manifest)
+    compatibility = check(state, manifest, changes)
+    notes = (*compatibility.notes, *_pending(changes), *_kept(state, manifest))
+    return Plan(name, state is None, changes, compatibility.problems, notes)
+
+
+def _pending(changes: Sequence[Change]) -> Iterator[str]:
+    """Name the sources that are appended later than the rest."""
+    for change in changes:
+        if change.is_pending:
+            yield f"{change.event.kind} is appended with its first input: only data show whether its query is valid"
+
+
+def _kept(state: ChainState | None, manifest: Manifest) -> Iterator[str]:
+    """Name the events that are no longer in the manifest, but that no block takes back."""
+    if state is None:
+        return
+    for event, current in zip(_KEPT, (state.info, state.license, state.attachments, state.set_vocab), strict=True):
+        if current is not None and manifest.snapshot.last(event) is None and not is_same(None, current):
+            clear = _CLEARED.get(current.kind)
+            yield f"{current.kind} is no longer in the manifest and stays in force" + (f"; {clear}" if clear else "")
