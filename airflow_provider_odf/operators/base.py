@@ -74,7 +74,11 @@ class OdfOperator(LineageMixin, BaseOperator):
     @cached_property
     def odf(self) -> Store:
         """The store."""
-        return OdfHook(self.odf_conn_id, store=self.store).get_conn()
+        return self._hook.get_conn()
+
+    @property
+    def _hook(self) -> OdfHook:
+        return OdfHook(self.odf_conn_id, store=self.store)
 
     @cached_property
     def dataset_manifest(self) -> Manifest | None:
@@ -130,7 +134,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         from airflow_provider_odf.cycle.messages import Candidate
 
         with airflow_errors(), self.runner:
-            check_published(self, context)
+            self._check_published(context)
             try:
                 return self.run_step(context)
             except CandidateRejected as e:
@@ -139,6 +143,11 @@ class OdfOperator(LineageMixin, BaseOperator):
                 for notice in e.notices:
                     self.log.warning(notice)
                 raise
+
+    def _check_published(self, context: Context) -> None:
+        if self.inlets and self.dataset_manifest is not None and "inlet_events" in context:
+            alias = self.dataset_manifest.snapshot.alias
+            check_published(self._hook, self.odf, alias, self.inlets, context["inlet_events"])
 
     def run_step(self, context: Context) -> Any:
         """Do the task's work and return its XCom.
