@@ -12,8 +12,6 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = "airflow_provider_odf"
 
 REMAINING = {
-    frozenset({"cycle.analysis", "cycle.apply", "cycle.headers", "cycle.merge", "cycle.poll"}),
-    frozenset({"cycle.messages", "errors"}),
     frozenset({"engine.answer", "engine.archive", "engine.jvm", "engine.rehearsal", "engine.session"}),
     frozenset({"operators.base", "operators.gone"}),
 }

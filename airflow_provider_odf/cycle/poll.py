@@ -108,7 +108,7 @@ class _PolledSource:
                 environment=cycle.environment,
                 progress=cycle.progress,
                 warn=self.warnings.append,
-                taken=lambda: self._recorded(position.block_hash),
+                past_states=lambda: self._recorded(position.block_hash),
                 options=cycle.options,
             )
         except SourceError as e:

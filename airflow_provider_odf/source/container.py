@@ -21,7 +21,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.template import variables_of
 from airflow_provider_odf.source import container_runtime, states
 from airflow_provider_odf.source.container_runtime import OUT
-from airflow_provider_odf.source.context import Batch, Fetched
+from airflow_provider_odf.source.context import FetchedFile, FetchResult
 from airflow_provider_odf.source.program import Program
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _argument(text: str, image: str, environment: Environment) -> str:
     return environment.fill(text, f"args of {image}")
 
 
-def fetch(image: Image, context: Context) -> Batch:
+def fetch(image: Image, context: Context) -> FetchResult:
     """What successive runs of the container bring.
 
     :raises InvalidInput: no container runtime is installed, or containers are forbidden here.
@@ -88,25 +88,25 @@ def fetch(image: Image, context: Context) -> Batch:
     """
     if "Container" in context.options.forbidden_steps:
         raise InvalidInput(f"{image.label}: fetch step Container is forbidden here (forbid_steps)")
-    fetched: list[Fetched] = []
+    fetched: list[FetchedFile] = []
     for index in range(context.options.container_batches):
         try:
             file, has_more = _run(image, context, index)
         except SourceError as e:
             if not fetched:
                 raise
-            return Batch(tuple(fetched), (f"{e}; taken is what it brought before",))
+            return FetchResult(tuple(fetched), (f"{e}; earlier batches were kept",))
         if file is None:
-            return Batch(tuple(fetched))
+            return FetchResult(tuple(fetched))
         fetched.append(file)
         if not has_more:
-            return Batch(tuple(fetched))
+            return FetchResult(tuple(fetched))
         context = replace(context, state=file.state)
     limit = f"{image.label}: has more data after {context.options.container_batches} runs: the next poll goes on there"
-    return Batch(tuple(fetched), (limit,), has_more=True)
+    return FetchResult(tuple(fetched), (limit,), has_more=True)
 
 
-def _run(image: Image, context: Context, index: int) -> tuple[Fetched | None, bool]:
+def _run(image: Image, context: Context, index: int) -> tuple[FetchedFile | None, bool]:
     """The input that one run brings, None where it brings nothing new, and whether there is more."""
     private, target = context.directory / "container", context.directory / f"batch-{index:05}"
     private.mkdir(mode=0o700)
@@ -191,7 +191,7 @@ def _text(path: Path) -> str:
         return stream.read(_LARGEST_STATE).decode("utf-8", "replace")
 
 
-def _judged(state: SourceState | None, target: Path, label: str, context: Context) -> Fetched | None:
+def _judged(state: SourceState | None, target: Path, label: str, context: Context) -> FetchedFile | None:
     is_empty = target.stat().st_size == 0
     if states.is_same(state, context.state):
         if is_empty:
@@ -205,6 +205,6 @@ def _judged(state: SourceState | None, target: Path, label: str, context: Contex
                 f"{label}: the container wrote nothing: no data, and no {_NEW_ETAG} or {_NEW_LAST_MODIFIED} that says "
                 "it has none yet"
             )
-        return Fetched(None, context.system_time, state, label) if state else None
+        return FetchedFile(None, context.system_time, state, label) if state else None
     state = state or states.content_hash(target)
-    return None if states.is_same(state, context.state) else Fetched(target, context.system_time, state, label)
+    return None if states.is_same(state, context.state) else FetchedFile(target, context.system_time, state, label)

@@ -1,4 +1,4 @@
-"""What the fetch steps of one poll have in common."""
+"""Values that the fetch steps of one poll share, and their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedFile:
     """One input as the source has it, before any prepare step; without a path only the source's state has moved."""
 
     path: Path | None
@@ -25,10 +25,10 @@ class Fetched:
 
 
 @dataclass(frozen=True)
-class Batch:
-    """What a fetch step brought. No files: up to date."""
+class FetchResult:
+    """The result of a fetch step. Without files the dataset is up to date."""
 
-    files: tuple[Fetched, ...] = ()
+    files: tuple[FetchedFile, ...] = ()
     warnings: tuple[str, ...] = ()
     late: tuple[str, ...] = ()
     has_more: bool = False

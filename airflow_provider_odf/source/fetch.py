@@ -13,7 +13,7 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import FetchStepContainer, FetchStepFilesGlob, FetchStepUrl
 from airflow_provider_odf.source import container, files_glob, local, states
-from airflow_provider_odf.source.context import Batch
+from airflow_provider_odf.source.context import FetchResult
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStep
@@ -30,16 +30,16 @@ class Fetch:
     """How to fetch a step. ``filled`` are its texts with their templates filled; ``is_kept`` says that fetching again
     costs more than keeping; ``askable`` are the kinds of states that the source itself can compare."""
 
-    run: Callable[[Context], Batch]
+    run: Callable[[Context], FetchResult]
     filled: object = None
     is_kept: bool = False
     askable: frozenset[str] = frozenset()
 
 
-def fetch_of(step: FetchStep, context: Context, taken: Callable[[], Collection[str]] | None) -> Fetch:
+def fetch_of(step: FetchStep, context: Context, past_states: Callable[[], Collection[str]] | None) -> Fetch:
     """:raises InvalidInput: a template cannot be filled, or nothing here fetches such a step."""
     if isinstance(step, FetchStepFilesGlob):
-        return Fetch(lambda context: files_glob.fetch(step, context, taken))
+        return Fetch(lambda context: files_glob.fetch(step, context, past_states))
     if isinstance(step, FetchStepUrl):
         return _url(step, context)
     if isinstance(step, FetchStepContainer):

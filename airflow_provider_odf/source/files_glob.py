@@ -22,7 +22,7 @@ from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavail
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata, EventTimeSourceFromSystemTime
 from airflow_provider_odf.source import event_time, local, states
-from airflow_provider_odf.source.context import Batch, Fetched
+from airflow_provider_odf.source.context import FetchedFile, FetchResult
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStepFilesGlob, SourceState
@@ -45,8 +45,8 @@ class _Found:
         return states.etag(self.name) if self.time is None else states.event_time(self.time, self.name)
 
 
-def fetch(step: FetchStepFilesGlob, context: Context, taken: Callable[[], Collection[str]] | None) -> Batch:
-    """Copies of the files that are new. ``taken`` gives the states that the chain has, to tell late files.
+def fetch(step: FetchStepFilesGlob, context: Context, past_states: Callable[[], Collection[str]] | None) -> FetchResult:
+    """Copies of the files that are new. ``past_states`` gives the states that the chain has, to tell late files.
 
     :raises SourceError: nothing matches although the source was never read, or a file cannot be read.
     """
@@ -54,11 +54,11 @@ def fetch(step: FetchStepFilesGlob, context: Context, taken: Callable[[], Collec
     if not found and context.state is None:
         raise SourceError(f"{step.path}: no file matches in {context.base}", at=("path",))
     new = [file for file in found if is_new(file, context.state)]
-    late = _late([f for f in found if not is_new(f, context.state)], context.base, taken)
+    late = _late([f for f in found if not is_new(f, context.state)], context.base, past_states)
     fetched, warnings = _copies(new, step, context)
     if late:
         warnings = (_late_warning(step.path, late), *warnings)
-    return Batch(fetched, warnings, late)
+    return FetchResult(fetched, warnings, late)
 
 
 def listing(step: FetchStepFilesGlob, base: Path, system_time: Instant, options: Options) -> list[_Found]:
@@ -117,26 +117,26 @@ def is_new(file: _Found, state: SourceState | None) -> bool:
 
 def _copies(
     new: list[_Found], step: FetchStepFilesGlob, context: Context
-) -> tuple[tuple[Fetched, ...], tuple[str, ...]]:
+) -> tuple[tuple[FetchedFile, ...], tuple[str, ...]]:
     """Up to the first file that is still being written: the order must hold."""
-    fetched: list[Fetched] = []
+    fetched: list[FetchedFile] = []
     for file in new:
         try:
             fetched.append(_copy(file, step, context, len(fetched)))
         except SourceUnavailable:
             if not fetched:
                 raise
-            return tuple(fetched), (f"{file.path} is still being written: it is taken at the next poll",)
+            return tuple(fetched), (f"{file.path} is still being written: the next poll fetches it",)
     return tuple(fetched), ()
 
 
-def _copy(file: _Found, step: FetchStepFilesGlob, context: Context, index: int) -> Fetched:
+def _copy(file: _Found, step: FetchStepFilesGlob, context: Context, index: int) -> FetchedFile:
     target = context.directory / f"file-{index:05}"
     modified = local.copy(context.base / file.path, target, file.path)
     time = file.time or event_time.of(
         step.event_time, paths=(file.name, file.path), modified=modified, system_time=context.system_time
     )
-    return Fetched(target, time, file.state, file.path)
+    return FetchedFile(target, time, file.state, file.path)
 
 
 def _time(step: FetchStepFilesGlob, base: Path, path: str, system_time: Instant) -> Instant:
@@ -154,12 +154,12 @@ def _name(path: str) -> str:
     return name
 
 
-def _late(old: list[_Found], base: Path, taken: Callable[[], Collection[str]] | None) -> tuple[str, ...]:
+def _late(old: list[_Found], base: Path, past_states: Callable[[], Collection[str]] | None) -> tuple[str, ...]:
     """Files that were never taken in. Where several share a base name, so many of them were as the chain has states of
     that name, and the others are the newest."""
-    if not old or taken is None:
+    if not old or past_states is None:
         return ()
-    known, late = Counter(taken()), []
+    known, late = Counter(past_states()), []
     for value, same in itertools.groupby(old, key=lambda file: file.state.value):
         files = list(same)
         if known[value] and len(files) > known[value]:

@@ -22,7 +22,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
 from airflow_provider_odf.source import event_time, states
-from airflow_provider_odf.source.context import Batch, Fetched
+from airflow_provider_odf.source.context import FetchedFile, FetchResult
 from airflow_provider_odf.source.progress import Transfer, megabytes
 from airflow_provider_odf.source.retry import TryAgain, retrying
 
@@ -35,7 +35,7 @@ _PIECE = 1 << 18
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
-def fetch(step: FetchStepUrl, url: str, label: str, context: Context) -> Batch:
+def fetch(step: FetchStepUrl, url: str, label: str, context: Context) -> FetchResult:
     """The file, if its content is not what the context's state says.
 
     :raises InvalidInput: the URL is not one.
@@ -46,14 +46,14 @@ def fetch(step: FetchStepUrl, url: str, label: str, context: Context) -> Batch:
     download.run()
     state = states.content_hash(download.path)
     if states.is_same(state, context.state):
-        return Batch()
+        return FetchResult()
     time = event_time.of(
         step.event_time or EventTimeSourceFromMetadata(),
         paths=(unquote(urlsplit(url).path),),
         modified=download.version.modified,
         system_time=context.system_time,
     )
-    return Batch((Fetched(download.path, time, state, label),))
+    return FetchResult((FetchedFile(download.path, time, state, label),))
 
 
 @dataclass(frozen=True)

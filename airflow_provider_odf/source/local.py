@@ -15,7 +15,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
 from airflow_provider_odf.source import event_time, states
-from airflow_provider_odf.source.context import Batch, Fetched
+from airflow_provider_odf.source.context import FetchedFile, FetchResult
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStepUrl
@@ -29,14 +29,14 @@ _ATTEMPTS = 3
 _PAUSE = 0.3
 
 
-def fetch(step: FetchStepUrl, path: Path, label: str, context: Context) -> Batch:
+def fetch(step: FetchStepUrl, path: Path, label: str, context: Context) -> FetchResult:
     """A copy of the file, if its modification time is not the state's.
 
     :raises SourceError: there is no such file, or it cannot be read.
     :raises SourceUnavailable: the file does not come to rest.
     """
     if states.is_same(states.last_modified(modified(stat(path, label))), context.state):
-        return Batch()
+        return FetchResult()
     target = context.directory / "file"
     read = copy(path, target, label)
     time = event_time.of(
@@ -45,7 +45,7 @@ def fetch(step: FetchStepUrl, path: Path, label: str, context: Context) -> Batch
         modified=read,
         system_time=context.system_time,
     )
-    return Batch((Fetched(target, time, states.last_modified(read), label),))
+    return FetchResult((FetchedFile(target, time, states.last_modified(read), label),))
 
 
 def path_of(url: str, base: Path) -> Path | None:

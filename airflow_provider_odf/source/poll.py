@@ -51,20 +51,21 @@ def poll(
     environment: Mapping[str, str],
     progress: Callable[[str], None],
     warn: Callable[[str], None] | None = None,
-    taken: Callable[[], Collection[str]] | None = None,
+    past_states: Callable[[], Collection[str]] | None = None,
     allows: Callable[[str], bool] | None = None,
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> SourceFiles | None:
-    """What the source has beyond ``state``, as files in ``work``; None where it has nothing new.
+    """Return the new data of the source after ``state`` as files in ``work``, or None if there are none.
 
     Paths are relative to ``base``. ``work`` is one dataset's own directory, the same for each of its polls. The files
     are sealed for the dataset of ``dataset_id``; without one they are neither sealed nor kept for retries.
 
-    Templates are filled from ``environment``. ``taken`` gives the values of all states of the source that the chain has
-    recorded, each as often as it has; it is called only where files of a glob may have come too late. ``progress``
-    hears of long transfers, ``warn`` of warnings where there is nothing new that carries them; without it ``progress``
-    hears of all. ``allows`` says whether a redirect may lead to a URL, for sources that nobody trusted has named.
-
+    :param environment: variables for templates.
+    :param past_states: returns the values of all states of the source in the chain, each as often as it has them. It is
+        called only where files of a glob may have come too late.
+    :param progress: receives messages about long transfers.
+    :param warn: receives warnings when there are no new data that carry them; without it ``progress`` receives all.
+    :param allows: returns whether a redirect may lead to a URL, for sources from an untrusted author.
     :raises InvalidInput: the step itself is wrong: a template, a pattern, a program that does not exist.
     :raises SourceError: the source is not there, or is not what the step says.
     :raises SourceUnavailable: the source cannot be had now.
@@ -85,7 +86,7 @@ def poll(
             unpacks_gzip=any(isinstance(s, PrepStepDecompress) and s.format == "Gzip" for s in prepare[:1]),
             allows=allows,
         )
-        polled = _Poll(step, prepare, context, work, dataset_id, fetch_of(step, context, taken)).run()
+        polled = _Poll(step, prepare, context, work, dataset_id, fetch_of(step, context, past_states)).run()
         polled = dataclasses.replace(polled, warnings=tuple(variables.redact(warning) for warning in polled.warnings))
         for warning in polled.warnings:
             if warn is None:

@@ -12,10 +12,10 @@ from airflow_provider_odf.source.files import SourceFile
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import PrepStep
-    from airflow_provider_odf.source.context import Context, Fetched
+    from airflow_provider_odf.source.context import Context, FetchedFile
 
 
-def prepare(file: Fetched, steps: Sequence[PrepStep], context: Context) -> SourceFile:
+def prepare(file: FetchedFile, steps: Sequence[PrepStep], context: Context) -> SourceFile:
     """The input after all steps; what lies between them is deleted.
 
     :raises SourceError: the data are not what a step takes, or a program fails.

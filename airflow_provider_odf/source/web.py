@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
 from airflow_provider_odf.source import decompress, event_time, http, states
-from airflow_provider_odf.source.context import Batch, Fetched
+from airflow_provider_odf.source.context import FetchedFile, FetchResult
 from airflow_provider_odf.source.download import Download
 from airflow_provider_odf.source.http_session import Session
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.source.context import Context
 
 
-def fetch(step: FetchStepUrl, target: http.Target, context: Context) -> Batch:
+def fetch(step: FetchStepUrl, target: http.Target, context: Context) -> FetchResult:
     """The resource, if it is not what the context's state says.
 
     :raises SourceError: the server refuses, or sends something else than it says.
@@ -32,18 +32,18 @@ def fetch(step: FetchStepUrl, target: http.Target, context: Context) -> Batch:
     with Session(target, context.options) as session:
         download = Download(session, context.directory / "download.part", context.options, context.tell)
         if not download.run(context.state):
-            return Batch()
+            return FetchResult()
     path = _decoded(download, context)
     state = download.validators.state or states.content_hash(path)
     if states.is_same(state, context.state):
-        return Batch()
+        return FetchResult()
     time = event_time.of(
         step.event_time or EventTimeSourceFromMetadata(),
         paths=(unquote(urlsplit(target.url).path),),
         modified=download.validators.last_modified,
         system_time=context.system_time,
     )
-    return Batch((Fetched(path, time, state, target.label),))
+    return FetchResult((FetchedFile(path, time, state, target.label),))
 
 
 def _decoded(download: Download, context: Context) -> Path:

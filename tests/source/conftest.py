@@ -49,8 +49,8 @@ class Poller:
     def url(self, url: str, *prepare, state=None, options=None, **step) -> SourceFiles | None:
         return self(model.FetchStepUrl(url=url, **step), *prepare, state=state, options=options or self.options)
 
-    def glob(self, path: str, state=None, taken=None, **step) -> SourceFiles | None:
-        return self(model.FetchStepFilesGlob(path=path, **step), state=state, taken=taken)
+    def glob(self, path: str, state=None, past_states=None, **step) -> SourceFiles | None:
+        return self(model.FetchStepFilesGlob(path=path, **step), state=state, past_states=past_states)
 
     @staticmethod
     def state(kind: str, value: str) -> model.SourceState:

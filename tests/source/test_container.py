@@ -224,7 +224,7 @@ def test_a_failing_batch_keeps_those_before(run, poller):
     script = 'echo row; printf 1 > $ODF_NEW_ETAG_PATH; touch $ODF_NEW_HAS_MORE_DATA_PATH; [ -z "$ODF_ETAG" ] || exit 3'
     polled = run(script)
     assert poller.content(polled) == [b"row\n"]
-    assert polled.warnings[0].endswith("failed with exit code 3; taken is what it brought before")
+    assert polled.warnings[0].endswith("failed with exit code 3; earlier batches were kept")
 
 
 def test_warnings_are_without_secrets(recorder, poller):
@@ -237,7 +237,7 @@ def test_warnings_are_without_secrets(recorder, poller):
     (recorder / "runtime").write_text(f"#!/bin/sh\n{failing}\n")
     polled = poller(model.FetchStepContainer(image="img:${{ env.TAG }}"))
     started = "img:${{ env.TAG }}: the container could not be started: no ***"
-    assert polled.warnings == (f"{started}; taken is what it brought before",)
+    assert polled.warnings == (f"{started}; earlier batches were kept",)
 
 
 def test_no_network_unless_asked(run):

@@ -59,11 +59,13 @@ def test_no_match_is_an_error_only_at_first(poller):
 
 def test_files_that_come_too_late_are_named(poller, folder):
     folder("a.csv", "b.csv", "c.csv", "d.csv")
-    polled = poller.glob("*.csv", poller.state("odf/etag", "c.csv"), taken=lambda: {"a.csv", "c.csv"})
+    polled = poller.glob("*.csv", poller.state("odf/etag", "c.csv"), past_states=lambda: {"a.csv", "c.csv"})
     warning = "*.csv: too late for the order of files and left out: b.csv (odf push them, then move them away)"
     assert (polled.late, polled.warnings) == (("b.csv",), (warning,))
     assert poller.messages == [f"warning: {warning}"]
-    assert poller.glob("*.csv", poller.state("odf/etag", "d.csv"), taken=lambda: {"a.csv", "c.csv", "d.csv"}) is None
+    assert (
+        poller.glob("*.csv", poller.state("odf/etag", "d.csv"), past_states=lambda: {"a.csv", "c.csv", "d.csv"}) is None
+    )
     assert poller.messages == [f"warning: {warning}"] * 2
 
 
@@ -71,9 +73,9 @@ def test_a_second_file_of_a_name_that_was_taken_is_late(poller, folder):
     folder("x/a.csv", mtime=1714651300)
     folder("y/a.csv", mtime=1714651200)
     state = poller.state("odf/etag", "a.csv")
-    polled = poller.glob("*/a.csv", state, taken=lambda: ["a.csv", "a.csv"])
+    polled = poller.glob("*/a.csv", state, past_states=lambda: ["a.csv", "a.csv"])
     assert (polled, poller.messages) == (None, [])
-    poller.glob("*/a.csv", state, taken=lambda: ["a.csv"])
+    poller.glob("*/a.csv", state, past_states=lambda: ["a.csv"])
     assert poller.messages == [
         "warning: */a.csv: too late for the order of files and left out: x/a.csv (odf push them, then move them away)"
     ]
@@ -126,7 +128,9 @@ def test_by_event_time_orders_by_time_and_keeps_its_own_state(poller, folder):
     assert [str(file.event_time) for file in rest.files] == ["2024-05-01T00:00:00Z", "2024-05-02T00:00:00Z"]
     known = {file.state.value for file in polled.files}
     folder("late-20240430.csv")
-    last = poller.glob("*.csv", polled.files[-1].state, order="ByEventTime", event_time=pattern, taken=lambda: known)
+    last = poller.glob(
+        "*.csv", polled.files[-1].state, order="ByEventTime", event_time=pattern, past_states=lambda: known
+    )
     assert last is None
     assert "left out: late-20240430.csv (odf push" in poller.messages[-1]
 
@@ -155,7 +159,7 @@ def test_a_file_still_being_written_and_all_after_it_wait(poller, folder, monkey
     monkeypatch.setattr(local, "copy", busy)
     polled = poller.glob("*.csv")
     assert [file.label for file in polled.files] == ["a.csv"]
-    assert polled.warnings == ("b.csv is still being written: it is taken at the next poll",)
+    assert polled.warnings == ("b.csv is still being written: the next poll fetches it",)
     with pytest.raises(SourceUnavailable):
         poller.glob("*.csv", polled.files[0].state)
 
