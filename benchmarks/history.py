@@ -29,7 +29,7 @@ def append(store: Path, name: str, rows: int, steps: Iterable[int]) -> None:
     for step in steps:
         state = draft.state
         assert state.last_offset is not None
-        target = slices.Target(
+        target = slices.Draft(
             directory=str(store / ".work" / "history"),
             schema=schema,
             system_time=base.system_time,

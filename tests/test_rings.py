@@ -48,8 +48,8 @@ COORDINATOR = (
     ),
 )
 ENGINE = (
-    *("errors.py", "protocol", "multiformats.py", "instant.py", "logical_hash.py", "wording.py"),
-    *("datafusion", "engine"),
+    *("column_rules.py", "errors.py", "instant.py", "logical_hash.py", "merge_strategies.py", "multiformats.py"),
+    *("read_steps.py", "wording.py", "protocol", "datafusion", "engine"),
 )
 ENGINE_MAY_NOT = [
     "airflow",

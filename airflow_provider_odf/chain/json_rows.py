@@ -11,12 +11,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-OPERATIONS = ("+A", "-R", "-C", "+C")
-"""Texts of the operation codes 0 to 3."""
 
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 _AT_ONCE = 10_000
@@ -38,7 +36,7 @@ def rows(table: pa.Table, operation_column: str | None = None) -> Iterator[dict[
 
 
 def _operation(code: int | None) -> str | int | None:
-    return OPERATIONS[code] if code is not None and 0 <= code < len(OPERATIONS) else code
+    return OPERATION_NAMES[code] if code is not None and 0 <= code < len(OPERATION_NAMES) else code
 
 
 def values(array: pa.Array) -> list[Any]:

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES, Traits
+from airflow_provider_odf.read_steps import READ_STEPS
+
 SCALARS = {
     "bool": "?",
     "int16": "h",
@@ -52,9 +55,9 @@ UNIONS: dict[str, tuple[str, ...]] = {
     "EventTimeSource": _members("EventTimeSource", "FromMetadata FromPath FromSystemTime"),
     "SourceCaching": _members("SourceCaching", "Forever"),
     "PrepStep": _members("PrepStep", "Decompress Pipe"),
-    "ReadStep": _members("ReadStep", "Csv GeoJson EsriShapefile Parquet Json NdJson NdGeoJson"),
+    "ReadStep": _members("ReadStep", " ".join(READ_STEPS)),
     "Transform": _members("Transform", "Sql"),
-    "MergeStrategy": _members("MergeStrategy", "Append Ledger Snapshot ChangelogStream UpsertStream"),
+    "MergeStrategy": _members("MergeStrategy", " ".join(MERGE_STRATEGIES)),
     "Attachments": _members("Attachments", "Embedded"),
     "DataType": _members(
         "DataType",
@@ -63,6 +66,11 @@ UNIONS: dict[str, tuple[str, ...]] = {
     ),
 }
 """Union -> its members in the order of their numbers, which start at 1."""
+
+
+def _merge_slots(traits: Traits) -> str:
+    return "primary_key:[string]" + " compare_columns:[string]" * traits.compares_columns
+
 
 _EMPTY = (
     "DisablePollingSource EventTimeSourceFromMetadata EventTimeSourceFromSystemTime SourceCachingForever "
@@ -123,10 +131,7 @@ _SLOTS = {
     "SqlQueryStep": "alias:string query:string",
     "TemporalTable": "name:string primary_key:[string]",
     "TransformInput": "dataset_ref:string alias:string",
-    "MergeStrategyLedger": "primary_key:[string]",
-    "MergeStrategySnapshot": "primary_key:[string] compare_columns:[string]",
-    "MergeStrategyChangelogStream": "primary_key:[string]",
-    "MergeStrategyUpsertStream": "primary_key:[string]",
+    **{f"MergeStrategy{name}": _merge_slots(traits) for name, traits in MERGE_STRATEGIES.items() if traits.has_key},
     # attachments
     "AttachmentsEmbedded": "items:[AttachmentEmbedded]",
     "AttachmentEmbedded": "path:string content:string",

@@ -19,7 +19,7 @@ from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.protocol import PRESENT
+from airflow_provider_odf.merge_strategies import PRESENT
 from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from airflow_provider_odf.cycle.messages import Input, InputFile, Pushed, Source
 from airflow_provider_odf.cycle.sources import source_name_of, source_of
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES
 from airflow_provider_odf.source import savepoint, uris
 from airflow_provider_odf.source.push import InputFiles, Receiver, check_form, write_records
 from airflow_provider_odf.source.states import CONTENT_HASH, PUSH_ID
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.evolution.columns import Source
     from airflow_provider_odf.instant import Instant
-
-_REPEATABLE = ("Ledger", "Snapshot", "UpsertStream")
-"""Strategies that add nothing when the same input comes twice in a row."""
 
 _RECORDS = "records"
 
@@ -149,7 +147,9 @@ class Intake:
             return None
         if self.data.push_id is not None:
             return SourceState(PUSH_ID, f"{self.data.push_id} {_content_hash(paths)}")
-        return SourceState(CONTENT_HASH, _content_hash(paths)) if source.merge.kind in _REPEATABLE else None
+        return (
+            SourceState(CONTENT_HASH, _content_hash(paths)) if MERGE_STRATEGIES[source.merge.kind].has_state else None
+        )
 
 
 def _refuse_disabled(dataset: Dataset, name: str) -> None:

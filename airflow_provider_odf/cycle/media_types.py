@@ -13,16 +13,9 @@ from urllib.parse import urlsplit
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import ReadStep
+from airflow_provider_odf.read_steps import READ_STEPS
 
-KINDS = {
-    "text/csv": "Csv",
-    "application/json": "Json",
-    "application/x-ndjson": "NdJson",
-    "application/geo+json": "GeoJson",
-    "application/x-ndgeojson": "NdGeoJson",
-    "application/vnd.apache.parquet": "Parquet",
-    "application/vnd.shp": "EsriShapefile",
-}
+KINDS = {format_.media_type: kind for kind, format_ in READ_STEPS.items()}
 """Media types as the reference implementation names them, and the kinds of read steps for them."""
 
 _JSON = ("Json", "NdJson", "GeoJson", "NdGeoJson")

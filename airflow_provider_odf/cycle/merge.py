@@ -118,9 +118,9 @@ class _Merge:
         """Return the request for the merge."""
         cycle, base = self.cycle, self.base
         strategy = ddl.merge_strategy(source.merge)
-        needs_slices = strategy.needs_history or self.contract is not None
+        needs_slices = strategy.traits.has_state or self.contract is not None
         # A damaged cache takes the record of checked slices with it: look at the cache first.
-        prev_state = self.caches.newest(self.dataset, base.head, cycle.progress) if strategy.needs_history else None
+        prev_state = self.caches.newest(self.dataset, base.head, cycle.progress) if strategy.traits.has_state else None
         return protocol.MergeRequest(
             dataset_id=base.dataset_id,
             dataset_alias=self.input.dataset,

@@ -76,7 +76,7 @@ def read_step(source: Source, new_input: Input, state: ChainState) -> protocol.R
         return media_types.read_as(step, pushed.media_type, new_input.files[0].label)
     if pushed is None or not pushed.is_records:
         return step
-    kind = "NdGeoJson" if step.kind in ("GeoJson", "NdGeoJson") else "NdJson"
+    kind = "NdGeoJson" if step.format.has_geometry else "NdJson"
     return dataclasses.replace(step, kind=kind, encoding="utf-8", sub_path=None)
 
 

@@ -6,20 +6,19 @@ loaders do not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
+from airflow_provider_odf import column_rules
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.manifest import events as e
 from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.manifest.scalar_place import place_within
 from airflow_provider_odf.protocol import DatasetVocabulary
-from airflow_provider_odf.wording import suggestion
 
 _Source: TypeAlias = e.SetPollingSource | e.AddPushSource
-_TIMES = ("DATE", "TIMESTAMP", "UNKNOWN", "VOID")
-_STREAMS = ("ChangelogStream", "UpsertStream")
+_UNKNOWN = ("UNKNOWN", "VOID")
 
 
 def check(manifests: Iterable[Manifest]) -> list[Problem]:
@@ -70,31 +69,16 @@ class _Preprocess:
 
     def _columns(self, types: dict[str, str]) -> Iterator[Problem]:
         """What the merge needs of the output."""
-        known = {name.lower(): type_ for name, type_ in types.items()}
-        merge, vocabulary = ddl.merge_strategy(self.source.merge), self.vocabulary
-        yield from self._missing("primary_key", merge.primary_key, types)
-        yield from self._missing("compare_columns", merge.compare_columns or (), types)
-        added = [vocabulary.offset_column, vocabulary.system_time_column]
-        added += [vocabulary.operation_type_column] if merge.kind not in _STREAMS else []
-        for name in added:
-            if name.lower() in known:
-                yield self._of_output(f"column {name} has the name of a system column", "give it another name")
-        if merge.kind == "ChangelogStream" and vocabulary.operation_type_column.lower() not in known:
-            message = f"a ChangelogStream needs the column {vocabulary.operation_type_column}, and preprocess has none"
-            yield Problem(self._place("merge"), message, "add it, or name it in SetVocab.operationTypeColumn")
-        event_time = vocabulary.event_time_column
-        if (type_ := known.get(event_time.lower(), "UNKNOWN")) not in _TIMES:
-            message = f"event time {event_time} must be DATE or TIMESTAMP, not {type_}"
-            yield self._of_output(message, "cast it, or name another column in SetVocab.eventTimeColumn")
-
-    def _missing(self, attribute: str, columns: Sequence[str], types: Mapping[str, str]) -> Iterator[Problem]:
-        known = {name.lower() for name in types}
-        for index, column in enumerate(columns):
-            if column.lower() not in known:
-                place = self._place("merge", attribute, index)
-                yield Problem(
-                    place, f"column {column} is not in the output of preprocess", suggestion(column, list(types))
-                )
+        merge = ddl.merge_strategy(self.source.merge)
+        known = {name: "" if kind in _UNKNOWN else kind for name, kind in types.items()}
+        for problem in column_rules.check(known, self.vocabulary, merge, "the output of preprocess"):
+            if problem.part == "columns":
+                yield self._of_output(problem.message, problem.fix)
+            elif problem.part == "merge":
+                yield Problem(self._place("merge"), problem.message, problem.fix)
+            else:
+                index = [*getattr(merge, problem.part)].index(problem.name)
+                yield Problem(self._place("merge", problem.part, index), problem.message, problem.fix)
 
     def _of_output(self, message: str, fix: str) -> Problem:
         count = len((self.source.preprocess and self.source.preprocess.queries) or ())

@@ -21,6 +21,7 @@ from airflow_provider_odf.dialect.query import Queries
 from airflow_provider_odf.dialect.scope import EVERY_COLUMN, Columns
 from airflow_provider_odf.dialect.types import UNKNOWN
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.read_steps import Types
 
 if TYPE_CHECKING:
     from airflow_provider_odf.dialect.engine import Engine
@@ -74,7 +75,7 @@ def translate(transform: TransformSql, tables: Tables) -> Translated:
 
 def input_columns(step: protocol.ReadStep) -> tuple[protocol.Column, ...] | None:
     """Return the columns known before data are read: those declared; all of a CSV without types are strings."""
-    if step.columns is None and step.kind == "Csv" and not step.infer_schema:
+    if step.columns is None and step.format.types is Types.TEXT and not step.infer_schema:
         return (protocol.Column(EVERY_COLUMN, "STRING"),)
     return step.columns
 

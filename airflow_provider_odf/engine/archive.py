@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
@@ -20,7 +21,7 @@ _STALE_SECONDS = 86_400
 
 
 def options(java: str) -> tuple[str, ...]:
-    """JVM options that use the archive of this Java and Spark; none while there is no such archive."""
+    """Return the JVM options that use the archive of this Java and Spark, none while there is no such archive."""
     if not _is_wanted():
         return ()
     path = _path(java)
@@ -41,7 +42,7 @@ def start_making(java: str) -> bool:
         if not _lock(_path(java)):
             return False
         subprocess.run(
-            ["/bin/sh", "-c", '"$@" &', "sh", sys.executable, "-m", "airflow_provider_odf.engine.archive", java],
+            ["/bin/sh", "-c", '"$@" &', "sh", sys.executable, "-m", "airflow_provider_odf.engine.rehearsal", java],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -54,17 +55,17 @@ def start_making(java: str) -> bool:
     return True
 
 
-def make(java: str) -> Path:
-    """Runs a small job that touches the classes that merges need; returns where the archive then lies."""
-    from airflow_provider_odf.engine import jvm, rehearsal, session
+def make(java: str, load_classes: Callable[[Sequence[str], Path], None]) -> Path:
+    """Make the archive and return its path.
 
+    :param load_classes: runs a JVM with the options that it is given until it has loaded the classes that merges need;
+        the directory is for its files.
+    """
     path = _path(java)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="making-") as work:
         new = Path(work, "classes.jsa")
-        spark, process = session.start_local("odf-class-archive", extra=(f"-XX:ArchiveClassesAtExit={new}", *QUIET))
-        rehearsal.run(spark, Path(work))
-        jvm.stop(process)
+        load_classes((f"-XX:ArchiveClassesAtExit={new}", *QUIET), Path(work))
         new.rename(path)
     path.with_suffix(".lock").unlink(missing_ok=True)
     return path
@@ -100,8 +101,3 @@ def _lock(path: Path) -> bool:
     except FileExistsError:
         return False
     return True
-
-
-if __name__ == "__main__":
-    os.nice(19)
-    make(sys.argv[1])

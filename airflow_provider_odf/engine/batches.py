@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
+from airflow_provider_odf.engine import files, spark_internals
 from airflow_provider_odf.engine.layout import POSITION
 from airflow_provider_odf.engine.preprocess import query
 from airflow_provider_odf.engine.read.opened import ReadApart
 from airflow_provider_odf.engine.read.raw import concatenated
 from airflow_provider_odf.engine.read.several import read_several
-from airflow_provider_odf.engine.state import SMALL, file_size
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader, ReadStep, Transform
 
 _ROW_WISE = frozenset(("Project", "Filter", "Generate", "Repartition", "LogicalRDD", "LocalRelation"))
@@ -34,8 +34,8 @@ def batches(inputs: Sequence[MergeInput]) -> Iterator[tuple[MergeInput, ...]]:
     batch: list[MergeInput] = []
     size = 0
     for source in inputs:
-        own = sum(map(file_size, source.paths))
-        if batch and size + own > SMALL:
+        own = sum(map(files.size_or_large, source.paths))
+        if batch and size + own > files.SMALL:
             yield tuple(batch)
             batch, size = [], 0
         batch.append(source)
@@ -122,13 +122,4 @@ def _may_be_batched(transform: Transform | None) -> bool:
 
 def _is_row_wise(frame: DataFrame) -> bool:
     """Whether each row of a frame comes of one row, so that it does not matter which others are there."""
-    plan = frame._jdf.queryExecution().optimizedPlan()
-    return bool(plan.subqueriesAll().isEmpty()) and all(name in _ROW_WISE for name in _nodes(plan))
-
-
-def _nodes(plan: object) -> Iterator[str]:
-    """Names of the nodes of a plan of the JVM."""
-    yield plan.nodeName()  # type: ignore[attr-defined]
-    children = plan.children()  # type: ignore[attr-defined]
-    for index in range(children.size()):
-        yield from _nodes(children.apply(index))
+    return _ROW_WISE.issuperset(spark_internals.node_names(frame))

@@ -1,7 +1,7 @@
 """A compiled data contract, run on a dataset's history up to a candidate.
 
-Which rows are tested follows the merge strategy: of Snapshot, UpsertStream and ChangelogStream the current state; of
-Append and Ledger the new rows, but keys over the whole history. Only where a clause fails, further jobs look
+The merge strategy decides which rows are tested: the current rows where it has them, otherwise the new rows, but keys
+over the whole history. Only where a clause fails, further jobs look
 for the rows that break it.
 """
 
@@ -14,11 +14,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
+from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.contract_rules import Found, Verdict, find, judge
 from airflow_provider_odf.engine.contract_scan import Condition, Failure, Key, Scan, Values, Witness
 from airflow_provider_odf.engine.current import current_rows, newest_records
 from airflow_provider_odf.engine.schema import decode, quoted
-from airflow_provider_odf.engine.state import SMALL, file_size
 from airflow_provider_odf.protocol import (
     Check,
     CheckResult,
@@ -31,9 +31,6 @@ from airflow_provider_odf.protocol import (
     MergeStrategy,
 )
 from airflow_provider_odf.wording import counted
-
-PROJECTED = frozenset({"Snapshot", "UpsertStream", "ChangelogStream"})
-"""Merge strategies whose history is read as the changes of a state."""
 
 MOST_OFFSETS = 100
 """Rows whose offsets a report lists."""
@@ -131,12 +128,12 @@ class _Data:
         if not history:
             return cls(declared or T.StructType(), vocab, frozenset())
         every = _read(spark, declared, history)
-        is_small = sum(file_size(s.path) for s in history) <= SMALL
+        is_small = sum(files.size_or_large(s.path) for s in history) <= files.SMALL
         if is_small:
             every = every.coalesce(1)
         offset = quoted(vocab.offset_column)
         unique_by: frozenset[str] = frozenset()
-        if merge.kind in PROJECTED:
+        if merge.traits.has_current_rows:
             rows = current_rows(newest_records(every, merge.primary_key, vocab), vocab)
             scan = Scan(rows, rows, "true", offset, is_small)
             unique_by = frozenset(c.lower() for c in merge.primary_key)

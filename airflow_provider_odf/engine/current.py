@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.protocol import PRESENT, DatasetVocabulary
+from airflow_provider_odf.merge_strategies import PRESENT
+from airflow_provider_odf.protocol import DatasetVocabulary
 
 _AGE = "`odf:age`"
 

@@ -16,8 +16,10 @@ from airflow_provider_odf.datafusion import session, types
 from airflow_provider_odf.datafusion.plan import INPUT, plan
 from airflow_provider_odf.datafusion.problem import QueryProblem
 from airflow_provider_odf.datafusion.run import Job
+from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep, Transform
+from airflow_provider_odf.read_steps import Types
 
 _LEAST_MEMORY = 128 * 1024 * 1024
 
@@ -50,7 +52,7 @@ def query_each(
 
 def _job(spark: SparkSession, frame: DataFrame, transform: Transform, read: ReadStep) -> tuple[Job, bool]:
     # Without a declared schema the reference leaves the times of Parquet as they are; Spark has them in microseconds.
-    unit = "us" if read.kind == "Parquet" and read.columns is None else "ms"
+    unit = "us" if read.format.types is Types.FILE and read.columns is None else "ms"
     given = to_arrow_schema(frame.schema, timezone="UTC")
     columns = pa.schema([pa.field(f.name, types.received(f.type, unit)) for f in given])
     try:
@@ -58,7 +60,7 @@ def _job(spark: SparkSession, frame: DataFrame, transform: Transform, read: Read
     except QueryProblem as e:
         raise InvalidQuery(f"preprocess, {e}") from e
     output = pa.schema([pa.field(f.name, types.given(f.type)) for f in planned.output])
-    heap = int(spark._jvm.java.lang.Runtime.getRuntime().maxMemory())  # type: ignore[union-attr]
+    heap = spark_internals.heap_bytes()
     job = Job(
         steps=transform.queries,
         input=columns,

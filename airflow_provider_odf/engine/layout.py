@@ -13,29 +13,42 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
+from airflow_provider_odf import column_rules
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.read.scalar import Formats, is_in_range, scalar
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import DatasetVocabulary, MergeRequest, MergeStrategy
+from airflow_provider_odf.merge_strategies import (
+    APPEND,
+    CORRECT_TO,
+    OPERATION_NAMES,
+    OPERATIONS_TEXT,
+    OperationColumn,
+    Order,
+)
+from airflow_provider_odf.protocol import MergeRequest, MergeStrategy
+from airflow_provider_odf.read_steps import Types
 
 OP = "odf:op"
 POSITION = "odf:position"
-"""Columns that only the engine sees: the operation (0 +A, 1 -R, 2 -C, 3 +C), and a row's place in its input."""
+CHANGE = "odf:change"
+COPY = "odf:copy"
+"""Columns that only the engine sees: the operation code, a row's place in its input, the place of its change there, and
+the number of a row among those of one key, where these are marked."""
 
-STREAMS = ("ChangelogStream", "UpsertStream")
-"""Strategies whose input may say the operation itself."""
+_ORDERS = {Order.EVENT_TIME: (POSITION,), Order.KEY: (OP,), Order.KEY_AND_CHANGE: (CHANGE, OP)}
 
-_OPERATIONS = "'+A', 0, '-R', 1, '-C', 2, '+C', 3, '0', 0, '1', 1, '2', 2, '3', 3"
+_OPERATIONS = ", ".join(f"'{name}', {code}, '{code}', {code}" for code, name in enumerate(OPERATION_NAMES))
+"""Arguments of ``decode``: names and codes as text with their codes."""
+
 _BEYOND = " is outside the years 1 to 9999: seconds, milliseconds or microseconds may have been mixed up"
-_CODES = "0 (+A), 1 (-R), 2 (-C), 3 (+C)"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a merge knows of a dataset's columns. ``columns`` has the event time first; ``compared`` are those whose
-    difference is a change; ``schema`` is the slices'."""
+    """The columns of a dataset as a merge needs them. ``columns`` has the event time first; a difference in those of
+    ``compared`` is a change; ``schema`` is that of the slices."""
 
     schema: pa.Schema
     columns: tuple[str, ...]
@@ -45,6 +58,10 @@ class Layout:
     @property
     def event_time(self) -> str:
         return self.columns[0]
+
+    def order(self, order: Order) -> tuple[str, ...]:
+        """Return the columns by which the records of a slice are sorted, nulls first."""
+        return (*((self.event_time,) if order is Order.EVENT_TIME else self.keys), *_ORDERS[order])
 
 
 @dataclass(frozen=True)
@@ -62,14 +79,9 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Fi
     :raises InvalidQuery: names, types, keys or the dataset's stored schema do not allow it.
     """
     vocab, fields = request.vocab, frame.schema.fields
-    _check_names([f.name for f in fields], vocab, request.merge)
     event = _find(vocab.event_time_column, fields)
     op = _find(vocab.operation_type_column, fields)
-    if op is None and request.merge.kind == "ChangelogStream":
-        raise InvalidQuery(
-            f"ChangelogStream takes the operation from a column {vocab.operation_type_column}; "
-            f"the data have {_listed(f.name for f in fields)}"
-        )
+    _check_columns(fields, event, request)
     data = _spelled([f for f in fields if f not in (event, op)], stored)
     schema = schemas.slice_schema(
         vocab, _event_type(event, request, stored), [f for _, f in data], _required(request, stored)
@@ -77,27 +89,24 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Fi
     if stored is not None:
         schema = schemas.evolve(stored, schema)
     columns = tuple(schema.names[3:])
-    layout = Layout(schema, columns, *_keys(request.merge, data, columns))
+    layout = Layout(schema, columns, *_keys(request.merge, columns))
     operation = _operation(op, request) if op is not None else None
     return Fitted(_project(frame, layout, event, operation, data), layout)
 
 
-def _check_names(names: Sequence[str], vocab: DatasetVocabulary, merge: MergeStrategy) -> None:
-    lower = [name.lower() for name in names]
-    if twice := sorted({name for name in names if lower.count(name.lower()) > 1}):
+def _check_columns(fields: Sequence[T.StructField], event: T.StructField | None, request: MergeRequest) -> None:
+    lower = [f.name.lower() for f in fields]
+    if same := sorted({f.name for f in fields if lower.count(f.name.lower()) > 1}):
         raise InvalidQuery(
-            f"columns {', '.join(twice)} have one name (case does not count): rename one of them in preprocess"
+            f"columns {', '.join(same)} have one name (case does not count): rename one of them in preprocess"
         )
-    reserved = {"offsetColumn": vocab.offset_column, "systemTimeColumn": vocab.system_time_column}
-    if merge.kind not in STREAMS:
-        reserved["operationTypeColumn"] = vocab.operation_type_column
-    for field, column in reserved.items():
-        if column.lower() in lower:
-            raise InvalidQuery(
-                f"column {column} of the data has the name of a system column: rename it in preprocess "
-                f"(`{column} AS {column}_1`), or give the system column another name before the first data "
-                f"(SetVocab with {field})"
-            )
+    types = {f.name: f.dataType.simpleString().upper() for f in fields}
+    if event is None or _is_coerced(event, request):
+        types[event.name if event else request.vocab.event_time_column] = ""
+    if problem := next(column_rules.check(types, request.vocab, request.merge), None):
+        properties = {"primary_key": "primaryKey", "compare_columns": "compareColumns"}
+        place = f"{request.merge.kind}.{properties[problem.part]}: " if problem.part in properties else ""
+        raise InvalidQuery(f"{place}{problem.message}: {problem.fix}")
 
 
 def _find(name: str, fields: Iterable[T.StructField]) -> T.StructField | None:
@@ -105,31 +114,15 @@ def _find(name: str, fields: Iterable[T.StructField]) -> T.StructField | None:
 
 
 def _event_type(event: T.StructField | None, request: MergeRequest, stored: pa.Schema | None) -> pa.DataType:
-    if event is None:
+    if event is None or _is_coerced(event, request):
         return stored.field(3).type if stored is not None else schemas.MILLISECONDS
-    if _is_coerced(event, request):
-        return stored.field(3).type if stored is not None else schemas.MILLISECONDS
-    if not isinstance(event.dataType, T.DateType | T.TimestampType | T.TimestampNTZType):
-        raise InvalidQuery(
-            f"the event time column {event.name} is {event.dataType.simpleString().upper()}, it must be DATE or "
-            f"TIMESTAMP: {_conversion(event)}, or name another one in SetVocab"
-        )
     return schemas.top_type(event.dataType, event.name)
-
-
-def _conversion(event: T.StructField) -> str:
-    """How preprocess makes a time of a column. What a number counts, only the author knows."""
-    name = event.name
-    if not isinstance(event.dataType, T.NumericType):
-        return f"cast it in preprocess, in Spark SQL `to_timestamp({name}) AS {name}`"
-    forms = {"seconds": f"timestamp_seconds({name})", "milliseconds": f"timestamp_millis({name})"}
-    forms["a year"] = f"make_date({name}, 1, 1)"
-    return f"convert it in preprocess, in Spark SQL {', '.join(f'`{sql}` for {what}' for what, sql in forms.items())}"
 
 
 def _is_coerced(event: T.StructField, request: MergeRequest) -> bool:
     """Whether an event time is text whose type nobody declared: then it is RFC 3339."""
-    is_inferred = request.read.columns is None and request.preprocess is None and request.read.kind != "Parquet"
+    read = request.read
+    is_inferred = read.columns is None and request.preprocess is None and read.format.types is not Types.FILE
     return is_inferred and isinstance(event.dataType, T.StringType)
 
 
@@ -152,32 +145,17 @@ def _required(request: MergeRequest, stored: pa.Schema | None) -> frozenset[str]
     return frozenset(spelling.get(c.name.lower(), c.name) for c in request.read.columns if not c.is_nullable)
 
 
-def _keys(
-    merge: MergeStrategy, data: Sequence[tuple[str, T.StructField]], columns: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _keys(merge: MergeStrategy, columns: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The key columns and the compared columns of a strategy, as the dataset spells them."""
-    if merge.kind == "Append":
+    if not merge.traits.has_key:
         return (), ()
-    keys = tuple(_column(name, columns, f"{merge.kind}.primaryKey") for name in merge.primary_key)
+    spelling = {name.lower(): name for name in columns}
+    keys = tuple(spelling[name.lower()] for name in merge.primary_key)
     if not keys:
         raise InvalidQuery(f"{merge.kind} needs a primaryKey")
-    types = {f.name: f.dataType for _, f in data}
-    if nested := [k for k in keys if isinstance(types.get(k), T.ArrayType | T.StructType)]:
-        raise InvalidQuery(f"{merge.kind}.primaryKey: {', '.join(nested)} is a list or a struct, which cannot be a key")
     if merge.compare_columns is None:
         return keys, tuple(c for c in columns if c not in keys)
-    return keys, tuple(_column(name, columns, f"{merge.kind}.compareColumns") for name in merge.compare_columns)
-
-
-def _column(name: str, columns: Sequence[str], where: str) -> str:
-    found = next((c for c in columns if c.lower() == name.lower()), None)
-    if found is None:
-        raise InvalidQuery(f"{where}: there is no column {name}; the data have {_listed(columns)}")
-    return found
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "no columns"
+    return keys, tuple(spelling[name.lower()] for name in merge.compare_columns)
 
 
 def _project(
@@ -224,20 +202,22 @@ def _in_range(name: str, kind: T.DataType, value: str) -> str:
 
 
 def _operation(field: T.StructField, request: MergeRequest) -> str:
-    """The code of an operation, given as such or as its name. What is neither is an error with its text; only an
-    UpsertStream knows what to do with none."""
+    """The code of an operation, of its code or its name. What is neither is an error with its text; where the column
+    may be missing, null adds the row."""
     column = quoted(field.name)
     if isinstance(field.dataType, T.StringType):
         code = f"decode({column}, {_OPERATIONS})"
     elif isinstance(field.dataType, T.IntegralType):
-        code = f"IF({column} BETWEEN 0 AND 3, CAST({column} AS INT), NULL)"
+        code = f"IF({column} BETWEEN {APPEND} AND {CORRECT_TO}, CAST({column} AS INT), NULL)"
     else:
         kind = field.dataType.simpleString().upper()
-        raise InvalidQuery(f"column {field.name} holds operations and is {kind}: it must be {_CODES}, as INT or STRING")
+        raise InvalidQuery(
+            f"column {field.name} holds operations and is {kind}: it must be {OPERATIONS_TEXT}, as INT or STRING"
+        )
     labels = [source.label for source in request.inputs]
     where = f"{labels[0]}: column {field.name}" if len(labels) == 1 else f"column {field.name}"
-    given = f"coalesce(CAST({column} AS STRING), 'null')"
-    refused = f"raise_error(concat({text(f'{where}: an operation is none of {_CODES}: ')}, {given}))"
-    if request.merge.kind == "UpsertStream":
-        return f"CASE WHEN {column} IS NULL THEN 0 ELSE coalesce({code}, {refused}) END"
+    value = f"coalesce(CAST({column} AS STRING), 'null')"
+    refused = f"raise_error(concat({text(f'{where}: an operation is none of {OPERATIONS_TEXT}: ')}, {value}))"
+    if request.merge.traits.operation_column is OperationColumn.OPTIONAL:
+        return f"CASE WHEN {column} IS NULL THEN {APPEND} ELSE coalesce({code}, {refused}) END"
     return f"coalesce({code}, {refused})"

@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine import state as states
-from airflow_provider_odf.engine.base import Base
 from airflow_provider_odf.engine.batches import batches, name_of, read_batch
 from airflow_provider_odf.engine.layout import Fitted, fit
+from airflow_provider_odf.engine.merge_target import MergeTarget
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read
 from airflow_provider_odf.engine.read.typed import declared
@@ -30,6 +30,7 @@ from airflow_provider_odf.protocol import (
     PositionalHeader,
     StateCache,
 )
+from airflow_provider_odf.read_steps import Types
 from airflow_provider_odf.wording import counted, listed
 
 Progress: TypeAlias = Callable[[str], None]
@@ -59,19 +60,19 @@ def _is_refused(error: Exception, cache: StateCache) -> bool:
 
 
 class _Merge:
-    """One request at work: its inputs one after the other, each onto the state that the one before left."""
+    """One request: its inputs one after the other, each merged after the one before."""
 
     def __init__(self, spark: SparkSession, request: MergeRequest, progress: Progress) -> None:
         self._spark, self._request, self._progress = spark, request, progress
         self._stored = self._declared = schemas.decode(request.schema) if request.schema else None
-        self._base: Base | None = None
+        self._target: MergeTarget | None = None
         self._notices: list[str] = []
         self._headers: list[PositionalHeader] = []
         self._is_analysed = False
 
     def run(self) -> MergeSuccess:
         if not self._request.inputs:
-            return MergeSuccess((), self._analysed(), is_analysed=True)
+            return MergeSuccess((), self._analyse(), is_analysed=True)
         written = tuple(new for batch in batches(self._request.inputs) for new in self._merge_batch(batch))
         new = [s for s in written if s is not None]
         return MergeSuccess(
@@ -84,7 +85,7 @@ class _Merge:
             headers=tuple(self._headers),
         )
 
-    def _analysed(self) -> str | None:
+    def _analyse(self) -> str | None:
         """The schema that the dataset would have after data of the declared columns, where they are declared."""
         request = self._request
         if request.read.columns is None:
@@ -96,18 +97,18 @@ class _Merge:
 
     def _merge_batch(self, batch: Sequence[MergeInput]) -> Iterator[NewSlice | None]:
         """The slices of inputs that are read at once, if they can be."""
-        found = read_batch(self._spark, self._request, batch)
-        if found is None:
+        together = read_batch(self._spark, self._request, batch)
+        if together is None:
             yield from map(self._merge, batch)
             return
         self._progress(f"merging {len(batch)} inputs, {name_of(batch[0])} to {name_of(batch[-1])}")
-        self._notices += found.notices
-        self._headers += found.headers
+        self._notices += together.notices
+        self._headers += together.headers
         self._is_analysed = True
-        base, fitted = self._fitted(found.frame)
-        tables = found.apart(fitted.frame.toArrow())
-        for source, (new, dropped) in zip(batch, base.merge_rows(tables, batch), strict=True):
-            yield self._told(new, dropped, fitted.layout.schema, name_of(source))
+        target, fitted = self._fit(together.frame)
+        tables = together.apart(fitted.frame.toArrow())
+        for source, (new, dropped) in zip(batch, target.merge_tables(tables, batch), strict=True):
+            yield self._finish(new, dropped, fitted.layout.schema, name_of(source))
 
     def _merge(self, source: MergeInput) -> NewSlice | None:
         name = name_of(source)
@@ -115,38 +116,38 @@ class _Merge:
         raw = read(self._spark, self._request.read, source.paths, name)
         self._notices += raw.notices
         self._headers += raw.headers
-        frame = self._preprocessed(raw.frame, source) if raw.frame.columns else self._no_rows()
+        frame = self._preprocess(raw.frame, source) if raw.frame.columns else self._no_rows()
         if frame is None:
             return None
-        base, fitted = self._fitted(frame)
-        return self._told(*base.merge(fitted.frame, source, name), fitted.layout.schema, name)
+        target, fitted = self._fit(frame)
+        return self._finish(*target.merge(fitted.frame, source), fitted.layout.schema, name)
 
-    def _preprocessed(self, frame: DataFrame, source: MergeInput) -> DataFrame:
+    def _preprocess(self, frame: DataFrame, source: MergeInput) -> DataFrame:
         transform = self._request.preprocess
         self._is_analysed = True
         return preprocess(self._spark, frame, transform, self._request.read, source.paths) if transform else frame
 
     def _no_rows(self) -> DataFrame | None:
-        """The rows of an input that has neither rows nor a schema, such as ``[]``: of a Snapshot it retracts every row.
-        None where it changes nothing."""
-        if self._stored is None or self._request.merge.kind != "Snapshot":
+        """The rows of an input that has neither rows nor a schema, such as ``[]``: they retract every row
+        where each input is the whole of the data. None where they change nothing."""
+        if self._stored is None or not self._request.merge.traits.retracts_missing_rows:
             return None
         from pyspark.sql.pandas.types import from_arrow_schema
 
         columns = pa.schema([field.with_nullable(True) for field in list(self._stored)[3:]])
         return self._spark.createDataFrame([], from_arrow_schema(columns))
 
-    def _fitted(self, frame: DataFrame) -> tuple[Base, Fitted]:
-        """New rows in the form of the dataset, and what they are merged onto, in the same columns."""
+    def _fit(self, frame: DataFrame) -> tuple[MergeTarget, Fitted]:
+        """New rows in the form of the dataset, and the dataset itself in the same columns."""
         fitted = fit(frame, self._request, self._stored)
-        if self._base is None:
-            self._base = Base(self._spark, self._request, fitted)
-        elif self._base.layout != fitted.layout:
-            self._base.evolve(fitted)
-        return self._base, fitted
+        if self._target is None:
+            self._target = MergeTarget(self._spark, self._request, fitted)
+        elif self._target.layout != fitted.layout:
+            self._target.evolve(fitted)
+        return self._target, fitted
 
-    def _told(self, new: NewSlice | None, dropped: int, schema: pa.Schema, name: str) -> NewSlice | None:
-        """The slice, with the schema where it is another than before; tells what was written."""
+    def _finish(self, new: NewSlice | None, dropped: int, schema: pa.Schema, name: str) -> NewSlice | None:
+        """Report a slice; return it with the schema, where that is another than before."""
         if dropped:
             self._notices.append(f"{name}: dropped {counted(dropped, 'row')}, the same as others")
         if new is None:
@@ -163,16 +164,16 @@ class _Merge:
 
     def _schema(self) -> str | None:
         """The dataset's schema; from data without records only where their types do not come from the data."""
-        typed = self._request.read.columns is not None or self._request.read.kind == "Parquet"
-        schema = self._base.layout.schema if typed and self._base else self._stored
+        typed = self._request.read.columns is not None or self._request.read.format.types is Types.FILE
+        schema = self._target.layout.schema if typed and self._target else self._stored
         return self._request.schema if schema is None or schema == self._declared else schemas.encode(schema)
 
     def _save_state(self) -> StateCache | None:
-        base, path = self._base, self._request.new_state_path
-        if base is None or path is None or not base.past.is_worth_caching():
+        target, path = self._target, self._request.new_state_path
+        if target is None or path is None or not target.history.is_worth_caching():
             return None
         self._progress("keeping the state")
-        return states.save(self._spark, base.past, path, small=base.is_small, rows=base.rows)
+        return states.save(self._spark, target.history, path, small=target.is_small, rows=target.rows)
 
     def _test(self, new: list[NewSlice]) -> ContractReport | None:
         request = self._request

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
+from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.query import run
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.state import SMALL, file_size
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep, Transform
 
@@ -31,7 +31,9 @@ def preprocess(
     if transform.engine == DATAFUSION:
         from airflow_provider_odf.engine import datafusion
 
-        return datafusion.query(spark, frame, transform, read, small=sum(map(file_size, paths)) <= SMALL)
+        return datafusion.query(
+            spark, frame, transform, read, small=sum(map(files.size_or_large, paths)) <= files.SMALL
+        )
     return query(spark, frame, transform)
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection
-from functools import cache
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine import plan_nodes
+from airflow_provider_odf.engine import plan_nodes, spark_internals
 from airflow_provider_odf.engine.refusal import query_name, refusal
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import SqlQueryStep
@@ -92,7 +91,7 @@ class _Judge:
 
     def parsed(self) -> None:
         """:raises InvalidQuery: the query is a command, or names a table or function that it may not use."""
-        plan = self._spark._jsparkSession.sessionState().sqlParser().parsePlan(self._step.query)
+        plan = spark_internals.parsed_plan(self._spark, self._step.query)
         nodes = [*plan_nodes.nodes(plan)]
         has_windows = any(plan_nodes.class_name(node) == "WithWindowDefinition" for node in nodes)
         for window in plan_nodes.windows(plan) if has_windows else ():
@@ -108,7 +107,7 @@ class _Judge:
 
     def analysed(self, frame: DataFrame) -> None:
         """:raises InvalidQuery: a name of the query leads to something other than its tables."""
-        for node in plan_nodes.nodes(frame._jdf.queryExecution().analyzed()):
+        for node in plan_nodes.nodes(spark_internals.analysed_plan(frame)):
             if plan_nodes.class_name(node) == "View" and node["isTempView"]:
                 self._check_table(node["desc"]["identifier"]["table"], self._readable)
             elif not _is_allowed(node):
@@ -116,8 +115,8 @@ class _Judge:
                 raise self._refusal(
                     f"a query reads {tables}; this reads {plan_nodes.class_name(node)}, as Spark calls it"
                 )
-        # frame.schema would import the modules of Python types.
-        if column := next((c["name"] for c in json.loads(frame._jdf.schema().json())["fields"] if _runs_code(c)), None):
+        fields = json.loads(spark_internals.schema_json(frame))["fields"]
+        if column := next((field["name"] for field in fields if _runs_code(field)), None):
             raise self._refusal(f"the type of column {column} runs code of its own: cast it to a type of SQL", column)
 
     def _check_node(self, node: plan_nodes.Node) -> None:
@@ -137,7 +136,7 @@ class _Judge:
         lower = name.lower()
         if lower in OUTSIDE:
             raise self._refusal(f"function {name} reaches beyond the rows of the query and is not available", name)
-        if lower not in _builtin():
+        if lower not in spark_internals.builtin_functions():
             raise self._refusal(f"Spark has no function {name} of its own; functions of a catalog cannot be used", name)
         if node["num-children"] >= _WITH_OPTIONS.get(lower, node["num-children"] + 1):
             raise self._refusal(f"options of {name} can name files and are not available: leave them out", name)
@@ -172,15 +171,3 @@ def _runs_code(schema: Any) -> bool:
         runs = schema.get("type") == "udt" or "CURRENT_DEFAULT" in schema or "EXISTS_DEFAULT" in schema
         return runs or _runs_code([*schema.values()])
     return isinstance(schema, list) and any(map(_runs_code, schema))
-
-
-@cache
-def _builtin() -> frozenset[str]:
-    """Names of the functions that Spark brings along; names of several parts lead to those of catalogs."""
-    from pyspark import SparkContext
-
-    jvm: Any = SparkContext._jvm
-    analysis = jvm.org.apache.spark.sql.catalyst.analysis
-    registries = (analysis.FunctionRegistry, analysis.TableFunctionRegistry)
-    names = " ".join(registry.functionSet().mkString(" ") for registry in registries)
-    return frozenset(name.rpartition(".")[2] for name in names.split())

@@ -1,11 +1,18 @@
-"""Small merges of the common kinds, so that the class-data archive has the classes that they need."""
+"""Small merges of the common kinds, so that the class-data archive has the classes that they need.
+
+``python -m airflow_provider_odf.engine.rehearsal JAVA`` makes the archive of a Java.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from airflow_provider_odf.engine import archive, jvm, session
 from airflow_provider_odf.engine.answer import answer
 from airflow_provider_odf.protocol import (
     Column,
@@ -34,8 +41,15 @@ _CSV = "id,name,day,at,price,ratio,is_on\n1,{},2024-01-01,2024-01-01T00:00:00Z,1
 _JSON = '{{"id": 1, "name": "{}", "day": "2024-01-01", "at": 0, "price": 1.5, "ratio": 1, "is_on": true}}\n'
 
 
+def load_classes(options: Sequence[str], directory: Path) -> None:
+    """Run the merges in a JVM with these options and end it in order, which is when it writes an archive."""
+    spark, process = session.start_local("odf-class-archive", extra=options)
+    run(spark, directory)
+    jvm.stop(process)
+
+
 def run(spark: SparkSession, directory: Path) -> None:
-    """Polls a CSV and a JSON source twice each, in ``directory``."""
+    """Merge a CSV and a JSON source twice each, in ``directory``."""
     for kind, text, strategy in (("Csv", _CSV, "Snapshot"), ("NdJson", _JSON, "Ledger")):
         place = directory / kind
         place.mkdir()
@@ -64,3 +78,8 @@ def _merge(
         schema=last.schema if isinstance(last, MergeSuccess) else None,
     )
     return answer(spark, request, lambda message: None)
+
+
+if __name__ == "__main__":
+    os.nice(19)
+    archive.make(sys.argv[1], load_classes)

@@ -7,7 +7,7 @@ time may be a date), then the data columns in query order; timestamps among them
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.types as pt
@@ -136,7 +136,7 @@ def _refusal(path: str, what: str, instead: str) -> str:
 def plain(schema: pa.Schema) -> pa.Schema:
     """The schema as it is written: views and large forms, which hash the same, as the plain ones."""
     views = {k: v for k, v in _READ_AS.items() if pt.is_string(v) or pt.is_binary(v)}
-    return pa.schema([f.with_type(_replace(f.type, views)) for f in schema])
+    return pa.schema([f.with_type(with_types(f.type, views)) for f in schema])
 
 
 def evolve(stored: pa.Schema, new: pa.Schema) -> pa.Schema:
@@ -167,7 +167,7 @@ def _differences(stored: pa.Schema, new: pa.Schema) -> Iterator[str]:
                 yield f"column {field.name} ({type_name(field.type)}) is new and NOT NULL; records before have no value"
             continue
         old = stored.field(field.name)
-        if _replace(old.type, _READ_AS) != _replace(field.type, {}):
+        if with_types(old.type, _READ_AS) != with_types(field.type, {}):
             before, after = type_name(old.type), type_name(field.type)
             if before == after:  # units of time, which a manifest has no words for
                 before, after = str(old.type), str(field.type)
@@ -176,10 +176,10 @@ def _differences(stored: pa.Schema, new: pa.Schema) -> Iterator[str]:
             yield f"column {field.name} is nullable in the dataset and NOT NULL in the new data"
 
 
-def _replace(kind: pa.DataType, types: dict[pa.DataType, pa.DataType]) -> pa.DataType:
-    """The type with others in its place, also inside; names and nullability inside of lists are made the same."""
+def with_types(kind: pa.DataType, types: Mapping[pa.DataType, pa.DataType]) -> pa.DataType:
+    """Return a type with others in its place, also inside; what is inside of it becomes nullable."""
     if pt.is_struct(kind):
-        return pa.struct([(f.name, _replace(f.type, types)) for f in kind.fields])
+        return pa.struct([(f.name, with_types(f.type, types)) for f in kind.fields])
     if pt.is_list(kind) or pt.is_large_list(kind):
-        return pa.list_(pa.field("element", _replace(kind.value_type, types)))
+        return pa.list_(pa.field("element", with_types(kind.value_type, types)))
     return types.get(kind, kind)

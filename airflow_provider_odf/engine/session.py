@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.engine import jvm
+from airflow_provider_odf.engine import jvm, spark_internals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,11 +64,10 @@ def create(
     :raises InvalidInput: there is no Java.
     :raises InternalError: the JVM did not come up.
     """
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     settings = SETTINGS | dict(conf or {})
-    if "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._gateway is not None:
+    if spark_internals.has_jvm():
         _quiet()
         settings |= {"spark.app.name": app_name} if app_name else {}
         settings |= {"spark.master": master} if master else {}
@@ -90,11 +89,11 @@ def start_local(
     settings = LOCAL | {"spark.sql.warehouse.dir": os.path.join(tempfile.gettempdir(), "odf-no-warehouse")} | dict(conf)
     settings |= {"spark.app.name": app_name, "spark.master": master}
     gateway, process = jvm.launch(settings, extra, meanwhile)
-    from pyspark import SparkConf, SparkContext
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     _quiet()
-    spark_conf = SparkConf(loadDefaults=True, _jvm=gateway.jvm).setAll(list(settings.items()))
+    spark_conf = spark_internals.conf_of(gateway).setAll(list(settings.items()))
     return SparkSession(SparkContext(conf=spark_conf, gateway=gateway)), process
 
 

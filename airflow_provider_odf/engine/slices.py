@@ -27,23 +27,13 @@ from pyspark.sql import DataFrame
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.engine import schema as schemas
-from airflow_provider_odf.engine.layout import OP
+from airflow_provider_odf.engine.layout import COPY, OP
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.strategies import COPY
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.logical_hash import LogicalHasher
-from airflow_provider_odf.protocol import (
-    APPEND,
-    CORRECT_FROM,
-    CORRECT_TO,
-    RETRACT,
-    Changes,
-    NewSlice,
-    OffsetInterval,
-    from_json,
-    to_json,
-)
+from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, OPERATIONS_TEXT, PRESENT, RETRACT
+from airflow_provider_odf.protocol import Changes, NewSlice, OffsetInterval, from_json, to_json
 from airflow_provider_odf.wording import counted
 
 ROW_GROUP = 131_072
@@ -56,7 +46,7 @@ class DuplicateKeys(Exception):
 
 
 @dataclass(frozen=True)
-class Target:
+class Draft:
     """Where and how a slice is written. ``schema`` is the dataset's; ``event_time`` fills records that have none;
     ``keys`` must not be null in new rows; ``label`` is what messages call the input."""
 
@@ -72,28 +62,28 @@ class Target:
         return list(self.schema.names[3:])
 
 
-def write(table: pa.Table, order: Sequence[str], target: Target) -> NewSlice | None:
+def write(table: pa.Table, order: Sequence[str], draft: Draft) -> NewSlice | None:
     """Write records that are in memory: OP, the columns, and what they are sorted by. None where there are none.
 
     :raises InvalidQuery: a null in a key or in a required column, an operation that is none, half a correction.
     :raises DuplicateKeys: COPY marks a row.
     """
-    table = event_time_filled(table, target.schema, target.event_time)
+    table = event_time_filled(table, draft.schema, draft.event_time)
     # Spark and Arrow both order strings by their bytes.
     in_order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in order])
-    return _write(iter([table.take(in_order)]), target)
+    return _write(iter([table.take(in_order)]), draft)
 
 
-def write_in_task(records: DataFrame, order: Sequence[str], target: Target) -> NewSlice | None:
+def write_in_task(records: DataFrame, order: Sequence[str], draft: Draft) -> NewSlice | None:
     """Write records where they are, in one task. Raises as ``write`` does.
 
     :raises InternalError: the file could not be written.
     """
-    filled = records.selectExpr(*_filled_columns(records, target))
+    filled = records.selectExpr(*_filled_columns(records, draft))
     one = filled.repartition(1).sortWithinPartitions(*(quoted(name) for name in order))
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield pa.RecordBatch.from_pydict({"answer": [_answer(batches, target)]})
+        yield pa.RecordBatch.from_pydict({"answer": [_answer(batches, draft)]})
 
     for row in one.mapInArrow(task, "answer STRING").collect():
         return _opened(json.loads(row["answer"]))
@@ -114,18 +104,18 @@ def remove(slice_: NewSlice) -> None:
     Path(slice_.path).unlink(missing_ok=True)
 
 
-def _filled_columns(records: DataFrame, target: Target) -> list[str]:
-    time = quoted(target.schema.names[3])
-    value = f"timestamp_millis({target.event_time.epoch_ns // 1_000_000})"
-    if pt.is_date(target.schema.field(3).type):
+def _filled_columns(records: DataFrame, draft: Draft) -> list[str]:
+    time = quoted(draft.schema.names[3])
+    value = f"timestamp_millis({draft.event_time.epoch_ns // 1_000_000})"
+    if pt.is_date(draft.schema.field(3).type):
         value = f"CAST({value} AS DATE)"
     return [f"coalesce({c}, {value}) AS {c}" if c == time else c for c in map(quoted, records.columns)]
 
 
-def _answer(batches: Iterable[pa.RecordBatch], target: Target) -> str:
+def _answer(batches: Iterable[pa.RecordBatch], draft: Draft) -> str:
     """What came of writing, as JSON: exceptions do not reach the driver as themselves."""
     try:
-        slice_ = _write((pa.Table.from_batches([batch]) for batch in batches), target)
+        slice_ = _write((pa.Table.from_batches([batch]) for batch in batches), draft)
     except (InvalidQuery, InternalError, DuplicateKeys) as e:
         return json.dumps({type(e).__name__: str(e)})
     return json.dumps({"slice": to_json(slice_)})
@@ -141,15 +131,15 @@ def _opened(answer: dict[str, Any]) -> NewSlice | None:
     return from_json(NewSlice, answer["slice"]) if answer["slice"] else None
 
 
-def _write(tables: Iterator[pa.Table], target: Target) -> NewSlice | None:
+def _write(tables: Iterator[pa.Table], draft: Draft) -> NewSlice | None:
     writer: _SliceWriter | None = None
     try:
         for table in _row_groups(tables):
-            writer = writer or _SliceWriter(target)
+            writer = writer or _SliceWriter(draft)
             writer.add(table)
         return writer.finish() if writer else None
     except OSError as e:
-        raise InternalError(f"cannot write a slice into {target.directory}: {e}") from e
+        raise InternalError(f"cannot write a slice into {draft.directory}: {e}") from e
     finally:
         if writer:
             writer.discard()
@@ -171,11 +161,11 @@ def _row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 class _SliceWriter:
     """Checks records, numbers them and writes them to a file without a name, which ``finish`` gives it."""
 
-    def __init__(self, target: Target) -> None:
-        self._target, self._written = target, schemas.plain(target.schema)
+    def __init__(self, draft: Draft) -> None:
+        self._draft, self._written = draft, schemas.plain(draft.schema)
         self._hasher = LogicalHasher(self._written)
-        Path(target.directory).mkdir(parents=True, exist_ok=True)
-        self._unfinished = Path(target.directory) / f".{uuid.uuid4().hex}.unfinished"
+        Path(draft.directory).mkdir(parents=True, exist_ok=True)
+        self._unfinished = Path(draft.directory) / f".{uuid.uuid4().hex}.unfinished"
         self._file = _HashedFile(self._unfinished)
         self._parquet = pq.ParquetWriter(
             self._file,
@@ -191,13 +181,13 @@ class _SliceWriter:
     def add(self, records: pa.Table) -> None:
         """Records in the order of their offsets: OP, the columns, perhaps COPY."""
         self._check(records)
-        start = self._target.next_offset + self._rows
-        system_time = pa.scalar(self._target.system_time.floor_ms().to_datetime(), schemas.MILLISECONDS)
+        start = self._draft.next_offset + self._rows
+        system_time = pa.scalar(self._draft.system_time.floor_ms().to_datetime(), schemas.MILLISECONDS)
         columns = [
             pa.array(range(start, start + records.num_rows), pa.int64()),
             records[OP],
             pa.repeat(system_time, records.num_rows),
-            *(records[name] for name in self._target.columns()),
+            *(records[name] for name in self._draft.columns()),
         ]
         table = pa.table(columns, names=self._written.names).cast(self._written)
         for batch in table.to_batches(max_chunksize=_HASHED_ROWS):
@@ -210,7 +200,7 @@ class _SliceWriter:
 
     def finish(self) -> NewSlice:
         if self._last_op == CORRECT_FROM:
-            raise InvalidQuery(_half_correction(self._target.label))
+            raise InvalidQuery(_half_correction(self._draft.label))
         self._parquet.close()
         physical_hash = self._file.finish()
         path = self._unfinished.with_name(physical_hash)
@@ -221,7 +211,7 @@ class _SliceWriter:
             physical_hash=physical_hash,
             logical_hash=self._hasher.text(),
             size=self._file.size,
-            offset_interval=OffsetInterval(self._target.next_offset, self._target.next_offset + self._rows - 1),
+            offset_interval=OffsetInterval(self._draft.next_offset, self._draft.next_offset + self._rows - 1),
             newest_event_time=_rfc3339(self._newest),
             changes=self._changes,
         )
@@ -234,17 +224,17 @@ class _SliceWriter:
         self._unfinished.unlink(missing_ok=True)
 
     def _check(self, records: pa.Table) -> None:
-        ops, label = records[OP].combine_chunks(), self._target.label
-        is_new = pc.is_in(ops, pa.array([APPEND, CORRECT_TO], ops.type))
-        for name in self._target.columns():
-            is_key = name in self._target.keys
-            if records[name].null_count and (is_key or not self._target.schema.field(name).nullable):
+        ops, label = records[OP].combine_chunks(), self._draft.label
+        is_new = pc.is_in(ops, pa.array(PRESENT, ops.type))
+        for name in self._draft.columns():
+            is_key = name in self._draft.keys
+            if records[name].null_count and (is_key or not self._draft.schema.field(name).nullable):
                 nulls = pc.and_(is_new, pc.is_null(records[name])) if is_key else pc.is_null(records[name])
                 _refuse_nulls(records, nulls, name, is_key, label)
         if COPY in records.column_names and pc.max(records[COPY]).as_py() not in (None, 1):
             raise DuplicateKeys
         if not 0 <= (pc.min(ops).as_py() or 0) <= (pc.max(ops).as_py() or 0) <= CORRECT_TO:
-            raise InvalidQuery(f"{label}: an operation is none of 0 (+A), 1 (-R), 2 (-C), 3 (+C)")
+            raise InvalidQuery(f"{label}: an operation is none of {OPERATIONS_TEXT}")
         self._check_pairs(ops, label)
 
     def _check_pairs(self, ops: pa.Array, label: str) -> None:

@@ -1,4 +1,4 @@
-"""The state of a dataset, a projection of its history: current rows (Snapshot, UpsertStream) or known keys (Ledger).
+"""The state of a dataset, which follows from its history: the current rows, or only their keys.
 
 A state is kept as a disposable cache, a directory of Parquet files and ``state.json``. What came after it is read from
 the slices: base and delta. A cache that is missing, incomplete or of other columns is not used. Whether its bytes are
@@ -20,21 +20,12 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
+from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.current import current_rows, newest_records
 from airflow_provider_odf.engine.layout import Fitted, Layout
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.protocol import (
-    APPEND,
-    RETRACT,
-    DatasetVocabulary,
-    HistorySlice,
-    MergeRequest,
-    MergeStrategy,
-    StateCache,
-)
-
-SMALL = 16 * 1024 * 1024
-"""Bytes of Parquet or text up to which one task without exchanges is the fastest form."""
+from airflow_provider_odf.merge_strategies import APPEND, RETRACT, State
+from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, MergeStrategy, StateCache
 
 MAX_SLICES = 16
 """Slices after a cache from which on the state is written anew."""
@@ -49,7 +40,7 @@ _ABOUT = "state.json"
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache that was found whole: its Parquet files, its rows, and the last offset it stands for."""
+    """A whole cache: its Parquet files, its rows, and the last offset it stands for."""
 
     files: tuple[str, ...]
     rows: int
@@ -58,8 +49,8 @@ class Cache:
 
 
 @dataclass(frozen=True)
-class Past:
-    """What a dataset's state is made of: a cache, and the slices after it (all slices without one)."""
+class History:
+    """What a dataset's state is made of: a cache, and the slices after it (all slices without a cache)."""
 
     merge: MergeStrategy
     vocab: DatasetVocabulary
@@ -80,7 +71,7 @@ class Past:
 
     @property
     def size(self) -> int:
-        return (self.cache.size if self.cache else 0) + sum(file_size(s.path) for s in self.slices)
+        return (self.cache.size if self.cache else 0) + sum(files.size_or_large(s.path) for s in self.slices)
 
     @property
     def rows(self) -> int:
@@ -93,39 +84,35 @@ class Past:
         return self.slices[-1].offset_interval.end if self.slices else self.cache.last_offset if self.cache else -1
 
     @property
-    def kind(self) -> str:
-        return self.merge.kind
-
-    @property
-    def has_state(self) -> bool:
-        """Whether the strategy needs to know what was there before."""
-        return self.merge.needs_history
+    def has_only_keys(self) -> bool:
+        """Whether the state is the keys alone."""
+        return self.merge.traits.state is State.KEYS
 
     def state_types(self) -> T.StructType:
         """Spark types of the state's columns."""
-        return _fields(self, self.layout.keys if self.kind == "Ledger" else self.layout.columns)
+        return _fields(self, self.layout.keys if self.has_only_keys else self.layout.columns)
 
-    def followed_by(self, new: HistorySlice) -> Past:
+    def with_slice(self, new: HistorySlice) -> History:
         return replace(self, slices=(*self.slices, new))
 
-    def in_columns(self, fitted: Fitted) -> Past:
-        """The same past in the columns of later rows: files that lack some of them read as null there."""
+    def in_columns(self, fitted: Fitted) -> History:
+        """The same history in the columns of later rows: files that lack some of them read as null there."""
         return replace(self, layout=fitted.layout, types=_types(fitted))
 
     def is_worth_caching(self) -> bool:
         """Whether reading it again costs enough to write the state after it."""
-        if not self.has_state or not self.slices:
+        if not self.merge.traits.has_state or not self.slices:
             return False
         if len(self.slices) >= MAX_SLICES:
             return True
         rows = self.cache.rows if self.cache else 0
-        return self.kind != "Ledger" and self.size > SMALL and self.records > MAX_CHANGED * rows
+        return not self.has_only_keys and self.size > files.SMALL and self.records > MAX_CHANGED * rows
 
 
-def past(request: MergeRequest, first: Fitted) -> Past:
-    """A dataset's past: the cache, where it is usable and stands on the history's slices, and what came after it."""
-    without = Past(request.merge, request.vocab, first.layout, _types(first), None, request.history)
-    if not without.has_state:
+def history(request: MergeRequest, first: Fitted) -> History:
+    """Return a dataset's history: the cache, where it is usable and stands on the slices, and the slices after it."""
+    without = History(request.merge, request.vocab, first.layout, _types(first), None, request.history)
+    if not request.merge.traits.has_state:
         return replace(without, slices=())
     cache = _open(request.prev_state, without) if request.prev_state else None
     if cache is None or all(s.offset_interval.end != cache.last_offset for s in request.history):
@@ -139,19 +126,19 @@ def _types(fitted: Fitted) -> T.StructType:
     return T.StructType([fitted.frame.schema[name] for name in fitted.layout.columns])
 
 
-def state(spark: SparkSession, of: Past, *, small: bool) -> DataFrame | None:
-    """Ledger: the known keys. Snapshot, UpsertStream: the current rows. None where nothing came before."""
+def state(spark: SparkSession, of: History, *, small: bool) -> DataFrame | None:
+    """Return the state that a history leads to, None before the first slice."""
     if of.is_empty:
         return None
-    return _known_keys(spark, of, small) if of.kind == "Ledger" else _current_rows(spark, of, small)
+    return _keys(spark, of, small) if of.has_only_keys else _current_rows(spark, of, small)
 
 
-def _known_keys(spark: SparkSession, of: Past, small: bool) -> DataFrame:
+def _keys(spark: SparkSession, of: History, small: bool) -> DataFrame:
     files = [*(of.cache.files if of.cache else ()), *(s.path for s in of.slices)]
     return _read(spark, files, of.state_types(), small)
 
 
-def _current_rows(spark: SparkSession, of: Past, small: bool) -> DataFrame:
+def _current_rows(spark: SparkSession, of: History, small: bool) -> DataFrame:
     """The current rows of the slices, and those of the cache whose keys no slice after it has."""
     columns = [quoted(c) for c in of.layout.columns]
     base = _read(spark, of.cache.files, of.types, small) if of.cache else None
@@ -172,7 +159,7 @@ def _current_rows(spark: SparkSession, of: Past, small: bool) -> DataFrame:
     return base.join(changed, list(of.layout.keys), "left_anti").selectExpr(*columns).unionByName(current)
 
 
-def _fields(of: Past, names: Sequence[str]) -> T.StructType:
+def _fields(of: History, names: Sequence[str]) -> T.StructType:
     return T.StructType([of.types[name] for name in names])
 
 
@@ -183,27 +170,19 @@ def _read(spark: SparkSession, files: Sequence[str], schema: T.StructType, small
 
 def operations(path: str, vocab: DatasetVocabulary) -> tuple[int, int]:
     """How many +A and how many -R a slice has."""
-    ops = pq.read_table(path, columns=[vocab.operation_type_column]).column(0)
+    ops = files.read_parquet(path, [vocab.operation_type_column]).column(0)
     added, retracted = (pc.sum(pc.equal(ops, code)).as_py() or 0 for code in (APPEND, RETRACT))
     return added, retracted
-
-
-def file_size(path: str) -> int:
-    """Bytes of a file; one that is not local counts as large."""
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return SMALL + 1
 
 
 # --- the cache ------------------------------------------------------------------------------------------------------
 
 
 def save(
-    spark: SparkSession, of: Past, directory: str, *, small: bool, rows: pa.Table | None = None
+    spark: SparkSession, of: History, directory: str, *, small: bool, rows: pa.Table | None = None
 ) -> StateCache | None:
-    """Write the state after a dataset's past: its ``rows``, if they are in memory. None where the disk does not let it:
-    a cache is not worth a failure."""
+    """Write the state that a history leads to, or its ``rows`` if they are in memory. Return None where the disk does
+    not let it: a cache is not worth a failure."""
     target = Path(directory)
     try:
         shutil.rmtree(target, ignore_errors=True)
@@ -229,9 +208,9 @@ def save(
     return StateCache(str(target), of.last_offset)
 
 
-def _link(of: Past, target: Path) -> bool:
+def _link(of: History, target: Path) -> bool:
     """The first slice of a dataset is its state: all +A, and one row for each key, since a merge wrote it just now."""
-    if of.kind == "Ledger" or of.cache is not None or len(of.slices) != 1 or of.slices[0].offset_interval.start:
+    if of.has_only_keys or of.cache is not None or len(of.slices) != 1 or of.slices[0].offset_interval.start:
         return False
     target.mkdir(parents=True)
     try:
@@ -242,7 +221,7 @@ def _link(of: Past, target: Path) -> bool:
     return True
 
 
-def _open(cache: StateCache, past: Past) -> Cache | None:
+def _open(cache: StateCache, of: History) -> Cache | None:
     """The cache, if it is whole and of these columns; the last ones may be missing, since columns are only added."""
     directory = Path(cache.path)
     try:
@@ -252,9 +231,9 @@ def _open(cache: StateCache, past: Past) -> Cache | None:
         rows = sum(pq.read_metadata(f).num_rows for f in files)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    expected = _about(past) | {"lastOffset": cache.last_offset, "rows": rows, "files": sizes}
+    expected = _about(of) | {"lastOffset": cache.last_offset, "rows": rows, "files": sizes}
     columns = about.get("columns")
-    if about != expected | {"columns": columns} or not _starts_with(past.types, columns):
+    if about != expected | {"columns": columns} or not _starts_with(of.types, columns):
         return None
     return Cache(tuple(map(str, files)), rows, sum(sizes.values()), cache.last_offset)
 
@@ -263,5 +242,5 @@ def _starts_with(types: T.StructType, columns: object) -> bool:
     return any(columns == T.StructType(types.fields[:count]).simpleString() for count in range(1, len(types) + 1))
 
 
-def _about(past: Past) -> dict[str, object]:
-    return {"version": 1, "kind": past.kind, "keys": list(past.layout.keys), "columns": past.types.simpleString()}
+def _about(of: History) -> dict[str, object]:
+    return {"version": 1, "kind": of.merge.kind, "keys": list(of.layout.keys), "columns": of.types.simpleString()}

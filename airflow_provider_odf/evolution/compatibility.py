@@ -13,16 +13,13 @@ from airflow_provider_odf.evolution import columns
 from airflow_provider_odf.evolution.difference import column_text
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
-from airflow_provider_odf.manifest.push_rules import BY_KEY
+from airflow_provider_odf.merge_strategies import can_follow
 
 if TYPE_CHECKING:
     from airflow_provider_odf.evolution.changes import Change
     from airflow_provider_odf.manifest.finding import Finding
     from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import Column
-
-_GOES_ON_AS = {"Ledger": ("Append", *BY_KEY), **dict.fromkeys(BY_KEY, BY_KEY)}
-"""Merge strategy of existing data -> others that read them rightly. A ledger has each key once, and only additions."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ def _merge(
         return
     old, new = _primary_key(before), _primary_key(after)
     other = "or start a dataset of another name"
-    if before.kind != after.kind and after.kind not in _GOES_ON_AS.get(before.kind, ()):
+    if not can_follow(before.kind, after.kind):
         message = f"the dataset has data merged by {before.kind}, which {after.kind} cannot go on with"
         yield Problem(manifest.place("metadata", index, "merge"), message, f"put {before.kind} back, {other}")
     elif new and {k.lower() for k in old} != {k.lower() for k in new}:

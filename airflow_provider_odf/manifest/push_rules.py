@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from airflow_provider_odf.manifest import ddl, read_rules
 from airflow_provider_odf.manifest import events as e
 from airflow_provider_odf.manifest.finding import Finding, rule
+from airflow_provider_odf.merge_strategies import can_follow
 from airflow_provider_odf.protocol import DatasetVocabulary
-
-BY_KEY = ("Snapshot", "UpsertStream", "ChangelogStream")
-"""Strategies whose history reads the same: the newest record of each key is its row, unless it is a retraction."""
 
 Numbered = tuple[int, e.AddPushSource]
 """A source and its index among the events."""
@@ -29,7 +27,7 @@ def _merged(first: e.AddPushSource, other: Numbered) -> Iterator[Finding]:
     """A history is read in one way: Append and Ledger only add, the others have a newest record of each key."""
     index, source = other
     one, two = ddl.merge_strategy(first.merge), ddl.merge_strategy(source.merge)
-    if one.kind != two.kind and not (one.kind in BY_KEY and two.kind in BY_KEY):
+    if not (can_follow(one.kind, two.kind) and can_follow(two.kind, one.kind)):
         message = f"{two.kind} cannot go on with what source {first.source_name} merges by {one.kind}"
         yield Finding((index, "merge"), message, "use one strategy, or split the dataset")
     elif {k.lower() for k in one.primary_key} != {k.lower() for k in two.primary_key}:

@@ -15,11 +15,10 @@ from airflow_provider_odf.manifest.finding import INVALID, Finding, NotValid, ru
 from airflow_provider_odf.manifest.fragments import ReadStep
 from airflow_provider_odf.manifest.time_format import java_pattern
 from airflow_provider_odf.protocol import Column
+from airflow_provider_odf.read_steps import READ_STEPS, Types
 from airflow_provider_odf.wording import suggestion
 
-_GEO_KINDS = ("GeoJson", "NdGeoJson", "EsriShapefile")
 _GEOMETRY = "geometry"
-_JSON_KINDS = ("Json", "NdJson", *_GEO_KINDS)
 _NESTED = ("ARRAY<", "MAP<", "STRUCT<")
 _NEVER = ("\0", "\r", "\n")
 _MOST_PIECES = 20
@@ -43,13 +42,14 @@ def check(read: ReadStep) -> Iterator[Finding]:
     yield from _repeated_columns(read)
     if read.kind == "Csv":
         yield from _characters(read.separator, read.quote, read.escape)
+    if READ_STEPS[read.kind].types is Types.TEXT:
         yield from _flat(read)
-    if read.kind in _JSON_KINDS:
+    if READ_STEPS[read.kind].types is Types.JSON:
         yield from _keys_of_maps(read)
     yield from _encoding(getattr(read, "encoding", None))
     for name in ("date_format", "timestamp_format"):
         yield from _format(name, getattr(read, name, None))
-    if read.kind in _GEO_KINDS:
+    if READ_STEPS[read.kind].has_geometry:
         yield from _geometry(read)
     if read.kind == "EsriShapefile" and read.sub_path == "":
         yield Finding(("sub_path",), "`subPath` is empty", "leave it out where the archive has one shapefile")

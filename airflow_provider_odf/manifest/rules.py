@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from airflow_provider_odf import column_rules
 from airflow_provider_odf.manifest import (
     airflow_rules,
     attachment_rules,
@@ -19,7 +20,8 @@ from airflow_provider_odf.manifest import events as e
 from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
 from airflow_provider_odf.manifest.fragments import TransformInput
 from airflow_provider_odf.manifest.model import DatasetSnapshot
-from airflow_provider_odf.protocol import DatasetVocabulary
+from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES
+from airflow_provider_odf.protocol import DatasetVocabulary, MergeStrategy
 from airflow_provider_odf.wording import suggestion
 
 Source: TypeAlias = e.SetPollingSource | e.AddPushSource
@@ -27,7 +29,6 @@ Source: TypeAlias = e.SetPollingSource | e.AddPushSource
 _WRITTEN_BY_RUNS = (e.Seed, e.AddData, e.ExecuteTransform)
 _DISABLING = (e.DisablePollingSource, e.DisablePushSource)
 _SINGLE = (e.SetInfo, e.SetLicense, e.SetVocab, e.SetAttachments, e.SetDataSchema)
-_TIMES = ("DATE", "TIMESTAMP")
 
 
 @dataclass(frozen=True)
@@ -157,14 +158,13 @@ def _source(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
         yield from (finding.under("preprocess") for finding in transform_rules.check_preprocess(source.preprocess))
     yield from (finding.under("merge") for finding in _merge_lists(source))
     if source.preprocess is None:
-        yield from (finding.under("merge") for finding in _merge_columns(source, vocabulary))
-        yield from (finding.under("read") for finding in _system_columns(source, vocabulary))
+        yield from _columns(source, vocabulary)
 
 
 @rule
 def _merge_lists(source: Source) -> Iterator[Finding]:
     merge = ddl.merge_strategy(source.merge)
-    if merge.kind != "Append":
+    if MERGE_STRATEGIES[merge.kind].has_key:
         nothing = Finding(("primary_key",), "`primaryKey` is empty", "name the columns that identify a record")
         yield from _column_list("primary_key", merge.primary_key, nothing)
     if merge.compare_columns is not None:
@@ -184,57 +184,30 @@ def _column_list(attribute: str, columns: Sequence[str], nothing: Finding) -> It
 
 
 @rule
-def _merge_columns(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
+def _columns(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
+    """The declared columns and what the merge needs of them, where they reach the merge as they are read."""
+    paths = {column.name: column.path for column in read_rules.columns(source.read)}
+    types = {column.name: column.type for column in read_rules.columns(source.read)}
     merge = ddl.merge_strategy(source.merge)
-    names = [column.name for column in read_rules.columns(source.read)]
-    if not names:
+    if not types:
         return
-    yield from _declared("primary_key", merge.primary_key, names)
-    yield from _declared("compare_columns", merge.compare_columns or (), names)
-    operation = vocabulary.operation_type_column
-    if merge.kind == "ChangelogStream" and operation.lower() not in {name.lower() for name in names}:
-        message = f"a ChangelogStream needs the column {operation} in the data"
-        yield Finding((), message, "add it to the schema, or name it in SetVocab.operationTypeColumn")
+    for problem in column_rules.check(types, vocabulary, _without_invalid(merge), "the declared schema"):
+        path: tuple[str | int, ...] = ("merge",)
+        if problem.part == "columns":
+            path = ("read", *paths[problem.name])
+        elif problem.part != "merge":
+            path = ("merge", problem.part, [*getattr(merge, problem.part)].index(problem.name))
+        yield Finding(path, problem.message, problem.fix)
 
 
-@rule
-def _declared(attribute: str, columns: Sequence[str], names: Sequence[str]) -> Iterator[Finding]:
-    known = {name.lower() for name in names}
-    for index, column in valid(enumerate(columns)):
-        if column.lower() not in known:
-            yield Finding(
-                (attribute, index), f"column {column} is not in the declared schema", suggestion(column, names)
-            )
-
-
-def _system_columns(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
-    """System columns are added by the merge; only event time, and for streams the operation, may come with the data."""
-    yield from _added_columns(source, [vocabulary.offset_column, vocabulary.system_time_column])
-    yield from _operation_column(source, vocabulary)
-    yield from _event_time_column(source, vocabulary.event_time_column)
-
-
-@rule
-def _added_columns(source: Source, added: Sequence[str]) -> Iterator[Finding]:
-    system = {name.lower() for _, name in valid(enumerate(added))}
-    for column in read_rules.columns(source.read):
-        if column.name.lower() in system:
-            fix = "rename it in `preprocess`, or the system column in SetVocab"
-            yield Finding(column.path, f"column {column.name} has the name of a system column", fix)
-
-
-@rule
-def _operation_column(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
-    if source.merge.kind not in ("ChangelogStream", "UpsertStream"):
-        yield from _added_columns(source, [vocabulary.operation_type_column])
-
-
-@rule
-def _event_time_column(source: Source, event_time: str) -> Iterator[Finding]:
-    for column in read_rules.columns(source.read):
-        if column.name.lower() == event_time.lower() and column.type not in ("", *_TIMES):
-            fix = "cast it in `preprocess`, or name another column in SetVocab.eventTimeColumn"
-            yield Finding(column.path, f"event time {column.name} must be DATE or TIMESTAMP, not {column.type}", fix)
+def _without_invalid(merge: MergeStrategy) -> MergeStrategy:
+    """The strategy with those of its columns that validated."""
+    key, compared = merge.primary_key, merge.compare_columns
+    return replace(
+        merge,
+        primary_key=tuple(name for _, name in valid(enumerate(key))),
+        compare_columns=None if compared is None else tuple(name for _, name in valid(enumerate(compared))),
+    )
 
 
 def _transform(event: e.SetTransform) -> Iterator[Finding]:

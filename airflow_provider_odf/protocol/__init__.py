@@ -14,11 +14,6 @@ from airflow_provider_odf.protocol.contract import CheckResult as CheckResult
 from airflow_provider_odf.protocol.contract import Contract as Contract
 from airflow_provider_odf.protocol.contract import ContractReport as ContractReport
 from airflow_provider_odf.protocol.contract import JsonObject as JsonObject
-from airflow_provider_odf.protocol.data import APPEND as APPEND
-from airflow_provider_odf.protocol.data import CORRECT_FROM as CORRECT_FROM
-from airflow_provider_odf.protocol.data import CORRECT_TO as CORRECT_TO
-from airflow_provider_odf.protocol.data import PRESENT as PRESENT
-from airflow_provider_odf.protocol.data import RETRACT as RETRACT
 from airflow_provider_odf.protocol.data import Changes as Changes
 from airflow_provider_odf.protocol.data import Column as Column
 from airflow_provider_odf.protocol.data import DatasetVocabulary as DatasetVocabulary

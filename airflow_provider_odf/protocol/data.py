@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-APPEND, RETRACT, CORRECT_FROM, CORRECT_TO = range(4)
-"""Codes of the operation column: +A, -R, -C, +C."""
-
-PRESENT = (APPEND, CORRECT_TO)
-"""A key has a current row when its newest record has one of these operations."""
+from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES, Traits
+from airflow_provider_odf.read_steps import READ_STEPS, Format
 
 
 @dataclass(frozen=True)
@@ -99,8 +96,8 @@ class ReadStep:
 
     ``columns`` is the declared schema or None. Formats of dates and times are Java patterns, in which
     ``%y`` is a year of two digits from 1969 to 2068, or the word ``rfc3339``.
-    ``kind`` is one of Csv, Json, NdJson, GeoJson, NdGeoJson, EsriShapefile, Parquet. Files of an EsriShapefile have
-    been made lines of GeoJSON Features, a record a line, with null for null shapes.
+    ``kind`` is a name of `read_steps.READ_STEPS`. A shapefile arrives as lines of GeoJSON Features, a line for each
+    record, with null for null shapes.
 
     ``known_columns`` are those that the dataset has, for steps without a schema whose columns reach it as they are:
     where values would have to tell a type, it is the dataset's. An empty type leaves it to the values.
@@ -120,19 +117,22 @@ class ReadStep:
     sub_path: str | None = None
     known_columns: tuple[Column, ...] = ()
 
+    @property
+    def format(self) -> Format:
+        return READ_STEPS[self.kind]
+
 
 @dataclass(frozen=True)
 class MergeStrategy:
-    """``kind`` is one of Append, Ledger, Snapshot, ChangelogStream, UpsertStream."""
+    """``kind`` is a name of `merge_strategies.MERGE_STRATEGIES`."""
 
     kind: str
     primary_key: tuple[str, ...] = ()
     compare_columns: tuple[str, ...] | None = None
 
     @property
-    def needs_history(self) -> bool:
-        """Whether new rows are compared with the rows or keys that the dataset has."""
-        return self.kind in ("Ledger", "Snapshot", "UpsertStream")
+    def traits(self) -> Traits:
+        return MERGE_STRATEGIES[self.kind]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,10 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
 
-ENGINE_MODULES = ("__init__.py", "errors.py", "multiformats.py", "instant.py", "logical_hash.py", "wording.py")
+ENGINE_MODULES = (
+    *("__init__.py", "column_rules.py", "errors.py", "instant.py", "logical_hash.py", "merge_strategies.py"),
+    *("multiformats.py", "read_steps.py", "wording.py"),
+)
 ENGINE_PACKAGES = ("datafusion", "engine", "protocol")
 """What an engine is made of."""
 

@@ -108,14 +108,17 @@ SNAPSHOT = "kind: Snapshot\n        primaryKey: [ID, key]\n        compareColumn
         ]),
         ("datafusion", "select id, id as at from input", LEDGER, [
             "20:16: event time at must be DATE or TIMESTAMP, not BIGINT "
-            "(cast it, or name another column in SetVocab.eventTimeColumn)",
+            "(convert it in `preprocess`, in Spark SQL `timestamp_seconds(at)` for seconds, `timestamp_millis(at)` for "
+            "milliseconds, `make_date(at, 1, 1)` for a year, or name another column in SetVocab.eventTimeColumn)",
         ]),
         ("datafusion", "select id, id as `offset` from input".replace("`", '"'), LEDGER, [
-            "20:16: column offset has the name of a system column (give it another name)",
+            "20:16: column offset has the name of a system column "
+            "(rename it in `preprocess`, such as `offset AS offset_1`, "
+            "or before the first data rename the system column by SetVocab.offsetColumn)",
         ]),
         ("datafusion", "select id from input", "kind: ChangelogStream\n        primaryKey: [id]", [
-            "21:7: a ChangelogStream needs the column op, and preprocess has none "
-            "(add it, or name it in SetVocab.operationTypeColumn)",
+            "21:7: a ChangelogStream needs the column op, which is not in the output of preprocess "
+            "(add it, or name one of id in SetVocab.operationTypeColumn)",
         ]),
         ("spark", "select *, 1 as x from input", SNAPSHOT, []),
         ("spark", "select id, upper(at) from input", SNAPSHOT, []),

@@ -64,7 +64,7 @@ class History:
 @pytest.fixture(params=["small", "large"])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "large":
-        monkeypatch.setattr(engine, "SMALL", -1)
+        monkeypatch.setattr(engine.files, "SMALL", -1)
     return request.param
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine import schema, state
+from airflow_provider_odf.engine import files, schema, state
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.logical_hash import logical_hash
 from airflow_provider_odf.protocol import Check, Contract, SqlQueryStep, Transform
@@ -26,7 +26,7 @@ OLD, NEW = "k BIGINT; v STRING", "k BIGINT; n INT; v STRING"
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both forms of a merge, on the same few rows."""
     if request.param == "large":
-        monkeypatch.setattr(state, "SMALL", -1)
+        monkeypatch.setattr(files, "SMALL", -1)
     return request.param
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine import state
+from airflow_provider_odf.engine import files, state
 from airflow_provider_odf.protocol import HistorySlice, OffsetInterval
 
 pytestmark = pytest.mark.spark
@@ -73,7 +73,7 @@ def test_of_a_ledger_only_the_keys_are_kept(polled: Make, early: None) -> None:
 
 
 def test_the_first_large_slice_is_its_own_state(polled: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "SMALL", -1)
+    monkeypatch.setattr(files, "SMALL", -1)
     data = polled("k BIGINT; v BIGINT", "Snapshot", "k")
     (first,) = data.poll(_rows(1, 2, 3, 4, 5, 6)).slices
     assert Path(first.path).samefile(Path(data.state.path) / "part-0.parquet")

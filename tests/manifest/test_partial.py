@@ -70,7 +70,7 @@ def push(rest: str) -> str:
             poll(read="{kind: Csv, schema: [id BIGNT, offset INT]}", merge="{kind: Ledger, primaryKey: [idd], key: 1}"),
             [
                 "m.yaml:9:37: unknown type BIGNT (did you mean `BIGINT`?)",
-                "m.yaml:9:44: column offset has the name of a system column (rename it in `preprocess`, or the system column in SetVocab)",
+                "m.yaml:9:44: column offset has the name of a system column (rename it in `preprocess`, such as `offset AS offset_1`, or before the first data rename the system column by SetVocab.offsetColumn)",
                 "m.yaml:10:42: column idd is not in the declared schema (did you mean `id`?)",
                 "m.yaml:10:48: unknown key `key` in Ledger (known: kind, primaryKey)",
             ],

@@ -160,8 +160,8 @@ SCHEMA = "{kind: Csv, schema: [id BIGINT, name STRING]}"
         pytest.param(
             manifest(push(SCHEMA, "{kind: ChangelogStream, primaryKey: [id]}")),
             [
-                "m.yaml:10:7: a ChangelogStream needs the column op in the data "
-                "(add it to the schema, or name it in SetVocab.operationTypeColumn)"
+                "m.yaml:10:7: a ChangelogStream needs the column op, which is not in the declared schema "
+                "(add it, or name one of id, name in SetVocab.operationTypeColumn)"
             ],
             id="changelog without op",
         ),
@@ -174,11 +174,14 @@ SCHEMA = "{kind: Csv, schema: [id BIGINT, name STRING]}"
             manifest(push("{kind: Csv, schema: [id INT, OP INT, offset INT, system_time DATE]}", LEDGER)),
             [
                 "m.yaml:9:42: column OP has the name of a system column "
-                "(rename it in `preprocess`, or the system column in SetVocab)",
+                "(rename it in `preprocess`, such as `OP AS OP_1`, "
+                "or before the first data rename the system column by SetVocab.operationTypeColumn)",
                 "m.yaml:9:50: column offset has the name of a system column "
-                "(rename it in `preprocess`, or the system column in SetVocab)",
+                "(rename it in `preprocess`, such as `offset AS offset_1`, "
+                "or before the first data rename the system column by SetVocab.offsetColumn)",
                 "m.yaml:9:62: column system_time has the name of a system column "
-                "(rename it in `preprocess`, or the system column in SetVocab)",
+                "(rename it in `preprocess`, such as `system_time AS system_time_1`, "
+                "or before the first data rename the system column by SetVocab.systemTimeColumn)",
             ],
             id="system columns",
         ),
@@ -195,7 +198,9 @@ SCHEMA = "{kind: Csv, schema: [id BIGINT, name STRING]}"
             ),
             [
                 "m.yaml:9:42: event time year must be DATE or TIMESTAMP, not INT "
-                "(cast it in `preprocess`, or name another column in SetVocab.eventTimeColumn)"
+                "(convert it in `preprocess`, in Spark SQL `timestamp_seconds(year)` for seconds, "
+                "`timestamp_millis(year)` for milliseconds, `make_date(year, 1, 1)` for a year, "
+                "or name another column in SetVocab.eventTimeColumn)"
             ],
             id="event time of a wrong type",
         ),

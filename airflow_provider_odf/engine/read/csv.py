@@ -6,19 +6,18 @@ Beyond it: any encoding that Python knows, quoted line breaks, both quote styles
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
 import pyarrow as pa
 import pyarrow.csv
-from pyspark.sql import SparkSession
 
-from airflow_provider_odf.engine.read import csv_quotes, header, infer, raw, source, typed
+from airflow_provider_odf.engine import files
+from airflow_provider_odf.engine.read import csv_quotes, header, raw, source, typed
 from airflow_provider_odf.engine.read.csv_fields import CsvFormat, Record, records
 from airflow_provider_odf.engine.read.opened import Opened
 from airflow_provider_odf.engine.read.problem import Malformed, shown
-from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
@@ -31,21 +30,11 @@ _BATCH_CELLS = 400_000
 _NEVER = ("\0", "\r", "\n")
 
 
-def read_csv(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
-    """The rows of one file.
-
-    :raises InvalidQuery: an option, the header or the beginning of the data is not right; what is wrong further on
-        comes out when the rows are used.
-    """
-    opened = open_csv(step, path, label)
-    if step.columns is None and step.infer_schema:
-        found = infer.columns(raw.frame(spark, opened.parser, opened.chunks), opened.columns, step)
-        opened = replace(opened, columns=found)
-    return opened.read(spark)
-
-
 def open_csv(step: ReadStep, path: str, label: str) -> Opened:
-    """The same before its rows are read, which ``inferSchema`` needs to know their types."""
+    """Open one file.
+
+    :raises InvalidQuery: an option, the header or the beginning of the data is not right.
+    """
     form, encoding = _format(step), source.encoding(step.encoding)
     is_divisible = source.is_ascii_based(encoding)
     try:
@@ -58,7 +47,8 @@ def open_csv(step: ReadStep, path: str, label: str) -> Opened:
     columns, matched = _columns(step, first, label)
     width = len(first) if step.header or step.columns is None else len(step.columns)
     parser = CsvParser(form, encoding, step.header, width, matched.indexes, step.null_value)
-    return Opened(step, parser, whole, columns, label, "line", matched.notices, matched.headers)
+    infers = step.columns is None and step.infer_schema
+    return Opened(step, parser, whole, columns, label, "line", matched.notices, matched.headers, infers)
 
 
 def _format(step: ReadStep) -> CsvFormat:
@@ -78,7 +68,7 @@ def _format(step: ReadStep) -> CsvFormat:
 
 
 def _first_record(path: str, form: CsvFormat, encoding: str) -> list[str]:
-    texts = source.texts(Chunk(path, 0, source.size(path), 1), encoding)
+    texts = source.texts(Chunk(path, 0, files.size(path), 1), encoding)
     text = next(texts) + next(texts, "")
     _expect_text(text.encode(), 1)
     return next(records(text, form), (0, []))[1]

@@ -7,50 +7,42 @@ before the request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from airflow_provider_odf.engine.read import geo_features, json_values, source
-from airflow_provider_odf.engine.read.json import JsonLines, JsonRecords, read_records
+from airflow_provider_odf.engine.read.json import JsonLines, JsonRecords, open_records
+from airflow_provider_odf.engine.read.opened import Opened
 from airflow_provider_odf.engine.read.problem import Malformed
-from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.protocol import ReadStep
 
 _ENCODING = "utf-8"
 
 
-def read_geojson(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
-    """The Features of the FeatureCollection in one file.
+def open_geojson(step: ReadStep, path: str, label: str) -> Opened:
+    """Open one file with a FeatureCollection.
 
     :raises InvalidQuery: without a schema, the data are not right.
     """
-    return _read(spark, step, FeatureCollection(_ENCODING, ()), source.chunks(path, False), label)
+    return open_records(step, FeatureCollection(_ENCODING, ()), source.chunks(path, False), label)
 
 
-def read_ndgeojson(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
-    """The Features on the lines of one file.
-
-    :raises InvalidQuery: without a schema, the data are not right.
-    """
-    return _read(spark, step, FeatureLines(_ENCODING), source.chunks(path, True), label)
-
-
-def read_shapefile(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
-    """The records of a shapefile, which are Features on the lines of one file; its null shapes are null.
+def open_ndgeojson(step: ReadStep, path: str, label: str) -> Opened:
+    """Open one file with a Feature on each line.
 
     :raises InvalidQuery: without a schema, the data are not right.
     """
-    return _read(spark, step, ShapefileRecords(_ENCODING), source.chunks(path, True), label)
+    return open_records(step, FeatureLines(_ENCODING), source.chunks(path, True), label)
 
 
-def _read(
-    spark: SparkSession, step: ReadStep, features: FeatureCollection | FeatureLines, chunks: Sequence[Chunk], label: str
-) -> Read:
-    return read_records(spark, replace(step, kind="NdJson"), features, chunks, label)
+def open_shapefile(step: ReadStep, path: str, label: str) -> Opened:
+    """Open the records of a shapefile, one file with a Feature on each line; a null shape is null.
+
+    :raises InvalidQuery: without a schema, the data are not right.
+    """
+    return open_records(step, ShapefileRecords(_ENCODING), source.chunks(path, True), label)
 
 
 @dataclass(frozen=True)

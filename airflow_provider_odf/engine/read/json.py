@@ -13,13 +13,11 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read import infer, json_columns, json_values, raw, source, typed
 from airflow_provider_odf.engine.read.opened import Opened
 from airflow_provider_odf.engine.read.problem import Malformed, left_out, listed
-from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
@@ -32,30 +30,20 @@ _BATCH_BYTES = 4 << 20
 """Of Arrow: as objects of Python, the same take ten times as much."""
 
 
-def read_json(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
-    """The objects of the array at ``subPath`` in one file.
+def open_json(step: ReadStep, path: str, label: str) -> Opened:
+    """Open one file with an array of objects at ``subPath``.
 
     :raises InvalidQuery: an option or, without a schema, the data are not right.
     """
-    return open_json(step, path, label).read(spark)
-
-
-def open_json(step: ReadStep, path: str, label: str) -> Opened:
-    """The same before its rows are read."""
     records = JsonRecords(source.encoding(step.encoding), tuple(filter(None, (step.sub_path or "").split("."))))
     return open_records(step, records, source.chunks(path, False), label)
 
 
-def read_ndjson(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
-    """The objects on the lines of one file.
+def open_ndjson(step: ReadStep, path: str, label: str) -> Opened:
+    """Open one file with an object on each line.
 
     :raises InvalidQuery: an option or, without a schema, the data are not right.
     """
-    return open_ndjson(step, path, label).read(spark)
-
-
-def open_ndjson(step: ReadStep, path: str, label: str) -> Opened:
-    """The same before its rows are read."""
     encoding = source.encoding(step.encoding)
     chunks = source.chunks(path, source.is_cut_at_newline_bytes(encoding))
     return open_records(step, JsonLines(encoding), chunks, label)
@@ -80,18 +68,11 @@ class JsonLines:
         return json_values.on_lines(source.texts(chunk, self.encoding), chunk.first_line)
 
 
-def read_records(
-    spark: SparkSession, step: ReadStep, records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str
-) -> Read:
-    """The typed rows of the records in chunks of one file.
+def open_records(step: ReadStep, records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str) -> Opened:
+    """Open the records in chunks of one file.
 
     :raises InvalidQuery: a declared type or, without a schema, the data are not right.
     """
-    return open_records(step, records, chunks, label).read(spark)
-
-
-def open_records(step: ReadStep, records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str) -> Opened:
-    """The same before its rows are read."""
     columns = step.columns or _inferred(records, chunks, step.known_columns, label)
     schema = typed.declared(columns)
     for name, kind in ((f.name, f.dataType) for f in schema if isinstance(f.dataType, st.MapType)):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine.read import raw, typed
+from airflow_provider_odf.engine.read import infer, raw, typed
 from airflow_provider_odf.engine.read.raw import Parser
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
@@ -33,11 +33,14 @@ class Opened:
     unit: str
     notices: tuple[str, ...] = ()
     headers: tuple[PositionalHeader, ...] = ()
+    infers_types: bool = False
+    """Whether the rows decide the types of the columns."""
 
     def read(self, spark: SparkSession) -> Read:
-        """The rows in order."""
+        """Return the rows in order."""
         frame = raw.frame(spark, self.parser, self.chunks)
-        rows = typed.frame(frame, self.columns, self.step, text(self.label), self.unit)
+        columns = infer.columns(frame, self.columns, self.step) if self.infers_types else self.columns
+        rows = typed.frame(frame, columns, self.step, text(self.label), self.unit)
         return Read(rows, self.notices, self.headers)
 
 

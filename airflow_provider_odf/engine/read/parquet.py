@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.read import source, typed
 from airflow_provider_odf.engine.read.problem import left_out
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
@@ -30,33 +32,43 @@ _MOST_DIGITS = 38
 _ROW = "__row"
 
 
-def read_parquet(spark: SparkSession, step: ReadStep, path: str, label: str) -> Read:
-    """The rows of one file or directory, in order.
+@dataclass(frozen=True)
+class ParquetFile:
+    """One file or directory."""
 
-    :raises InvalidQuery: no Parquet, a declared column that is not in the file, or a type that cannot be read or become
-        another.
-    """
-    footer = _footer(path, label)
-    if footer and (problem := next(_problems(footer), "")):
-        raise InvalidQuery(f"{label}: {problem}")
-    nanoseconds = _nanoseconds(footer) if footer else frozenset()
-    if nanoseconds:
-        # Of the session, and so of the request: each has its own.
-        spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
-    frame = spark.read.parquet(path)
-    if source.is_file(path) and source.size(path) <= source.CHUNK_BYTES:
-        frame = frame.coalesce(1)
-    row = (sf.col("_metadata.row_index") + 1).alias(_ROW)
-    columns = [_universal(f, f.name in nanoseconds) for f in frame.schema]
-    return _coerced(frame.select(*columns, row), step, label) if step.columns else Read(frame.select(*columns))
+    step: ReadStep
+    path: str
+    label: str
+
+    def read(self, spark: SparkSession) -> Read:
+        """Return the rows in order.
+
+        :raises InvalidQuery: no Parquet, a declared column that is not in the file, or a type that cannot be read or
+            become another.
+        """
+        footer = _footer(self.path, self.label)
+        if footer and (problem := next(_problems(footer), "")):
+            raise InvalidQuery(f"{self.label}: {problem}")
+        nanoseconds = _nanoseconds(footer) if footer else frozenset()
+        if nanoseconds:
+            # Of the session, and so of the request: each has its own.
+            spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+        frame = spark.read.parquet(self.path)
+        if footer and files.size(self.path) <= source.CHUNK_BYTES:
+            frame = frame.coalesce(1)
+        row = (sf.col("_metadata.row_index") + 1).alias(_ROW)
+        columns = [_universal(f, f.name in nanoseconds) for f in frame.schema]
+        if not self.step.columns:
+            return Read(frame.select(*columns))
+        return _coerced(frame.select(*columns, row), self.step, self.label)
 
 
 def _footer(path: str, label: str) -> pq.FileMetaData | None:
     """What a file says of itself; None for a directory."""
-    if not source.is_file(path):
+    if not files.is_file(path):
         return None
     try:
-        with source.open_file(path) as file:
+        with files.open_file(path) as file:
             return pq.read_metadata(file)
     except pa.ArrowInvalid as e:
         raise InvalidQuery(f"{label}: no Parquet file: {e}") from None

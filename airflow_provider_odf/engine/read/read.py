@@ -5,30 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.read import source
-from airflow_provider_odf.engine.read.csv import read_csv
-from airflow_provider_odf.engine.read.geo import read_geojson, read_ndgeojson, read_shapefile
-from airflow_provider_odf.engine.read.json import read_json, read_ndjson
-from airflow_provider_odf.engine.read.parquet import read_parquet
+from airflow_provider_odf.engine.read.csv import open_csv
+from airflow_provider_odf.engine.read.geo import open_geojson, open_ndgeojson, open_shapefile
+from airflow_provider_odf.engine.read.json import open_json, open_ndjson
+from airflow_provider_odf.engine.read.parquet import ParquetFile
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
 
-Reader: TypeAlias = Callable[[SparkSession, ReadStep, str, str], Read]
+
+class Source(Protocol):
+    """A file whose columns are known."""
+
+    def read(self, spark: SparkSession) -> Read:
+        """Return its rows in order."""
+
+
+Reader: TypeAlias = Callable[[ReadStep, str, str], Source]
+"""Opens a file by its path; the text is what messages call it. Without a schema, columns come from the file."""
 
 READERS: dict[str, Reader] = {
-    "Csv": read_csv,
-    "EsriShapefile": read_shapefile,
-    "GeoJson": read_geojson,
-    "Json": read_json,
-    "NdGeoJson": read_ndgeojson,
-    "NdJson": read_ndjson,
-    "Parquet": read_parquet,
+    "Csv": open_csv,
+    "EsriShapefile": open_shapefile,
+    "GeoJson": open_geojson,
+    "Json": open_json,
+    "NdGeoJson": open_ndgeojson,
+    "NdJson": open_ndjson,
+    "Parquet": ParquetFile,
 }
+"""Kind of a read step -> its reader. A reader raises InvalidQuery where an option or the beginning of the data is not
+right; what is wrong further on comes out when the rows are used."""
 
 
 def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) -> Read:
@@ -47,11 +59,11 @@ def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) 
     several = len(paths) > 1
     named = [(path, f"{label}, file {n} of {len(paths)}" if several else label) for n, path in enumerate(paths, 1)]
     for path, name in named:
-        if source.is_file(path) and (reason := source.unreadable(path, step)):
+        if files.is_file(path) and (reason := source.unreadable(path, step)):
             raise InvalidQuery(f"{name}: {reason}")
     parts = list[Read]()
     for path, name in named:
-        parts.append(reader(spark, step, path, name))
+        parts.append(reader(step, path, name).read(spark))
         step = replace(step, columns=step.columns or _columns(parts[-1].frame))
     notices = dict.fromkeys(notice for part in parts for notice in part.notices)
     headers = tuple(header for part in parts for header in part.headers)

@@ -14,6 +14,7 @@ from pyspark.sql import types as st
 from airflow_provider_odf.engine.sql import Sql, ddl, extracted, matches, text, when
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
+from airflow_provider_odf.read_steps import Types
 
 MILLIS = "@"
 """Before a number that stands for a time."""
@@ -58,7 +59,7 @@ class Formats:
         date, timestamp = (
             None if pattern in ("", _RFC3339) else pattern for pattern in (step.date_format, step.timestamp_format)
         )
-        return Formats(date, timestamp, step.kind in ("Json", "NdJson"), step.kind != "Csv")
+        return Formats(date, timestamp, step.format.types is Types.JSON, step.format.types is not Types.TEXT)
 
     def suffix(self, kind: st.DataType) -> str:
         """What messages add to the name of a type: its format, where one is set."""

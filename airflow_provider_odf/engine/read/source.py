@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import codecs
-import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, TypeAlias
+from typing import TypeAlias
 
+from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
+from airflow_provider_odf.read_steps import Types
 
 CHUNK_BYTES = 16 << 20
 """A file up to this size is read by the driver, a larger one by the workers in pieces of a quarter of it, of which they
@@ -25,9 +26,6 @@ EndOfRecords: TypeAlias = Callable[[bytes], int]
 
 _PACKED = {b"\x1f\x8b": "Gzip", b"PK\x03\x04": "Zip"}
 _PARQUET = b"PAR1"
-
-_LEAST = {"Csv": "its header line", "Json": "`[]`", "GeoJson": "a FeatureCollection", "Parquet": "its footer"}
-"""What a file without records has in formats that need more than 0 bytes."""
 
 _BLOCK = 4 << 20
 _BOM = codecs.BOM_UTF8
@@ -43,7 +41,7 @@ class Chunk:
     first_line: int
 
     def read(self) -> bytes:
-        with open_file(self.path) as file:
+        with files.open_file(self.path) as file:
             file.seek(self.start)
             return file.read(self.end - self.start)
 
@@ -81,45 +79,15 @@ def _decodes(name: str, data: bytes, expected: str | None) -> bool:
     return len(text) == 1 if expected is None else text == expected
 
 
-def open_file(path: str) -> BinaryIO:
-    """A local path or a URI that Arrow knows (file, s3, gs, hdfs), opened for reading."""
-    if "://" not in path and not path.startswith("file:"):
-        return open(path, "rb")
-    system, name = _resolve(path)
-    return io.BufferedReader(system.open_input_file(name), _BLOCK)
-
-
-def is_file(path: str) -> bool:
-    """Whether the path is a file that can be opened here, and no directory."""
-    if "://" not in path and not path.startswith("file:"):
-        return os.path.isfile(path)
-    from pyarrow import fs
-
-    system, name = _resolve(path)
-    return bool(system.get_file_info(name).type == fs.FileType.File)
-
-
-def _resolve(uri: str) -> tuple[Any, str]:
-    from pyarrow import fs
-
-    system, name = fs.FileSystem.from_uri(uri if "://" in uri else "file://" + uri.removeprefix("file:"))
-    return system, name
-
-
-def size(path: str) -> int:
-    with open_file(path) as file:
-        return file.seek(0, os.SEEK_END)
-
-
 def unreadable(path: str, step: ReadStep) -> str:
     """Return why the reader of a step cannot read a file, the empty text where it may. In some encodings any bytes are
     text."""
-    with open_file(path) as file:
+    with files.open_file(path) as file:
         if not file.seek(0, os.SEEK_END):
             return _unreadable_empty(step)
         file.seek(0)
         begin = file.read(len(_PARQUET))
-        if step.kind == "Parquet":
+        if step.format.types is Types.FILE:
             return ""
         if packed := next((name for magic, name in _PACKED.items() if begin.startswith(magic)), None):
             return f"the file is packed: add the prepare step Decompress with format {packed}"
@@ -129,12 +97,12 @@ def unreadable(path: str, step: ReadStep) -> str:
 
 def _unreadable_empty(step: ReadStep) -> str:
     """Return why 0 bytes are not a file without records, the empty text where they are."""
-    if step.kind not in _LEAST or (step.kind == "Csv" and not step.header):
+    empty, is_text = step.format.empty, step.format.types is Types.TEXT
+    if empty is None or (is_text and not step.header):
         return ""
-    form = "Csv with `header: true`" if step.kind == "Csv" else step.kind
+    form = f"{step.kind} with `header: true`" if is_text else step.kind
     return (
-        f"the file has 0 bytes, but {form} without records has {_LEAST[step.kind]}: "
-        "check whether the source wrote the whole file"
+        f"the file has 0 bytes, but {form} without records has {empty}: check whether the source wrote the whole file"
     )
 
 
@@ -161,7 +129,7 @@ def texts(chunk: Chunk, name: str) -> Iterator[str]:
     """
     decoder = codecs.getincrementaldecoder(name)()
     line, start, left = chunk.first_line, chunk.start == 0, chunk.end - chunk.start
-    with open_file(chunk.path) as file:
+    with files.open_file(chunk.path) as file:
         file.seek(chunk.start)
         while True:
             data = file.read(min(_BLOCK, left))
@@ -193,7 +161,7 @@ def chunks(path: str, is_divisible: bool, end_of_records: EndOfRecords = end_of_
 
     :raises Malformed: a record that is longer than any should be.
     """
-    length = size(path)
+    length = files.size(path)
     if not is_divisible or length <= CHUNK_BYTES:
         return [Chunk(path, 0, length, 1)]
     found, start, line = list[Chunk](), 0, 1
@@ -222,7 +190,7 @@ def pieces(blocks: Iterable[bytes], end_of_records: EndOfRecords) -> Iterator[by
 
 
 def _blocks(path: str) -> Iterator[bytes]:
-    with open_file(path) as file:
+    with files.open_file(path) as file:
         while data := file.read(CHUNK_BYTES // 4):
             yield data
 

@@ -17,6 +17,7 @@ from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import Sql, ddl, text, when
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
+from airflow_provider_odf.read_steps import Types
 
 _ZERO: dict[type[st.DataType], Sql] = {
     st.StringType: "''",
@@ -59,13 +60,14 @@ def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Sql,
     :raises InvalidQuery: a type that this kind of file cannot hold.
     """
     schema = declared(columns)
-    if step.kind == "Csv" and (nested := [f for f in schema if isinstance(f.dataType, NESTED)]):
+    if step.format.types is Types.TEXT and (nested := [f for f in schema if isinstance(f.dataType, NESTED)]):
         raise InvalidQuery(
             f"column {nested[0].name}: {nested[0].dataType.simpleString().upper()} cannot be read from CSV: "
             "declare STRING, and use from_json in preprocess"
         )
-    given = [raw.schema[raw_name(i)].dataType if step.kind == "Parquet" else None for i, _ in enumerate(schema)]
-    values = [Value(f.name, f.dataType, raw_name(i), Formats.of(step), given[i]) for i, f in enumerate(schema)]
+    has_types = step.format.types is Types.FILE
+    types = [raw.schema[raw_name(i)].dataType if has_types else None for i, _ in enumerate(schema)]
+    values = [Value(f.name, f.dataType, raw_name(i), Formats.of(step), types[i]) for i, f in enumerate(schema)]
     typed = raw.selectExpr(
         "*",
         *(f"{value.typed()} AS {_typed_name(i)}" for i, value in enumerate(values)),

@@ -1,30 +1,31 @@
-"""The merge strategies over rows in memory: what many small inputs of one request are merged by.
+"""The merge strategies over small inputs: the records that a history gains from new rows, as Arrow tables.
 
-They give what ``strategies`` gives, in one pass over the rows: a Spark plan for each input would cost a fifth of a
+They give what ``merge_in_spark`` gives, in one pass over the rows: a Spark plan for each input would cost a fifth of a
 second. Values are compared by numbers that stand for them, of all rows at once.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.types as pt
 
 from airflow_provider_odf.engine import duplicates
-from airflow_provider_odf.engine.layout import OP, POSITION, Layout
+from airflow_provider_odf.engine.layout import CHANGE, OP, POSITION, Layout
 from airflow_provider_odf.engine.numbered import key_numbers, numbered
+from airflow_provider_odf.engine.schema import with_types
 from airflow_provider_odf.engine.slices import event_time_filled
-from airflow_provider_odf.engine.strategies import CHANGE
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.protocol import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
+from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
 
 
 @dataclass(frozen=True)
-class Rows:
-    """New rows of one input in the form of the dataset, in their order; ``event_time`` is for those that have none."""
+class Input:
+    """New rows of one input in the form of the dataset, in their order; ``event_time`` is for rows without one."""
 
     table: pa.Table
     event_time: Instant
@@ -33,36 +34,38 @@ class Rows:
 
 @dataclass
 class Records:
-    """What one input gives: OP, the columns, and what they are sorted by; ``dropped`` rows were the same as others."""
+    """The records of one input: OP, the columns, and what they are sorted by; ``dropped`` rows were equal to others."""
 
     table: pa.Table
     dropped: int = 0
 
 
-def merged(
-    kind: str, rows: Sequence[Rows], state: pa.Table | None, layout: Layout
+def merge(
+    kind: str, inputs: Sequence[Input], state: pa.Table | None, layout: Layout
 ) -> tuple[list[Records], pa.Table | None]:
-    """The records of each input, each merged onto what the ones before left, and the state after them: known keys
-    (Ledger), current rows (Snapshot, UpsertStream), else nothing.
+    """Return the records of each input, each merged after the one before, and the state after them, if the strategy has
+    one.
 
     :raises InvalidQuery: different rows of one input have one key.
     """
-    if kind == "Append":
-        return [_appended(new, layout) for new in rows], None
-    if kind == "ChangelogStream":
-        return [_changelog(new, layout) for new in rows], None
-    if kind == "Ledger":
-        return _ledger(rows, state, layout)
-    return _Current(kind, rows, state, layout).merged()
+    return RECORDS[kind](inputs, state, layout)
 
 
-def _appended(new: Rows, layout: Layout) -> Records:
+def append(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], None]:
+    return [_appended(new, layout) for new in inputs], None
+
+
+def _appended(new: Input, layout: Layout) -> Records:
     table = event_time_filled(new.table, layout.schema, new.event_time)
     ops = pa.repeat(pa.scalar(APPEND, pa.int32()), table.num_rows)
     return Records(table.select([*layout.columns, POSITION]).append_column(OP, ops))
 
 
-def _changelog(new: Rows, layout: Layout) -> Records:
+def changelog_stream(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], None]:
+    return [_changes(new, layout) for new in inputs], None
+
+
+def _changes(new: Input, layout: Layout) -> Records:
     """The n-th -C of a key and its n-th +C are one change, at the first of the two."""
     counters: dict[tuple[int, int], Iterator[int]] = {}
     corrections: dict[tuple[int, int], int] = {}
@@ -78,43 +81,51 @@ def _changelog(new: Rows, layout: Layout) -> Records:
     return Records(table.append_column(CHANGE, pa.array(changes, pa.int64())))
 
 
-def _ledger(rows: Sequence[Rows], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table | None]:
+def ledger(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table]:
     keys = list(layout.keys)
-    tables = [new.table.select(keys) for new in rows]
+    tables = [new.table.select(keys) for new in inputs]
     known = state.select(keys) if state is not None else tables[0].slice(0, 0)
     pool = pa.concat_tables([known, *tables])
     ids = key_numbers(pool, keys)
     seen, begin, records, kept_rows = set(ids[: known.num_rows]), known.num_rows, [], []
-    for new in rows:
+    for new in inputs:
         own = ids[begin : begin + new.table.num_rows]
         unseen = [i for i, key in enumerate(own) if key not in seen]
         fresh = {own[i] for i in unseen}
-        taken, dropped = new.table.take(pa.array(unseen, pa.int64())), 0
+        unseen_rows, dropped = new.table.take(pa.array(unseen, pa.int64())), 0
         if len(fresh) < len(unseen):
-            taken, dropped = collapse(taken, layout, new.label)
-        records.append(Records(_appended(Rows(taken, new.event_time, new.label), layout).table, dropped))
+            unseen_rows, dropped = collapse(unseen_rows, layout, new.label)
+        records.append(Records(_appended(Input(unseen_rows, new.event_time, new.label), layout).table, dropped))
         kept_rows += [begin + i for i in unseen]
         seen |= fresh
         begin += len(own)
     return records, pa.concat_tables([known, pool.take(pa.array(kept_rows, pa.int64()))])
 
 
-@dataclass
-class _Current:
-    """Snapshot and UpsertStream: the current row of each key, as its place among the rows of the state and of all
-    inputs."""
+def snapshot(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table]:
+    current = _CurrentRows(inputs, state, layout)
+    return [current.replace(new) for new in inputs], current.table()
 
-    kind: str
-    rows: Sequence[Rows]
+
+def upsert_stream(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table]:
+    current = _CurrentRows(inputs, state, layout)
+    return [current.upsert(new) for new in inputs], current.table()
+
+
+@dataclass
+class _CurrentRows:
+    """The current row of each key, as its place among the rows of the state and of all inputs."""
+
+    inputs: Sequence[Input]
     state: pa.Table | None
     layout: Layout
     current: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         layout, columns = self.layout, list(self.layout.columns)
-        raw = [new.table.select(columns) for new in self.rows]
+        raw = [new.table.select(columns) for new in self.inputs]
         old = self.state.select(columns) if self.state is not None else raw[0].slice(0, 0)
-        filled = [event_time_filled(t, layout.schema, r.event_time) for t, r in zip(raw, self.rows, strict=True)]
+        filled = [event_time_filled(t, layout.schema, r.event_time) for t, r in zip(raw, self.inputs, strict=True)]
         self.pool = pa.concat_tables([old, *(t.cast(old.schema) for t in filled)]).combine_chunks()
         self.ids = key_numbers(self.pool, layout.keys)
         compared = [c for c in layout.compared if c != layout.event_time]
@@ -122,17 +133,16 @@ class _Current:
         self.times: list[int | None] = []
         if layout.event_time in layout.compared:
             # A source without event times would else change all its rows at every poll.
-            given = pa.concat_tables([old, *raw])[layout.event_time]
-            self.times = given.is_valid().to_pylist()
+            times = pa.concat_tables([old, *raw])[layout.event_time]
+            self.times = times.is_valid().to_pylist()
             self.filled_times = _integers(self.pool[layout.event_time]).to_pylist()
         self.begin = old.num_rows
         self.current = {key: place for place, key in enumerate(self.ids[: self.begin])}
 
-    def merged(self) -> tuple[list[Records], pa.Table]:
-        records = [self._snapshot(new) if self.kind == "Snapshot" else self._upsert(new) for new in self.rows]
-        return records, self.pool.take(pa.array(list(self.current.values()), pa.int64()))
+    def table(self) -> pa.Table:
+        return self.pool.take(pa.array(list(self.current.values()), pa.int64()))
 
-    def _snapshot(self, new: Rows) -> Records:
+    def replace(self, new: Input) -> Records:
         places = self._places(new)
         keys, dropped = {self.ids[p] for p in places}, 0
         if len(keys) < len(places):
@@ -147,7 +157,7 @@ class _Current:
             self._put(place, changes)
         return self._records(changes, dropped)
 
-    def _upsert(self, new: Rows) -> Records:
+    def upsert(self, new: Input) -> Records:
         """The last row of each key counts."""
         changes, places = _Changes(), self._places(new)
         last = {self.ids[place]: place for place in places}
@@ -159,7 +169,7 @@ class _Current:
                 changes.add(RETRACT, self.current.pop(key))
         return self._records(changes, 0)
 
-    def _places(self, new: Rows) -> range:
+    def _places(self, new: Input) -> range:
         begin, self.begin = self.begin, self.begin + new.table.num_rows
         return range(begin, self.begin)
 
@@ -196,7 +206,7 @@ class _Changes:
 
 
 def collapse(rows: pa.Table, layout: Layout, label: str) -> tuple[pa.Table, int]:
-    """The first of each group of equal rows, and how many others there were.
+    """Return the first of each group of equal rows, and how many others there were.
 
     :raises InvalidQuery: rows of one key differ; the message names some of those keys.
     """
@@ -208,15 +218,27 @@ def collapse(rows: pa.Table, layout: Layout, label: str) -> tuple[pa.Table, int]
     for place, key in enumerate(numbered(distinct, layout.keys).to_pylist()):
         places.setdefault(key, []).append(place)
     if several := [same[0] for same in places.values() if len(same) > 1]:
-        found = distinct.select(list(layout.keys)).take(pa.array(several, pa.int64()))
-        in_order = found.sort_by([(key, "ascending") for key in layout.keys])
-        raise duplicates.refused(in_order.slice(0, duplicates.SHOWN + 1).to_pylist(), layout.keys, label)
+        shared = distinct.select(list(layout.keys)).take(pa.array(several, pa.int64()))
+        in_order = shared.sort_by([(key, "ascending") for key in layout.keys])
+        raise duplicates.different_rows(in_order.slice(0, duplicates.SHOWN + 1).to_pylist(), layout.keys, label)
     return distinct, rows.num_rows - distinct.num_rows
 
 
+Merge: TypeAlias = Callable[[Sequence[Input], pa.Table | None, Layout], tuple[list[Records], pa.Table | None]]
+
+RECORDS: Mapping[str, Merge] = {
+    "Append": append,
+    "Ledger": ledger,
+    "Snapshot": snapshot,
+    "ChangelogStream": changelog_stream,
+    "UpsertStream": upsert_stream,
+}
+"""Merge strategy -> its records of inputs and the state, and the state after them."""
+
+
 def plain(table: pa.Table) -> pa.Table:
-    """The same rows, every column nullable."""
-    return pa.table({name: table[name] for name in table.column_names})
+    """Return the same rows, every column nullable, also what is inside of it."""
+    return table.cast(pa.schema([pa.field(f.name, with_types(f.type, {})) for f in table.schema]))
 
 
 def _integers(times: pa.ChunkedArray) -> pa.ChunkedArray:

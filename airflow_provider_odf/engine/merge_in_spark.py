@@ -1,56 +1,54 @@
-"""The merge strategies: which records a dataset's history gains from new rows, as functions of data frames.
+"""The merge strategies over large inputs: the records that a history gains from new rows, as data frames.
 
 "Merge strategies" of the specification. New rows have the event time first, then the data columns, then POSITION (and
-OP in streams); the state has the same columns without the last. The result has OP, the columns, and what ``order``
-names. Rows are told apart by flags of presence, never by their values, and compared by ``<=>``: null equals null.
+OP in streams); the state has the same columns without the last, or the keys alone. The result has OP, the columns, and
+what the records are sorted by. Rows are told apart by flags of presence, never by their values, and compared by
+``<=>``: null equals null.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from airflow_provider_odf.engine.layout import OP, POSITION, Layout
+from airflow_provider_odf.engine.layout import CHANGE, COPY, OP, POSITION, Layout
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.protocol import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
-
-COPY = "odf:copy"
-"""1 for a new row whose key is its own; of rows that share a key one has 1 and the others more, if marked. Those are
-always in the result, whether changed or not, for whoever writes it to find."""
-
-CHANGE = "odf:change"
-"""Where in the input a change of a ChangelogStream is."""
+from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
 
 ORDINAL = "odf:ordinal"
 _NEW, _OLD, _RETRACT = "odf:new", "odf:old", "odf:retract"
 
 
-def append(new: DataFrame, layout: Layout) -> DataFrame:
-    """All rows as +A."""
+def append(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
+    """Return all rows as +A."""
     return new.selectExpr(_op(APPEND), *_names(layout.columns), quoted(POSITION))
 
 
-def ledger(new: DataFrame, known: DataFrame | None, layout: Layout) -> DataFrame:
-    """Rows whose key is not among the ``known`` ones, as +A."""
-    unseen = new if known is None else new.join(known, list(layout.keys), "left_anti")
-    return append(unseen, layout)
+def ledger(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
+    """Return the rows whose key is not in the state, as +A."""
+    unseen = new if state is None else new.join(state, list(layout.keys), "left_anti")
+    return append(unseen, None, layout)
 
 
-def snapshot(new: DataFrame, state: DataFrame | None, layout: Layout, *, marks_copies: bool = True) -> DataFrame:
-    """What turns the state into the new rows: +A for a new key, -R for a vanished one, -C and +C for a changed row.
+def snapshot(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
+    """Return what turns the state into the new rows: +A for a new key, -R for one that is missing, -C and +C for a
+    changed row.
 
-    Marking rows that share a key is cheap for few rows, and a third of the work for many.
+    COPY is 1 for one row of each key, and more for others, which are always in the result, changed or not. New rows
+    that have it already are not marked: that takes a third of the work for many rows.
     """
     keys = ", ".join(_names(layout.keys))
-    copy = f"row_number() OVER (PARTITION BY {keys} ORDER BY {keys})" if marks_copies else "1"
+    copy = quoted(COPY) if COPY in new.columns else f"row_number() OVER (PARTITION BY {keys} ORDER BY {keys})"
     flagged = new.selectExpr(*_names(layout.columns), f"{copy} AS {quoted(COPY)}", f"false AS {quoted(_RETRACT)}")
     return _difference(flagged, state, layout, "full_outer", quoted(COPY))
 
 
 def upsert_stream(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
-    """The last row of each key put into the state: -R where it retracts a known key, else +A, or -C and +C."""
+    """Return what puts the last row of each key into the state: -R where it retracts a key of the state, otherwise +A,
+    or -C and +C."""
     keys = ", ".join(_names(layout.keys))
     retract = f"{quoted(OP)} <=> {RETRACT}" if OP in new.columns else "false"
     last = f"row_number() OVER (PARTITION BY {keys} ORDER BY {quoted(POSITION)} DESC) AS {quoted(ORDINAL)}"
@@ -58,9 +56,9 @@ def upsert_stream(new: DataFrame, state: DataFrame | None, layout: Layout) -> Da
     return _difference(rows.where(f"{quoted(ORDINAL)} = 1"), state, layout, "left_outer", "1")
 
 
-def changelog_stream(new: DataFrame, layout: Layout) -> DataFrame:
-    """The rows as they are, with the place of their change: the n-th -C of a key and its n-th +C are one, at the first
-    of the two."""
+def changelog_stream(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
+    """Return the rows as they are, with the place of their change: the n-th -C of a key and its n-th +C are one change,
+    at the first of the two."""
     keys = ", ".join(_names(layout.keys))
     ordinal = f"row_number() OVER (PARTITION BY {keys}, {quoted(OP)} ORDER BY {quoted(POSITION)}) AS {quoted(ORDINAL)}"
     is_half = f"{quoted(OP)} IN ({CORRECT_FROM}, {CORRECT_TO})"
@@ -69,13 +67,16 @@ def changelog_stream(new: DataFrame, layout: Layout) -> DataFrame:
     return new.selectExpr("*", ordinal).selectExpr(*_names([OP, *layout.columns]), change)
 
 
-def order(kind: str, layout: Layout) -> tuple[str, ...]:
-    """The columns by which the records of a slice are sorted, nulls first."""
-    return {
-        "Append": (layout.event_time, POSITION),
-        "Ledger": (layout.event_time, POSITION),
-        "ChangelogStream": (*layout.keys, CHANGE, OP),
-    }.get(kind, (*layout.keys, OP))
+Records: TypeAlias = Callable[[DataFrame, DataFrame | None, Layout], DataFrame]
+
+RECORDS: Mapping[str, Records] = {
+    "Append": append,
+    "Ledger": ledger,
+    "Snapshot": snapshot,
+    "ChangelogStream": changelog_stream,
+    "UpsertStream": upsert_stream,
+}
+"""Merge strategy -> its records of new rows and the state."""
 
 
 def _difference(new: DataFrame, state: DataFrame | None, layout: Layout, how: str, copy: str) -> DataFrame:
@@ -95,7 +96,7 @@ def _difference(new: DataFrame, state: DataFrame | None, layout: Layout, how: st
         f"THEN array({RETRACT}) ELSE array({CORRECT_FROM}, {CORRECT_TO}) END"
     )
     sides = changed.selectExpr("*", f"explode({operations}) AS {quoted(OP)}")
-    is_new = f"{quoted(OP)} IN ({APPEND}, {CORRECT_TO})"
+    is_new = f"{quoted(OP)} IN {PRESENT}"
     columns = [f"IF({is_new}, n.{c}, o.{c}) AS {c}" for c in _names(layout.columns)]
     return sides.selectExpr(quoted(OP), *columns, f"{copy} AS {quoted(COPY)}")
 

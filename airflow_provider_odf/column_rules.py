@@ -1,0 +1,99 @@
+"""The rules for the columns of new rows: names of system columns, the event time, and the columns of a merge strategy.
+
+One pure function over names and types serves all who know columns: manifests (declared columns), queries (the columns
+of their output) and the engine (the columns that were read). Standard library only. Names are compared without case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES, OperationColumn
+from airflow_provider_odf.protocol import DatasetVocabulary, MergeStrategy
+from airflow_provider_odf.wording import listed, suggestion
+
+_TIMES = ("", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
+_NESTED = ("ARRAY", "STRUCT")
+_TEXTS = ("STRING", "CHAR", "VARCHAR", "BOOLEAN", "BINARY", *_NESTED)
+
+
+@dataclass(frozen=True)
+class ColumnProblem:
+    """What is wrong with a column: ``part`` is the property at fault, ``name`` the column as it is written there."""
+
+    part: Literal["columns", "merge", "primary_key", "compare_columns"]
+    name: str
+    message: str
+    fix: str
+
+
+def check(
+    columns: Mapping[str, str], vocab: DatasetVocabulary, merge: MergeStrategy, place: str = "the data"
+) -> Iterator[ColumnProblem]:
+    """Yield what keeps rows from being merged.
+
+    :param columns: names with types of Spark, such as ``DECIMAL(12,2)``; a type is empty where it is not known.
+    :param place: what messages call the columns.
+    """
+    yield from _system_columns(columns, vocab, merge, place)
+    yield from _event_time(columns, vocab.event_time_column)
+    yield from _merge_columns("primary_key", merge.primary_key, columns, place)
+    yield from _merge_columns("compare_columns", merge.compare_columns or (), columns, place)
+    yield from _nested_keys(columns, merge)
+
+
+def _system_columns(
+    columns: Mapping[str, str], vocab: DatasetVocabulary, merge: MergeStrategy, place: str
+) -> Iterator[ColumnProblem]:
+    """The merge adds the system columns; only the event time and, for streams, the operation may be in the data."""
+    use = MERGE_STRATEGIES[merge.kind].operation_column
+    added = {vocab.offset_column.lower(): "offsetColumn", vocab.system_time_column.lower(): "systemTimeColumn"}
+    operation = vocab.operation_type_column
+    if use is OperationColumn.NONE:
+        added[operation.lower()] = "operationTypeColumn"
+    for name in columns:
+        if field := added.get(name.lower()):
+            fix = (
+                f"rename it in `preprocess`, such as `{name} AS {name}_1`, or before the first data rename the system "
+                f"column by SetVocab.{field}"
+            )
+            yield ColumnProblem("columns", name, f"column {name} has the name of a system column", fix)
+    if use is OperationColumn.REQUIRED and operation.lower() not in {name.lower() for name in columns}:
+        message = f"a {merge.kind} needs the column {operation}, which is not in {place}"
+        fix = f"add it, or name one of {listed([*columns])} in SetVocab.operationTypeColumn"
+        yield ColumnProblem("merge", operation, message, fix)
+
+
+def _event_time(columns: Mapping[str, str], event_time: str) -> Iterator[ColumnProblem]:
+    for name, kind in columns.items():
+        if name.lower() == event_time.lower() and kind not in _TIMES:
+            fix = f"{_conversion(name, kind)}, or name another column in SetVocab.eventTimeColumn"
+            yield ColumnProblem("columns", name, f"event time {name} must be DATE or TIMESTAMP, not {kind}", fix)
+
+
+def _conversion(name: str, kind: str) -> str:
+    """How preprocess makes a time of a column. What a number counts, only the author knows."""
+    if kind.startswith(_TEXTS):
+        return f"cast it in `preprocess`, in Spark SQL `to_timestamp({name}) AS {name}`"
+    forms = {"seconds": f"timestamp_seconds({name})", "milliseconds": f"timestamp_millis({name})"}
+    forms["a year"] = f"make_date({name}, 1, 1)"
+    return f"convert it in `preprocess`, in Spark SQL {', '.join(f'`{sql}` for {unit}' for unit, sql in forms.items())}"
+
+
+def _merge_columns(
+    part: Literal["primary_key", "compare_columns"], names: Sequence[str], columns: Mapping[str, str], place: str
+) -> Iterator[ColumnProblem]:
+    present = {name.lower() for name in columns}
+    for name in names:
+        if name.lower() not in present:
+            yield ColumnProblem(part, name, f"column {name} is not in {place}", suggestion(name, [*columns]))
+
+
+def _nested_keys(columns: Mapping[str, str], merge: MergeStrategy) -> Iterator[ColumnProblem]:
+    types = {name.lower(): kind for name, kind in columns.items()}
+    for name in merge.primary_key:
+        if types.get(name.lower(), "").startswith(_NESTED):
+            message = f"column {name} is a list or a struct, which cannot be a key"
+            yield ColumnProblem("primary_key", name, message, "choose columns with plain values")

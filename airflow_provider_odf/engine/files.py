@@ -1,0 +1,83 @@
+"""Files that the engine reads by itself, named by a local path or by a URI that Arrow knows (file, s3, gs, hdfs).
+
+Nothing else in the engine opens what a URI names; Spark reads the same names by its own file systems.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+SMALL = 16 * 1024 * 1024
+"""Bytes of Parquet or text up to which the driver works on an input by itself."""
+
+_BLOCK = 4 << 20
+
+
+def open_file(uri: str) -> BinaryIO:
+    """Open a file for reading."""
+    if _is_path(uri):
+        return open(uri, "rb")
+    system, name = _resolve(uri)
+    return io.BufferedReader(system.open_input_file(name), _BLOCK)
+
+
+def is_file(uri: str) -> bool:
+    """Return whether a name is that of a file, and not of a directory."""
+    return bool(_info(uri).type == fs.FileType.File)
+
+
+def size(uri: str) -> int:
+    """Return the bytes of a file, or of the files in a directory.
+
+    :raises OSError: it cannot be reached.
+    """
+    info = _info(uri)
+    if info.type == fs.FileType.NotFound:
+        raise FileNotFoundError(uri)
+    if info.type == fs.FileType.Directory:
+        system, name = _resolve(uri)
+        return sum(f.size or 0 for f in system.get_file_info(fs.FileSelector(name, recursive=True)))
+    return int(info.size)
+
+
+def size_or_large(uri: str) -> int:
+    """Return the bytes of a file; one whose size is not known counts as large."""
+    try:
+        return size(uri)
+    except (OSError, pa.ArrowException):
+        return SMALL + 1
+
+
+def parquet_rows(uri: str) -> int:
+    """Return the number of rows of a Parquet file, as its footer has it."""
+    with open_file(uri) as file:
+        return int(pq.read_metadata(file).num_rows)
+
+
+def read_parquet(uri: str, columns: Sequence[str], filters: pc.Expression | None = None) -> pa.Table:
+    """Return columns of a Parquet file."""
+    with open_file(uri) as file:
+        return pq.read_table(file, columns=list(columns), filters=filters)
+
+
+def _is_path(uri: str) -> bool:
+    return "://" not in uri and not uri.startswith("file:")
+
+
+def _info(uri: str) -> fs.FileInfo:
+    system, name = _resolve(uri)
+    return system.get_file_info(name)
+
+
+def _resolve(uri: str) -> tuple[Any, str]:
+    if _is_path(uri):
+        return fs.LocalFileSystem(), uri
+    system, name = fs.FileSystem.from_uri(uri if "://" in uri else "file://" + uri.removeprefix("file:"))
+    return system, name

@@ -1,0 +1,63 @@
+"""The merge of a large input by Spark: its records are written where they are, and duplicate keys are looked for there.
+
+Duplicate keys are rare, so nothing is sorted out beforehand: where some are found, the slice is written again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from airflow_provider_odf.engine import duplicates, slices
+from airflow_provider_odf.engine.layout import COPY
+from airflow_provider_odf.engine.merge_in_spark import RECORDS
+from airflow_provider_odf.engine.state import History
+from airflow_provider_odf.protocol import NewSlice
+
+
+@dataclass(frozen=True)
+class LargeMerge:
+    """New rows, and the state that they are merged with. ``count`` is the number of new rows, where files tell it."""
+
+    new: DataFrame
+    state: DataFrame | None
+    history: History
+    count: int | None
+
+    def write(self, draft: slices.Draft) -> tuple[NewSlice | None, int]:
+        """Write the slice, None without records; return it and how many rows were dropped as equal to others.
+
+        :raises InvalidQuery: different rows have one key.
+        """
+        is_counted = self.count is not None
+        records = self._records(self.new.withColumn(COPY, F.lit(1)) if is_counted else self.new)
+        try:
+            written = self._write(records, draft)
+            if not self._has_duplicates(written):
+                return written, 0
+            if written is not None:
+                slices.remove(written)
+        except slices.DuplicateKeys:
+            pass
+        layout = self.history.layout
+        if self.history.has_only_keys:
+            distinct, dropped = duplicates.collapse(records, layout, draft.label)
+            return self._write(distinct, draft), dropped
+        distinct, dropped = duplicates.collapse(self.new, layout, draft.label)
+        return self._write(self._records(distinct), draft), dropped
+
+    def _records(self, rows: DataFrame) -> DataFrame:
+        return RECORDS[self.history.merge.kind](rows, self.state, self.history.layout)
+
+    def _write(self, records: DataFrame, draft: slices.Draft) -> NewSlice | None:
+        order = self.history.layout.order(self.history.merge.traits.order)
+        return slices.write_in_task(records, order, draft)
+
+    def _has_duplicates(self, written: NewSlice | None) -> bool:
+        if self.count is not None:
+            return duplicates.have_merged(self.new, self.count, written, self.history)
+        if written is None or not self.history.has_only_keys:
+            return False
+        return duplicates.are_in(self.new.sparkSession, written, self.history.layout)

@@ -1,0 +1,157 @@
+"""The dataset that inputs are merged into, one input after the other.
+
+A small input is merged in memory by Arrow, and written by the driver. A large one is joined in parallel by Spark, and
+written in the task that has it. So is a small input that replaces a large state as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from airflow_provider_odf.engine import files, merge_in_arrow, slices
+from airflow_provider_odf.engine import state as states
+from airflow_provider_odf.engine.batches import name_of
+from airflow_provider_odf.engine.large_merge import LargeMerge
+from airflow_provider_odf.engine.layout import Fitted
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice
+
+SMALL_SETTINGS = {
+    # Compiling and adapting a plan takes longer than running it on so few rows.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+
+PARTITION = 64 * 1024 * 1024
+"""Bytes of input for each partition of a large join."""
+
+BROADCAST = 64 * 1024 * 1024
+"""Bytes of input up to which its keys are sent to where the keys of the state are, rather than the other way round."""
+
+
+class MergeTarget:
+    """A dataset's history, which grows by each slice that is written."""
+
+    def __init__(self, spark: SparkSession, request: MergeRequest, first: Fitted) -> None:
+        self._spark, self._request, self.layout = spark, request, first.layout
+        self._traits = request.merge.traits
+        self.history = states.history(request, first)
+        self._next_offset = request.next_offset
+        self._input_size = max(sum(map(files.size_or_large, source.paths)) for source in request.inputs)
+        self._history_size = self.history.size
+        self.is_small = self._input_size + self._history_size <= files.SMALL
+        for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
+            spark.conf.set(key, value)
+        self._current_rows: int | None = None
+        self.rows: pa.Table | None = None
+        """The state after the last input, where it is kept in memory."""
+
+    def evolve(self, fitted: Fitted) -> None:
+        """Take the columns of a later input; earlier records have null in those that are new."""
+        self.layout, self.history = fitted.layout, self.history.in_columns(fitted)
+        self.rows = None
+
+    def merge(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
+        """Return the slice of an input, None without records, and how many rows were dropped as equal to others."""
+        if self._input_size <= files.SMALL:
+            return self.merge_tables([new.coalesce(1).toArrow()], [source])[0]
+        return self._merge_in_spark(new, source)
+
+    def merge_tables(
+        self, tables: Sequence[pa.Table], sources: Sequence[MergeInput]
+    ) -> list[tuple[NewSlice | None, int]]:
+        """Return the same for several small inputs, each merged after the one before."""
+        plain = [merge_in_arrow.plain(table) for table in tables]
+        if self._traits.retracts_missing_rows and not self._fits_in_memory():
+            frames = map(self._spark.createDataFrame, plain)
+            return [self._merge_in_spark(frame, source) for frame, source in zip(frames, sources, strict=True)]
+        inputs = [
+            merge_in_arrow.Input(table, Instant.parse(source.event_time), name_of(source))
+            for table, source in zip(plain, sources, strict=True)
+        ]
+        state = self._state_for(inputs) if self._traits.has_state else None
+        merged, rows = merge_in_arrow.merge(self._request.merge.kind, inputs, state, self.layout)
+        self.rows = rows if self._fits_in_memory() else None
+        order = self.layout.order(self._traits.order)
+        return [
+            (
+                self._append(slices.write(records.table, order, self._draft(source)), table.num_rows == 0),
+                records.dropped,
+            )
+            for table, source, records in zip(plain, sources, merged, strict=True)
+        ]
+
+    def _fits_in_memory(self) -> bool:
+        return self._history_size <= files.SMALL
+
+    def _state_for(self, inputs: Sequence[merge_in_arrow.Input]) -> pa.Table | None:
+        """The state that inputs are merged with; of a large one only the keys that they have."""
+        if self.rows is not None:
+            return self.rows
+        state = states.state(self._spark, self.history, small=self.is_small)
+        if state is not None and not self._fits_in_memory():
+            keys = list(self.layout.keys)
+            new = pa.concat_tables(i.table.select(keys) for i in inputs).group_by(keys).aggregate([])
+            state = state.join(F.broadcast(self._spark.createDataFrame(new)), keys, "left_semi")
+        return merge_in_arrow.plain(state.toArrow()) if state is not None else None
+
+    def _merge_in_spark(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
+        count = self._count(source) if self._traits.retracts_missing_rows else None
+        written, dropped = LargeMerge(new, self._state_in_spark(new), self.history, count).write(self._draft(source))
+        is_empty = written is not None and written.changes.removed == written.offset_interval.count and new.isEmpty()
+        return self._append(written, is_empty), dropped
+
+    def _state_in_spark(self, new: DataFrame) -> DataFrame | None:
+        """The state; of keys only those that the new rows have, if these can be sent to where the state is."""
+        state = states.state(self._spark, self.history, small=False) if self._traits.has_state else None
+        if state is None or not self.history.has_only_keys or self._input_size > BROADCAST:
+            return state
+        keys = list(self.layout.keys)
+        return F.broadcast(state.join(F.broadcast(new.selectExpr(*map(quoted, keys))), keys, "left_semi"))
+
+    def _count(self, source: MergeInput) -> int | None:
+        """The rows of an input, where its files tell and no query changes them."""
+        if self._request.read.kind != "Parquet" or self._request.preprocess is not None:
+            return None
+        return sum(files.parquet_rows(path) for path in source.paths)
+
+    def _draft(self, source: MergeInput) -> slices.Draft:
+        return slices.Draft(
+            directory=self._request.new_data_path,
+            schema=self.layout.schema,
+            system_time=Instant.parse(self._request.system_time),
+            event_time=Instant.parse(source.event_time),
+            next_offset=self._next_offset,
+            keys=self.layout.keys,
+            label=name_of(source),
+        )
+
+    def _append(self, written: NewSlice | None, is_input_empty: bool) -> NewSlice | None:
+        """Make a slice part of the history."""
+        if written is not None:
+            written = self._with_row_counts(written, is_input_empty)
+            self._next_offset = written.offset_interval.end + 1
+            self._history_size += written.size
+            self.history = self.history.with_slice(HistorySlice(written.path, written.offset_interval))
+        return written
+
+    def _with_row_counts(self, written: NewSlice, is_input_empty: bool) -> NewSlice:
+        """The slice with the number of rows before it. They are counted from the first slice that retracts missing rows
+        on: to count them, the operations of all slices after the cache are read."""
+        if not self._traits.retracts_missing_rows or (self._current_rows is None and not written.changes.removed):
+            return written
+        before = self.history.rows if self._current_rows is None else self._current_rows
+        self._current_rows = before + written.changes.added - written.changes.removed
+        is_retraction = written.changes.removed == written.offset_interval.count
+        return replace(written, rows_before=before, is_input_empty=is_retraction and is_input_empty)
+
+    def _large_settings(self) -> dict[str, str]:
+        partitions = (self._input_size + self._history_size) // PARTITION
+        return {"spark.sql.shuffle.partitions": str(min(max(partitions, 8), 2000))}

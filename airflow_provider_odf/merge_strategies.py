@@ -1,0 +1,104 @@
+"""The merge strategies of Open Data Fabric, one row each, and the codes of the operation column.
+
+Every ring imports this module, so it needs the standard library only. The fields of a strategy in a manifest are in
+``manifest/fragments.py``; what a strategy does with rows is in ``engine/merge_in_arrow.py`` for small inputs and in
+``engine/merge_in_spark.py`` for large ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+APPEND, RETRACT, CORRECT_FROM, CORRECT_TO = range(4)
+"""Codes of the operation column."""
+
+OPERATION_NAMES = ("+A", "-R", "-C", "+C")
+"""Names of the operation codes, by code."""
+
+OPERATIONS_TEXT = ", ".join(f"{code} ({name})" for code, name in enumerate(OPERATION_NAMES))
+"""The operation codes as messages list them."""
+
+PRESENT = (APPEND, CORRECT_TO)
+"""Operations of a newest record that leave its key a current row."""
+
+
+class State(Enum):
+    """What a strategy must know of the history before it merges new rows."""
+
+    NONE = "nothing"
+    KEYS = "the keys so far"
+    ROWS = "the current row of each key"
+
+
+class OperationColumn(Enum):
+    """Whether new rows have a column with their operation."""
+
+    NONE = "the merge adds it"
+    OPTIONAL = "rows may have it"
+    REQUIRED = "rows must have it"
+
+
+class Order(Enum):
+    """By what the records of a slice are sorted."""
+
+    EVENT_TIME = "event time, then place in the input"
+    KEY = "key, then operation"
+    KEY_AND_CHANGE = "key, then place of the change in the input"
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What the rest of the package needs to know of a merge strategy."""
+
+    has_key: bool = True
+    compares_columns: bool = False
+    """Whether ``compareColumns`` may limit what counts as a change."""
+    state: State = State.NONE
+    operation_column: OperationColumn = OperationColumn.NONE
+    has_current_rows: bool = False
+    """Whether the newest record of each key is its current row. A contract then tests the current rows, else the new
+    ones."""
+    retracts_missing_rows: bool = False
+    """Whether each input is the whole of the data."""
+    order: Order = Order.KEY
+    may_become: tuple[str, ...] = ()
+    """Other strategies that can go on with the history."""
+
+    @property
+    def has_state(self) -> bool:
+        """Whether new rows are compared with the history; then the same input again adds nothing."""
+        return self.state is not State.NONE
+
+    @property
+    def may_have_operations(self) -> bool:
+        return self.operation_column is not OperationColumn.NONE
+
+
+_BY_KEY = ("Snapshot", "ChangelogStream", "UpsertStream")
+
+MERGE_STRATEGIES: Mapping[str, Traits] = MappingProxyType({
+    "Append": Traits(has_key=False, order=Order.EVENT_TIME),
+    "Ledger": Traits(state=State.KEYS, order=Order.EVENT_TIME, may_become=("Append", *_BY_KEY)),
+    "Snapshot": Traits(
+        compares_columns=True,
+        state=State.ROWS,
+        has_current_rows=True,
+        retracts_missing_rows=True,
+        may_become=_BY_KEY,
+    ),
+    "ChangelogStream": Traits(
+        operation_column=OperationColumn.REQUIRED, has_current_rows=True, order=Order.KEY_AND_CHANGE, may_become=_BY_KEY
+    ),
+    "UpsertStream": Traits(
+        state=State.ROWS, operation_column=OperationColumn.OPTIONAL, has_current_rows=True, may_become=_BY_KEY
+    ),
+})  # fmt: skip
+"""Name of a strategy -> its traits, in the order of the strategies' numbers in metadata blocks."""
+
+
+def can_follow(before: str, after: str) -> bool:
+    """Return whether a strategy can go on with a history that another one has written."""
+    return before == after or after in MERGE_STRATEGIES[before].may_become
