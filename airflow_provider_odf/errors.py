@@ -157,8 +157,7 @@ class StorageError(OdfError):
 
 
 class CandidateRejected(OdfError):
-    """New data were merged and not published. ``candidate`` is the `cycle.messages.Candidate` that was rejected,
-    ``notices`` are for the user."""
+    """New data were merged and not published. ``candidate`` is the rejected candidate, ``notices`` are for the user."""
 
     def __init__(self, message: str, candidate: object = None, notices: Sequence[str] = ()) -> None:
         super().__init__(message)
