@@ -11,12 +11,6 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = "airflow_provider_odf"
 
-REMAINING = {
-    frozenset({"engine.answer", "engine.archive", "engine.jvm", "engine.rehearsal", "engine.session"}),
-    frozenset({"operators.base", "operators.gone"}),
-}
-"""Circles between modules that are still to be broken. Add none."""
-
 
 @pytest.fixture(scope="module")
 def edges() -> dict[str, set[str]]:
@@ -26,7 +20,7 @@ def edges() -> dict[str, set[str]]:
 
 
 def test_no_module_imports_itself_through_others(edges: dict[str, set[str]]) -> None:
-    assert circles(edges) == REMAINING
+    assert circles(edges) == set()
 
 
 def circles(edges: dict[str, set[str]]) -> set[frozenset[str]]:
