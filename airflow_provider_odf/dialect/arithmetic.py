@@ -15,7 +15,7 @@ from airflow_provider_odf.dialect.comparisons import operand
 from airflow_provider_odf.dialect.engine import NodeRule, Translation, chain
 from airflow_provider_odf.dialect.literals import interval_parts
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, cast, converted, paren
+from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, cast, convert, paren
 from airflow_provider_odf.dialect.types import (
     BIGINT,
     DATE,
@@ -36,20 +36,20 @@ _DOUBLE_DIGITS, _COMPACT_DIGITS = 15, 18
 """Digits that a DOUBLE holds exactly, and those up to which Flink keeps a DECIMAL as a whole number."""
 
 
-def chained(calculated: Callable[[exp.Expr, Typed, Typed], Typed]) -> NodeRule:
+def operator_rule(calculate: Callable[[exp.Expr, Typed, Typed], Typed]) -> NodeRule:
     """Return the rule of operators by what one makes of its two sides; long sums do not recurse."""
 
     def rule(t: Translation, node: exp.Expr) -> Typed:
         first, operators = chain(node, OPERATORS)
         result = operand(t, first)
         for operator in operators:
-            result = calculated(operator, result, operand(t, operator.expression))
+            result = calculate(operator, result, operand(t, operator.expression))
         return result
 
     return rule
 
 
-def calculated(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+def calculate(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     """Return what an operator makes of its sides; overflow and division by zero stop the query."""
     sides = (left.type, right.type)
     if INTERVAL in sides:
@@ -70,7 +70,7 @@ def _whole(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     if isinstance(node, exp.Div):
         quotient = paren(exp.IntDiv, left.sql, right.sql)
         return Typed(quotient if shared == BIGINT else cast(quotient, shared), shared)
-    return Typed(paren(type(node), converted(left, shared), converted(right, shared)), shared)
+    return Typed(paren(type(node), convert(left, shared), convert(right, shared)), shared)
 
 
 def remainder(node: exp.Expr, left: Typed, right: Typed) -> Typed:
@@ -90,7 +90,7 @@ def _floats(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     type_ = DOUBLE
     if FLOAT in sides and not any(side.is_decimal for side in sides):
         type_ = left.type if DOUBLE in sides else FLOAT
-    operands = [converted(Typed(converted(side, type_), type_), DOUBLE) for side in (left, right)]
+    operands = [convert(Typed(convert(side, type_), type_), DOUBLE) for side in (left, right)]
     result = paren(type(node), *operands)
     return Typed(result if type_ == DOUBLE else cast(result, type_), type_)
 

@@ -38,7 +38,7 @@ def _aggregate(t: Translation, node: exp.Expr) -> Typed:
     return result
 
 
-def filtered(t: Translation, node: exp.Expr) -> Typed:
+def filter_rows(t: Translation, node: exp.Expr) -> Typed:
     """An aggregate over some of the rows: FILTER (WHERE …)."""
     inner = t.expression(node.this)
     if not isinstance(inner.sql, exp.Anonymous):
@@ -47,7 +47,7 @@ def filtered(t: Translation, node: exp.Expr) -> Typed:
     return Typed(exp.Filter(this=inner.sql, expression=where), inner.type)
 
 
-def windowed(t: Translation, node: exp.Expr) -> Typed:
+def over(t: Translation, node: exp.Expr) -> Typed:
     """A function OVER (PARTITION BY … ORDER BY … frame)."""
     if node.args.get("alias") or node.args.get("first"):
         raise Refused(node, "named windows are not translated", "write the window out: OVER (…)")
@@ -121,7 +121,7 @@ def neighbour(name: str) -> FunctionRule:
     return rule
 
 
-NODES: dict[type[exp.Expr], NodeRule] = {exp.Anonymous: anonymous, exp.Filter: filtered, exp.Window: windowed}
+NODES: dict[type[exp.Expr], NodeRule] = {exp.Anonymous: anonymous, exp.Filter: filter_rows, exp.Window: over}
 WINDOWS: dict[str, FunctionRule] = {
     "dense_rank": ranking("dense_rank"),
     "lag": neighbour("lag"),

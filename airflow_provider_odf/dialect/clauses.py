@@ -33,10 +33,10 @@ def group(t: Translation, node: exp.Group) -> exp.Group:
 
 def order(t: Translation, node: exp.Order) -> exp.Order:
     """Return ORDER BY with the place of nulls written out, since engines have different defaults."""
-    return exp.Order(expressions=[_ordered(t, item) for item in node.expressions])
+    return exp.Order(expressions=[_order_item(t, item) for item in node.expressions])
 
 
-def _ordered(t: Translation, item: exp.Expr) -> exp.Ordered:
+def _order_item(t: Translation, item: exp.Expr) -> exp.Ordered:
     refuse_others(item, {"this", "desc", "nulls_first"})
     return exp.Ordered(
         this=_ordinal_or_expression(t, item.this),

@@ -7,7 +7,7 @@ from sqlglot import exp
 from airflow_provider_odf.dialect.engine import NodeRule, Translation
 from airflow_provider_odf.dialect.literals import time_literal
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, converted, fail, has_type, strictly, switch
+from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, convert, fail, has_type, strictly, switch
 from airflow_provider_odf.dialect.types import BOOLEAN, DATE, DOUBLE, NULL, UNKNOWN, Type
 
 _PREDICATES = (exp.Predicate, exp.RegexpLike, exp.RegexpILike, exp.Not)
@@ -34,14 +34,14 @@ def comparable(t: Translation, node: exp.Expr, left: Typed, right: Typed) -> tup
         shared = t.engine.compared(left.type, right.type)
         if shared is None:
             raise Refused(node, f"{left.type} and {right.type} are compared in different ways", "cast one of them")
-        return Typed(aligned(left, shared), shared), Typed(aligned(right, shared), shared)
-    return _checked(node, left, right), _checked(node, right, left)
+        return Typed(align(left, shared), shared), Typed(align(right, shared), shared)
+    return _require_type(node, left, right), _require_type(node, right, left)
 
 
-def aligned(value: Typed, type_: Type) -> exp.Expr:
+def align(value: Typed, type_: Type) -> exp.Expr:
     """Return a value beside others of a common type: cast where Spark would choose another common type."""
     is_implicit = value.type == NULL or type_.is_integer or type_.is_decimal
-    return value.sql if is_implicit else converted(value, type_)
+    return value.sql if is_implicit else convert(value, type_)
 
 
 def _as_time(node: exp.Expr, value: Typed, other: Type) -> Typed:
@@ -50,7 +50,7 @@ def _as_time(node: exp.Expr, value: Typed, other: Type) -> Typed:
     return time_literal(node, value.text or "", other) if is_beside_time else value
 
 
-def _checked(node: exp.Expr, value: Typed, other: Typed) -> Typed:
+def _require_type(node: exp.Expr, value: Typed, other: Typed) -> Typed:
     """Return a side of unknown type, which Spark stops if it is not of the other side's type."""
     if value.type.is_known or other.type == NULL:
         return value

@@ -113,7 +113,7 @@ class Translation:
         :raises Refused: if no form is known to be exact."""
         rule = self.engine.nodes.get(type(node))
         if rule is None:
-            raise Refused(node, f"{spelled(node)} is not known to the {self.engine.name} translation", ADVICE)
+            raise Refused(node, f"{spell(node)} is not known to the {self.engine.name} translation", ADVICE)
         try:
             value = rule(self, node)
             limits.check_result(node, value.sql)
@@ -122,7 +122,7 @@ class Translation:
         except RecursionError:
             raise Refused(node, "the expression is too long to be translated", "split it into queries") from None
         except Exception as e:  # a fault of a rule costs this query, and says where
-            raise Refused(node, f"{spelled(node)} cannot be translated: {e!r}", ADVICE) from e
+            raise Refused(node, f"{spell(node)} cannot be translated: {e!r}", ADVICE) from e
         return value
 
     def expressions(self, nodes: Sequence[exp.Expr]) -> tuple[Typed, ...]:
@@ -155,7 +155,7 @@ def chain(node: exp.Expr, kinds: type[exp.Expr] | tuple[type[exp.Expr], ...]) ->
     return node, operators[::-1]
 
 
-def spelled(node: exp.Expr) -> str:
+def spell(node: exp.Expr) -> str:
     """Return the node as SQL, shortened for a message."""
     words = node.sql(dialect="postgres", comments=False)
     return words if len(words) <= 60 else f"{words[:57]}..."

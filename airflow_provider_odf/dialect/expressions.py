@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from airflow_provider_odf.dialect import comparisons, literals
-from airflow_provider_odf.dialect.comparisons import aligned, comparable, only_column, operand
+from airflow_provider_odf.dialect.comparisons import align, comparable, only_column, operand
 from airflow_provider_odf.dialect.engine import NodeRule, Translation, chain
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, cast, grouped, strictly
+from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, cast, in_parentheses, strictly
 from airflow_provider_odf.dialect.types import BOOLEAN, NULL, STRING, UNKNOWN, Type
 
 _EXACT_DIGITS = 34
@@ -52,7 +52,7 @@ def condition(t: Translation, node: exp.Expr) -> Typed:
     return value if value.type == BOOLEAN else Typed(cast(value.sql, BOOLEAN), BOOLEAN)
 
 
-def connected(t: Translation, node: exp.Expr) -> Typed:
+def connective(t: Translation, node: exp.Expr) -> Typed:
     """AND and OR."""
     first, operators = chain(node, exp.Connector)
     result = condition(t, first).sql
@@ -71,7 +71,9 @@ def is_(t: Translation, node: exp.Expr) -> Typed:
     inner = t.expression(node.this) if isinstance(kind, exp.Null) else condition(t, node.this)
     if not isinstance(kind, (exp.Null, exp.Boolean)):
         raise Refused(node, "only IS [NOT] NULL, TRUE, FALSE are translated")
-    return Typed(exp.Is(this=grouped(inner.sql), expression=kind.copy(), negate=node.args.get("negate")), BOOLEAN)
+    return Typed(
+        exp.Is(this=in_parentheses(inner.sql), expression=kind.copy(), negate=node.args.get("negate")), BOOLEAN
+    )
 
 
 def like(t: Translation, node: exp.Expr) -> Typed:
@@ -110,7 +112,7 @@ def case(t: Translation, node: exp.Expr) -> Typed:
     subject = t.expression(node.this) if node.this else None
     branches, default = node.args["ifs"], node.args.get("default")
     results = [branch.args["true"] for branch in branches] + ([default] if default else [])
-    values, type_ = unified(t, node, t.expressions(results))
+    values, type_ = unify(t, node, t.expressions(results))
     conditions = [_when(t, node, subject, branch.this) for branch in branches]
     ifs = [exp.If(this=c, true=v) for c, v in zip(conditions, values, strict=False)]
     return Typed(exp.Case(ifs=ifs, default=values[-1] if default else None), type_)
@@ -123,14 +125,14 @@ def _when(t: Translation, node: exp.Expr, subject: Typed | None, condition_node:
     return exp.EQ(this=left.sql.copy(), expression=right.sql)
 
 
-def unified(t: Translation, node: exp.Expr, values: Sequence[Typed]) -> tuple[list[exp.Expr], Type]:
+def unify(t: Translation, node: exp.Expr, values: Sequence[Typed]) -> tuple[list[exp.Expr], Type]:
     """Return the values as they stand in one CASE or COALESCE, and the type of that.
 
     :raises Refused: if the engines do not agree on it."""
     type_ = _common_type(t, node, values)
     is_strict = type_.is_known
     return [
-        strictly(value, type_, "a column") if is_strict and not value.type.is_known else aligned(value, type_)
+        strictly(value, type_, "a column") if is_strict and not value.type.is_known else align(value, type_)
         for value in values
     ], type_
 
@@ -157,7 +159,7 @@ def _common_type(t: Translation, node: exp.Expr, values: Sequence[Typed]) -> Typ
 def negation(t: Translation, node: exp.Expr) -> Typed:
     value = t.expression(node.this)
     require_exact_sign(node, value.type)
-    return Typed(exp.Neg(this=grouped(value.sql)), value.type)
+    return Typed(exp.Neg(this=in_parentheses(value.sql)), value.type)
 
 
 def require_exact_sign(node: exp.Expr, type_: Type) -> None:
@@ -174,8 +176,8 @@ NODES: dict[type[exp.Expr], NodeRule] = {
     **literals.NODES,
     exp.Column: column,
     exp.Paren: paren,
-    exp.And: connected,
-    exp.Or: connected,
+    exp.And: connective,
+    exp.Or: connective,
     exp.Not: not_,
     exp.Is: is_,
     exp.Exists: exists,

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from airflow_provider_odf.dialect.comparisons import comparable
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, Translation
-from airflow_provider_odf.dialect.expressions import require_exact_sign, unified
+from airflow_provider_odf.dialect.expressions import require_exact_sign, unify
 from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, as_int, call, converted, number
+from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, as_int, call, convert, number
 from airflow_provider_odf.dialect.types import INT, STRING, Type
 
 # --- of any type -----------------------------------------------------------------------------------------------------
@@ -22,7 +22,7 @@ def of_common_type(name: str) -> FunctionRule:
     def rule(c: Call) -> Typed:
         if not c.arguments:
             raise c.refusal("needs arguments")
-        forms, type_ = unified(c.translation, c.node, c.arguments)
+        forms, type_ = unify(c.translation, c.node, c.arguments)
         return Typed(call(name, *forms) if len(forms) > 1 else forms[0], type_)
 
     return rule
@@ -36,7 +36,7 @@ def nullif(c: Call) -> Typed:
         raise c.refusal(f"is not translated for {first.type} and {second.type}", "cast the second")
     left, right = comparable(c.translation, c.node, first, second)
     # Cast also where Spark would not widen the first.
-    value = converted(first, left.type) if left.sql is first.sql else left.sql
+    value = convert(first, left.type) if left.sql is first.sql else left.sql
     return Typed(call("nullif", value, right.sql), left.type)
 
 
@@ -106,7 +106,7 @@ def trim_form(t: Translation, node: exp.Expr) -> Typed:
     return Typed(exp.Trim(this=text_of(t, node.this), expression=characters, position=position), STRING)
 
 
-def trimmed(position: str) -> FunctionRule:
+def trim(position: str) -> FunctionRule:
     """btrim, ltrim, rtrim with an optional second argument: the characters to cut off."""
 
     def rule(c: Call) -> Typed:

@@ -44,7 +44,7 @@ def literal(t: Translation, node: exp.Expr) -> Typed:
         return _whole(node)
     if "e" in node.name.lower():
         if math.isinf(float(node.name)):
-            raise Refused(node, f"{_shortened(node.name)} is more than a DOUBLE holds")
+            raise Refused(node, f"{_shorten(node.name)} is more than a DOUBLE holds")
         return Typed(number(f"{node.name}D"), DOUBLE)
     whole, _, fraction = node.name.partition(".")
     if len(whole) + len(fraction) > MAX_PRECISION:
@@ -56,12 +56,12 @@ def literal(t: Translation, node: exp.Expr) -> Typed:
 
 def _whole(node: exp.Expr) -> Typed:
     if len(node.name.lstrip("0")) > _LARGEST_DIGITS or int(node.name) > _LARGEST[BIGINT]:
-        raise Refused(node, f"{_shortened(node.name)} is more than a BIGINT holds")
+        raise Refused(node, f"{_shorten(node.name)} is more than a BIGINT holds")
     value = int(node.name)
     return Typed(number(value), INT) if value <= _LARGEST[INT] else Typed(number(f"{value}L"), BIGINT)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 

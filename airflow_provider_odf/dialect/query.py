@@ -42,7 +42,7 @@ class Queries:
         :raises Refused: if it cannot be translated exactly."""
         query: exp.Query
         if isinstance(node, exp.Subquery):
-            return self._parenthesised(node, parent, is_named)
+            return self._parentheses(node, parent, is_named)
         queries, with_ = self._with(node, parent)
         if isinstance(node, exp.Select):
             query, columns = queries._select(node, parent, is_named)
@@ -54,7 +54,7 @@ class Queries:
             query.set("with_", with_)
         return query, columns
 
-    def _parenthesised(self, node: exp.Subquery, parent: Scope | None, is_named: bool) -> tuple[exp.Query, Columns]:
+    def _parentheses(self, node: exp.Subquery, parent: Scope | None, is_named: bool) -> tuple[exp.Query, Columns]:
         refuse_others(node, {"this"})
         query, columns = self.query(node.this, parent, is_named=is_named)
         return exp.Subquery(this=query), columns

@@ -12,7 +12,7 @@ from sqlglot.dialects.risingwave import RisingWave as Stock
 from sqlglot.parsers.risingwave import RisingWaveParser
 
 from airflow_provider_odf.dialect import arithmetic, calls, expressions, literals
-from airflow_provider_odf.dialect.engine import Call, Engine, Translation, spelled
+from airflow_provider_odf.dialect.engine import Call, Engine, Translation, spell
 from airflow_provider_odf.dialect.functions import (
     TEXT,
     absolute,
@@ -61,11 +61,11 @@ def literal(t: Translation, node: exp.Expr) -> Typed:
     """A number with an exponent is a NUMERIC without limit."""
     if not node.args.get("is_string") and "e" in node.name.lower():
         advice = "cast a text: cast('1e3' as double precision)"
-        raise Refused(node, f"{spelled(node)} is a NUMERIC in RisingWave, which is not translated", advice)
+        raise Refused(node, f"{spell(node)} is a NUMERIC in RisingWave, which is not translated", advice)
     return literals.literal(t, node)
 
 
-def calculated(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+def calculate(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     """Whole numbers among themselves (not divided), and anything with a DOUBLE."""
     types = (left.type, right.type)
     is_whole = all(type_.is_integer for type_ in types) and not isinstance(node, exp.Div)
@@ -75,7 +75,7 @@ def calculated(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     )
     if not (is_whole or is_double):
         raise Refused(node, f"engines calculate {types[0]} with {types[1]} in different ways", "cast both to DOUBLE")
-    return arithmetic.calculated(node, left, right)
+    return arithmetic.calculate(node, left, right)
 
 
 def cast(t: Translation, node: exp.Expr) -> Typed:
@@ -99,7 +99,7 @@ def _target(node: exp.Expr, value: Typed) -> Type:
     is_cut = target.this in (exp.DType.CHAR, exp.DType.NCHAR) or (target.expressions and not type_.is_decimal)
     if is_cut or not type_.is_known:
         advice = "leave the length or precision out" if is_cut else ""
-        raise Refused(node, f"a CAST to {spelled(target)} is not translated", advice)
+        raise Refused(node, f"a CAST to {spell(target)} is not translated", advice)
     return type_
 
 
@@ -123,7 +123,7 @@ ENGINE = Engine(
     nodes={
         **expressions.NODES,
         **calls.NODES,
-        **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), arithmetic.chained(calculated)),
+        **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), arithmetic.operator_rule(calculate)),
         exp.Cast: cast,
         exp.Literal: literal,
         exp.Substring: substring_form,

@@ -70,7 +70,7 @@ def translate(transform: TransformSql, tables: Tables) -> Translated:
     if transform.engine not in ENGINES:
         names = ", ".join(("spark", DATAFUSION, *ENGINES))
         raise QueryRefused(f"engine {transform.engine} is not known (one of {names})")
-    return _translated(ENGINES[transform.engine], steps, tables)
+    return _translate_steps(ENGINES[transform.engine], steps, tables)
 
 
 def input_columns(step: protocol.ReadStep) -> tuple[protocol.Column, ...] | None:
@@ -86,7 +86,7 @@ def spark_columns(query: str) -> Columns:
     What sqlglot cannot read may well be valid in Spark: then nothing is known."""
     try:
         with limits.room():
-            tree = _parsed(query, Dialect.get_or_raise("spark"))
+            tree = _parse(query, Dialect.get_or_raise("spark"))
     except (SqlglotError, Refused, RecursionError):
         return Columns(others=UNKNOWN)
     items = tree.selects if isinstance(tree, exp.Query) else []
@@ -119,7 +119,7 @@ def _steps(transform: TransformSql, tables: Tables) -> tuple[protocol.SqlQuerySt
     return steps
 
 
-def _translated(engine: Engine, steps: tuple[protocol.SqlQueryStep, ...], tables: Tables) -> Translated:
+def _translate_steps(engine: Engine, steps: tuple[protocol.SqlQueryStep, ...], tables: Tables) -> Translated:
     known = {name: Columns.declared(columns) for name, columns in tables.items()}
     columns, translated = Columns(), []
     for number, step in enumerate(steps, 1):
@@ -134,7 +134,7 @@ def _translated(engine: Engine, steps: tuple[protocol.SqlQueryStep, ...], tables
 
 
 def _translate(engine: Engine, query: str, tables: Mapping[str, Columns]) -> tuple[str, Columns]:
-    statement = _parsed(query, Dialect.get_or_raise(engine.dialect))
+    statement = _parse(query, Dialect.get_or_raise(engine.dialect))
     tree, columns = Queries.over(engine, tables).query(engine.query(statement))
     spark = tree.sql(
         "spark", identify=True, normalize_functions=False, unsupported_level=ErrorLevel.RAISE, comments=False
@@ -142,7 +142,7 @@ def _translate(engine: Engine, query: str, tables: Mapping[str, Columns]) -> tup
     return spark, columns
 
 
-def _parsed(query: str, dialect: Dialect) -> exp.Expr:
+def _parse(query: str, dialect: Dialect) -> exp.Expr:
     """Return the only statement of a query. Its words are checked before the parser recurses into them."""
     tokens = dialect.tokenize(query)
     limits.check_nesting(tokens)

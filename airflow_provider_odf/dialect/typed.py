@@ -64,7 +64,7 @@ def paren(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     return exp.Paren(this=kind(this=left, expression=right))
 
 
-def grouped(node: exp.Expr) -> exp.Expr:
+def in_parentheses(node: exp.Expr) -> exp.Expr:
     """Return an operand in parentheses where it is an operator itself."""
     is_operator = isinstance(node, (exp.Binary, exp.Unary)) and not isinstance(node, exp.Paren)
     return exp.Paren(this=node) if is_operator else node
@@ -76,7 +76,7 @@ def as_int(value: Typed) -> exp.Expr:
     return number(literal) if literal is not None else cast(value.sql, INT)
 
 
-def converted(value: Typed, type_: Type) -> exp.Expr:
+def convert(value: Typed, type_: Type) -> exp.Expr:
     """Return the value in ``type_``, for types that Spark and the source engine convert alike."""
     is_same = value.type.ddl == type_.ddl or type_ == UNKNOWN
     return value.sql if is_same else cast(value.sql, type_)
@@ -88,7 +88,7 @@ def switch(branches: Sequence[tuple[exp.Expr, exp.Expr]], default: exp.Expr) -> 
 
 
 def is_null(value: exp.Expr) -> exp.Expr:
-    return exp.Is(this=grouped(value.copy()), expression=exp.Null())
+    return exp.Is(this=in_parentheses(value.copy()), expression=exp.Null())
 
 
 def is_like(value: exp.Expr, pattern: str) -> exp.Expr:

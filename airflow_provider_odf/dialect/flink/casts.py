@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from airflow_provider_odf.dialect.arithmetic import refuse_rounded_twice
-from airflow_provider_odf.dialect.engine import NodeRule, Translation, spelled
-from airflow_provider_odf.dialect.flink.times import parsed
+from airflow_provider_odf.dialect.engine import NodeRule, Translation, spell
+from airflow_provider_odf.dialect.flink.times import read_time
 from airflow_provider_odf.dialect.literals import time_literal
 from airflow_provider_odf.dialect.place import Refused
 from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, call, fail, is_like, is_null, switch
@@ -55,7 +55,7 @@ def cast(t: Translation, node: exp.Expr) -> Typed:
         raise Refused(node, f"CAST of {value.type} to {type_} is not translated", advice)
     if type_.is_float:
         refuse_rounded_twice(node, value.type)
-    return _shortened(node, _text(node, value)) if type_ == STRING else Typed(_converted(value, type_), type_)
+    return _shorten(node, _text(node, value)) if type_ == STRING else Typed(_convert(value, type_), type_)
 
 
 def try_cast(t: Translation, node: exp.Expr) -> Typed:
@@ -64,7 +64,7 @@ def try_cast(t: Translation, node: exp.Expr) -> Typed:
     if value.type != STRING:
         raise Refused(node, f"TRY_CAST of {value.type} is not translated", "TRY_CAST takes strings here")
     if type_ == DATE or type_.is_timestamp:
-        return Typed(parsed(value.sql, type_, or_null=True), type_)
+        return Typed(read_time(value.sql, type_, or_null=True), type_)
     if not type_.is_numeric:
         raise Refused(node, f"TRY_CAST to {type_} is not translated")
     pattern, other = (_WHOLE, _NO_WHOLE) if type_.is_integer else (_NUMBER, _NO_NUMBER)
@@ -80,7 +80,7 @@ def _target(node: exp.Expr) -> Type:
     if target.this in (exp.DType.CHAR, exp.DType.NCHAR):
         raise Refused(node, "CHAR is filled up with blanks, which Spark does not do", "use STRING or VARCHAR")
     if target.this == exp.DType.TIMESTAMPTZ or type_.name in _NO_TARGETS:
-        raise Refused(node, f"a CAST to {spelled(target)} is not translated")
+        raise Refused(node, f"a CAST to {spell(target)} is not translated")
     if not type_.is_timestamp:
         return type_
     digits = int(target.expressions[0].name) if target.expressions else _DEFAULT_DIGITS
@@ -93,9 +93,9 @@ def _family(type_: Type) -> str:
     return "INTEGER" if type_.is_integer else type_.name
 
 
-def _converted(value: Typed, type_: Type) -> exp.Expr:
+def _convert(value: Typed, type_: Type) -> exp.Expr:
     if value.type == STRING and (type_ == DATE or type_.is_timestamp):
-        return parsed(value.sql, type_, or_null=False)
+        return read_time(value.sql, type_, or_null=False)
     if value.type.is_timestamp and type_.is_timestamp:
         # A coarser precision cuts; an unknown one may have more digits.
         is_coarser = type_.precision in _TRUNCATED and not 0 <= value.type.precision <= type_.precision
@@ -115,7 +115,7 @@ def _text(node: exp.Expr, value: Typed) -> exp.Expr:
     return call("date_format", value.sql, f"yyyy-MM-dd HH:mm:ss{_WRITTEN[value.type.precision]}")
 
 
-def _shortened(node: exp.Expr, text: exp.Expr) -> Typed:
+def _shorten(node: exp.Expr, text: exp.Expr) -> Typed:
     """VARCHAR(n) cuts a text, which Spark's CAST does not."""
     length = node.args["to"].expressions
     if not length:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from airflow_provider_odf.dialect import types
-from airflow_provider_odf.dialect.arithmetic import OPERATORS, calculated, chained, is_rounded_twice, remainder
+from airflow_provider_odf.dialect.arithmetic import OPERATORS, calculate, is_rounded_twice, operator_rule, remainder
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translation
 from airflow_provider_odf.dialect.flink.times import floor_to
 from airflow_provider_odf.dialect.functions import absolute, nullif, of_common_type
@@ -161,7 +161,7 @@ SCALARS: dict[str, FunctionRule] = {
     "round": round_,
 }
 NODES: dict[type[exp.Expr], NodeRule] = {
-    **dict.fromkeys(OPERATORS, chained(calculated)),
+    **dict.fromkeys(OPERATORS, operator_rule(calculate)),
     exp.Ceil: whole_number("ceil"),
     exp.Floor: whole_number("floor"),
     exp.If: if_,

@@ -18,8 +18,8 @@ from airflow_provider_odf.dialect.functions import (
     substring,
     substring_form,
     text_of,
+    trim,
     trim_form,
-    trimmed,
     whole,
 )
 from airflow_provider_odf.dialect.place import Refused
@@ -88,7 +88,7 @@ def end(name: str) -> FunctionRule:
     return rule
 
 
-def padded(name: str) -> FunctionRule:
+def pad(name: str) -> FunctionRule:
     def rule(c: Call) -> Typed:
         c.expect(3)
         if not c.text(2):
@@ -103,7 +103,7 @@ def concat(name: str) -> FunctionRule:
     return lambda c: Typed(call(name, *[c.string(i) for i in range(len(c.arguments))]), STRING)
 
 
-def joined(t: Translation, node: exp.Expr) -> Typed:
+def concatenate(t: Translation, node: exp.Expr) -> Typed:
     """text || text."""
     first, operators = chain(node, exp.DPipe)
     sides = [operand(t, side) for side in (first, *(operator.expression for operator in operators))]
@@ -127,15 +127,15 @@ def sha(bits: int) -> FunctionRule:
 
 SCALARS: dict[str, FunctionRule] = {
     **TEXT,
-    "btrim": trimmed("BOTH"),
+    "btrim": trim("BOTH"),
     "cardinality": cardinality,
     "concat": concat("concat"),
     "concat_ws": concat("concat_ws"),
     "endswith": same("endswith", string, string, result=BOOLEAN),
     "instr": same("instr", string, string, result=INT),
     "left": end("left"),
-    "lpad": padded("lpad"),
-    "ltrim": trimmed("LEADING"),
+    "lpad": pad("lpad"),
+    "ltrim": trim("LEADING"),
     "md5": same("md5", string),
     "regexp": regexp,
     "regexp_extract": regexp_extract,
@@ -143,8 +143,8 @@ SCALARS: dict[str, FunctionRule] = {
     "repeat": same("repeat", string, whole),
     "reverse": same("reverse", string),
     "right": end("right"),
-    "rpad": padded("rpad"),
-    "rtrim": trimmed("TRAILING"),
+    "rpad": pad("rpad"),
+    "rtrim": trim("TRAILING"),
     "sha1": same("sha1", string),
     "sha256": sha(256),
     "sha512": sha(512),
@@ -155,7 +155,7 @@ SCALARS: dict[str, FunctionRule] = {
 }
 NODES: dict[type[exp.Expr], NodeRule] = {
     exp.Bracket: element,
-    exp.DPipe: joined,
+    exp.DPipe: concatenate,
     exp.StrPosition: position,
     exp.Substring: substring_form,
     exp.Trim: trim_form,

@@ -132,7 +132,7 @@ _WRITTEN = {*_READ, "yy", "M", "d", "MMM", "MMMM", "EEE", "EEEE", "H", "m", "s",
 """Letters of formats by which both write."""
 
 
-def parsed(value: exp.Expr, type_: Type, *, or_null: bool) -> exp.Expr:
+def read_time(value: exp.Expr, type_: Type, *, or_null: bool) -> exp.Expr:
     """Return text as a DATE or TIMESTAMP(3). With ``or_null`` text without a digit or with a letter is null; text that
     Flink may or may not read, such as ``2020-1-2``, stops the query."""
     branches = [(is_like(value, _TEXTS[type_.name]), cast(value, type_)), (is_null(value), exp.Null())]
@@ -170,7 +170,7 @@ def from_text(type_: Type) -> FunctionRule:
 
     def rule(c: Call) -> Typed:
         c.expect(1, 2)
-        read = _by_format(c, type_) if len(c.arguments) == 2 else parsed(c.string(0), type_, or_null=True)
+        read = _by_format(c, type_) if len(c.arguments) == 2 else read_time(c.string(0), type_, or_null=True)
         return Typed(read, type_)
 
     return rule
