@@ -29,7 +29,7 @@ def test_the_schema_and_formats_of_times_stay(step, media_type, expected):
     ("media_type", "message"),
     [
         ("text/csv", "a: is text/csv, and the source reads NdJson: say whether the first line is a header"),
-        ("text/html", "media type 'text/html' is not known: use one of text/csv, application/json"),
+        ("text/html", "media type 'text/html' is not known: use one of text/csv, application/geo+json"),
         ("csv", "media type 'csv' is not known"),
         ("text/csv; header=perhaps", "header=present and header=absent belong to text/csv"),
         ("application/json; header=present", "header=present and header=absent belong to text/csv"),
