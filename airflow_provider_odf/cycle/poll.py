@@ -12,14 +12,16 @@ from airflow_provider_odf.errors import InvalidInput, SourceError, StillRejected
 from airflow_provider_odf.evolution import pending
 from airflow_provider_odf.evolution.apply import not_before
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.template import Environment
 from airflow_provider_odf.source import poll as source
+from airflow_provider_odf.source.context import Context
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.errors import Place
     from airflow_provider_odf.manifest.manifest import Manifest
-    from airflow_provider_odf.source.files import SourceFiles
+    from airflow_provider_odf.source.files import SourceFile, SourceFiles
 
 
 def poll(cycle: Cycle) -> Input | UpToDate:
@@ -100,16 +102,18 @@ class _PolledSource:
             return source.poll(
                 self.polling.fetch,
                 self.polling.prepare or (),
-                base=self.manifest.file.parent,
-                state=position.state,
-                system_time=cycle.system_time,
-                work=cycle.store.work(self.dataset.alias),
-                dataset_id=self.dataset_id,
-                environment=cycle.environment,
-                progress=cycle.progress,
-                warn=self.warnings.append,
-                past_states=lambda: self._recorded(position.block_hash),
-                options=cycle.options,
+                Context(
+                    base=self.manifest.file.parent,
+                    state=position.state,
+                    system_time=cycle.system_time,
+                    directory=cycle.store.work(self.dataset.alias),
+                    environment=Environment(cycle.environment),
+                    tell=cycle.progress,
+                    options=cycle.options,
+                    warn=self.warnings.append,
+                    dataset_id=self.dataset_id,
+                    past_states=lambda: self._recorded(position.block_hash),
+                ),
             )
         except SourceError as e:
             if not e.at:
@@ -154,7 +158,7 @@ def _unchanged(dataset: Dataset, rejection: rejected.Rejection, polled: _PolledS
     raise StillRejected(message, candidate, polled.notices)
 
 
-def _input_file(file: source.SourceFile) -> InputFile:
+def _input_file(file: SourceFile) -> InputFile:
     return InputFile(
         paths=tuple(map(str, file.paths)),
         event_time=str(file.event_time),

@@ -8,7 +8,7 @@ longer be published, since ``head`` has moved, a ref ``accepted-CONTENT`` lets t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
@@ -36,7 +36,7 @@ class Record:
     report: ContractReport | None = None
     held: tuple[str, ...] = ()
     """Why its input was held back."""
-    limits: Limits = Limits()  # noqa: RUF009 - frozen
+    limits: Limits = field(default_factory=Limits)
     """Those by which it was."""
     contract_digest: str | None = None
     """Of the contract at the merge."""

@@ -31,7 +31,7 @@ def readable(
     files: tuple[InputFile, ...],
     work: Path,
     progress: Progress,
-    options: Options = Options(),  # noqa: B008 - frozen
+    options: Options,
 ) -> Readable:
     """The same inputs, zipped shapefiles as files in ``work``. Without a schema, their columns are those that the first
     of them declares.

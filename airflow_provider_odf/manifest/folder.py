@@ -86,7 +86,7 @@ class _Read:
     """The valid part of a settings file, and the problems of the rest: those of one dataset under its name in lower
     case, all others under the empty text."""
 
-    settings: SettingsFile = SettingsFile()  # noqa: RUF009 - frozen
+    settings: SettingsFile = field(default_factory=SettingsFile)
     problems: Mapping[str, Sequence[Problem]] = field(default_factory=dict)
 
     def check(self, alias: DatasetAlias | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from airflow_provider_odf.protocol.contract import Contract, ContractReport
@@ -147,7 +147,7 @@ class NewSlice:
     offset_interval: OffsetInterval
     newest_event_time: str | None = None
     schema: str | None = None
-    changes: Changes = Changes()  # noqa: RUF009 - frozen
+    changes: Changes = field(default_factory=Changes)
     rows_before: int | None = None
     is_input_empty: bool = False
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from airflow_provider_odf.source.options import Options
 
 if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.model import SourceState
     from airflow_provider_odf.manifest.template import Environment
-    from airflow_provider_odf.source.options import Options
 
 
 @dataclass(frozen=True)
@@ -36,16 +37,29 @@ class FetchResult:
 
 @dataclass(frozen=True)
 class Context:
-    """``state`` is the source's state before; what is fetched goes into ``directory``."""
+    """Everything that a poll needs besides the steps of the source."""
 
     base: Path
+    """Folder to which paths are relative."""
     state: SourceState | None
+    """How far the source was read before."""
     system_time: Instant
     directory: Path
+    """Folder for files. The caller of `poll` passes a folder of the dataset, the same for each poll; the steps of a
+    poll have a new folder in it."""
     environment: Environment
+    """Variables for templates."""
     tell: Callable[[str], None]
-    options: Options
-    unpacks_gzip: bool = False
-    """Whether the first prepare step takes gzip."""
+    """Receives messages about long transfers."""
+    options: Options = field(default_factory=Options)
+    warn: Callable[[str], None] | None = None
+    """Receives warnings of a poll without new data; without it ``tell`` receives the warnings of all polls."""
+    dataset_id: str | None = None
+    """The dataset for which files are sealed. Without it they are neither sealed nor kept for retries."""
+    past_states: Callable[[], Collection[str]] | None = None
+    """Returns the values of all states of the source in the chain, with repetitions. It is called only where files of
+    a glob may be late."""
     allows: Callable[[str], bool] | None = None
     """Whether a redirect may lead to a URL; None where the author of the manifest named the source."""
+    unpacks_gzip: bool = False
+    """Whether the first prepare step unpacks gzip."""

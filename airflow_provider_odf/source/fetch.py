@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
@@ -36,10 +36,13 @@ class Fetch:
     askable: frozenset[str] = frozenset()
 
 
-def fetch_of(step: FetchStep, context: Context, past_states: Callable[[], Collection[str]] | None) -> Fetch:
-    """:raises InvalidInput: a template cannot be filled, or nothing here fetches such a step."""
+def fetch_of(step: FetchStep, context: Context) -> Fetch:
+    """Return how to fetch a step.
+
+    :raises InvalidInput: a template cannot be filled, or such steps are not supported.
+    """
     if isinstance(step, FetchStepFilesGlob):
-        return Fetch(lambda context: files_glob.fetch(step, context, past_states))
+        return Fetch(lambda context: files_glob.fetch(step, context))
     if isinstance(step, FetchStepUrl):
         return _url(step, context)
     if isinstance(step, FetchStepContainer):

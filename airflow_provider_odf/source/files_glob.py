@@ -45,8 +45,8 @@ class _Found:
         return states.etag(self.name) if self.time is None else states.event_time(self.time, self.name)
 
 
-def fetch(step: FetchStepFilesGlob, context: Context, past_states: Callable[[], Collection[str]] | None) -> FetchResult:
-    """Copies of the files that are new. ``past_states`` gives the states that the chain has, to tell late files.
+def fetch(step: FetchStepFilesGlob, context: Context) -> FetchResult:
+    """Return copies of the new files.
 
     :raises SourceError: nothing matches although the source was never read, or a file cannot be read.
     """
@@ -54,7 +54,7 @@ def fetch(step: FetchStepFilesGlob, context: Context, past_states: Callable[[], 
     if not found and context.state is None:
         raise SourceError(f"{step.path}: no file matches in {context.base}", at=("path",))
     new = [file for file in found if is_new(file, context.state)]
-    late = _late([f for f in found if not is_new(f, context.state)], context.base, past_states)
+    late = _late([f for f in found if not is_new(f, context.state)], context.base, context.past_states)
     fetched, warnings = _copies(new, step, context)
     if late:
         warnings = (_late_warning(step.path, late), *warnings)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,76 +23,43 @@ from airflow_provider_odf.errors import (
 )
 from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.manifest.model import FetchStepUrl, PrepStepDecompress
-from airflow_provider_odf.manifest.template import Environment
 from airflow_provider_odf.seal import seal
 from airflow_provider_odf.source import savepoint, states
-from airflow_provider_odf.source.context import Context
-from airflow_provider_odf.source.fetch import Fetch, fetch_of
-from airflow_provider_odf.source.files import SourceFile, SourceFiles
-from airflow_provider_odf.source.options import Options
+from airflow_provider_odf.source.fetch import fetch_of
+from airflow_provider_odf.source.files import SourceFiles
 from airflow_provider_odf.source.prepare import prepare as prepared
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.model import FetchStep, PrepStep, SourceState
+    from airflow_provider_odf.manifest.template import Environment
+    from airflow_provider_odf.source.context import Context
 
-__all__ = ["Options", "SourceFile", "SourceFiles", "poll"]
 
+def poll(step: FetchStep, prepare: Sequence[PrepStep], context: Context) -> SourceFiles | None:
+    """Return the new data of a source as files in the context's directory, or None if there are none.
 
-def poll(
-    step: FetchStep,
-    prepare: Sequence[PrepStep],
-    *,
-    base: Path,
-    state: SourceState | None,
-    system_time: Instant,
-    work: Path,
-    dataset_id: str | None,
-    environment: Mapping[str, str],
-    progress: Callable[[str], None],
-    warn: Callable[[str], None] | None = None,
-    past_states: Callable[[], Collection[str]] | None = None,
-    allows: Callable[[str], bool] | None = None,
-    options: Options = Options(),  # noqa: B008 - frozen
-) -> SourceFiles | None:
-    """Return the new data of the source after ``state`` as files in ``work``, or None if there are none.
-
-    Paths are relative to ``base``. ``work`` is one dataset's own directory, the same for each of its polls. The files
-    are sealed for the dataset of ``dataset_id``; without one they are neither sealed nor kept for retries.
-
-    :param environment: variables for templates.
-    :param past_states: returns the values of all states of the source in the chain, each as often as it has them. It is
-        called only where files of a glob may have come too late.
-    :param progress: receives messages about long transfers.
-    :param warn: receives warnings when there are no new data that carry them; without it ``progress`` receives all.
-    :param allows: returns whether a redirect may lead to a URL, for sources from an untrusted author.
     :raises InvalidInput: the step itself is wrong: a template, a pattern, a program that does not exist.
-    :raises SourceError: the source is not there, or is not what the step says.
-    :raises SourceUnavailable: the source cannot be had now.
+    :raises SourceError: the source is missing, or differs from what the step says.
+    :raises SourceUnavailable: the source cannot be reached now.
     :raises StorageError: the work area cannot be written.
     """
-    if isinstance(step, FetchStepUrl) and step.cache is not None and state is not None:
+    if isinstance(step, FetchStepUrl) and step.cache is not None and context.state is not None:
         return None
-    variables = Environment(environment)
-    with _reported(variables, work), savepoint.polling(work) as directory:
-        context = Context(
-            base=base,
-            state=state,
-            system_time=system_time,
+    work, redact = context.directory, context.environment.redact
+    with _reported(context.environment, work), savepoint.polling(work) as directory:
+        steps = dataclasses.replace(
+            context,
             directory=directory,
-            environment=variables,
-            tell=lambda message: progress(variables.redact(message)),
-            options=options,
+            tell=lambda message: context.tell(redact(message)),
             unpacks_gzip=any(isinstance(s, PrepStepDecompress) and s.format == "Gzip" for s in prepare[:1]),
-            allows=allows,
         )
-        polled = _Poll(step, prepare, context, work, dataset_id, fetch_of(step, context, past_states)).run()
-        polled = dataclasses.replace(polled, warnings=tuple(variables.redact(warning) for warning in polled.warnings))
+        polled = _Poll(step, prepare, steps, work).run()
+        polled = dataclasses.replace(polled, warnings=tuple(map(redact, polled.warnings)))
         for warning in polled.warnings:
-            if warn is None:
+            if context.warn is None:
                 context.tell(f"warning: {warning}")
             elif not polled.files:
-                warn(warning)
+                context.warn(warning)
         if polled.files:
             return polled
         shutil.rmtree(directory, ignore_errors=True)
@@ -100,20 +67,12 @@ def poll(
 
 
 class _Poll:
-    """One poll: asks the source, falls back on what was kept, prepares what came."""
+    """One poll: asks the source, falls back on a savepoint, prepares the files."""
 
-    def __init__(
-        self,
-        step: FetchStep,
-        prepare: Sequence[PrepStep],
-        context: Context,
-        work: Path,
-        dataset_id: str | None,
-        fetch: Fetch,
-    ) -> None:
-        self.prepare, self.context, self.work, self.fetch = prepare, context, work, fetch
-        self.dataset_id = dataset_id
-        self.key = savepoint.key(step, prepare, context.state, fetch.filled)
+    def __init__(self, step: FetchStep, prepare: Sequence[PrepStep], context: Context, work: Path) -> None:
+        self.prepare, self.context, self.work = prepare, context, work
+        self.fetch = fetch_of(step, context)
+        self.key = savepoint.key(step, prepare, context.state, self.fetch.filled)
 
     def run(self) -> SourceFiles:
         saved = self._saved()
@@ -125,9 +84,10 @@ class _Poll:
         return self._newest(saved, saved.state)
 
     def _saved(self) -> savepoint.Savepoint | None:
-        if self.dataset_id is None or not self.fetch.is_kept:
+        dataset = self.context.dataset_id
+        if dataset is None or not self.fetch.is_kept:
             return None
-        return savepoint.load(self.work, self.key, self.dataset_id)
+        return savepoint.load(self.work, self.key, dataset)
 
     def _newest(self, saved: savepoint.Savepoint, state: SourceState) -> SourceFiles:
         """What is kept, unless the source says that it has something else by now."""
@@ -148,11 +108,11 @@ class _Poll:
         batch = self.fetch.run(dataclasses.replace(self.context, state=state))
         files = tuple(prepared(file, self.prepare, self.context) for file in batch.files)
         polled = SourceFiles(files, self.context.directory, batch.warnings, batch.late, batch.has_more)
-        if files and self.dataset_id is not None:
-            paths = [path for file in files for path in file.paths]
-            seal(polled.directory, paths, dataset=self.dataset_id)
+        dataset = self.context.dataset_id
+        if files and dataset is not None:
+            seal(polled.directory, [path for file in files for path in file.paths], dataset=dataset)
             if self.fetch.is_kept:
-                savepoint.keep(self.work, self.key, polled, self.dataset_id)
+                savepoint.keep(self.work, self.key, polled, dataset)
         return polled
 
 

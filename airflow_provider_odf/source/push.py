@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.template import Environment
 from airflow_provider_odf.source import local, poll
+from airflow_provider_odf.source.context import Context
+from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.uris import REMOTE, LocalFile, local_files, scheme_of, shown
 
 if TYPE_CHECKING:
@@ -44,13 +47,13 @@ class Receiver:
     directory: Callable[[], Path]
     system_time: Instant
     progress: Callable[[str], None]
-    options: poll.Options
+    options: Options
     prepare: Sequence[model.PrepStep] = ()
     event_time: model.EventTimeSource | None = None
     copies: bool = False
     """Copy files of this machine, too: they are read later, or elsewhere."""
     allows: Callable[[str], bool] | None = None
-    """Return whether a redirect may lead to a URL, see `poll.poll`."""
+    """Return whether a redirect may lead to a URL, see `Context.allows`."""
 
     def receive(self, uris: Iterable[str]) -> InputFiles:
         """Return the files of paths and URIs. A folder stands for the part files in it.
@@ -93,15 +96,16 @@ class Receiver:
             result = poll.poll(
                 step,
                 self.prepare,
-                base=Path.cwd(),
-                state=None,
-                system_time=self.system_time,
-                work=self.directory(),
-                dataset_id=None,
-                environment={"QUERY": query},
-                progress=lambda message: self.progress(_without_query(message)),
-                allows=self.allows,
-                options=self.options,
+                Context(
+                    base=Path.cwd(),
+                    state=None,
+                    system_time=self.system_time,
+                    directory=self.directory(),
+                    environment=Environment({"QUERY": query}),
+                    tell=lambda message: self.progress(_without_query(message)),
+                    options=self.options,
+                    allows=self.allows,
+                ),
             )
         except OdfError as e:
             raise type(e)(_without_query(str(e))) from None

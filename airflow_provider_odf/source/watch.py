@@ -21,12 +21,12 @@ from airflow_provider_odf.manifest.model import FetchStepFilesGlob, FetchStepUrl
 from airflow_provider_odf.manifest.template import Environment
 from airflow_provider_odf.source import files_glob, local, states
 from airflow_provider_odf.source.fetch import filled
-from airflow_provider_odf.source.options import Options
 
 if TYPE_CHECKING:
     import httpx
 
     from airflow_provider_odf.manifest.model import FetchStep, SourceState
+    from airflow_provider_odf.source.options import Options
 
 UNKNOWN = "unknown"
 """What is seen of a source that only a poll can compare: containers, FTP, long content of unknown version."""
@@ -70,8 +70,8 @@ async def look(
     base: Path,
     state: SourceState | None,
     environment: Mapping[str, str],
+    options: Options,
     client: httpx.AsyncClient | None = None,
-    options: Options = Options(),  # noqa: B008 - frozen
 ) -> str | None:
     """What a source has beyond ``state``, as a text that stays the same as long as the source does; None where it has
     nothing new.

@@ -48,13 +48,13 @@ def polled(*paths: Path) -> InputFile:
 
 def test_other_inputs_stay_as_they_are(tmp_path: Path) -> None:
     step, files = ReadStep("NdGeoJson"), (polled(tmp_path / "a.json"),)
-    result = readable(step, files, tmp_path, silent)
+    result = readable(step, files, tmp_path, silent, Options())
     assert (result.read, result.files, result.notices) == (step, files, ())
 
 
 def test_the_first_shapefile_says_what_the_columns_are(tmp_path: Path) -> None:
     one, two = zipped(tmp_path / "1.zip", "Main"), zipped(tmp_path / "2.zip", "Burrard", extra="open")
-    result = readable(SHAPEFILE, (polled(one), polled(two, one)), tmp_path / "work", silent)
+    result = readable(SHAPEFILE, (polled(one), polled(two, one)), tmp_path / "work", silent, Options())
     assert result.read == ReadStep("EsriShapefile", COLUMNS)
     assert [len(file.paths) for file in result.files] == [1, 2]
     assert Path(result.files[1].paths[0]).read_text() == (
@@ -67,13 +67,13 @@ def test_the_first_shapefile_says_what_the_columns_are(tmp_path: Path) -> None:
 def test_columns_of_a_schema(tmp_path: Path) -> None:
     file = polled(zipped(tmp_path / "1.zip", "Main"))
     declared = (Column("NAME", "STRING", False),)
-    result = readable(ReadStep("EsriShapefile", declared), (file,), tmp_path / "a", silent)
+    result = readable(ReadStep("EsriShapefile", declared), (file,), tmp_path / "a", silent, Options())
     assert result.read.columns == declared
     wrong = ReadStep("EsriShapefile", (Column("name", "STRING"), Column("zip", "STRING")))
     with pytest.raises(
         InvalidInput, match=r"stations\.zip: no column zip in the shapefile, which has geometry, id, name"
     ):
-        readable(wrong, (file,), tmp_path / "b", silent)
+        readable(wrong, (file,), tmp_path / "b", silent, Options())
 
 
 def test_limits_of_the_installation_apply(tmp_path: Path) -> None:

@@ -13,8 +13,11 @@ import pytest
 
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.template import Environment
+from airflow_provider_odf.source.context import Context
+from airflow_provider_odf.source.files import SourceFiles
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.poll import SourceFiles, poll
+from airflow_provider_odf.source.poll import poll
 
 SYSTEM_TIME = Instant.parse("2024-06-01T12:00:00Z")
 PATIENT = Options(first_wait=0.01, longest_wait=5, connect_timeout=2, read_timeout=0.5)
@@ -35,15 +38,17 @@ class Poller:
         return poll(
             step,
             prepare,
-            base=self.base,
-            state=state,
-            system_time=SYSTEM_TIME,
-            work=self.work,
-            dataset_id=self.dataset_id,
-            environment=self.environment,
-            progress=self.messages.append,
-            options=kwargs.pop("options", self.options),
-            **kwargs,
+            Context(
+                base=self.base,
+                state=state,
+                system_time=SYSTEM_TIME,
+                directory=self.work,
+                environment=Environment(self.environment),
+                tell=self.messages.append,
+                options=kwargs.pop("options", self.options),
+                dataset_id=self.dataset_id,
+                **kwargs,
+            ),
         )
 
     def url(self, url: str, *prepare, state=None, options=None, **step) -> SourceFiles | None:

@@ -8,6 +8,7 @@ import pytest
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.watch import look
 
 SECRET = "s3kr1t/+ &x@:?#%"
@@ -34,7 +35,7 @@ def test_nothing_of_a_value_is_told(poller, url: str) -> None:
 def test_nothing_of_a_value_is_told_while_waiting(poller) -> None:
     step = model.FetchStepUrl(url="http://host:8${{ env.PART }}/x")
     with pytest.raises(InvalidInput) as e:
-        asyncio.run(look(step, base=poller.base, state=None, environment={"PART": "S3kr1t"}))
+        asyncio.run(look(step, base=poller.base, state=None, environment={"PART": "S3kr1t"}, options=Options()))
     assert str(e.value) == "http://host:8${{ env.PART }}/x: not a URL once its templates are filled"
 
 

@@ -10,6 +10,7 @@ import pytest
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import http_ask
+from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.watch import LONGEST_COMPARED, UNKNOWN, Attention, look
 
 NOON = 1714651200  # 2024-05-02T12:00:00Z
@@ -22,7 +23,14 @@ def asked(poller):
     def ask(step, state=None):
         async def once():
             async with httpx.AsyncClient(timeout=0.5) as client:
-                return await look(step, base=poller.base, state=state, environment=poller.environment, client=client)
+                return await look(
+                    step,
+                    base=poller.base,
+                    state=state,
+                    environment=poller.environment,
+                    options=Options(),
+                    client=client,
+                )
 
         return asyncio.run(once())
 
@@ -146,7 +154,7 @@ def test_forever_and_containers(poller, asked):
 
 def test_without_a_client(server, poller):
     step, state = url(server.serve("/a", b"abc", etag='"v1"')), poller.state("odf/etag", '"v1"')
-    assert not asyncio.run(look(step, base=poller.base, state=state, environment={}))
+    assert not asyncio.run(look(step, base=poller.base, state=state, environment={}, options=Options()))
 
 
 def test_hundreds_of_sources_in_one_loop(server, poller):
@@ -158,7 +166,9 @@ def test_hundreds_of_sources_in_one_loop(server, poller):
 
             async def ask(step):
                 async with shared.turns:
-                    return await look(step, base=poller.base, state=state, environment={}, client=shared.client)
+                    return await look(
+                        step, base=poller.base, state=state, environment={}, options=Options(), client=shared.client
+                    )
 
             return await asyncio.gather(*map(ask, steps))
 
