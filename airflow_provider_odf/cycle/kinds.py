@@ -1,5 +1,5 @@
-"""What differs between the cycles of datasets of different kinds: where new input comes from, and which step makes a
-candidate of it. Testing and publishing a candidate are the same for all."""
+"""The kinds of datasets, one row each: where new input comes from, and which step makes a candidate of it. Testing and
+publishing a candidate are the same for all kinds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.cycle.merge import merge
-from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.errors import OdfError
 
 if TYPE_CHECKING:
@@ -24,8 +22,20 @@ class Kind:
     candidate: Callable[[Cycle, Input], Candidate | UpToDate]
 
 
-KINDS: Mapping[str, Kind] = {"Root": Kind(poll, merge)}
-"""Kinds of datasets that can be run."""
+def _root() -> Kind:
+    from airflow_provider_odf.cycle.merge import merge  # Airflow imports this module to parse DAGs.
+    from airflow_provider_odf.cycle.poll import poll
+
+    return Kind(poll, merge)
+
+
+KINDS: Mapping[str, Callable[[], Kind]] = {"Root": _root}
+"""Kind of dataset that can be run -> its steps."""
+
+
+def unsupported(name: str) -> str | None:
+    """Return why datasets of a kind cannot be run, or None."""
+    return None if name in KINDS else f"{name.lower()} datasets are not supported yet"
 
 
 def kind_of(cycle: Cycle) -> Kind:
@@ -34,6 +44,6 @@ def kind_of(cycle: Cycle) -> Kind:
     :raises OdfError: such datasets cannot be run yet.
     """
     name = cycle.manifest.snapshot.kind if cycle.manifest is not None else "Root"
-    if name not in KINDS:
-        raise OdfError(f"{name.lower()} datasets are not supported yet")
-    return KINDS[name]
+    if reason := unsupported(name):
+        raise OdfError(reason)
+    return KINDS[name]()

@@ -19,6 +19,7 @@ from typing import Any
 from airflow.sdk import DAG, get_parsing_context
 
 from airflow_provider_odf.contract.binding import bind
+from airflow_provider_odf.cycle.kinds import unsupported
 from airflow_provider_odf.dag.build import DEFAULT_SCHEDULE, Defaults, build, build_invalid
 from airflow_provider_odf.dag.manifests import dag_id, load_folder, unbuilt
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
@@ -65,7 +66,7 @@ def build_dags(
     for problem in loaded.problems:
         log.error("%s", problem)
     defaults = Defaults(schedule, store, odf_conn_id, spark_conn_id)
-    dags = [_dag(manifest, defaults, loaded.warnings) for manifest in _fed(loaded.manifests, only)]
+    dags = [_dag(manifest, defaults, loaded.warnings) for manifest in _scheduled(loaded.manifests, only)]
     names = {dag_id(str(manifest.snapshot.name)) for manifest in loaded.manifests}
     problems = unbuilt(loaded.problems, names, with_files=not _is_parsed(path / ERRORS_LOADER))
     dags += [build_invalid(name, found) for name, found in problems.items()]
@@ -120,12 +121,12 @@ def _is_parsed(loader: Path) -> bool:
     return False
 
 
-def _fed(manifests: tuple[Manifest, ...], only: str | None) -> Iterator[Manifest]:
-    """Those that a DAG is built for: root datasets with a source."""
+def _scheduled(manifests: tuple[Manifest, ...], only: str | None) -> Iterator[Manifest]:
+    """Yield the manifests that get a DAG: those with a source, of a kind that can be run."""
     for manifest in manifests:
         name = str(manifest.snapshot.name)
-        if manifest.snapshot.kind == "Derivative":
-            log.warning("%s: %s has no DAG: derivative datasets are not supported yet", manifest.file, name)
+        if reason := unsupported(manifest.snapshot.kind):
+            log.warning("%s: %s has no DAG: %s", manifest.file, name, reason)
         elif _has_source(manifest) and only in (None, dag_id(name)):
             yield manifest
 

@@ -1,11 +1,14 @@
-"""Runners by Airflow connection: without one Spark runs in a child process of the task, with one of type ``spark``
-requests go to its master by spark-submit."""
+"""Runners by Airflow connection. Without a connection Spark runs in a child process of the task; a connection of type
+``spark`` sends requests to its master by spark-submit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+from airflow.sdk import BaseHook
 
 from airflow_provider_odf import settings
 from airflow_provider_odf.errors import InvalidInput
@@ -31,9 +34,9 @@ class TaskRunner:
         return self._runner.started if self._runner is not None else 0
 
     def open(self) -> Runner:
-        """Return the runner of the connection, without one that of ``[odf] spark_conn_id``.
+        """Return the runner of the connection; the default connection is ``[odf] spark_conn_id``.
 
-        :raises InvalidInput: the connection is of a type that no runner is for.
+        :raises InvalidInput: no runner supports the type of the connection.
         """
         if self._runner is None:
             runner = open_runner(self._spark_conn_id or settings.read().spark_conn_id)
@@ -57,40 +60,43 @@ class TaskRunner:
         self._open.__exit__(kind, error, trace)
 
 
-def open_runner(spark_conn_id: str | None = None, *, app_name: str = "odf") -> Runner:
-    """The runner of a connection; nothing is started before its first request.
+def open_runner(spark_conn_id: str | None = None) -> Runner:
+    """Return the runner of a connection. It starts nothing before its first request.
 
-    :raises InvalidInput: the connection is of a type that no runner is for.
+    :raises InvalidInput: no runner supports the type of the connection.
     """
-    return submitting(spark_conn_id) if spark_conn_id else local(app_name)
+    if not spark_conn_id:
+        return local()
+    kind = BaseHook.get_connection(spark_conn_id).conn_type or ""
+    if kind not in RUNNERS:
+        raise InvalidInput(f"connection {spark_conn_id!r} is of type {kind!r}: use a connection of type 'spark'")
+    return RUNNERS[kind](spark_conn_id)
 
 
-def local(app_name: str = "odf") -> LocalRunner:
-    """Spark in a child process, as ``[odf] local_master`` and ``local_memory`` say."""
+def local() -> LocalRunner:
+    """Return a runner with Spark in a child process, as ``[odf] local_master`` and ``local_memory`` configure it."""
     from airflow_provider_odf.runner import LocalRunner
 
     values = settings.read()
     conf = {"spark.driver.memory": values.local_memory} if values.local_memory else {}
-    return LocalRunner(values.local_master, conf, app_name=app_name)
+    return LocalRunner(values.local_master, conf)
 
 
-def submitting(spark_conn_id: str) -> SparkSubmitRunner:
-    """spark-submit as the Spark provider reads the connection: master, deploy mode, queue, namespace, Kerberos, binary.
+def spark_submit(spark_conn_id: str) -> SparkSubmitRunner:
+    """Return a runner that calls spark-submit with the connection's settings, read as the Spark provider reads them:
+    master, deploy mode, queue, namespace, Kerberos, program.
 
-    :raises InvalidInput: the connection is not of type ``spark``.
+    :raises InvalidInput: the connection needs the Kubernetes provider.
     """
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
     from airflow_provider_odf.runner import SparkSubmitRunner
 
-    kind = SparkSubmitHook.get_connection(spark_conn_id).conn_type
-    if kind not in ("spark", "yarn", "k8s", "local"):
-        raise InvalidInput(f"connection {spark_conn_id} is of type {kind}; Spark runs on a connection of type spark")
     try:
-        # The Spark provider has no public form of what it makes of a connection.
+        # The Spark provider has no public function that resolves a connection.
         connection = SparkSubmitHook(conn_id=spark_conn_id)._connection
-    except (NameError, RuntimeError) as e:  # its way of saying that it misses the Kubernetes provider
-        message = f"connection {spark_conn_id} leads to Kubernetes: install apache-airflow-providers-cncf-kubernetes"
+    except (NameError, RuntimeError) as e:  # The hook raises them where the Kubernetes provider is missing.
+        message = f"connection {spark_conn_id!r} leads to Kubernetes: install apache-airflow-providers-cncf-kubernetes"
         raise InvalidInput(message) from e
     options = {"--queue": "queue", "--principal": "principal", "--keytab": "keytab"}
     arguments = [part for option, key in options.items() if connection[key] for part in (option, connection[key])]
@@ -102,3 +108,12 @@ def submitting(spark_conn_id: str) -> SparkSubmitRunner:
         arguments=arguments,
         spark_submit=connection["spark_binary"] or "spark-submit",
     )
+
+
+RUNNERS: Mapping[str, Callable[[str], Runner]] = {
+    "spark": spark_submit,
+    "yarn": spark_submit,
+    "k8s": spark_submit,
+    "local": spark_submit,
+}
+"""Type of an Airflow connection -> the runner for it."""

@@ -12,7 +12,7 @@ import yaml
 from airflow.configuration import conf
 
 from airflow_provider_odf.get_provider_info import get_provider_info
-from airflow_provider_odf.hooks.runner import submitting
+from airflow_provider_odf.hooks.runner import spark_submit
 
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"
@@ -77,7 +77,7 @@ def test_the_spark_connection_leads_to_the_master(monkeypatch: pytest.MonkeyPatc
     environment = SERVICES["airflow-scheduler"]["environment"]
     name = environment["AIRFLOW__ODF__SPARK_CONN_ID"]
     monkeypatch.setenv(f"AIRFLOW_CONN_{name.upper()}", environment[f"AIRFLOW_CONN_{name.upper()}"])
-    assert submitting(name)._options == ["--master", "spark://spark-master:7077", "--deploy-mode", "client"]
+    assert spark_submit(name)._options == ["--master", "spark://spark-master:7077", "--deploy-mode", "client"]
     master = SERVICES["spark-master"]["command"]
     assert master[master.index("--host") + 1] == SERVICES["spark-master"]["hostname"] == "spark-master"
     assert master[master.index("--port") + 1] == "7077"

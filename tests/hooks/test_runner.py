@@ -52,7 +52,9 @@ def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch, 
 
 def test_a_connection_of_another_type_is_refused(monkeypatch):
     connection(monkeypatch, conn_type="postgres", host="db")
-    with pytest.raises(InvalidInput, match="connection cluster is of type postgres"):
+    with pytest.raises(
+        InvalidInput, match="connection 'cluster' is of type 'postgres': use a connection of type 'spark'"
+    ):
         open_runner("cluster")
 
 
