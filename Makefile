@@ -26,7 +26,7 @@ demo: setup ## Run the example DAGs on real Airflow and Spark and show what they
 
 .PHONY: test
 test: setup ## Run every test, with coverage
-	@$(UV) run --frozen pytest -n logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder --cov --cov-report=term $(ARGS)
+	@$(UV) run --frozen pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(ARGS)
 
 # What a user's `pip install` takes: the wheel, and the newest versions that it allows.
 NEWEST := build/newest
