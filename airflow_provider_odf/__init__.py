@@ -1,6 +1,6 @@
 """Open Data Fabric for Apache Airflow: a YAML in the dags folder becomes a published, verifiable dataset.
 
-What is public is in ``__all__``; everything else may move. Names load when first asked for: importing the package
+``__all__`` lists the public names; all others may change. They are imported at first use, so importing the package
 imports neither Airflow nor Spark.
 """
 

@@ -1,7 +1,7 @@
-"""The rules for the columns of new rows: names of system columns, the event time, and the columns of a merge strategy.
+"""Rules for the columns of new rows: names of system columns, the event time, and the columns of a merge strategy.
 
-One pure function over names and types serves all who know columns: manifests (declared columns), queries (the columns
-of their output) and the engine (the columns that were read). Standard library only. Names are compared without case.
+The rules apply to columns declared in manifests, to the output of queries and to the columns that the engine read.
+Standard library only. Names are compared ignoring case.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TEXTS = ("STRING", "CHAR", "VARCHAR", "BOOLEAN", "BINARY", *_NESTED)
 
 @dataclass(frozen=True)
 class ColumnProblem:
-    """What is wrong with a column: ``part`` is the property at fault, ``name`` the column as it is written there."""
+    """Problem with a column: ``part`` is the property at fault, ``name`` the column as written there."""
 
     part: Literal["columns", "merge", "primary_key", "compare_columns"]
     name: str
@@ -32,10 +32,10 @@ class ColumnProblem:
 def check(
     columns: Mapping[str, str], vocab: DatasetVocabulary, merge: MergeStrategy, place: str = "the data"
 ) -> Iterator[ColumnProblem]:
-    """Yield what keeps rows from being merged.
+    """Yield the problems that prevent a merge of rows with these columns.
 
-    :param columns: names with types of Spark, such as ``DECIMAL(12,2)``; a type is empty where it is not known.
-    :param place: what messages call the columns.
+    :param columns: Spark types by name, such as ``DECIMAL(12,2)``; the type is empty if unknown.
+    :param place: how messages name the columns, such as ``the declared schema``.
     """
     yield from _system_columns(columns, vocab, merge, place)
     yield from _event_time(columns, vocab.event_time_column)
@@ -47,7 +47,8 @@ def check(
 def _system_columns(
     columns: Mapping[str, str], vocab: DatasetVocabulary, merge: MergeStrategy, place: str
 ) -> Iterator[ColumnProblem]:
-    """The merge adds the system columns; only the event time and, for streams, the operation may be in the data."""
+    """Check names: the merge adds the system columns; the data may only have the event time and, for streams, the
+    operation."""
     use = MERGE_STRATEGIES[merge.kind].operation_column
     added = {vocab.offset_column.lower(): "offsetColumn", vocab.system_time_column.lower(): "systemTimeColumn"}
     operation = vocab.operation_type_column
@@ -74,7 +75,7 @@ def _event_time(columns: Mapping[str, str], event_time: str) -> Iterator[ColumnP
 
 
 def _conversion(name: str, kind: str) -> str:
-    """How preprocess makes a time of a column. What a number counts, only the author knows."""
+    """Return how ``preprocess`` can convert a column to a time; only the author knows the unit of a number."""
     if kind.startswith(_TEXTS):
         return f"cast it in `preprocess`, in Spark SQL `to_timestamp({name}) AS {name}`"
     forms = {"seconds": f"timestamp_seconds({name})", "milliseconds": f"timestamp_millis({name})"}

@@ -3,27 +3,27 @@
 ::
 
     OdfError
-    ├── InvalidInput            what the user wrote is wrong: manifest, contract, setting, argument
+    ├── InvalidInput            the user's input is wrong: manifest, contract, setting, argument
     │   └── ManifestInvalid     all problems of all files, each with its place
-    ├── SourceError             the source cannot be had or is not what the manifest says
-    │   └── SourceUnavailable   … this time: trying again may help
+    ├── SourceError             the source failed, or does not match the manifest
+    │   └── SourceUnavailable   the source cannot be reached at the moment: a retry may succeed
     ├── EngineError
     │   ├── InvalidQuery        the engine refused the data or the SQL: the same request fails again
-    │   └── InternalError       the engine broke down: trying again may help
-    ├── ChainError              the chain refused
-    │   ├── DatasetNotFound     nothing of that name in the store
-    │   ├── DatasetGone         a dataset that was there is not
+    │   └── InternalError       the engine failed: a retry may succeed
+    ├── ChainError              the chain is missing or damaged, or does not allow the operation
+    │   ├── DatasetNotFound     the store has no dataset of that name
+    │   ├── DatasetGone         a dataset that was in the store is missing
     │   ├── BlockRejected       a block breaks a rule of the metadata chain
-    │   ├── ChainCorrupted      what is stored is not what its hashes say
-    │   └── TypeUnsupported     no logical hash or no ODF form exists for a column's type
+    │   ├── ChainCorrupted      stored bytes differ from their hash, size or link
+    │   └── TypeUnsupported     the dataset format has no representation of a column's type
     ├── CommitConflict          another writer moved the ref first; nothing was changed, read again and retry
     ├── StorageError            the store cannot be read or written (disk full, permission)
-    ├── CandidateRejected       new data were merged and not published: the candidate is kept
+    ├── CandidateRejected       new data were merged but not published: the candidate is kept
     │   ├── ContractRejected    its contract failed
     │   ├── InputHeldBack       its input looks wrong: no rows, too many retractions, another header
     │   └── StillRejected       nothing has changed since an earlier rejection
-    ├── ContractInconclusive    a clause could not be evaluated: the candidate waits
-    └── UnexpectedError         a fault of the provider itself: please report it
+    ├── ContractInconclusive    a clause could not be evaluated: the candidate is kept
+    └── UnexpectedError         a bug of the provider: report it
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from airflow_provider_odf.wording import bounded
 
 
 class OdfError(Exception):
-    """Base of all errors here. ``is_transient`` says whether running the same again can succeed."""
+    """Base of all errors of the package. ``is_transient`` tells whether a retry can succeed."""
 
     is_transient: ClassVar[bool] = False
 
@@ -46,7 +46,7 @@ class OdfError(Exception):
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where in a file: line and column count from 1; 0 means that the whole file is meant."""
+    """Place in a file: line and column count from 1; 0 refers to the whole file."""
 
     file: str
     line: int = 0
@@ -58,7 +58,7 @@ class Place:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing wrong in an input file, with what to do about it where that is known."""
+    """Problem in an input file: the place, the message and, if known, the fix."""
 
     place: Place
     message: str
@@ -69,7 +69,7 @@ class Problem:
 
 
 class InvalidInput(OdfError):
-    """What the user wrote is wrong; the message says where and what to do."""
+    """The user's input is wrong; the message names the place and the next step."""
 
 
 class ManifestInvalid(InvalidInput):
@@ -84,30 +84,30 @@ class ManifestInvalid(InvalidInput):
 
 
 class SourceError(OdfError):
-    """The source answered with something the manifest does not allow for."""
+    """The source's answer does not match the manifest."""
 
     def __init__(self, message: str, at: Sequence[str] = ()) -> None:
-        """``at`` leads within the fetch step to the value that the source does not fit."""
+        """Create the error; ``at`` is the path in the fetch step of the value that does not match the source."""
         super().__init__(message)
         self.at = tuple(at)
 
 
 class SourceUnavailable(SourceError):
-    """The source could not be reached or broke off."""
+    """The source could not be reached, or the connection was lost."""
 
     is_transient = True
 
 
 class EngineError(OdfError):
-    """The engine did not give a result."""
+    """The engine returned no result."""
 
 
 class InvalidQuery(EngineError):
-    """The engine refused the data or the SQL."""
+    """The engine refused the data or the SQL; the same request fails again."""
 
 
 class InternalError(EngineError):
-    """The engine broke down; ``backtrace`` has its own words, if any came."""
+    """The engine failed; ``backtrace`` is its stack trace, or empty."""
 
     is_transient = True
 
@@ -117,7 +117,7 @@ class InternalError(EngineError):
 
 
 class ChainError(OdfError):
-    """The metadata chain refused."""
+    """The chain of a dataset is missing or damaged, or does not allow the operation."""
 
 
 class DatasetNotFound(ChainError):
@@ -125,7 +125,7 @@ class DatasetNotFound(ChainError):
 
 
 class DatasetGone(ChainError):
-    """A dataset that was in the store is gone, or has lost its head: nothing begins in its place by itself."""
+    """A dataset that was in the store is missing, or its head is; runs do not replace it with a new dataset."""
 
 
 class BlockRejected(ChainError):
@@ -137,15 +137,15 @@ class BlockRejected(ChainError):
 
 
 class ChainCorrupted(ChainError):
-    """Stored bytes are not what their hash, size or link says."""
+    """Stored bytes differ from their hash, size or link."""
 
 
 class TypeUnsupported(ChainError):
-    """A column's type has no form in the dataset format."""
+    """The dataset format has no representation of a column's type."""
 
 
 class CommitConflict(OdfError):
-    """Another writer moved the ref first; nothing was changed."""
+    """Another writer moved the ref first; nothing was changed. Read the ref again and retry."""
 
     is_transient = True
 
@@ -157,7 +157,8 @@ class StorageError(OdfError):
 
 
 class CandidateRejected(OdfError):
-    """New data were merged and not published. ``candidate`` is the rejected candidate, ``notices`` are for the user."""
+    """New data were merged but not published. ``candidate`` is the rejected candidate, ``notices`` are messages for the
+    user."""
 
     def __init__(self, message: str, candidate: object = None, notices: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -166,7 +167,7 @@ class CandidateRejected(OdfError):
 
 
 class ContractRejected(CandidateRejected):
-    """New data break the contract."""
+    """New data violate the contract."""
 
 
 class InputHeldBack(CandidateRejected):
@@ -174,12 +175,12 @@ class InputHeldBack(CandidateRejected):
 
 
 class StillRejected(CandidateRejected):
-    """The newest input was rejected, and neither source, manifest nor contract have changed since."""
+    """The newest input is still rejected: neither source, manifest nor contract changed since."""
 
 
 class ContractInconclusive(OdfError):
-    """A clause could not be evaluated, so nothing can be said of the candidate; it is kept."""
+    """A clause could not be evaluated, so the contract has no result; the candidate is kept."""
 
 
 class UnexpectedError(OdfError):
-    """An exception that the provider does not expect, which is a fault of its own; ``__cause__`` has the traceback."""
+    """A bug of the provider: an exception that it does not handle. ``__cause__`` has the traceback."""

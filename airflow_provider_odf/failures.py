@@ -1,6 +1,6 @@
-"""Exceptions of the operating system, and faults of this package, as errors of the package.
+"""Conversion of exceptions of the operating system, and of bugs of this package, to `OdfError`.
 
-Whoever runs several datasets turns every exception of one of them into an `OdfError` here, so that it stops no other.
+Code that runs several datasets converts each exception of one of them here, so that it does not stop the others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HINTS = {
     errno.EMFILE: "raise the limit for open files (ulimit -n) and run again",
     errno.EACCES: _PERMISSIONS,
     errno.EPERM: _PERMISSIONS,
-    errno.EROFS: "the file system is read-only",
+    errno.EROFS: "mount the file system writable",
     errno.ENAMETOOLONG: "shorten the name of the dataset or file",
     errno.ENOTDIR: "a file lies where a folder should be: move it away",
     errno.EEXIST: "a file lies where a folder should be: move it away",
@@ -32,8 +32,8 @@ _HINTS = {
 
 
 def storage_error(error: OSError, path: Path | None = None) -> StorageError:
-    """Return what the operating system refused, with the file and what to do. ``path`` is the file that was wanted; the
-    error may name a folder above it."""
+    """Return the StorageError of an OSError, with the file and the next step. ``path`` is the file of the operation;
+    the OSError may name a folder above it."""
     place = Path(error.filename) if isinstance(error.filename, str) else path
     if path is not None and place not in (path, *path.parents):
         place = path
@@ -43,9 +43,9 @@ def storage_error(error: OSError, path: Path | None = None) -> StorageError:
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Raise what the operating system refuses as a StorageError that names the file.
+    """Raise each OSError within the context as a StorageError that names the file.
 
-    :raises StorageError: any OSError within.
+    :raises StorageError: the operating system reported an error.
     """
     try:
         yield
@@ -54,8 +54,11 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def as_odf_error(error: Exception) -> OdfError:
-    """Return an exception as an error of the package: itself if it is one, a StorageError for what the operating system
-    refused, else an UnexpectedError with the class, the text and the place, whose cause is the exception."""
+    """Return an exception as an `OdfError`.
+
+    An OSError becomes a StorageError, any other exception an UnexpectedError with its class, text and place. The
+    exception is the ``__cause__``.
+    """
     if isinstance(error, OdfError):
         return error
     converted = storage_error(error) if isinstance(error, OSError) else _unexpected(error)
@@ -65,15 +68,15 @@ def as_odf_error(error: Exception) -> OdfError:
 
 def _unexpected(error: Exception) -> UnexpectedError:
     text = " ".join(str(error).split())
-    shown = f": {text[:_LONGEST_TEXT]}" + ("…" if len(text) > _LONGEST_TEXT else "") if text else ""
+    message = f": {text[:_LONGEST_TEXT]}" + ("…" if len(text) > _LONGEST_TEXT else "") if text else ""
     return UnexpectedError(
-        f"unexpected {type(error).__name__}{shown} (in {_place(error)}); this is a fault of the provider: "
-        "please report it with the traceback (-v prints it)"
+        f"unexpected {type(error).__name__}{message} (in {_place(error)}); this is a bug of the provider: "
+        "report it with the traceback (-v prints it)"
     )
 
 
 def _place(error: Exception) -> str:
-    """``cycle/merge.py:65``: the last line of this package on the way to an exception."""
+    """Return the innermost line of this package in a traceback, such as ``cycle/merge.py:65``."""
     package = Path(__file__).parent
     frames = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
     own = [(file, line) for file, line in frames if file.is_relative_to(package)]

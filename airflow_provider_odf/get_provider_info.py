@@ -1,7 +1,7 @@
-"""What Airflow asks of a provider package: connection types, settings, operators, links, plugin.
+"""Description of the provider package for Airflow: connection types, settings, operators, links, plugin.
 
-Airflow reads this at the start of every command and refuses to start when it does not fit
-``airflow/provider_info.schema.json``. Standard library only.
+Airflow reads it at the start of every command, and does not start if it violates ``airflow/provider_info.schema.json``.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _PACKAGE = "airflow_provider_odf"
 
 
 def get_provider_info() -> dict[str, Any]:
-    """The provider's description in the form of ``airflow/provider_info.schema.json``."""
+    """Return the provider's description in the form of ``airflow/provider_info.schema.json``."""
     return {
         "package-name": "airflow-provider-odf",
         "name": _NAME,
@@ -54,7 +54,8 @@ _CONNECTION: dict[str, Any] = {
     "conn-fields": {
         "work_area": {
             "label": "Work area",
-            "description": "Folder for fetched files until they are merged, seen by all workers. Default: STORE/.work",
+            "description": "Folder for fetched files until they are merged, shared by all workers. "
+            "Default: STORE/.work",
             "schema": {"type": ["string", "null"]},
         }
     },
@@ -62,49 +63,49 @@ _CONNECTION: dict[str, Any] = {
 
 _OPTIONS = {
     "store": _option(
-        "Path or URI under which datasets lie, unless the connection ``odf_default`` names one. "
+        "Path or URI of the store, unless the connection ``odf_default`` names one. "
         "Default: ``$ODF_STORE``, else ``odf-store`` in the Airflow home.",
         example="/data/odf-store",
     ),
     "work_area": _option(
-        "Folder for fetched files until they are merged, seen by all workers: tasks of one run may land on several. "
+        "Folder for fetched files until they are merged, shared by all workers: tasks of one run may use several. "
         "Default: ``.work`` in the store.",
         example="/shared/odf-work",
     ),
     "spark_conn_id": _option(
-        "Connection (of type ``spark``) for datasets whose folder settings name none. "
+        "Connection of type ``spark`` for datasets whose folder settings name none. "
         "Empty: Spark runs in a child process of the task.",
         example="spark_default",
     ),
     "local_master": _option("Spark master of the child process.", default="local[*]", example="local[2]"),
     "local_memory": _option(
-        "Java heap of the child process. With ``local[*]`` it has a task at once for each 256 MiB. Empty: Java's own "
-        "choice, a quarter of the memory.",
+        "Java heap of the child process. With ``local[*]`` it runs one concurrent Spark task per 256 MiB. Empty: "
+        "Java's default, a quarter of the memory.",
         example="4g",
     ),
     "forbid_steps": _option(
-        "Comma-separated kinds of steps that manifests may not use: those that run programs on the worker.",
+        "Comma-separated kinds of steps that manifests may not use, such as those that run programs on the worker.",
         example="Pipe, Container",
     ),
     "push_paths": _option(
-        "Comma-separated folders and URIs from which runs of push DAGs, XComs and templates may take files. "
-        "Empty: only records. ``*``: whatever workers can read.",
+        "Comma-separated folders and URIs of files that runs of push DAGs, XComs and templates may push. "
+        "Empty: only records. ``*``: every file that workers can read.",
         example="/data/incoming, https://files.example.org/drop",
     ),
     "private_redirects": _option(
-        "Redirects of a source into a narrower network than its own URL led to, as from a public server to a private "
-        "address or ``localhost``: ``refuse`` or ``follow``.",
+        "Redirects of a source into a narrower network than that of its URL, such as from a public server to a "
+        "private address or ``localhost``: ``refuse`` or ``follow``.",
         default="refuse",
     ),
     "outside_links": _option(
         "Symbolic links that lead out of the folder of a ``FilesGlob``: ``refuse`` or ``follow``.", default="refuse"
     ),
-    "largest_download": _option("Most bytes that one download may bring: a number, or 512m, 10g.", default="256g"),
-    "largest_file": _option("Most bytes that the prepare steps of one file may write, in all.", default="1t"),
-    "read_timeout": _option("Seconds that a server may stay silent.", default="60", kind="float"),
-    "pipe_timeout": _option("Seconds that the program of a Pipe step may run.", default="3600", kind="float"),
+    "largest_download": _option("Maximum download size in bytes: a number, or 512m, 10g.", default="256g"),
+    "largest_file": _option("Maximum total size of the files that the prepare steps of one file write.", default="1t"),
+    "read_timeout": _option("Seconds to wait for a server that does not respond.", default="60", kind="float"),
+    "pipe_timeout": _option("Maximum run time of a Pipe step's program in seconds.", default="3600", kind="float"),
     "container_command": _option(
-        "Container runtime with its global flags. Empty: podman or docker, whichever is found.",
+        "Container runtime with its global flags. Empty: podman if it is installed, else docker.",
         example="podman --storage-driver=vfs",
     ),
     "container_arguments": _option(
@@ -113,18 +114,16 @@ _OPTIONS = {
     "container_network": _option("Network of fetching containers.", default="none", example="bridge"),
     "container_memory": _option("Memory of a fetching container. Empty: no limit.", default="2g"),
     "container_cpus": _option("Processors of a fetching container. Empty: no limit.", default="1"),
-    "container_timeout": _option("Seconds that one run of a container may take.", default="3600", kind="float"),
+    "container_timeout": _option("Maximum run time of a container in seconds.", default="3600", kind="float"),
     "still_rejected": _option(
-        "How a poll ends while the newest input is rejected or held back: ``fail``, or ``skip``. The rejection stands "
-        "until the source, the manifest, the contract or ``odf.yaml`` changes, or somebody decides.",
+        "How a poll ends while the newest input is rejected or held back: ``fail`` or ``skip``. The rejection ends "
+        "when the source, the manifest, the contract or ``odf.yaml`` changes, or when somebody decides.",
         default="fail",
     ),
-    "manifest_version": _option(
-        "Version of the metadata blocks that are written: 3, or 2.", default="3", kind="integer"
-    ),
+    "manifest_version": _option("Version of the metadata blocks that runs write: 3 or 2.", default="3", kind="integer"),
     "naming_spec": _option(
         "Edition of the OpenLineage naming specification for primary dataset names: ``current`` or ``2024``. "
-        "A name that the other edition spells differently goes along as a symlink.",
+        "If the other edition has another name, events include it as a symlink.",
         default="current",
     ),
 }

@@ -19,7 +19,7 @@ _LAST = 253_402_300_800 * _SECOND - 1
 
 @dataclass(frozen=True, order=True)
 class Instant:
-    """Nanoseconds since 1970-01-01T00:00:00Z, between the years 1 and 9999."""
+    """Number of nanoseconds since 1970-01-01T00:00:00Z, between the years 1 and 9999."""
 
     epoch_ns: int
 
@@ -29,12 +29,12 @@ class Instant:
 
     @classmethod
     def parse(cls, text: str) -> Instant:
-        """The instant of an RFC 3339 text; digits beyond nanoseconds are dropped.
+        """Return the instant of an RFC 3339 text; digits beyond nanoseconds are dropped.
 
         >>> str(Instant.parse("2024-05-02T10:00:00.5+02:00"))
         '2024-05-02T08:00:00.500Z'
 
-        :raises ValueError: not RFC 3339: the date, time or offset is missing or out of range.
+        :raises ValueError: the text is not RFC 3339, or its date, time or offset is missing or out of range.
         """
         match = _RFC3339.fullmatch(text)
         if match is None:
@@ -49,7 +49,10 @@ class Instant:
 
     @classmethod
     def from_datetime(cls, moment: datetime) -> Instant:
-        """:raises ValueError: ``moment`` has no time zone."""
+        """Return the instant of a datetime.
+
+        :raises ValueError: ``moment`` has no time zone.
+        """
         if moment.tzinfo is None:
             raise ValueError(f"{moment} has no time zone")
         return cls((moment - _EPOCH) // timedelta(microseconds=1) * 1000)
@@ -64,18 +67,18 @@ class Instant:
         return self.epoch_ns % _SECOND
 
     def to_datetime(self) -> datetime:
-        """Aware, in UTC, rounded down to microseconds."""
+        """Return the time in UTC with its time zone, rounded down to microseconds."""
         return _EPOCH + timedelta(microseconds=self.epoch_ns // 1000)
 
     def floor_ms(self) -> Instant:
-        """Rounded down to milliseconds, the precision of a slice's time columns."""
+        """Return the instant rounded down to milliseconds, the precision of a slice's time columns."""
         return Instant(self.epoch_ns // _MILLISECOND * _MILLISECOND)
 
     def plus_ns(self, nanoseconds: int) -> Instant:
         return Instant(self.epoch_ns + nanoseconds)
 
     def __str__(self) -> str:
-        """RFC 3339 with ``Z`` and 0, 3, 6 or 9 digits of a second's fraction."""
+        """Return the time in RFC 3339 with ``Z`` and 0, 3, 6 or 9 digits of a second's fraction."""
         moment = self.to_datetime().replace(microsecond=0, tzinfo=None).isoformat()
         digits = f"{self.nanosecond:09}"
         while digits.endswith("000"):

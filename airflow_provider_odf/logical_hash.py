@@ -1,11 +1,11 @@
-"""The logical hash of a data slice: a digest of its rows that does not depend on how Parquet stores them.
+"""Logical hash of a data slice: a digest of its rows that does not depend on how Parquet stores them.
 
-Implements the multicodec ``arrow0-sha3-256`` (0x300016), version 0 of the Arrow digest: SHA3-256 over the fields' names
-and nesting levels, then over one digest for each leaf column, which is fed its type and its values in row order.
+Implements the multicodec ``arrow0-sha3-256`` (0x300016), version 0 of the Arrow digest. It is the SHA3-256 over the
+names and nesting levels of the fields, and over one digest for each leaf column. The digest of a column covers its type
+and its values in row order.
 
-Each leaf of a batch becomes a null-free binary array whose row *i* holds the bytes that the digest takes for value *i*;
-its data buffer is then all there is to hash, in one call. Columns are hashed in threads: pyarrow and hashlib both
-release the interpreter lock.
+Each leaf of a batch becomes a binary array without nulls whose row *i* holds the digest's bytes of value *i*. Its data
+buffer is hashed in one call. Columns are hashed in threads: pyarrow and hashlib both release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ UNITS = {"s": 0, "ms": 1, "us": 2, "ns": 3}
 
 
 def logical_hash(source: pa.Table | str | Path) -> str:
-    """Multihash text (multibase base16) of a table, or of the rows of a Parquet file, which is read in bounded memory.
+    """Return the multihash text (multibase base16) of a table, or of the rows of a Parquet file, read in bounded
+    memory.
 
     :raises TypeUnsupported: a column's type has no digest; the message names the column.
     """
@@ -57,10 +58,13 @@ def logical_hash(source: pa.Table | str | Path) -> str:
 
 
 class LogicalHasher:
-    """The logical hash of rows that come in batches of any length: ``update`` with each, then ``text``."""
+    """Hasher of rows that come in batches of any length: call ``update`` with each batch, then ``text``."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        """:raises TypeUnsupported: a column's type has no digest; the message names the column."""
+        """Start the hash of rows with a schema.
+
+        :raises TypeUnsupported: a column's type has no digest; the message names the column.
+        """
         self._head = hashlib.sha3_256()
         self._columns: list[list[_Hash]] = []
         for field in schema:
@@ -83,7 +87,7 @@ class LogicalHasher:
             self._pending = pending.slice(whole)
 
     def text(self) -> str:
-        """The multihash. Call it once, after the last batch."""
+        """Return the multihash text. Call it once, after the last batch."""
         if self._pending is not None:
             self._feed_steps(self._pending)
         if self._pool is not None:
@@ -110,7 +114,7 @@ class LogicalHasher:
 
 
 def _fields(field: pa.Field, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], pa.DataType | None]]:
-    """A field and those inside it, depth first, each with its path; a struct itself has no leaf type."""
+    """Yield a field and its nested fields, depth first, each with its path; a struct itself has no leaf type."""
     path = (*above, field.name)
     if pt.is_struct(field.type):
         yield path, None
@@ -121,7 +125,7 @@ def _fields(field: pa.Field, above: tuple[str, ...]) -> Iterator[tuple[tuple[str
 
 
 def _type_bytes(t: pa.DataType, column: str) -> bytes:
-    """What a column's digest begins with."""
+    """Return the first bytes of a column's digest: its type."""
     if _is_list(t):
         return _u16(11) + _type_bytes(t.value_type, column)
     if pt.is_integer(t):
@@ -178,11 +182,11 @@ def _feed_column(digests: list[_Hash], column: Array) -> None:
 
 
 def _leaves(array: Array, above: Array | None) -> Iterator[tuple[Array, Array | None]]:
-    """The leaf arrays of a column, each with the mask of the values that count as valid (None: all do).
+    """Return the leaf arrays of a column, each with the mask of its valid values (None: all are valid).
 
-    Under a struct the reference takes a value as valid if the struct *or* the value is, where both have nulls in the
-    batch, and looks only at the one that has nulls otherwise. What is null but counts as valid is zero or empty.
-    Under a null struct a nullable field is null, as it is when read from Parquet, whatever the array holds there.
+    Under a struct the reference implementation counts a value as valid if the struct *or* the value is, if both have
+    nulls in the batch; otherwise it checks only the one with nulls. A null that counts as valid is hashed as zero or
+    empty. Under a null struct a nullable field is null, as when read from Parquet, whatever the array holds there.
     """
     own = array.is_valid() if array.null_count else None
     valid = own if above is None else above if own is None else pc.or_(above, own)
@@ -194,7 +198,7 @@ def _leaves(array: Array, above: Array | None) -> Iterator[tuple[Array, Array | 
 
 
 def _without_nulls(array: Array) -> Array:
-    """The same values with zero or empty for each null."""
+    """Return the values with zero or empty in place of each null."""
     t = array.type
     if not array.null_count:
         return array
@@ -209,7 +213,7 @@ def _without_nulls(array: Array) -> Array:
 
 
 def _stream(array: Array, valid: Array | None) -> Any:
-    """The bytes that the digest takes for an array: nothing is copied where they are what Arrow holds anyway."""
+    """Return the digest's bytes of an array, without a copy if Arrow stores the same bytes."""
     t = array.type
     if pt.is_boolean(t):
         items = pc.add(array.cast(pa.uint8()), _constant(b"\1", pa.uint8()))
@@ -220,7 +224,7 @@ def _stream(array: Array, valid: Array | None) -> Any:
 
 
 def _rows(array: Array, valid: Array | None) -> Array:
-    """A large_binary array without nulls whose row *i* is what the digest takes for value *i*."""
+    """Return a large_binary array without nulls whose row *i* holds the digest's bytes of value *i*."""
     t = array.type
     if pt.is_boolean(t):
         rows = pc.add(array.cast(pa.uint8()), _constant(b"\1", pa.uint8())).view(pa.binary(1)).cast(pa.large_binary())
@@ -253,7 +257,7 @@ def _prefixed(counts: Array, rows: Array) -> Array:
 
 
 def _constant(data: bytes, of: pa.DataType) -> pa.Scalar:
-    """A scalar from its bytes. From a Python value pyarrow would import pandas first, which takes a second."""
+    """Return a scalar from its bytes. From a Python value pyarrow would first import pandas, which takes a second."""
     if of == pa.large_binary():
         buffers = [None, pa.py_buffer(struct.pack("=qq", 0, len(data))), pa.py_buffer(data)]
     else:

@@ -1,8 +1,8 @@
-"""The merge strategies of Open Data Fabric, one row each, and the codes of the operation column.
+"""Merge strategies of Open Data Fabric, one row each, and the codes of the operation column.
 
-Every ring imports this module, so it needs the standard library only. The fields of a strategy in a manifest are in
-``manifest/fragments.py``; what a strategy does with rows is in ``engine/merge_in_arrow.py`` for small inputs and in
-``engine/merge_in_spark.py`` for large ones.
+All parts of the package import this module, so it needs the standard library only. ``manifest/fragments.py`` has the
+fields of a strategy in a manifest. ``engine/merge_in_arrow.py`` merges small inputs and ``engine/merge_in_spark.py``
+large ones.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ OPERATIONS_TEXT = ", ".join(f"{code} ({name})" for code, name in enumerate(OPERA
 """The operation codes as messages list them."""
 
 PRESENT = (APPEND, CORRECT_TO)
-"""Operations of a newest record that leave its key a current row."""
+"""Operations after which the newest record of a key is a current row."""
 
 
 class State(Enum):
-    """What a strategy must know of the history before it merges new rows."""
+    """Part of the history that a strategy reads before it merges new rows."""
 
     NONE = "nothing"
     KEYS = "the keys so far"
@@ -42,7 +42,7 @@ class OperationColumn(Enum):
 
 
 class Order(Enum):
-    """By what the records of a slice are sorted."""
+    """Sort order of the records of a slice."""
 
     EVENT_TIME = "event time, then place in the input"
     KEY = "key, then operation"
@@ -51,7 +51,7 @@ class Order(Enum):
 
 @dataclass(frozen=True)
 class Traits:
-    """What the rest of the package needs to know of a merge strategy."""
+    """Properties of a merge strategy."""
 
     has_key: bool = True
     compares_columns: bool = False
@@ -69,7 +69,7 @@ class Traits:
 
     @property
     def has_state(self) -> bool:
-        """Whether new rows are compared with the history; then the same input again adds nothing."""
+        """Whether new rows are compared with the history; if so, the same input adds nothing the second time."""
         return self.state is not State.NONE
 
     @property
@@ -100,5 +100,5 @@ MERGE_STRATEGIES: Mapping[str, Traits] = MappingProxyType({
 
 
 def can_follow(before: str, after: str) -> bool:
-    """Return whether a strategy can go on with a history that another one has written."""
+    """Return whether a strategy can continue a history that another one wrote."""
     return before == after or after in MERGE_STRATEGIES[before].may_become

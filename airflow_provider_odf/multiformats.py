@@ -1,7 +1,7 @@
-"""Multihash and multibase texts: how ODF writes hashes and keys.
+"""Multihash and multibase texts, as ODF writes hashes and keys.
 
-A hash is a multihash (varint code, length, digest) written as multibase text. Everything is written in base16
-(``f1620…``); base58btc (``z…``) and unpadded base64url (``u…``) are read as well.
+A hash is a multihash (varint code, length, digest) in multibase text. This module writes base16 (``f1620…``) and also
+reads base58btc (``z…``) and unpadded base64url (``u…``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CHUNK = 1 << 20
 
 
 def encode(data: bytes) -> str:
-    """Multibase text in base16.
+    """Return bytes as multibase text in base16.
 
     >>> encode(bytes([22, 32, 255]))
     'f1620ff'
@@ -37,9 +37,9 @@ def encode(data: bytes) -> str:
 
 
 def decode(text: str) -> bytes:
-    """The bytes of a multibase text in base16, base58btc or base64url.
+    """Return the bytes of a multibase text in base16, base58btc or base64url.
 
-    :raises ValueError: another base, or a character outside of it.
+    :raises ValueError: the text has another base, or a character outside of it.
     """
     prefix, rest = text[:1], text[1:]
     if prefix in ("f", "F"):
@@ -52,14 +52,14 @@ def decode(text: str) -> bytes:
 
 
 def multihash(prefix: bytes, digest: bytes) -> str:
-    """Text of the multihash with one of the prefixes above and a 32-byte digest."""
+    """Return the text of the multihash of a 32-byte digest with one of the prefixes above."""
     if len(digest) != _DIGEST_SIZE:
         raise ValueError(f"a digest of {len(digest)} bytes; {_DIGEST_SIZE} are expected")
     return encode(prefix + digest)
 
 
 def decode_hash(text: str) -> bytes:
-    """The binary multihash of a text, checked to be one of the two kinds that ODF has.
+    """Return the binary multihash of a text; it is one of the two kinds that ODF has.
 
     :raises ValueError: not a SHA3-256 or arrow0-sha3-256 multihash.
     """
@@ -70,7 +70,7 @@ def decode_hash(text: str) -> bytes:
 
 
 def encode_hash(data: bytes) -> str:
-    """The text of a binary multihash.
+    """Return the text of a binary multihash.
 
     :raises ValueError: not a SHA3-256 or arrow0-sha3-256 multihash.
     """
@@ -80,7 +80,7 @@ def encode_hash(data: bytes) -> str:
 
 
 def sha3_256(data: bytes) -> str:
-    """Multihash text of the SHA3-256 of ``data``."""
+    """Return the multihash text of the SHA3-256 of ``data``."""
     return multihash(SHA3_256, hashlib.sha3_256(data).digest())
 
 
@@ -91,7 +91,7 @@ def hash_file(path: Path | str) -> str:
 
 
 def hash_stream(stream: BinaryIO) -> str:
-    """Return the multihash text of the SHA3-256 of what a stream holds; memory does not depend on its size."""
+    """Return the multihash text of the SHA3-256 of a stream's content, read in pieces."""
     digest = hashlib.sha3_256()
     while piece := stream.read(_CHUNK):
         digest.update(piece)

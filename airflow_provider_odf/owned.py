@@ -1,7 +1,7 @@
-"""Directories that belong to a running process. The next process of their kind removes those of killed ones.
+"""Temporary directories owned by a running process. The next process of the same kind removes those of killed ones.
 
-The owner holds a lock on a file in its directory, and the kernel drops the lock of a process that was killed. The file
-names the owner's machine, because some file systems do not show the locks of other machines.
+The owner holds a lock on a file in its directory, and the kernel drops the lock of a killed process. The file names the
+owner's machine, because some file systems do not show the locks of other machines.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from types import TracebackType
 from typing import IO
 
 _LOCK = ".owner"
-_OURS = "odf-"
+_PREFIX = "odf-"
 
 
 class TemporaryDirectory:
-    """A new directory for temporary files of this process, until `remove`. Those of killed processes are removed first.
+    """Directory for temporary files of this process, until `remove`. Creating it removes those of killed processes.
 
-    :param kind: a word for its name, which begins with ``odf-``.
-    :param parent: where to make it, by default the system's directory for temporary files.
+    :param kind: part of its name, which starts with ``odf-``.
+    :param parent: its parent directory, by default the system's directory for temporary files.
     """
 
     def __init__(self, kind: str, parent: Path | None = None) -> None:
         parent = parent or Path(tempfile.gettempdir())
-        sweep(parent, f"{_OURS}*")
-        self.path = Path(tempfile.mkdtemp(prefix=f"{_OURS}{kind}-", dir=parent))
+        sweep(parent, f"{_PREFIX}*")
+        self.path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-", dir=parent))
         self._lock = _locked(self.path)
 
     def remove(self) -> None:
-        """Remove the directory. Locked until it is gone, it is swept if this is interrupted."""
+        """Remove the directory. It stays locked meanwhile; after an interruption the next process removes the rest."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.close()
 
@@ -49,8 +49,9 @@ class TemporaryDirectory:
 
 
 @contextmanager
-def owned(directory: Path) -> Iterator[None]:
-    """Own a directory while the context lasts. After an error it counts as one of a killed process."""
+def owned_directory(directory: Path) -> Iterator[None]:
+    """Own a directory within the context. After an error the next process may remove it, like one of a killed
+    process."""
     with _locked(directory) as lock:
         yield
         # Empty before it is free: another process may have opened it already.

@@ -1,7 +1,7 @@
-"""The read steps of Open Data Fabric, one row each: what every ring needs to know of a format.
+"""Read steps of Open Data Fabric, one row each, with the properties of their formats. Standard library only.
 
-Standard library only. The options of a read step in a manifest are in ``manifest/fragments.py``; its reader, which also
-decides whether a large file may be cut, is a row of ``engine/read/read.py``.
+``manifest/fragments.py`` has the options of a read step in a manifest. ``engine/read/read.py`` has its reader, which
+also decides whether a large file may be split.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 
 class Types(Enum):
-    """Where the types of columns come from that are not declared."""
+    """Source of the types of columns that are not declared."""
 
     TEXT = "all are text, or inferred from the rows with `inferSchema`"
     JSON = "inferred from the records"
@@ -22,7 +22,8 @@ class Types(Enum):
 
 @dataclass(frozen=True)
 class Format:
-    """``empty`` is what a file without records has in a format that needs more than 0 bytes."""
+    """Properties of a format. ``empty`` is the content of a file without records, if the format needs more than 0
+    bytes."""
 
     media_type: str
     types: Types = Types.JSON

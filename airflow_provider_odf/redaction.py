@@ -1,7 +1,7 @@
-"""What is a secret, and how it is masked: one policy for messages, logs, lineage names and documentation.
+"""Secrets and their masking: one policy for messages, logs, lineage names and documentation.
 
-Secret are values that are known to be (of templates, of variables with a sensitive name, of Airflow's connections in
-the environment), values that stand beside a sensitive name, and the user info of URLs.
+Secrets are values of templates, of variables with a sensitive name and of Airflow's connections in the environment.
+Values beside a sensitive name and the user info of URLs are secrets too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHORT = 4
 _LEAST_CUT = 8
 _LEAST_LINE = 16
 _LEAST_NAMED = 5
-"""Values of variables that are shorter hide nothing worth it, and would mask common words."""
+"""Shorter values of variables are not masked: they are no secrets, and masking them would hide common words."""
 
 _HARMLESS = frozenset({"false", "none", "null", "true"})
 _CONNECTION = "AIRFLOW_CONN_"
@@ -60,7 +60,7 @@ _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIV
 
 
 def is_sensitive(name: str) -> bool:
-    """Whether values of this name are secret: of a header, a variable, a query parameter, a property.
+    """Return whether values of this name are secret: of a header, a variable, a query parameter, a property.
 
     >>> [is_sensitive(n) for n in ("Ocp-Apim-Subscription-Key", "clientKey", "PGPASSWORD", "primary_key", "keyword")]
     [True, True, True, False, False]
@@ -75,8 +75,8 @@ def is_sensitive(name: str) -> bool:
 
 
 def redact(text: str, secrets: Collection[str] = ()) -> str:
-    """The text without these secrets, in whatever spelling, without user info in URLs, and without values that stand
-    beside a sensitive name.
+    """Return the text with all secrets masked: these in any spelling, user info in URLs, values beside a sensitive
+    name.
 
     >>> redact("jdbc:postgresql://db/a?user=me&password=pa55 or https://me:pa55@db/a?zone=1")
     'jdbc:postgresql://db/a?user=me&password=*** or https://***@db/a?zone=1'
@@ -88,14 +88,14 @@ def redact(text: str, secrets: Collection[str] = ()) -> str:
 
 
 def without(text: str, secrets: Collection[str]) -> str:
-    """The text without these secrets, in whatever spelling."""
+    """Return the text with these secrets masked, in any spelling."""
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = _without(text, secret)
     return text
 
 
 def parameters(text: str) -> str:
-    """The text of a URL, or with URLs, without literal values of sensitive parameters; templates stay.
+    """Return the text of a URL, or with URLs, with literal values of sensitive parameters masked; templates stay.
 
     >>> parameters("https://example.org/a.csv?year=2024&apikey=f00")
     'https://example.org/a.csv?year=2024&apikey=***'
@@ -104,18 +104,18 @@ def parameters(text: str) -> str:
 
 
 def value(name: str, text: str) -> str:
-    """The value of a name, masked if the name is sensitive; of templates the names of their variables stay."""
+    """Return a value, masked if its name is sensitive; the names of variables in templates stay."""
     return hidden(text) if is_sensitive(name) else text
 
 
 def hidden(text: str) -> str:
-    """The text with everything masked but the variables that it comes from."""
+    """Return the text with everything masked but its variables."""
     parts = _TEMPLATES.split(text)
     return "".join(_LITERAL.sub(f"'{MASK}'", p) if i % 2 else MASK * bool(p.strip()) for i, p in enumerate(parts))
 
 
 def literals(url: str) -> Iterator[str]:
-    """The secrets that stand in a URL: user info, as sent and decoded, and values of sensitive parameters."""
+    """Return the secrets in a URL: user info, as sent and decoded, and values of sensitive parameters."""
     with suppress(ValueError):
         parts = urlsplit(url)
         if parts.password:
@@ -127,7 +127,8 @@ def literals(url: str) -> Iterator[str]:
 
 
 def secrets_of(variables: Mapping[str, str]) -> set[str]:
-    """The secrets in environment variables: values of sensitive names, connections of Airflow, passwords of URLs."""
+    """Return the secrets in environment variables: values of sensitive names, connections of Airflow, passwords of
+    URLs."""
     found: set[str] = set()
     for name, text in variables.items():
         if name.upper().startswith(_CONNECTION):
@@ -147,7 +148,7 @@ def _is_surely_sensitive(name: str) -> bool:
 
 
 def _without(text: str, secret: str) -> str:
-    """The text without a secret: in every spelling, in base64, line by line, and where the text was cut within it."""
+    """Mask a secret in the text: in every spelling, in base64, line by line, and where the text was cut within it."""
     lines = [line for line in secret.splitlines() if len(line) >= _LEAST_LINE] if "\n" in secret else []
     encoded = base64.b64encode(secret.encode()).decode() if len(secret) >= _LEAST_CUT else secret
     for form in dict.fromkeys((secret, encoded, *lines)):
@@ -176,8 +177,8 @@ def _without_named(text: str) -> str:
 
 
 def _named(text: str) -> Iterator[tuple[int, int]]:
-    """Where values stand beside a name that can only be that of a secret, without their quotes. ``key: 5`` is in many
-    messages, and means no secret."""
+    """Mask values beside a name that can only be a secret's, without their quotes; ``key: 5`` is common and no
+    secret."""
     at = 0
     while named := _NAMED.search(text, at):
         at = named.end()
@@ -188,7 +189,7 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _of_settings(text: str) -> Iterator[str]:
-    """The secrets in a connection string: ``host=h password=…``, ``Server=h;Pwd=…``."""
+    """Return the secrets in a connection string: ``host=h password=…``, ``Server=h;Pwd=…``."""
     yield from (text[begin:end] for begin, end in _named(text))
     for name, sign, item in (part.partition("=") for part in text.split(";")):
         if sign and ";" in text and _is_surely_sensitive(name):
@@ -196,7 +197,7 @@ def _of_settings(text: str) -> Iterator[str]:
 
 
 def _of_connection(text: str) -> Iterator[str]:
-    """The secrets of a connection as JSON or as a URI."""
+    """Return the secrets of a connection as JSON or as a URI."""
     with suppress(ValueError):
         yield from _of_json(json.loads(text))
         return

@@ -1,8 +1,8 @@
-"""Content hashes of what is kept between runs: the state cache, fetched files, savepoints, reports.
+"""Content hashes of files that are kept between runs: state cache, fetched files, savepoints, reports.
 
-Whoever keeps files writes a *seal* beside them: their SHA-256 hashes and the *subject* they belong to, such as a
-dataset id and a block hash. Whoever opens them later compares. SHA-256 is the fastest strong hash of the standard
-library where processors have instructions for it; slices and blocks have their own SHA3-256 hashes.
+The writer of files adds a *seal*: their SHA-256 hashes and their *subject*, such as a dataset id and a block hash. The
+reader compares. SHA-256 is the fastest strong hash of the standard library on processors with instructions for it;
+slices and blocks have their own SHA3-256 hashes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _CHUNK = 1 << 20
 
 
 def sealed_json(content: Mapping[str, Any]) -> bytes:
-    """Return a JSON object with the hash of its content as one more property."""
+    """Return a JSON object that includes the hash of its content."""
     return json.dumps({**content, _HASH: _content_hash(content)}, ensure_ascii=False, indent=1).encode()
 
 
 def open_json(data: bytes | None, **subject: str) -> dict[str, Any] | None:
-    """Return what was sealed, or None if the bytes are missing, altered or of another subject.
+    """Return the sealed content, or None if the bytes are missing, altered or of another subject.
 
     :param subject: properties that the object must have.
     """
@@ -46,7 +46,7 @@ def is_unsealed(data: bytes | None) -> bool:
 
 
 def seal(directory: Path, files: Iterable[Path], **subject: str) -> None:
-    """Write the seal of a directory for files below it; of a directory among them for every file in it."""
+    """Write the seal of a directory for files below it; a directory stands for every file in it."""
     hashes = {_name(file, directory): file_hash(file) for path in files for file in _files(path)}
     write_seal(directory, hashes, **subject)
 
@@ -66,10 +66,10 @@ def sealed_hashes(directory: Path, **subject: str) -> dict[str, str] | None:
 
 
 def first_altered(directory: Path, files: Iterable[Path] | None = None, **subject: str) -> Path | None:
-    """Return the first file that is not what was sealed, the seal itself if it is altered or of another subject, or
-    None if all is intact.
+    """Return the first file that differs from its seal, or None if all are intact. The seal itself is returned if it is
+    altered or of another subject.
 
-    :param files: files or directories to compare, by default every file that was sealed.
+    :param files: files or directories to compare, by default every sealed file.
     """
     hashes = sealed_hashes(directory, **subject)
     if hashes is None:
@@ -79,7 +79,7 @@ def first_altered(directory: Path, files: Iterable[Path] | None = None, **subjec
 
 
 def is_file(path: Path, expected: str | None) -> bool:
-    """Return whether there is a readable file of this hash."""
+    """Return whether a readable file has this hash."""
     try:
         return file_hash(path) == expected
     except OSError:
@@ -87,7 +87,7 @@ def is_file(path: Path, expected: str | None) -> bool:
 
 
 def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal; memory does not depend on its size."""
+    """Return the SHA-256 of a file in hexadecimal, read in pieces."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while piece := file.read(_CHUNK):

@@ -1,5 +1,7 @@
-"""In how many ways a secret can be spelled: each of its characters as it is, percent-encoded, escaped as in JSON,
-Python or HTML. Clients and servers mix these within one value, so no list of whole spellings would be complete."""
+"""Spellings of a secret: each character as it is, percent-encoded, or escaped as in JSON, Python or HTML.
+
+Clients and servers mix these within one value, so no list of whole spellings would be complete.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from functools import lru_cache
 from itertools import groupby
 
 _LONG = 256
-"""Letters and digits of longer secrets, keys and the like, match only as they are: no client encodes them, and the
+"""In longer secrets, such as keys, letters and digits match only unencoded: no client encodes them, and the
 pattern would take long to compile."""
 
 _CASELESS = {letter: f"[{letter}{letter.upper()}]" for letter in "abcdef"}
@@ -18,15 +20,15 @@ _CASELESS = {letter: f"[{letter}{letter.upper()}]" for letter in "abcdef"}
 
 @lru_cache(maxsize=256)
 def pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of a text in every spelling. It takes linear time."""
+    """Return the pattern that matches a text in every spelling, in linear time."""
     runs = ((char, len(list(run))) for char, run in groupby(text))
     is_long = len(text) > _LONG
     return re.compile("".join(c * n if is_long and _is_plain(c) else _run(c, n) for c, n in runs))
 
 
 def _run(char: str, length: int) -> str:
-    """The pattern of a character that comes so many times. Backslashes are doubled where they are escaped; they are
-    taken at once, since trying single and double ones in turn would take exponential time."""
+    """Return the pattern of a run of one character. Escaping doubles backslashes; the pattern is atomic, because trying
+    single and double ones in turn would take exponential time."""
     forms = "|".join(_forms(char))
     if char == "\\":
         return f"(?>(?:{forms}){{{length},{2 * length}}})"

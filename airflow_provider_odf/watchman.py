@@ -1,6 +1,6 @@
-"""Ends what this process has started, however this process ends.
+"""Process that ends the child processes of this one, however this one ends.
 
-A watchman is a small process that reads from a pipe of ours, which the kernel closes when we are gone, even by SIGKILL.
+A watchman reads from a pipe of this process. The kernel closes the pipe when this process ends, even by SIGKILL.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import subprocess
 from collections.abc import Sequence
 
 _SCRIPT = 'read -r _ && exit; kill -KILL "-$0"; [ $# = 0 ] || exec "$@"'
-"""Dismissed, it goes; else it kills a process group and runs a command."""
+"""Exits when it is dismissed; otherwise kills the process group and runs the command."""
 
 
 class Watchman:
-    """Watches over the process group that a process leads (``start_new_session=True``). ``stop`` is a command that ends
-    what killing the group does not."""
+    """Watches the process group that a process leads (``start_new_session=True``). ``stop`` is a command that ends what
+    killing the group does not."""
 
     def __init__(self, process: subprocess.Popen[bytes], stop: Sequence[str] = ()) -> None:
         command = ("/bin/sh", "-c", _SCRIPT, str(process.pid), *stop)
@@ -24,5 +24,5 @@ class Watchman:
         )
 
     def dismiss(self) -> None:
-        """Let the watchman go: the process has ended."""
+        """End the watchman; the process has ended."""
         self._process.communicate(b"done\n")

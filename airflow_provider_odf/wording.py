@@ -1,4 +1,4 @@
-"""How messages count, suggest and keep to a length."""
+"""Numbers, suggestions and lengths in messages."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 LONGEST = 2000
-"""Characters of a message; a log line of a hundred thousand helps nobody."""
+"""Maximum length of a message in characters."""
 
 _LISTED = 20
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun: ``1 record``, ``1,200 records``."""
+    """Return a number with its noun: ``1 record``, ``1,200 records``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def bounded(text: str) -> str:
-    """The text, without its middle where it is longer than a message may be."""
+    """Return the text, without its middle if it is longer than `LONGEST`."""
     if len(text) <= LONGEST:
         return text
     start, end = LONGEST * 3 // 4, LONGEST // 4
@@ -25,20 +25,21 @@ def bounded(text: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a message: ``a, b, c and 980 more``, ``none``."""
+    """Return names for a message: ``a, b, c and 980 more``, or ``none``."""
     more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
     return f"{', '.join(names[:_LISTED])}{more}" or "none"
 
 
 def nearest(word: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known word that was probably meant, ignoring case and ``_``; ``cutoff`` 1 wants them equal."""
+    """Return the known word that is most similar, ignoring case, ``_`` and ``-``; with ``cutoff`` 1 only an equal
+    one."""
     folded = {_fold(k): k for k in known}
     matches = difflib.get_close_matches(_fold(str(word)), folded, n=1, cutoff=cutoff)
     return folded[matches[0]] if matches else None
 
 
 def suggestion(word: object, known: Sequence[str]) -> str:
-    """``did you mean …?``, or the known words where none is near."""
+    """Return ``did you mean …?``, or the known words if none is similar."""
     near = nearest(word, known)
     return f"did you mean `{near}`?" if near else f"known: {listed(known)}"
 

@@ -38,7 +38,7 @@ DEFAULT_ARGS = {"owner": "odf", "retries": 2, "retry_delay": timedelta(minutes=1
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a loader says for all its datasets; ``odf.yaml`` beside a manifest counts more."""
+    """Settings of a loader for all its datasets; ``odf.yaml`` beside a manifest overrides them."""
 
     schedule: Any = DEFAULT_SCHEDULE
     store: str | None = None
@@ -47,15 +47,15 @@ class Defaults:
     _hooks: dict[str | None, OdfHook] = field(default_factory=dict)
 
     def hook(self, store: str | None) -> OdfHook:
-        """The hook of a store, one for all its datasets: to look up a connection is a request to Airflow."""
+        """Return the hook of a store, one for all its datasets: each lookup of a connection is a request to Airflow."""
         if store not in self._hooks:
             self._hooks[store] = OdfHook(self.odf_conn_id, store=store)
         return self._hooks[store]
 
 
 def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults, warnings: Sequence[Problem] = ()) -> DAG:
-    """The DAG of a root dataset, which shows the warnings. With push sources it has no schedule: each run takes in what
-    its conf says, one run after the other."""
+    """Return the DAG of a root dataset, which shows the warnings. With push sources it has no schedule: each run
+    ingests the data of its conf, one run after the other."""
     name = str(manifest.snapshot.name)
     store = settings.store or defaults.store
     asset = defaults.hook(store).asset(name)
@@ -80,7 +80,7 @@ def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults, warn
         params=conf_params([source.source_name for source in pushed]) if pushed else None,
         default_args=_default_args(settings),
         tags=_tags(info, settings, warnings),
-        # One that fails halfway must not stay: the factory returns what is whole.
+        # A DAG that fails to build must not be registered: the factory returns only complete ones.
         auto_register=False,
     ) as dag:
         source = _source(where, asset, is_pushed=bool(pushed))
@@ -96,8 +96,8 @@ def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults, warn
 
 
 def build_invalid(id_: str, problems: Sequence[Problem]) -> DAG:
-    """A DAG in place of one that cannot be built: it shows what is wrong, and whichever of its tasks Airflow runs fails
-    with that. It has no schedule."""
+    """Return a DAG in place of one that cannot be built. It shows the problems, and its tasks fail with them. It has no
+    schedule."""
     text = readable("\n".join(map(str, problems)))
     with DAG(
         id_,
@@ -113,7 +113,7 @@ def build_invalid(id_: str, problems: Sequence[Problem]) -> DAG:
 
 
 class InvalidManifestOperator(BaseOperator):
-    """Fails with what is wrong in a manifest.
+    """Fails with the problems of a manifest.
 
     :param problems: one line for each.
     """
@@ -127,7 +127,7 @@ class InvalidManifestOperator(BaseOperator):
 
 
 def _description(info: model.SetInfo | None) -> str | None:
-    """The first line."""
+    """Return the first line of the dataset's description."""
     text = (info.description if info else None) or ""
     return "".join(filter(str.isprintable, text.strip().partition("\n")[0])) or None
 
@@ -138,8 +138,8 @@ def _tags(info: model.SetInfo | None, settings: FolderSettings, warnings: Sequen
 
 
 def _source(where: dict[str, Any], asset: Asset, *, is_pushed: bool) -> BaseOperator:
-    """The first task. By the events of the asset, an inlet, it knows whether the dataset was published before. The
-    inlet is a reference, since lineage takes an asset for data that the task reads."""
+    """Return the first task. Its inlet is the dataset's asset, whose events tell whether the dataset was published
+    before. The inlet is a reference, because lineage counts an asset as data that the task reads."""
     published = Asset.ref(uri=asset.uri)
     if is_pushed:
         return PushSourceOperator(task_id="push", inlets=[published], **where)
@@ -152,13 +152,13 @@ def _schedule(settings: FolderSettings, defaults: Defaults, where: dict[str, Any
 
 
 def _source_asset(poke_interval: float | None, where: dict[str, Any]) -> Asset:
-    """What a DAG is scheduled on that starts when its dataset's source changes."""
-    given = {name: where[name] for name in ("manifest", "dataset", "store", "odf_conn_id")}
-    trigger = PollingSourceTrigger(**given, poke_interval=poke_interval or DEFAULT_POKE_INTERVAL)
+    """Return the asset that schedules a DAG when its dataset's source changes."""
+    arguments = {name: where[name] for name in ("manifest", "dataset", "store", "odf_conn_id")}
+    trigger = PollingSourceTrigger(**arguments, poke_interval=poke_interval or DEFAULT_POKE_INTERVAL)
     watcher = AssetWatcher(name=where["dataset"], trigger=trigger)
     return Asset(f"{where['dataset']}/source", group="odf-source", watchers=[watcher])
 
 
 def _default_args(settings: FolderSettings) -> dict[str, Any]:
-    given = {"pool": settings.pool, "retries": settings.retries}
-    return DEFAULT_ARGS | {name: value for name, value in given.items() if value is not None}
+    args = {"pool": settings.pool, "retries": settings.retries}
+    return DEFAULT_ARGS | {name: value for name, value in args.items() if value is not None}

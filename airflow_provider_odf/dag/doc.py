@@ -1,5 +1,5 @@
-"""What Airflow's UI says of a dataset: its description, sources or inputs, merge strategy, schema, licence and
-attachments in Markdown."""
+"""Documentation of a dataset in Airflow's UI, in Markdown: description, sources or inputs, merge strategy, schema,
+license and attachments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _README = re.compile(r"readme(\.(md|markdown|txt))?", re.IGNORECASE)
 
 
 def doc_md(manifest: Manifest, uri: str, contract: Path | None, warnings: Sequence[Problem] = ()) -> str:
-    """The DAG's documentation. Whatever the manifest says, it is no HTML."""
+    """Return the DAG's documentation. It has no HTML, whatever the manifest has."""
     snapshot = manifest.snapshot
     info = snapshot.last(model.SetInfo)
     attachments = _attachments(snapshot)
@@ -35,7 +35,7 @@ def doc_md(manifest: Manifest, uri: str, contract: Path | None, warnings: Sequen
         "\n".join(_schema(snapshot)),
         _readme(attachments),
     ]
-    # The newline is there because Airflow takes a text that ends with `.md` for the name of a file.
+    # A final newline, because Airflow reads a text that ends with `.md` as the name of a file.
     return readable("\n\n".join(section.strip("\n") for section in sections if section.strip()) + "\n")
 
 
@@ -45,7 +45,7 @@ def _attachments(snapshot: model.DatasetSnapshot) -> Sequence[model.AttachmentEm
 
 
 def _facts(manifest: Manifest, uri: str, contract: Path | None) -> Iterator[tuple[str, str]]:
-    """Label and text of each row: what the dataset is made of and where."""
+    """Yield label and text of rows: parts and place of the dataset."""
     snapshot = manifest.snapshot
     yield "Kind", f"{snapshot.kind} dataset"
     yield from _sources(snapshot)
@@ -80,13 +80,13 @@ def _merge(merge: model.MergeStrategy) -> str:
 def _about(
     snapshot: model.DatasetSnapshot, info: model.SetInfo | None, attachments: Sequence[model.AttachmentEmbedded]
 ) -> Iterator[tuple[str, str]]:
-    """Label and text of each row: what people say of the dataset."""
+    """Yield label and text of rows: keywords, license and attachments."""
     if info is not None and info.keywords:
         yield "Keywords", ", ".join(cell(keyword) for keyword in info.keywords)
-    licence = snapshot.last(model.SetLicense)
-    if licence is not None:
-        spdx = f" (SPDX {code(licence.spdx_id)})" if licence.spdx_id else ""
-        yield "Licence", link(licence.name or licence.short_name, public.url(licence.website_url)) + spdx
+    license_ = snapshot.last(model.SetLicense)
+    if license_ is not None:
+        spdx = f" (SPDX {code(license_.spdx_id)})" if license_.spdx_id else ""
+        yield "License", link(license_.name or license_.short_name, public.url(license_.website_url)) + spdx
     if attachments:
         listed = [f"{code(a.path)} ({public.size(len(a.content.encode()))})" for a in attachments[:_MAX_ATTACHMENTS]]
         more = len(attachments) - len(listed)
@@ -94,7 +94,7 @@ def _about(
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Every table has a head, and an empty one is shown as a bar: the first row takes its place."""
+    """Yield the lines of a table. Its first row is the header, because an empty header is shown as a bar."""
     for number, (label, text) in enumerate(rows):
         yield f"| {label} | {text} |"
         if number == 0:
@@ -102,7 +102,7 @@ def _table(rows: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _schema(snapshot: model.DatasetSnapshot) -> Iterator[str]:
-    """The columns of the polling source, or of the first push source."""
+    """Yield the columns of the polling source, or of the first push source, as a table."""
     polling = snapshot.last(model.SetPollingSource)
     sources: Sequence[model.SetPollingSource | model.AddPushSource] = (
         [polling] if polling else snapshot.events(model.AddPushSource)
@@ -120,5 +120,5 @@ def _schema(snapshot: model.DatasetSnapshot) -> Iterator[str]:
 
 
 def _readme(attachments: Sequence[model.AttachmentEmbedded]) -> str:
-    found = next((a for a in attachments if _README.fullmatch(a.path)), None)
-    return document(found.content, under=2, limit=_MAX_README) if found and found.content.strip() else ""
+    readme = next((a for a in attachments if _README.fullmatch(a.path)), None)
+    return document(readme.content, under=2, limit=_MAX_README) if readme and readme.content.strip() else ""

@@ -1,12 +1,13 @@
 """A folder of manifests as Airflow DAGs.
 
-Airflow ties an import error to the Python file that raised it, and hides every DAG of that file. One loader alone
-could thus either show what is wrong in a manifest or keep the DAGs of the others. Hence two loaders of three lines:
-``odf.py`` with `build_dags`, which never raises for a bad manifest, and beside it ``odf_errors.py`` with
-`raise_manifest_errors`, which has no DAGs to hide.
+Airflow ties an import error to the Python file that raised it, and hides every DAG of that file. So one loader can
+either show the errors of a manifest or keep the DAGs of the others. Hence two loaders of three lines: ``odf.py`` calls
+`build_dags`, which never raises for an invalid manifest. ``odf_errors.py`` beside it calls `raise_manifest_errors` and
+has no DAGs to hide.
 
-A dataset that cannot be built keeps its DAG, tagged ``invalid manifest``: it shows the error, and its task fails with
-it. A file whose datasets cannot be named is shown by the second loader; without that one, as a DAG ``FILE.invalid``.
+A dataset whose DAG cannot be built gets a DAG with the tag ``invalid manifest``, which shows the error and fails with
+it. The second loader shows a file whose datasets cannot be named; without that loader the file gets a DAG
+``FILE.invalid``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from airflow.sdk import DAG, get_parsing_context
 from airflow_provider_odf.contract.binding import bind
 from airflow_provider_odf.cycle.kinds import unsupported
 from airflow_provider_odf.dag.build import DEFAULT_SCHEDULE, Defaults, build, build_invalid
-from airflow_provider_odf.dag.manifests import dag_id, load_folder, unbuilt
+from airflow_provider_odf.dag.manifests import dag_id, load_folder, problems_by_dag
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource
@@ -42,17 +43,19 @@ def build_dags(
     odf_conn_id: str = OdfHook.default_conn_name,
     spark_conn_id: str | None = None,
 ) -> dict[str, DAG]:
-    """The DAGs of the datasets whose manifests lie in a folder and below, by dag_id; for a loader in the dags folder::
+    """Return the DAGs of the datasets whose manifests lie in a folder and below, by dag_id.
+
+    For a loader in the dags folder::
 
         from airflow_provider_odf import build_dags
 
         globals().update(build_dags(__file__))
 
-    What ``odf.yaml`` says of a dataset counts more than the arguments. A dataset that is not valid keeps its DAG, which
-    shows the error, is tagged ``invalid manifest`` and fails when it is run. To run a task, Airflow loads only the
-    manifest of that task's dataset.
+    Settings in ``odf.yaml`` override the arguments. A dataset that is not valid keeps its DAG, with the tag ``invalid
+    manifest``. The DAG shows the error and fails when it runs. To run a task, Airflow loads only the manifest of that
+    task's dataset.
 
-    :param folder: the folder, or a file in it: ``__file__`` means the loader's own folder.
+    :param folder: the folder, or a file in it: ``__file__`` refers to the loader's own folder.
     :param schedule: for datasets without one in ``odf.yaml``.
     :param store: path or URI of the store, in place of the connection's.
     :param odf_conn_id: connection of type ``odf`` that names the store.
@@ -68,14 +71,15 @@ def build_dags(
     defaults = Defaults(schedule, store, odf_conn_id, spark_conn_id)
     dags = [_dag(manifest, defaults, loaded.warnings) for manifest in _scheduled(loaded.manifests, only)]
     names = {dag_id(str(manifest.snapshot.name)) for manifest in loaded.manifests}
-    problems = unbuilt(loaded.problems, names, with_files=not _is_parsed(path / ERRORS_LOADER))
-    dags += [build_invalid(name, found) for name, found in problems.items()]
+    problems = problems_by_dag(loaded.problems, names, with_files=not _is_parsed(path / ERRORS_LOADER))
+    dags += [build_invalid(name, group) for name, group in problems.items()]
     return {dag.dag_id: dag for dag in dags if only in (None, dag.dag_id)}
 
 
 def raise_manifest_errors(folder: str | Path) -> None:
-    """Make what is wrong in the manifests, settings and data contracts of a folder an Airflow import error; for a
-    second loader, named ``odf_errors.py``, beside the one that builds the DAGs::
+    """Raise the problems in the manifests, settings and data contracts of a folder as an Airflow import error.
+
+    For a second loader, named ``odf_errors.py``, beside the one that builds the DAGs::
 
         # Airflow parses only files that contain the words "airflow" and "dag".
         from airflow_provider_odf import raise_manifest_errors
@@ -83,7 +87,7 @@ def raise_manifest_errors(folder: str | Path) -> None:
         raise_manifest_errors(__file__)
 
     :param folder: the folder, or a file in it.
-    :raises ManifestInvalid: something is wrong; one line for each, with file, line and column.
+    :raises ManifestInvalid: there are problems; the message has one line for each, with file, line and column.
     """
     loaded = load_folder(_folder(folder))
     unused = (warning for warning in loaded.warnings if is_beside_manifests(Path(warning.place.file).name))
@@ -93,11 +97,11 @@ def raise_manifest_errors(folder: str | Path) -> None:
 
 
 def _dag(manifest: Manifest, defaults: Defaults, warnings: Sequence[Problem]) -> DAG:
-    """The dataset's DAG. What is wrong with one dataset, foreseen or not, costs only that one."""
+    """Return the dataset's DAG, or one that shows its error; no error of one dataset affects others."""
     name, file = manifest.snapshot.alias, manifest.file
-    shown = [warning for warning in warnings if _concerns(Path(warning.place.file), file)]
+    own = [warning for warning in warnings if _concerns(Path(warning.place.file), file)]
     try:
-        return build(manifest, settings_for(file, name), defaults, shown)
+        return build(manifest, settings_for(file, name), defaults, own)
     except ManifestInvalid as e:
         return build_invalid(dag_id(str(name)), e.problems)
     except Exception as e:
@@ -107,12 +111,12 @@ def _dag(manifest: Manifest, defaults: Defaults, warnings: Sequence[Problem]) ->
 
 
 def _concerns(file: Path, manifest: Path) -> bool:
-    """Whether what is said of a file concerns the datasets of a manifest: it is the same, or lies beside or above."""
+    """Return whether a warning about a file concerns a manifest: it is the same file, or lies beside or above."""
     return file == manifest or (is_beside_manifests(file.name) and manifest.is_relative_to(file.parent))
 
 
 def _is_parsed(loader: Path) -> bool:
-    """Whether Airflow reads a loader: in its safe mode it skips files without the word ``dag``."""
+    """Return whether Airflow parses a loader: in its safe mode it skips files without the word ``dag``."""
     if not loader.is_file():
         return False
     if b"dag" in loader.read_bytes().lower():
@@ -143,6 +147,6 @@ def _contract_problems(manifest: Manifest) -> tuple[Problem, ...]:
     return ()
 
 
-def _folder(path: str | Path) -> Path:
-    given = Path(path).absolute()
-    return given.parent if given.is_file() else given
+def _folder(folder_or_file: str | Path) -> Path:
+    path = Path(folder_or_file).absolute()
+    return path.parent if path.is_file() else path

@@ -13,7 +13,7 @@ from airflow_provider_odf.manifest.airflow_rules import LONGEST_NAME
 from airflow_provider_odf.manifest.files import discover
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Loaded
-from airflow_provider_odf.settings.manifests import allowed
+from airflow_provider_odf.settings.manifests import without_forbidden_steps
 
 
 def dag_id(dataset: str) -> str:
@@ -28,10 +28,12 @@ def load_folder(folder: Path, only: str | None = None) -> Loaded:
         DAG per task that way.
     """
     files = [file for file in discover(folder) if declared.may_declare(file, only)] if only is not None else []
-    return allowed(load(files or [folder]))
+    return without_forbidden_steps(load(files or [folder]))
 
 
-def unbuilt(problems: Iterable[Problem], built: Collection[str], *, with_files: bool) -> dict[str, list[Problem]]:
+def problems_by_dag(
+    problems: Iterable[Problem], built: Collection[str], *, with_files: bool
+) -> dict[str, list[Problem]]:
     """Return problems by the dag_ids of the datasets that their files declare, without those that have a DAG.
 
     :param with_files: put the problems of files that name no dataset under ``FILE.invalid``; otherwise omit them.

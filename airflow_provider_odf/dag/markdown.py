@@ -1,5 +1,5 @@
-"""Text of manifests as Markdown that stays what it is: no HTML, nothing that a reader's browser fetches by itself, no
-table or code that ends early."""
+"""Text of manifests as safe Markdown: no HTML, nothing that a browser fetches by itself, no table or code that ends
+early."""
 
 from __future__ import annotations
 
@@ -18,40 +18,43 @@ _JOINER = "\u2060"
 
 
 def cell(text: str) -> str:
-    """Text in a cell of a table: one line, without markup."""
+    """Return text for a cell of a table: one line, without markup."""
     line = " ".join(text.split())
     return re.sub(r"([\\`*_\[\]|<>])", r"\\\1", line)
 
 
 def code(text: str) -> str:
-    """Text as code, also in a cell of a table."""
+    """Return text as code, also for a cell of a table."""
     line = " ".join(text.split()).replace("|", "\\|")
     fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
     return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"
 
 
 def readable(text: str) -> str:
-    """The text without control characters: PostgreSQL stores no NUL, and nobody reads the others."""
+    """Return the text without control characters: PostgreSQL cannot store NUL, and the others are invisible."""
     return _CONTROL.sub("", text)
 
 
 def block(lines: Iterable[object]) -> str:
-    """Lines of text as a block of code, which nothing in them ends."""
+    """Return lines of text as a block of code that none of them can end."""
     text = "\n".join(map(str, lines))
     fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", text)), 3)
     return f"{fence}\n{text}\n{fence}"
 
 
 def link(text: str, url: str) -> str:
-    """A link for a cell of a table where the URL is one of the web, else the text and the URL."""
+    """Return a link for a cell of a table, or the text and the URL if the URL is not an http one."""
     if re.fullmatch(r"https?://[^\s<>()|`\\]+", url):
         return f"[{cell(text)}]({url})"
     return f"{cell(text)} {code(url)}" if url.strip() else cell(text)
 
 
 def document(text: str, *, under: int, limit: int) -> str:
-    """A Markdown document inside another: headings ``under`` levels deeper, HTML shown as text, images as links, cut
-    after ``limit`` characters at the end of a line. It ends with a newline."""
+    """Return a Markdown document for use inside another one.
+
+    Headings are ``under`` levels deeper, HTML is shown as text, images are links. It is cut after ``limit`` characters,
+    at the end of a line, and ends with a newline.
+    """
     text = "\n".join(re.split(r"\r\n?|\n", text.strip()))
     cut = text if len(text) <= limit else text[:limit].rpartition("\n")[0] or text[:limit]
     lines, fence = [], ""
@@ -70,7 +73,7 @@ def document(text: str, *, under: int, limit: int) -> str:
 
 
 def _after(line: str, fence: str) -> str:
-    """The open fence after one more line of code."""
+    """Return the open fence after one more line of code."""
     return "" if re.fullmatch(rf" {{0,3}}{re.escape(fence)}{re.escape(fence[0])}*[ \t]*", line) else fence
 
 
@@ -79,7 +82,7 @@ def _deeper(marks: str, levels: int) -> str:
 
 
 def _inert(line: str) -> str:
-    """A line in which no HTML and no image begins. What looks like an image in code keeps its looks."""
+    """Return a line without HTML and images; images in code stay."""
     line = _TAG.sub(f"<{_JOINER}", line)
     parts = []
     end = 0
@@ -90,5 +93,5 @@ def _inert(line: str) -> str:
 
 
 def _link(image: re.Match[str]) -> str:
-    """The beginning of a link in place of that of an image, with a text if the image has none."""
+    """Return the start of a link in place of an image's, with a text if the image has none."""
     return "[image]" if image[1] else "["

@@ -1,2 +1,1 @@
-"""Lineage: names of datasets and jobs, and the facets that each task reports. Standard library only until events are
-made."""
+"""Lineage: names of datasets and jobs, and facets of each task. Standard library only until events are created."""

@@ -1,9 +1,8 @@
-"""What the tasks of a dataset report to OpenLineage: datasets with facets, as Airflow's ``OperatorLineage`` takes them.
+"""Lineage events of a dataset's tasks: datasets with facets for Airflow's ``OperatorLineage``.
 
-Which task reports what: poll reads the source; merge reads the source and writes the dataset, whose version is the
-candidate's block hash; contract_test reads that version and says what came of the contract; publish writes the dataset,
-whose version is its head. A rejected run therefore publishes no version. Everything here is a pure function of its
-arguments.
+Poll reads the source. Merge reads the source and writes the dataset with the candidate's block hash as version.
+Contract_test reads that version and reports the contract's results. Publish writes the dataset with its head as
+version, so a rejected run publishes no version. All functions are pure.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_provider_odf.lineage import quality
-from airflow_provider_odf.lineage.naming import Edition, Forms, Identifier, Named
+from airflow_provider_odf.lineage.naming import DatasetNames, Edition, EditionNames, Identifier
 from airflow_provider_odf.protocol import Column, ContractReport
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TaskLineage(NamedTuple):
-    """What one task reports, in the order of the arguments of ``OperatorLineage``."""
+    """Lineage of one task, in the order of the arguments of ``OperatorLineage``."""
 
     inputs: tuple[InputDataset, ...] = ()
     outputs: tuple[OutputDataset, ...] = ()
@@ -33,8 +32,8 @@ class TaskLineage(NamedTuple):
 
 @dataclass(frozen=True)
 class About:
-    """What people say of a dataset. ``license`` has the names of the specification's SetLicense; ``attachments`` are
-    paths and sizes in bytes, not contents."""
+    """Descriptive facts of a dataset. ``license`` has the names of the specification's SetLicense; ``attachments`` are
+    paths and sizes in bytes."""
 
     kind: str
     keywords: tuple[str, ...] = ()
@@ -44,10 +43,10 @@ class About:
 
 @dataclass(frozen=True)
 class Subject:
-    """An ODF dataset as lineage sees it. ``forms`` are the names of its directory; ``store`` is the URI that its
-    alias belongs to; ``columns`` are all of a slice, system columns first."""
+    """ODF dataset in lineage. ``names`` are the names of its directory; ``store`` is the URI of the store that knows
+    its alias; ``columns`` are those of a slice, system columns first."""
 
-    forms: Forms
+    names: DatasetNames
     store: str
     alias: str
     id: str | None = None
@@ -57,13 +56,14 @@ class Subject:
     edition: Edition = "current"
 
     @property
-    def named(self) -> Named:
-        return self.forms.named(self.edition)
+    def edition_names(self) -> EditionNames:
+        return self.names.in_edition(self.edition)
 
     @property
     def links(self) -> tuple[tuple[Identifier, str], ...]:
-        """The other names of the dataset and what they are: its other locations, its alias in the store, its id."""
-        links = [(identifier, "LOCATION") for identifier in self.named.symlinks]
+        """Other names of the dataset with their types: its other locations, its alias in the store, its
+        id."""
+        links = [(identifier, "LOCATION") for identifier in self.edition_names.symlinks]
         links.append((Identifier(f"odf+{self.store.rstrip('/')}", self.alias), "ALIAS"))
         if self.id:
             links.append((Identifier("did:odf", self.id.removeprefix("did:odf:")), "ID"))
@@ -71,30 +71,30 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Written:
-    """What a task wrote: records, bytes, and the files that hold them."""
+class OutputCounts:
+    """Output of a task: numbers of records, bytes and files."""
 
     records: int
     size: int | None = None
     files: int | None = None
 
 
-def poll(source: Named) -> TaskLineage:
-    """Of a task that asks a source for something new."""
+def poll(source: EditionNames) -> TaskLineage:
+    """Return the lineage of a task that polls a source."""
     return TaskLineage(inputs=(source_dataset(source),))
 
 
-def merge(source: Named | None, subject: Subject, candidate: str, written: Written) -> TaskLineage:
-    """Of a task that makes a candidate from what a source brought (None: files that no source is known of)."""
+def merge(source: EditionNames | None, subject: Subject, candidate: str, counts: OutputCounts) -> TaskLineage:
+    """Return the lineage of a task that merges a source's data into a candidate (None: the source is unknown)."""
     inputs = (source_dataset(source),) if source else ()
-    return TaskLineage(inputs, (odf_output(subject, candidate, written),))
+    return TaskLineage(inputs, (odf_output(subject, candidate, counts),))
 
 
 def contract_test(subject: Subject, candidate: str, report: ContractReport) -> TaskLineage:
-    """Of a task that judges a candidate by its contract."""
+    """Return the lineage of a task that tests a candidate against its contract."""
     from openlineage.client.event_v2 import InputDataset
 
-    name = subject.named.primary
+    name = subject.edition_names.primary
     tested = InputDataset(
         name.namespace,
         name.name,
@@ -107,12 +107,12 @@ def contract_test(subject: Subject, candidate: str, report: ContractReport) -> T
     return TaskLineage(inputs=(tested,), run_facets={"test": quality.test_run(report)})
 
 
-def publish(subject: Subject, head: str, written: Written, *, is_first: bool) -> TaskLineage:
-    """Of a task that makes a candidate the dataset; ``is_first`` says that there was none before."""
+def publish(subject: Subject, head: str, counts: OutputCounts, *, is_first: bool) -> TaskLineage:
+    """Return the lineage of a task that publishes a candidate; ``is_first`` tells whether the dataset is new."""
     from openlineage.client.facet_v2 import lifecycle_state_change_dataset as lifecycle
 
     change = lifecycle.LifecycleStateChange.CREATE if is_first else lifecycle.LifecycleStateChange.ALTER
-    output = odf_output(subject, head, written)
+    output = odf_output(subject, head, counts)
     facets = {
         **(output.facets or {}),
         "lifecycleStateChange": lifecycle.LifecycleStateChangeDatasetFacet(lifecycleStateChange=change),
@@ -120,26 +120,26 @@ def publish(subject: Subject, head: str, written: Written, *, is_first: bool) ->
     return TaskLineage(outputs=(_with_facets(output, facets),))
 
 
-def source_dataset(source: Named) -> InputDataset:
-    """The input that a source is."""
+def source_dataset(source: EditionNames) -> InputDataset:
+    """Return a source as the input of a task."""
     from openlineage.client.event_v2 import InputDataset
 
     links = _symlinks([(identifier, "LOCATION") for identifier in source.symlinks])
     return InputDataset(source.primary.namespace, source.primary.name, facets=links)
 
 
-def odf_output(subject: Subject, version: str, written: Written) -> OutputDataset:
-    """An ODF dataset as the output of a task; ``version`` is a block hash."""
+def odf_output(subject: Subject, version: str, counts: OutputCounts) -> OutputDataset:
+    """Return an ODF dataset as the output of a task; ``version`` is a block hash."""
     from openlineage.client.event_v2 import OutputDataset
     from openlineage.client.facet_v2 import output_statistics_output_dataset as statistics
 
-    name = subject.named.primary
-    counts = statistics.OutputStatisticsOutputDatasetFacet(written.records, written.size, written.files)
+    name = subject.edition_names.primary
+    facet = statistics.OutputStatisticsOutputDatasetFacet(counts.records, counts.size, counts.files)
     return OutputDataset(
         namespace=name.namespace,
         name=name.name,
         facets=_facets(subject, version),
-        outputFacets={"outputStatistics": counts},
+        outputFacets={"outputStatistics": facet},
     )
 
 
@@ -167,7 +167,7 @@ def _facets(subject: Subject, version: str) -> dict[str, DatasetFacet]:
 
 
 def _about(about: About) -> dict[str, DatasetFacet]:
-    """Keywords as tags, and a facet of our own for what no standard one holds."""
+    """Return keywords as tags, and the facet ``odf_dataset`` for properties without a standard facet."""
     from openlineage.client.facet_v2 import tags_dataset
 
     attachments = [{"path": path, "size": size} for path, size in about.attachments]
@@ -182,7 +182,7 @@ def _about(about: About) -> dict[str, DatasetFacet]:
 
 @cache
 def _odf_facet() -> type[Any]:
-    """The class of the facet ``odf_dataset``: kind, licence and attachments."""
+    """Return the class of the facet ``odf_dataset``: kind, license and attachments."""
     import attr
     from openlineage.client.facet_v2 import DatasetFacet
 

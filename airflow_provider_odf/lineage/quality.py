@@ -1,7 +1,7 @@
-"""A contract's report as OpenLineage facets.
+"""Contract report as OpenLineage facets.
 
-Assertions about the dataset hold the clauses that have a truth: pass, fail, and error as not passed. The facet of the
-test run holds all clauses, those that were not tested as ``skip``.
+The assertions of the dataset have the clauses with a result: pass, fail, and error as not passed. The facet of the test
+run has all clauses, untested ones as ``skip``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 _STATUS = {"pass": "pass", "fail": "fail", "error": "fail"}
 _NAMES = {"required": "not_null", "field_present": "column_exists", "field_type": "column_type"}
-"""What other producers call these kinds of test."""
+"""Names that other producers use for these kinds of tests."""
 
 
 def assertions(report: ContractReport) -> assertions_dataset.DataQualityAssertionsDatasetFacet:
-    """The clauses that were tested, with what was expected and found."""
+    """Return the tested clauses, with expected and actual values."""
     from openlineage.client.facet_v2 import data_quality_assertions_dataset as facet
 
     return facet.DataQualityAssertionsDatasetFacet(
@@ -44,7 +44,7 @@ def assertions(report: ContractReport) -> assertions_dataset.DataQualityAssertio
 
 
 def metrics(report: ContractReport) -> metrics_dataset.DataQualityMetricsInputDatasetFacet:
-    """The rows tested, and the nulls in columns of which the contract says something about nulls."""
+    """Return the number of tested rows, and the nulls of columns that must not have any."""
     from openlineage.client.facet_v2 import data_quality_metrics_input_dataset as facet
 
     nulls = {
@@ -56,7 +56,7 @@ def metrics(report: ContractReport) -> metrics_dataset.DataQualityMetricsInputDa
 
 
 def test_run(report: ContractReport) -> test_run_facet.TestRunFacet:
-    """Every clause; ``params`` has the outcome in the words of contracts."""
+    """Return every clause; ``params`` has the outcome in the contract's terms."""
     from openlineage.client.facet_v2 import test_run as facet
 
     return facet.TestRunFacet(
@@ -77,7 +77,7 @@ def test_run(report: ContractReport) -> test_run_facet.TestRunFacet:
 
 
 def _kind(result: CheckResult) -> str:
-    """The kind of clause, which its key ends with."""
+    """Return the kind of clause, the end of its key."""
     kind = re.sub(r"__\d+$", "", result.key).rpartition("__")[2]
     return _NAMES.get(kind, kind)
 

@@ -1,4 +1,4 @@
-"""From the parts of a cycle to what lineage says about them: an ODF dataset, and the source of its manifest."""
+"""Lineage of an ODF dataset, and of the source in its manifest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.lineage import uri
 from airflow_provider_odf.lineage.events import About, Subject
-from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, Edition, Forms, Identifier, Named
+from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, DatasetNames, Edition, EditionNames, Identifier
 from airflow_provider_odf.manifest import ddl, model, public
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ def of_dataset(
     edition: Edition = "current",
     file_authority: str = FILE_AUTHORITY,
 ) -> Subject:
-    """A dataset as of a state of its chain."""
+    """Return a dataset as of a state of its chain."""
     return Subject(
-        forms=uri.from_uri(dataset.uri, file_authority=file_authority),
+        names=uri.from_uri(dataset.uri, file_authority=file_authority),
         store=store.uri,
         alias=str(dataset.alias),
         id=state.dataset_id,
@@ -47,22 +47,23 @@ def of_source(
     secrets: Collection[str] = (),
     edition: Edition = "current",
     file_authority: str = FILE_AUTHORITY,
-) -> Named | None:
-    """What a manifest's fetch step reads; None where there is no naming rule for it.
+) -> EditionNames | None:
+    """Return the names of a fetch step's source, or None if there is no naming rule for it.
 
-    ``base`` is the manifest's folder. ``filled`` is the URL or path with its templates filled in; without it, paths
-    keep the text of their templates. ``secrets`` are values that must not come out.
+    :param base: the manifest's folder.
+    :param filled: the URL or path with its templates filled in; without it paths keep their templates.
+    :param secrets: values that the names must not contain.
     """
     try:
-        forms = _source_forms(fetch, base, filled, secrets, file_authority)
+        names = _source_names(fetch, base, filled, secrets, file_authority)
     except ValueError:
         return None
-    return forms.named(edition) if forms else None
+    return names.in_edition(edition) if names else None
 
 
-def _source_forms(
+def _source_names(
     fetch: model.FetchStep, base: str, filled: str | None, secrets: Collection[str], file_authority: str
-) -> Forms | None:
+) -> DatasetNames | None:
     match fetch:
         case model.FetchStepUrl(url=url) if filled is None and url.lstrip().startswith("${{"):
             return None
@@ -71,9 +72,9 @@ def _source_forms(
         case model.FetchStepFilesGlob(path=path):
             return uri.from_glob(filled or path, base=base, file_authority=file_authority)
         case model.FetchStepContainer(image=image):
-            return Forms(Identifier("oci", filled or image))
+            return DatasetNames(Identifier("oci", filled or image))
         case model.FetchStepMqtt(host=host, port=port, topics=topics):
-            return Forms(Identifier(f"mqtt://{host}:{port}", ",".join(topic.path for topic in topics)))
+            return DatasetNames(Identifier(f"mqtt://{host}:{port}", ",".join(topic.path for topic in topics)))
         case _:
             return None
 
@@ -90,7 +91,7 @@ def _about(state: ChainState) -> About:
 
 
 def _columns(state: ChainState) -> tuple[Column, ...]:
-    """The columns of the dataset; none where it has no schema yet, or one that Spark has no types for."""
+    """Return the dataset's columns; none if it has no schema yet, or one with types that Spark does not have."""
     if state.schema is None:
         return ()
     from airflow_provider_odf.chain import schema

@@ -1,9 +1,9 @@
-"""Names of datasets that are given as a URI or a path: what a manifest's source and a store's directory are.
+"""Names of datasets given as a URI or a path: a manifest's source, a store's directory.
 
-File systems follow Spark's listener (percent-decoded, no trailing slash), so that both meet. For http, https and ftp
-the naming specification has no rule; here the namespace is ``scheme://host`` with a port that is not the default one,
-and the name is the path with the literal query parameters, sorted. Nothing secret stays: neither userinfo, nor a
-parameter whose value a template filled in, nor one that is known to carry credentials.
+Names of files equal those of Spark's listener (percent-decoded, no trailing slash). The naming specification has no
+rule for http, https and ftp. Here the namespace is ``scheme://host`` with any port but the default one, and the name is
+the path with the literal query parameters, sorted. Names contain no secrets: no user info, no parameter whose value
+comes from a template, and none that usually has credentials.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from airflow_provider_odf import redaction
 from airflow_provider_odf.lineage import naming
-from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, Forms, Identifier
+from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, DatasetNames, Identifier
 from airflow_provider_odf.spellings import pattern
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "ftps": 990}
@@ -30,13 +30,13 @@ def from_uri(
     file_authority: str = FILE_AUTHORITY,
     template: str | None = None,
     secrets: Collection[str] = (),
-) -> Forms:
-    """The names of what a URI or path leads to.
+) -> DatasetNames:
+    """Return the names of a URI or path.
 
-    ``base`` is the folder of relative paths (default: the working directory). ``template`` is the URI as the user
-    wrote it, where ``uri`` has templates filled in; ``secrets`` are texts that must not come out.
-
-    :raises ValueError: no rule for this kind of URI.
+    :param base: folder of relative paths, by default the working directory.
+    :param template: the URI as the user wrote it, if ``uri`` has its templates filled in.
+    :param secrets: texts that the names must not contain.
+    :raises ValueError: there is no rule for this kind of URI.
     """
     parts = _split(uri)
     scheme = parts.scheme.lower()
@@ -64,20 +64,20 @@ def from_uri(
             raise ValueError(f"no naming rule for {scheme}: URIs")
 
 
-def from_glob(pattern: str, *, base: str | None = None, file_authority: str = FILE_AUTHORITY) -> Forms:
-    """The names of the directory that holds all files of a glob, as Spark names what it reads from several files."""
+def from_glob(pattern: str, *, base: str | None = None, file_authority: str = FILE_AUTHORITY) -> DatasetNames:
+    """Return the names of the directory that holds all files of a glob; Spark names several files in the same way."""
     head = pattern[: match.start()] if (match := _GLOB.search(pattern)) else pattern
     return from_uri(head.rpartition("/")[0] or "/" if "/" in head else ".", base=base, file_authority=file_authority)
 
 
 def _split(uri: str) -> SplitResult:
-    """Paths may have any character, also those that mean something in a URI."""
+    """Split a URI; a path may have any character, even those with a meaning in a URI."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", uri):
         return urlsplit(uri)
     return SplitResult("", "", uri, "", "")
 
 
-def _file(parts: SplitResult, uri: str, base: str | None, authority: str) -> Forms:
+def _file(parts: SplitResult, uri: str, base: str | None, authority: str) -> DatasetNames:
     if parts.scheme == "":
         return naming.local_file(os.path.abspath(os.path.join(base or "", uri)), authority)
     # `?` and `#` belong to a file's name here, as they do in Spark.
@@ -100,7 +100,7 @@ def _container(parts: SplitResult) -> tuple[str, str]:
     return container, service
 
 
-def _web(parts: SplitResult, template: str | None, secrets: Collection[str]) -> Forms:
+def _web(parts: SplitResult, template: str | None, secrets: Collection[str]) -> DatasetNames:
     host = (parts.hostname or "").lower()
     shown = f"[{host}]" if ":" in host else host
     port = parts.port
@@ -108,7 +108,7 @@ def _web(parts: SplitResult, template: str | None, secrets: Collection[str]) -> 
     authority = shown if port is None or port == _DEFAULT_PORTS[scheme] else f"{shown}:{port}"
     path = redaction.parameters(_masked(parts.path or "/", secrets))
     query = _literal_query(parts.query, template, secrets)
-    return Forms(Identifier(f"{scheme}://{authority}", f"{path}?{query}" if query else path))
+    return DatasetNames(Identifier(f"{scheme}://{authority}", f"{path}?{query}" if query else path))
 
 
 def _masked(text: str, secrets: Collection[str]) -> str:
@@ -118,7 +118,7 @@ def _masked(text: str, secrets: Collection[str]) -> str:
 
 
 def _literal_query(query: str, template: str | None, secrets: Collection[str]) -> str:
-    """The parameters that stand in the template as they are and carry no credentials, sorted."""
+    """Return the sorted parameters that are literal in the template and have no credentials."""
     parameters = [p for p in query.split("&") if p]
     if template is not None and _TEMPLATE in template:
         literal = set(re.split(r"[?&]", re.sub(r"\$\{\{.*?\}\}", _TEMPLATE, template.partition("#")[0]))[1:])

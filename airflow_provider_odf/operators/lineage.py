@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.messages import Candidate
-    from airflow_provider_odf.lineage.events import Subject, TaskLineage, Written
-    from airflow_provider_odf.lineage.naming import Named
+    from airflow_provider_odf.lineage.events import OutputCounts, Subject, TaskLineage
+    from airflow_provider_odf.lineage.naming import EditionNames
     from airflow_provider_odf.manifest.manifest import Manifest
 
 
@@ -47,7 +47,7 @@ class LineageMixin:
         )
 
 
-def source_of(manifest: Manifest) -> Named | None:
+def source_of(manifest: Manifest) -> EditionNames | None:
     """The manifest's polling source; None where it has none that lineage has a name for."""
     from airflow_provider_odf.lineage.subject import of_source
     from airflow_provider_odf.manifest.model import SetPollingSource
@@ -58,12 +58,12 @@ def source_of(manifest: Manifest) -> Named | None:
     return of_source(polling.fetch, base=str(manifest.file.parent), edition=settings.read().naming_spec)
 
 
-def names_of(uris: Sequence[str]) -> list[Named]:
+def names_of(uris: Sequence[str]) -> list[EditionNames]:
     """What was handed over as files and URIs; a URI's query may hold keys, and is no part of its name."""
     from airflow_provider_odf.lineage.uri import from_uri
 
     edition = settings.read().naming_spec
-    return [from_uri(uri.removesuffix("?***")).named(edition) for uri in uris]
+    return [from_uri(uri.removesuffix("?***")).in_edition(edition) for uri in uris]
 
 
 def subject_of(store: Store, candidate: Candidate) -> Subject:
@@ -76,8 +76,8 @@ def subject_of(store: Store, candidate: Candidate) -> Subject:
     return of_dataset(store, dataset, state, edition=settings.read().naming_spec)
 
 
-def written_by(candidate: Candidate) -> Written:
+def written_by(candidate: Candidate) -> OutputCounts:
     """What a candidate holds beyond its base."""
-    from airflow_provider_odf.lineage.events import Written
+    from airflow_provider_odf.lineage.events import OutputCounts
 
-    return Written(records=candidate.records, size=candidate.size)
+    return OutputCounts(records=candidate.records, size=candidate.size)

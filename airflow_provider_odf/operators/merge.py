@@ -10,7 +10,7 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import names_of, source_of, subject_of, written_by
 from airflow_provider_odf.operators.push import PushMixin, push_id
-from airflow_provider_odf.settings.push_paths import authored
+from airflow_provider_odf.settings.push_paths import author_prefixes
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
 from airflow_provider_odf.wording import counted
 
@@ -55,7 +55,7 @@ class MergeOperator(PushMixin, OdfOperator):
         super().__init__(**kwargs)
         self.data = data
         self.push_paths = push_paths
-        self.written = authored(data)
+        self.written = author_prefixes(data)
         self.source_name = source_name
         self._pushed: Pushed | None = None
 

@@ -22,7 +22,7 @@ class PushMixin:
     data: Any
     push_paths: Sequence[str]
     written: tuple[str, ...] | None
-    """`push_paths.authored` of the ``data`` that the author wrote, before templates are filled."""
+    """`push_paths.author_prefixes` of the ``data`` that the author wrote, before templates are filled."""
 
     def allowed(self, data: Push, context: Context) -> Push:
         """Return a push that may redirect to allowed URLs only, after a check of its paths and URIs: those of the DAG's

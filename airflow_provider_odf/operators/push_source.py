@@ -15,7 +15,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import names_of
 from airflow_provider_odf.operators.push import PushMixin, push_id
-from airflow_provider_odf.settings.push_paths import authored
+from airflow_provider_odf.settings.push_paths import author_prefixes
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -58,7 +58,7 @@ class PushSourceOperator(PushMixin, OdfOperator):
         super().__init__(**kwargs)
         self.data = data
         self.push_paths = push_paths
-        self.written = authored(data)
+        self.written = author_prefixes(data)
         self.source_name = source_name
         self._input: Input | None = None
 

@@ -1,4 +1,4 @@
-"""Section ``[odf]`` of airflow.cfg. What each setting means, `get_provider_info` says; its defaults hold here too."""
+"""Section ``[odf]`` of airflow.cfg. `get_provider_info` describes each setting and its default."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECTION = "odf"
 
 @dataclass(frozen=True)
 class Settings:
-    """The section's values; an empty text, or None, means that the setting is not made."""
+    """Values of the section; an empty text or None is an unset value."""
 
     store: str
     work_area: str
@@ -31,9 +31,9 @@ class Settings:
 
 
 def read() -> Settings:
-    """The settings in force.
+    """Return the current settings.
 
-    :raises InvalidInput: a value that the setting does not take.
+    :raises InvalidInput: a setting has an invalid value.
     """
     options = get_provider_info()["config"][SECTION]["options"]
     text = {name: conf.get(SECTION, name, fallback=option["default"]).strip() for name, option in options.items()}

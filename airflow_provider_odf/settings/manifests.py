@@ -1,4 +1,4 @@
-"""Manifests as this Airflow allows them: ``[odf] forbid_steps`` switches steps off."""
+"""Manifests that this Airflow allows: ``[odf] forbid_steps`` forbids kinds of steps."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from airflow_provider_odf import settings
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Problem
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Loaded, Manifest
+from airflow_provider_odf.wording import listed
 
 
 def load_one(file: str, dataset: str | None) -> Manifest:
     """Return the manifest of a dataset in a file. Without ``dataset`` the file must have only one.
 
-    :raises ManifestInvalid: the file is not valid, or uses steps that are switched off.
-    :raises InvalidInput: the file has no such dataset, or several and none was named.
+    :raises ManifestInvalid: the file is not valid, or uses forbidden steps.
+    :raises InvalidInput: the file has no such dataset, or several and ``dataset`` is None.
     """
-    loaded = allowed(load([Path(file)]))
+    loaded = without_forbidden_steps(load([Path(file)]))
     if loaded.problems:
         raise ManifestInvalid(loaded.problems)
     names = [str(m.snapshot.name) for m in loaded.manifests]
@@ -26,11 +27,14 @@ def load_one(file: str, dataset: str | None) -> Manifest:
     for manifest, name in zip(loaded.manifests, names, strict=True):
         if dataset is not None and name.lower() == dataset.lower():
             return manifest
-    raise InvalidInput(f"{file}: no dataset {dataset or 'was named'}; the file has {', '.join(names) or 'none'}")
+    if dataset is None and names:
+        raise InvalidInput(f"{file}: the file has several datasets; name one of them: {', '.join(names)}")
+    missing = f"dataset {dataset}" if dataset else "dataset"
+    raise InvalidInput(f"{file}: the file has no {missing}; it has {listed(names)}")
 
 
-def allowed(loaded: Loaded) -> Loaded:
-    """Return the manifests without those that use steps which are switched off; each of these becomes a problem."""
+def without_forbidden_steps(loaded: Loaded) -> Loaded:
+    """Return the manifests without those that use forbidden steps; each forbidden step becomes a problem."""
     forbidden = settings.read().options.forbidden_steps
     if not forbidden:
         return loaded
@@ -49,4 +53,5 @@ def _forbidden(manifest: Manifest, kinds: Collection[str]) -> Iterator[Problem]:
         for name, step in steps:
             if step is not None and step.kind in kinds:
                 place = manifest.place("content", "metadata", index, name)
-                yield Problem(place, f"{step.kind} steps are switched off here", "airflow.cfg, [odf] forbid_steps")
+                fix = "remove it, or allow it in airflow.cfg, [odf] forbid_steps"
+                yield Problem(place, f"{step.kind} steps are forbidden", fix)

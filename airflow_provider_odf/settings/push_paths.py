@@ -1,7 +1,7 @@
-"""Which paths and URIs may come from outside a DAG's own text: ``[odf] push_paths``.
+"""Paths and URIs that runs, XComs and templates may push: ``[odf] push_paths``.
 
-A conf, an XCom and what fills a template come from users, who often may not log in to workers. What the author of a DAG
-wrote out is trusted: a path or URI without a template, and the folder before the first template in it.
+A conf, an XCom and the values of a template come from users, who often may not log in to workers. The DAG author's own
+text is trusted: a path or URI without a template, and the folder before the first template in it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.source import uris
 
 NONE, ALL = "none", "*"
-"""Settings that leave nothing but records, and everything that workers can read."""
+"""Values of the setting that allow only records, and every file that workers can read."""
 
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ftps": 990}
 _ODD = re.compile(r"[\s\\\x00-\x1f\x7f]")
@@ -25,7 +25,7 @@ _TEMPLATE = re.compile(r"\{\{|\{%")
 
 
 def parse(text: str) -> tuple[str, ...] | None:
-    """The prefixes of a setting; None where it leaves everything open.
+    """Return the prefixes of a setting, or None if it allows everything.
 
     >>> parse("/data/in, https://example.org/drop")
     ('/data/in', 'https://example.org/drop')
@@ -38,33 +38,32 @@ def parse(text: str) -> tuple[str, ...] | None:
     for prefix in prefixes:
         if not _is_prefix(prefix):
             kinds = ", ".join(uris.REMOTE)
-            raise ValueError(f"{prefix} is neither an absolute path nor a URI ({kinds}); {ALL} opens everything")
+            raise ValueError(f"{prefix} is neither an absolute path nor a URI ({kinds}); {ALL} allows everything")
     return prefixes
 
 
-def authored(data: Any) -> tuple[str, ...] | None:
-    """The folders and URIs that the author of a DAG wrote out before the templates of an operator's ``data``; None
-    where all of it is the author's own text.
+def author_prefixes(data: Any) -> tuple[str, ...] | None:
+    """Return the folders and URIs before the templates of an operator's ``data``, or None if it has no templates.
 
-    >>> authored("/data/in/{{ ds }}.csv"), authored("/data/in.csv"), authored("{{ params.file }}")
+    >>> author_prefixes("/data/in/{{ ds }}.csv"), author_prefixes("/data/in.csv"), author_prefixes("{{ params.file }}")
     (('/data/in/',), None, ())
     """
     match data:
         case str():
             return _authored(data)
         case Mapping():
-            return authored([value for key, value in data.items() if key in ("file", "uri")])
+            return author_prefixes([value for key, value in data.items() if key in ("file", "uri")])
         case list() | tuple():
-            parts = [authored(item) for item in data]
+            parts = [author_prefixes(item) for item in data]
             outside = [part for part in parts if part is not None]
-            literal = [item for item in data if isinstance(item, str) and authored(item) is None]
+            literal = [item for item in data if isinstance(item, str) and author_prefixes(item) is None]
             return (*literal, *(prefix for part in outside for prefix in part)) if outside else None
         case _:
             return ()
 
 
 def allows(uri: str, prefixes: Iterable[str]) -> bool:
-    """Whether a path or URI lies under one of the prefixes. Links of the file system are followed, also those in a
+    """Return whether a path or URI lies under one of the prefixes, after following symbolic links, also those in a
     folder."""
     path = uris.path_of(uri)
     if path is None:
@@ -74,9 +73,9 @@ def allows(uri: str, prefixes: Iterable[str]) -> bool:
 
 
 def check(pushed: Iterable[str], prefixes: Sequence[str] | None) -> None:
-    """Passes where all of them lie under the prefixes.
+    """Check that all paths and URIs lie under the prefixes.
 
-    :raises InvalidInput: one does not; whether it exists is not said.
+    :raises InvalidInput: one does not; the message does not tell whether it exists.
     """
     for uri in pushed:
         if prefixes is not None and not allows(uri, prefixes):
@@ -104,8 +103,10 @@ def _is_in(path: Path, roots: list[Path]) -> bool:
 
 
 def _is_below(uri: str, prefix: str) -> bool:
-    """Whether a URI is on the server of another and, segment by segment, under its path. Spaces, backslashes, packed
-    slashes and steps upwards are not: servers and clients do not all read them as one path."""
+    """Return whether a URI has the server of another and lies, segment by segment, under its path.
+
+    False with spaces, backslashes, encoded slashes or ``..``: servers and clients resolve them differently.
+    """
     root, path = urlsplit(prefix).path.rstrip("/"), urlsplit(uri).path
     segments = [unquote(segment) for segment in path.split("/")]
     if _ODD.search(uri) or any(segment in (".", "..") or {*segment} & {"/", "\\"} for segment in segments):
@@ -114,7 +115,7 @@ def _is_below(uri: str, prefix: str) -> bool:
 
 
 def _server(uri: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port; -1 where a port is no number."""
+    """Return scheme, host and port; the port is -1 if it is not a number."""
     parts = urlsplit(uri)
     try:
         return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import SourceState
-from airflow_provider_odf.owned import owned, sweep, was_killed
+from airflow_provider_odf.owned import owned_directory, sweep, was_killed
 from airflow_provider_odf.seal import is_file, open_json, sealed_hashes, sealed_json, write_seal
 from airflow_provider_odf.source.files import SourceFile, SourceFiles
 
@@ -88,7 +88,7 @@ def polling(work: Path) -> Iterator[Path]:
     """A new directory while a poll fills it, removed again if the poll fails, or at the next one if it is killed."""
     new = directory(work)
     try:
-        with owned(new):
+        with owned_directory(new):
             yield new
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
@@ -102,7 +102,7 @@ def merging(work: Path) -> Iterator[Path]:
     new = work / f"{_MERGE}{uuid.uuid4().hex[:12]}"
     new.mkdir(parents=True)
     try:
-        with owned(new):
+        with owned_directory(new):
             yield new
     finally:
         shutil.rmtree(new, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Blocks and contract reports as text, for the links of tasks."""
+"""Pages for the links of tasks: blocks and contract reports as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def create_app() -> FastAPI:
-    """The pages. Who reads them is logged in and may read the DAG that the page was linked from."""
+    """Return the pages. Airflow shows them to users who may read the DAG that links to them."""
     app = FastAPI(title="Open Data Fabric", docs_url=None, redoc_url=None, openapi_url=None)
     guard = [Depends(requires_access_dag("GET"))]
     app.get("/blocks/{dag_id}/{ticket}", dependencies=guard)(block)
@@ -28,24 +28,24 @@ def create_app() -> FastAPI:
 
 
 def block(dag_id: str, ticket: str) -> PlainTextResponse:
-    """A metadata block in the manifest's spelling, without literal secrets: who may read a DAG is not always its
-    author."""
+    """Return a metadata block in the manifest's spelling. Literal secrets are masked: readers of a DAG may be others
+    than its author."""
     from airflow_provider_odf.manifest.public import dump
     from airflow_provider_odf.manifest.yaml_source import dump_yaml
 
-    with _opened(dag_id, ticket) as (dataset, block_hash):
-        found = dataset.block(block_hash)
-    return _text(f"# {dataset.alias}, block {block_hash}\n{dump_yaml(dump(found))}")
+    with _open(dag_id, ticket) as (dataset, block_hash):
+        content = dump_yaml(dump(dataset.block(block_hash)))
+    return _text(f"# {dataset.alias}, block {block_hash}\n{content}")
 
 
 def report(dag_id: str, ticket: str) -> PlainTextResponse:
-    """Why the candidate that ends in a block was held back, and what the data contract said of it."""
+    """Return why the candidate that ends in a block was held back, and its contract report."""
     from airflow_provider_odf.cycle.rejected import load
 
-    with _opened(dag_id, ticket) as (dataset, block_hash):
+    with _open(dag_id, ticket) as (dataset, block_hash):
         record = load(dataset, block_hash)
     if record is None:
-        raise HTTPException(404, f"no contract was tested on block {block_hash} of {dataset.alias}")
+        raise HTTPException(404, f"block {block_hash} of {dataset.alias} has no contract report")
     lines = [f"input of {dataset.alias} held back: {reason}" for reason in record.held]
     if record.report is not None:
         lines += _report_lines(str(dataset.alias), block_hash, record.report)
@@ -53,16 +53,16 @@ def report(dag_id: str, ticket: str) -> PlainTextResponse:
 
 
 @contextmanager
-def _opened(dag_id: str, text: str) -> Iterator[tuple[Dataset, str]]:
-    """The dataset and the block that a link is for. An error is a page that is not there; its own words may hold
-    paths of the server."""
+def _open(dag_id: str, text: str) -> Iterator[tuple[Dataset, str]]:
+    """Yield the dataset and the block of a link. Errors become 404, because their messages may have paths of the
+    server."""
     from airflow_provider_odf.chain.store import Store
 
     try:
         ticket = Ticket.read(text, dag_id)
         yield Store.open(ticket.store).dataset(ticket.dataset), ticket.block_hash
     except OdfError as e:
-        raise HTTPException(404, "there is nothing at this link, or no longer") from e
+        raise HTTPException(404, "the link is not valid, or its block no longer exists") from e
 
 
 def _report_lines(dataset: str, block_hash: str, report: ContractReport) -> Iterator[str]:
@@ -73,10 +73,10 @@ def _report_lines(dataset: str, block_hash: str, report: ContractReport) -> Iter
 
 
 def _result_line(result: CheckResult) -> str:
-    """``fail  price: at least 0 (found 1 row: -1 at offset 3)``."""
-    found = f" (found {result.actual})" if result.actual and result.outcome != "pass" else ""
+    """Return a line such as ``fail  price: at least 0 (found 1 row: -1 at offset 3)``."""
+    actual = f" (found {result.actual})" if result.actual and result.outcome != "pass" else ""
     severity = "" if result.severity == "error" else f" [{result.severity}]"
-    return f"{result.outcome:<13} {result.description}{severity}{found}"
+    return f"{result.outcome:<13} {result.description}{severity}{actual}"
 
 
 def _text(content: str) -> PlainTextResponse:

@@ -1,4 +1,4 @@
-"""Extra links from a task to the block that it made or judged, and to the report of its contract."""
+"""Extra links from a task to its block and to its contract report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ URL_PREFIX = "/odf"
 
 
 class BlockLink(BaseOperatorLink):
-    """The newest block of the task's candidate."""
+    """Link to the newest block of the task's candidate."""
 
     name = "Block"
 
@@ -27,7 +27,7 @@ class BlockLink(BaseOperatorLink):
 
 
 class ReportLink(BaseOperatorLink):
-    """What the data contract said of the task's candidate."""
+    """Link to the contract report of the task's candidate."""
 
     name = "Contract report"
 
@@ -36,7 +36,7 @@ class ReportLink(BaseOperatorLink):
 
 
 def link(page: str, operator: Any, dag_id: str) -> str:
-    """Path of a page on the Airflow site; empty where the task has no candidate."""
+    """Return the path of a page on the Airflow site; empty if the task has no candidate."""
     candidate: Candidate | None = getattr(operator, "shown", None)
     if candidate is None:
         return ""

@@ -1,4 +1,4 @@
-"""The Airflow plugin: extra links of tasks, and the pages that they lead to."""
+"""The Airflow plugin: extra links of tasks, and their pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LazyApp:
-    """The pages, built at the first request: every Airflow process loads the plugin, one serves pages."""
+    """The pages, created at the first request: every Airflow process loads the plugin, but only one serves pages."""
 
     @cached_property
     def app(self) -> FastAPI:

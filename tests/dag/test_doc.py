@@ -101,7 +101,7 @@ All of <\u2060b>them<\u2060/b>.
 | Manifest | `orders.yaml` |
 | Stored at | `file:///data/odf/orders` |
 | Keywords | sales, a\\|b |
-| Licence | [Creative Commons Zero](https://creativecommons.org/publicdomain/zero/1.0/) (SPDX `CC0-1.0`) |
+| License | [Creative Commons Zero](https://creativecommons.org/publicdomain/zero/1.0/) (SPDX `CC0-1.0`) |
 | Attachments | `notes/units.txt` (10 B), `Readme.md` (69 B) |
 
 **Columns**

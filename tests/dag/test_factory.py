@@ -203,8 +203,8 @@ def test_steps_that_are_switched_off_are_refused(folder, monkeypatch):
     (folder / "piped.yaml").write_text(text)
     assert "piped" in build_dags(folder)
     monkeypatch.setenv("AIRFLOW__ODF__FORBID_STEPS", "pipe")
-    assert "Pipe steps are switched off here" in build_dags(folder)["piped"].doc_md
-    with pytest.raises(ManifestInvalid, match=r"piped.yaml:1\d:\d+: Pipe steps are switched off here"):
+    assert "Pipe steps are forbidden" in build_dags(folder)["piped"].doc_md
+    with pytest.raises(ManifestInvalid, match=r"piped.yaml:1\d:\d+: Pipe steps are forbidden"):
         raise_manifest_errors(folder)
 
 

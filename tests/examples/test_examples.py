@@ -169,7 +169,7 @@ def test_city_parks_keep_what_changed_on_the_map(dags, store, one_jvm):
 def test_the_documentation_of_a_dag_has_the_readme_and_the_licence(dags):
     text = dags.dags["city-parks"].doc_md
     assert "### City parks" in text
-    assert "| Licence | [Creative Commons Attribution 4.0 International](https://creativecommons.org/" in text
+    assert "| License | [Creative Commons Attribution 4.0 International](https://creativecommons.org/" in text
 
 
 def test_support_tickets_are_all_kept(dags, store, one_jvm):

@@ -8,14 +8,14 @@ from openlineage.client import event_v2
 from openlineage.client.serde import Serde
 
 from airflow_provider_odf.lineage import events, naming
-from airflow_provider_odf.lineage.events import About, Subject, TaskLineage, Written
+from airflow_provider_odf.lineage.events import About, OutputCounts, Subject, TaskLineage
 from airflow_provider_odf.lineage.naming import Identifier
 from airflow_provider_odf.lineage.uri import from_uri
 from airflow_provider_odf.protocol import CheckResult, Column, ContractReport
 
-SOURCE = from_uri("https://example.com/cities.csv?year=2024").named()
+SOURCE = from_uri("https://example.com/cities.csv?year=2024").in_edition()
 SUBJECT = Subject(
-    forms=naming.local_file("/store/acme/cities"),
+    names=naming.local_file("/store/acme/cities"),
     store="file:///store/",
     alias="acme/cities",
     id="did:odf:fed0126262ba1",
@@ -100,10 +100,10 @@ DATASET_FACETS = {
     "lineage",
     [
         events.poll(SOURCE),
-        events.merge(SOURCE, SUBJECT, "f1620aa", Written(3, 1024, 1)),
-        events.merge(None, Subject(naming.s3("b", "k"), "s3://b", "k", edition="2024"), "f1620aa", Written(0)),
+        events.merge(SOURCE, SUBJECT, "f1620aa", OutputCounts(3, 1024, 1)),
+        events.merge(None, Subject(naming.s3("b", "k"), "s3://b", "k", edition="2024"), "f1620aa", OutputCounts(0)),
         events.contract_test(SUBJECT, "f1620aa", REPORT),
-        events.publish(SUBJECT, "f1620aa", Written(3, 1024, 1), is_first=True),
+        events.publish(SUBJECT, "f1620aa", OutputCounts(3, 1024, 1), is_first=True),
     ],
 )
 def test_events_are_valid(lineage: TaskLineage, schema_errors):
@@ -111,7 +111,7 @@ def test_events_are_valid(lineage: TaskLineage, schema_errors):
 
 
 def test_validation_sees_what_is_wrong(schema_errors):
-    wrong = event(events.publish(SUBJECT, "f1620aa", Written(3), is_first=False))
+    wrong = event(events.publish(SUBJECT, "f1620aa", OutputCounts(3), is_first=False))
     wrong["run"]["runId"] = "no uuid"
     wrong["outputs"][0]["facets"]["lifecycleStateChange"]["lifecycleStateChange"] = "APPEND"
     del wrong["outputs"][0]["facets"]["version"]["datasetVersion"]
@@ -127,7 +127,7 @@ def test_poll_reads_the_source():
 
 
 def test_merge_writes_the_candidate():
-    built = event(events.merge(from_uri("/data/cities.csv").named(), SUBJECT, "f1620aa", Written(3, 1024, 1)))
+    built = event(events.merge(from_uri("/data/cities.csv").in_edition(), SUBJECT, "f1620aa", OutputCounts(3, 1024, 1)))
     assert plain(built["inputs"][0]["facets"]) == {
         "symlinks": {
             "identifiers": [{"namespace": "file://127.0.0.1:0", "name": "/data/cities.csv", "type": "LOCATION"}]
@@ -193,7 +193,7 @@ def test_contract_test_reads_the_candidate():
 
 @pytest.mark.parametrize(("is_first", "change"), [(True, "CREATE"), (False, "ALTER")])
 def test_publish_writes_the_head(is_first: bool, change: str):
-    built = event(events.publish(SUBJECT, "f1620aa", Written(3), is_first=is_first))
+    built = event(events.publish(SUBJECT, "f1620aa", OutputCounts(3), is_first=is_first))
     assert built["inputs"] == []
     (output,) = built["outputs"]
     assert plain(output["facets"]) == {**DATASET_FACETS, "lifecycleStateChange": {"lifecycleStateChange": change}}
@@ -201,7 +201,7 @@ def test_publish_writes_the_head(is_first: bool, change: str):
 
 def test_edition_of_2024_names_the_dataset():
     subject = Subject(naming.s3("b", "odf/cities"), "s3://b/odf", "cities", edition="2024")
-    assert subject.named.primary == Identifier("s3://b", "/odf/cities")
+    assert subject.edition_names.primary == Identifier("s3://b", "/odf/cities")
     assert subject.links == (
         (Identifier("s3://b", "odf/cities"), "LOCATION"),
         (Identifier("odf+s3://b/odf", "cities"), "ALIAS"),

@@ -15,7 +15,7 @@ from airflow_provider_odf.lineage import jobs
 )
 def test_spark_application(dataset: str, name: str):
     assert jobs.spark_application("merge", dataset) == name
-    assert jobs.normalized(name) == name
+    assert jobs.normalize(name) == name
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_spark_application(dataset: str, name: str):
     ],
 )
 def test_normalized_as_spark_does(name: str, normalized: str):
-    assert jobs.normalized(name) == normalized
+    assert jobs.normalize(name) == normalized

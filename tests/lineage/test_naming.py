@@ -4,11 +4,11 @@ import pytest
 from openlineage.client.naming import dataset as oracle
 
 from airflow_provider_odf.lineage import naming
-from airflow_provider_odf.lineage.naming import Forms, Identifier, Named
+from airflow_provider_odf.lineage.naming import DatasetNames, EditionNames, Identifier
 
 
 @pytest.mark.parametrize(
-    ("forms", "expected"),
+    ("names", "expected"),
     [
         (naming.abfss("c", "acct", "/p/x/"), oracle.ABFSS("c", "acct", "p/x")),
         (naming.abfss("c", "acct.dfs.core.windows.net", "p"), oracle.ABFSS("c", "acct", "p")),
@@ -22,12 +22,12 @@ from airflow_provider_odf.lineage.naming import Forms, Identifier, Named
         (naming.remote_file("h", "/data/x"), oracle.RemoteFileSystem("h", "/data/x")),
     ],
 )
-def test_current_edition_agrees_with_the_client(forms: Forms, expected: oracle.DatasetNaming):
-    assert forms.named().primary == Identifier(expected.get_namespace(), expected.get_name())
+def test_current_edition_agrees_with_the_client(names: DatasetNames, expected: oracle.DatasetNaming):
+    assert names.in_edition().primary == Identifier(expected.get_namespace(), expected.get_name())
 
 
 @pytest.mark.parametrize(
-    ("forms", "namespace", "name"),
+    ("names", "namespace", "name"),
     [
         (naming.kafka("h", "t"), "kafka://h:9092", "t"),
         (naming.s3("b", ""), "s3://b", "/"),
@@ -37,12 +37,12 @@ def test_current_edition_agrees_with_the_client(forms: Forms, expected: oracle.D
         (naming.wasbs("c", "acct.blob.core.windows.net", "p"), "wasbs://c@acct.blob.core.windows.net", "p"),
     ],
 )
-def test_current_edition_where_the_client_has_no_class(forms: Forms, namespace: str, name: str):
-    assert forms.named("current").primary == Identifier(namespace, name)
+def test_current_edition_where_the_client_has_no_class(names: DatasetNames, namespace: str, name: str):
+    assert names.in_edition("current").primary == Identifier(namespace, name)
 
 
 @pytest.mark.parametrize(
-    ("forms", "namespace", "name"),
+    ("names", "namespace", "name"),
     [
         (naming.abfss("c", "acct", "p/x"), "abfss://c@acct", "/p/x"),
         (naming.wasbs("c", "acct", "p"), "wasbs://c@acct", "/p"),
@@ -53,16 +53,16 @@ def test_current_edition_where_the_client_has_no_class(forms: Forms, namespace: 
         (naming.local_file("/data/x", "10.0.0.7:22"), "file://10.0.0.7:22", "/data/x"),
     ],
 )
-def test_edition_of_2024(forms: Forms, namespace: str, name: str):
-    assert forms.named("2024").primary == Identifier(namespace, name)
+def test_edition_of_2024(names: DatasetNames, namespace: str, name: str):
+    assert names.in_edition("2024").primary == Identifier(namespace, name)
 
 
 def test_other_names_go_along_as_symlinks():
     current, former, spark = Identifier("dbfs://ws", "/p"), Identifier("hdfs://ws", "/p"), Identifier("dbfs", "/p")
-    forms = naming.dbfs("ws", "p")
-    assert forms.named("current") == Named(current, (former, spark))
-    assert forms.named("2024") == Named(former, (current, spark))
-    assert naming.hdfs("nn:8020", "p").named("2024") == Named(Identifier("hdfs://nn:8020", "/p"))
+    names = naming.dbfs("ws", "p")
+    assert names.in_edition("current") == EditionNames(current, (former, spark))
+    assert names.in_edition("2024") == EditionNames(former, (current, spark))
+    assert naming.hdfs("nn:8020", "p").in_edition("2024") == EditionNames(Identifier("hdfs://nn:8020", "/p"))
 
 
 def test_incomplete_names_are_refused():

@@ -33,7 +33,7 @@ def test_dataset(tmp_path: Path):
         dataset,
         state(schema=schema.set_data_schema(columns), info=model.SetInfo(description="All cities")),
     )
-    assert described.named.primary == Identifier("file", f"{tmp_path}/acme/cities")
+    assert described.edition_names.primary == Identifier("file", f"{tmp_path}/acme/cities")
     assert described.links == (
         (Identifier("file://127.0.0.1:0", f"{tmp_path}/acme/cities"), "LOCATION"),
         (Identifier(f"odf+file://{tmp_path}", "acme/cities"), "ALIAS"),
@@ -46,7 +46,7 @@ def test_dataset(tmp_path: Path):
 def test_dataset_without_data(tmp_path: Path):
     dataset = Dataset(DatasetAlias(None, "cities"), LocalStorage(tmp_path / "cities"))
     described = subject.of_dataset(Store.open(tmp_path), dataset, state(), edition="2024", file_authority="10.0.0.7:22")
-    assert described.named.primary == Identifier("file://10.0.0.7:22", f"{tmp_path}/cities")
+    assert described.edition_names.primary == Identifier("file://10.0.0.7:22", f"{tmp_path}/cities")
     assert (described.columns, described.description) == ((), None)
     assert described.about == About("Root")
 

@@ -9,7 +9,7 @@ from airflow_provider_odf.lineage.uri import from_glob, from_uri
 
 
 def primary(uri: str, **options: object) -> tuple[str, str]:
-    name = from_uri(uri, **options).named().primary
+    name = from_uri(uri, **options).in_edition().primary
     return name.namespace, name.name
 
 
@@ -85,14 +85,14 @@ def test_known_secrets_go():
 
 
 def test_file_authority_of_2024():
-    named = from_uri("/p", file_authority="10.0.0.7:22").named("2024")
+    named = from_uri("/p", file_authority="10.0.0.7:22").in_edition("2024")
     assert named.primary == Identifier("file://10.0.0.7:22", "/p")
     assert named.symlinks == (Identifier("file", "/p"),)
 
 
 def test_globs_are_named_by_their_directory(tmp_path: Path):
     def name(pattern: str) -> str:
-        return from_glob(pattern, base=str(tmp_path)).named().primary.name
+        return from_glob(pattern, base=str(tmp_path)).in_edition().primary.name
 
     assert name("/data/x-*.csv") == "/data"
     assert name("/data/*/x.csv") == "/data"

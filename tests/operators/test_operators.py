@@ -79,7 +79,7 @@ def test_what_version_2_has_no_place_for_is_refused(where, tmp_path, monkeypatch
 
 
 def test_a_file_of_several_datasets_needs_a_name(where):
-    with pytest.raises(AirflowFailException, match="no dataset was named; the file has one, two"):
+    with pytest.raises(AirflowFailException, match="several datasets; name one of them: one, two"):
         PollingSourceOperator(task_id="poll", **where).execute({})
 
 

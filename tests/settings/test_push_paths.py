@@ -160,7 +160,7 @@ def test_it_holds_for_the_conf_of_a_run_and_not_for_the_author_of_a_dag(folder, 
     ],
 )
 def test_what_the_author_of_a_dag_wrote_out(data, prefixes):
-    assert push_paths.authored(data) == prefixes
+    assert push_paths.author_prefixes(data) == prefixes
 
 
 @pytest.mark.parametrize(
