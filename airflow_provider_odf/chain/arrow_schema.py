@@ -1,7 +1,8 @@
-"""An Arrow schema as the flatbuffers table ``Schema`` (Arrow's Schema.fbs), the older form of ``SetDataSchema``.
+"""Arrow schema as the flatbuffers table ``Schema`` (Arrow's Schema.fbs), the older form of ``SetDataSchema``.
 
-pyarrow reads and writes that table only inside of an IPC message. Written here are the bytes that Arrow's library for
-Rust writes, so that equal schemas give equal blocks; whatever comes is read by putting a message around it.
+pyarrow reads and writes that table only inside of an IPC message. ``encode`` writes the same bytes as Arrow's library
+for Rust, so that equal schemas give equal blocks. ``decode`` wraps the table in an IPC message and lets pyarrow read
+that.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _HEADER_SCHEMA = 1
 _HEADER_AT = 20
 
 Attribute: TypeAlias = tuple[int, str, int, int]
-"""Slot, kind of scalar, value, default."""
+"""Slot, type of scalar, value, default."""
 
 
 def decode(data: bytes) -> pa.Schema:
-    """The schema in a finished flatbuffer whose root is a ``Schema``.
+    """Return the schema of a finished flatbuffer whose root is a ``Schema``.
 
-    :raises ChainCorrupted: it is not one.
+    :raises ChainCorrupted: the bytes are not such a flatbuffer.
     """
     import pyarrow as pa
 
@@ -48,9 +49,9 @@ def decode(data: bytes) -> pa.Schema:
 
 
 def encode(schema: pa.Schema) -> bytes:
-    """A finished flatbuffer whose root is the ``Schema`` table. Metadata of schema and fields are left out.
+    """Return a finished flatbuffer whose root is the ``Schema`` table, without metadata of schema and fields.
 
-    :raises TypeUnsupported: a type that slices cannot have.
+    :raises TypeUnsupported: slices cannot have the type of a column.
     """
     builder = new_builder()
     fields = _offsets(builder, [_field(builder, field) for field in schema])
@@ -73,7 +74,8 @@ def _field(builder: Any, field: pa.Field) -> int:
 
 
 def _type(builder: Any, field: pa.Field) -> tuple[int, int, int]:
-    """Number of the field's type in the union, and offsets of its table and of the vector of its children."""
+    """Return the number of the field's type in the union, and the offsets of its table and of the vector of its
+    children."""
     import pyarrow.types as pt
 
     arrow = field.type
@@ -123,7 +125,7 @@ def _offsets(builder: Any, items: Sequence[int]) -> int:
 
 @cache
 def _types() -> tuple[tuple[Callable[[Any], bool], int, Callable[[Any], Sequence[Attribute]]], ...]:
-    """Test of an Arrow type -> its number in the union ``Type``, and the attributes of its table in order."""
+    """Predicate of an Arrow type -> its number in the union ``Type``, and the attributes of its table in order."""
     import pyarrow.types as pt
 
     return (

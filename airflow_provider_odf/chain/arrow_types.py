@@ -1,4 +1,4 @@
-"""Types of columns: ODF types from Arrow types, and back."""
+"""Conversion of column types from Arrow to ODF, and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DECIMAL128_PRECISION = 38
 
 
 def from_arrow(schema: pa.Schema) -> model.DataSchema:
-    """Return the ODF schema of the same columns; the encodings of Arrow (large, view) are dropped.
+    """Return the ODF schema of the same columns, without the encodings of Arrow (large, view).
 
     :raises TypeUnsupported: a column's type has no ODF form; the message names the column.
     """
@@ -49,7 +49,7 @@ _Convert = Callable[[Any, str], model.DataType]
 
 @cache
 def _from_arrow_types() -> tuple[tuple[Callable[[Any], bool], _Convert], ...]:
-    """Test of an Arrow type -> its conversion, in the order in which they are asked."""
+    """Predicate of an Arrow type -> its conversion; the first that matches is used."""
     import pyarrow.types as pt
 
     plain = {

@@ -1,4 +1,4 @@
-"""A metadata block from a flatbuffer, driven by the table of slots."""
+"""Reader of metadata blocks from flatbuffers, driven by the table of slots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_DEPTH = 64
 
 
 class BlockReader:
-    """Reads one model out of one buffer, driven by the slot table."""
+    """Reads one model from one buffer."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -82,7 +82,7 @@ class BlockReader:
 
 
 def padded(positions: Any, count: int) -> list[int]:
-    """Return exactly ``count`` positions: absent slots are added, those of newer specifications are dropped."""
+    """Return exactly ``count`` positions: add absent slots, drop those of newer specifications."""
     return [*positions[:count], *[0] * (count - len(positions))]
 
 

@@ -1,4 +1,4 @@
-"""A metadata block as a flatbuffer, exact to the byte, driven by the table of slots."""
+"""Writer of metadata blocks as flatbuffers, exact to the byte, driven by the table of slots."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def new_builder() -> Any:
 
 
 class BlockWriter:
-    """Writes one model into one buffer, driven by the slot table."""
+    """Writes one model into one buffer."""
 
     def __init__(self, timestamp_alignment: int) -> None:
         self._builder = new_builder()
@@ -43,7 +43,7 @@ class BlockWriter:
         return int(self._builder.EndObject())
 
     def _child(self, kind: Kind, value: Any) -> int:
-        """Offset of what the value needs outside of its table; 0 for what lies inside."""
+        """Write the parts of a value that lie outside of its table, and return their offset; 0 if there are none."""
         if isinstance(kind, Scalar) or kind is Plain.TIME:
             return 0
         if isinstance(kind, Table | OneOf):
@@ -98,7 +98,7 @@ class BlockWriter:
         self._inline(_TIMESTAMP.pack(moment.year, day, second, instant.nanosecond))
 
     def _inline(self, data: bytes) -> None:
-        """Space was made by ``Prep``."""
+        """Write a scalar into the space that ``Prep`` reserved."""
         builder = self._builder
         builder.head -= len(data)
         builder.Bytes[builder.head : builder.head + len(data)] = data

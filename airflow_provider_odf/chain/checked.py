@@ -1,8 +1,8 @@
-"""Record of the slices that were compared with their physical hash: once, and again when the file changes.
+"""Record of the slices whose physical hash was checked, so that each is checked again only after the file changes.
 
-The record lies with the other disposable caches and has the size and the version (`FileInfo.version`) of each file when
-it was compared. Any write to the file changes them, as does a copy put in its place. Decay of a disk does not: only
-``verify``, which reads every file, finds it.
+The record lies with the other disposable caches. It has the size and the version (`FileInfo.version`) of each file at
+its check. Any write to the file changes them, as does replacing the file by a copy. Only ``verify``, which reads every
+file, detects bit rot of a disk.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def check(
     cache: Path | None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Compare slices with their physical hash, unless the record in the directory ``cache`` has them as they are.
-    Without the directory there is no record.
+    """Compare slices with their physical hash, except those that are unchanged by the record in the directory
+    ``cache``. Without the directory there is no record.
 
     :raises ChainCorrupted: a slice is missing or has other bytes.
-    :raises StorageError: it cannot be read.
+    :raises StorageError: a slice cannot be read.
     """
     record = _read(cache, dataset_id)
     stamps = {s.physical_hash: _stamp(dataset, s) for s in wanted}
@@ -67,8 +67,10 @@ def _read(cache: Path | None, dataset_id: str) -> dict[str, list[int | str]]:
 
 
 def _write(cache: Path, dataset_id: str, record: dict[str, list[int | str]]) -> None:
-    """Without the directory or the right to write there, slices are compared again the next time: who only looks at a
-    dataset makes no directories that its writers could not use."""
+    """Write the record, if the directory exists and is writable; otherwise slices are checked again the next time.
+
+    A reader of a dataset creates no directories, because its writers might not be able to use them.
+    """
     if not cache.is_dir():
         return
     with contextlib.suppress(OdfError):

@@ -1,8 +1,8 @@
 """Metadata blocks as bytes (specification: Metadata Block Hashing, Manifests): flatbuffers in a ``Manifest`` frame.
 
-The block hash is the SHA3-256 of all these bytes, so encoding is exact to the byte: children of a table come first, in
-the order of their declaration, then the fields in the same order. Version 3 aligns timestamps to four bytes, version 2
-does not align them.
+The block hash is the SHA3-256 of all these bytes, so encoding is exact to the byte. The children of a table come first,
+in the order of their declaration, then the fields in the same order. Version 3 aligns timestamps to four bytes, version
+2 does not align them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import MetadataBlock
 
 VERSIONS = (2, 3)
-"""Versions of the frame that are read and written."""
+"""Supported versions of the frame."""
 
 _KIND = 0x400000  # multicodec odf-metadata-block
 _TIMESTAMP_ALIGNMENT = {2: 1, 3: 4}
@@ -27,7 +27,7 @@ _TIMESTAMP_ALIGNMENT = {2: 1, 3: 4}
 def encode(block: MetadataBlock, version: int = 3) -> bytes:
     """Return the block in its frame: the content of its file in ``blocks/``.
 
-    :raises InvalidInput: another version, or a value that has no binary form, such as a number out of range.
+    :raises InvalidInput: the version is unknown, or a value has no binary form, such as a number out of range.
     """
     if version not in VERSIONS:
         raise InvalidInput(f"manifest version {version} cannot be written, only 2 and 3")
@@ -38,9 +38,9 @@ def encode(block: MetadataBlock, version: int = 3) -> bytes:
 
 
 def decode(data: bytes) -> MetadataBlock:
-    """Return the block in a frame of version 2 or 3. Fields that newer specifications append to objects are ignored.
+    """Return the block in a frame of version 2 or 3. Fields that newer specifications add to objects are ignored.
 
-    :raises ChainCorrupted: not a block, or an object of an unknown kind.
+    :raises ChainCorrupted: the bytes are not a block, or have an object of an unknown kind.
     """
     return decode_frame(data)[1]
 

@@ -1,4 +1,4 @@
-"""``Draft``: new blocks on top of a chain that nobody sees until a ref is moved to them."""
+"""``Draft``: new blocks on top of a chain, invisible until a ref moves to them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ E = TypeVar("E", bound=model.Variant)
 
 
 class Draft:
-    """Blocks that follow ``base``, or that start a chain where it is None.
+    """Blocks that follow ``base``, or that start a chain if it is None. Each is written at once as a file under its
+    hash.
 
-    They are written as files under their hashes at once. To publish them: ``compare_and_set_ref("head", base.head,
-    draft.state.head)``, with None for the head of a new dataset.
+    To publish them: ``compare_and_set_ref("head", base.head, draft.state.head)``, with None for the head of a new
+    dataset.
     """
 
     def __init__(self, dataset: Dataset, base: ChainState | None = None, *, manifest_version: int = 3) -> None:
@@ -32,7 +33,7 @@ class Draft:
 
     @property
     def state(self) -> ChainState:
-        """The state after all blocks so far.
+        """State after all blocks so far.
 
         :raises BlockRejected: a new chain has no block yet.
         """
@@ -41,11 +42,11 @@ class Draft:
         return self._state
 
     def append(self, event: model.MetadataEvent, system_time: Instant) -> str:
-        """The hash of the new block, which is checked and safely stored; transforms are written normalized.
+        """Check and store a new block, and return its hash. Transforms are normalized.
 
-        :raises BlockRejected: the block breaks a rule; nothing was written.
+        :raises BlockRejected: the block violates a rule; nothing was written.
         :raises InvalidInput: the manifest version has no form for the event.
-        :raises StorageError: it cannot be written.
+        :raises StorageError: the block cannot be written.
         """
         last = self._state
         block = model.MetadataBlock(
@@ -63,7 +64,7 @@ class Draft:
 
 
 def normalized(event: E) -> E:
-    """The event as the chain stores it: the ``query`` of a transform stands in ``queries``."""
+    """Return the event as the chain stores it: with the ``query`` of a transform in ``queries``."""
     for attribute in ("preprocess", "transform"):
         transform = getattr(event, attribute, None)
         if isinstance(transform, model.TransformSql):

@@ -1,4 +1,4 @@
-"""Rules of the blocks that add data: offsets, watermark, checkpoint, inputs. `rules` has the table of their names."""
+"""Rules of data blocks: offsets, watermark, checkpoint, inputs. `rules` has the table of their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def require(condition: bool, rule: str, message: str, *parts: object) -> None:
-    """:raises BlockRejected: the condition does not hold; ``parts`` fill the braces of the message."""
+    """Check the condition of a rule; ``parts`` fill the braces of the message.
+
+    :raises BlockRejected: the condition is false.
+    """
     if not condition:
         raise BlockRejected(rule, message.format(*parts))
 
@@ -54,7 +57,10 @@ def _check_slice(state: ChainState, new_data: model.DataSlice) -> None:
 
 
 def check_add_data(state: ChainState, event: model.AddData) -> None:
-    """:raises BlockRejected: the AddData may not follow the state."""
+    """Check that the AddData may follow the state.
+
+    :raises BlockRejected: it violates a rule.
+    """
     brought = (event.new_data, event.new_checkpoint, event.new_watermark, event.new_source_state)
     require(any(x is not None for x in brought), "empty", "AddData brings nothing")
     _check_data(state, event)
@@ -77,7 +83,10 @@ def _is_advanced(state: ChainState, event: model.AddData | model.ExecuteTransfor
 
 
 def check_execute_transform(state: ChainState, event: model.ExecuteTransform) -> None:
-    """:raises BlockRejected: the ExecuteTransform may not follow the state."""
+    """Check that the ExecuteTransform may follow the state.
+
+    :raises BlockRejected: it violates a rule.
+    """
     brought = (event.new_data, event.new_checkpoint, event.new_watermark)
     require(any(x is not None for x in brought), "empty", "ExecuteTransform brings nothing")
     if state.transform is None:

@@ -35,15 +35,16 @@ class Dataset:
         return self.storage.location()
 
     def command(self, *words: str) -> str:
-        """Return an ``odf`` command about this dataset that names its store: the words, with ``{}`` for the dataset."""
+        """Return an ``odf`` command about this dataset, with its store. The words have ``{}`` in place of the
+        dataset."""
         root = self.location[: -len(str(self.alias)) - 1]
         named = (str(self.alias) if word == "{}" else word for word in words)
         return " ".join(map(shlex.quote, ("odf", *named, "--store", root)))
 
     def head(self, ref: str = HEAD) -> str | None:
-        """Return the hash that a ref points at, or None if there is no such ref.
+        """Return the block hash of a ref, or None if there is no such ref.
 
-        :raises ChainCorrupted: the ref does not hold the hash of a block that is there.
+        :raises ChainCorrupted: the ref does not hold the hash of a stored block.
         """
         text = self.storage.get_ref(ref)
         if text is not None and not (is_hash(text) and self.storage.stat(f"blocks/{text}")):

@@ -1,4 +1,4 @@
-"""Blocks for people and scripts, in the spelling of the specification."""
+"""Blocks in the spelling of the specification, for users and scripts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_odf.wording import counted
 
 
 def log_entries(dataset: Dataset, ref: str = HEAD) -> list[dict[str, Any]]:
-    """The blocks of a dataset, newest last: ``{"hash", "sequenceNumber", "systemTime", "event": {"kind", …}}``.
+    """Return the blocks of a dataset, newest last: ``{"hash", "sequenceNumber", "systemTime", "event": {"kind", …}}``.
 
     :raises ChainCorrupted: a block is missing or damaged.
     """
@@ -29,7 +29,7 @@ def log_entries(dataset: Dataset, ref: str = HEAD) -> list[dict[str, Any]]:
 
 
 def summary(event: Mapping[str, Any]) -> str:
-    """What is worth knowing of an event of ``log_entries`` in one line; may be empty."""
+    """Return a summary of an event of ``log_entries`` in one line; it may be empty."""
     if event["kind"] in ("AddData", "ExecuteTransform"):
         return _data_summary(event)
     if event["kind"] in ("SetPollingSource", "AddPushSource"):
@@ -63,9 +63,9 @@ def _data_summary(event: Mapping[str, Any]) -> str:
 
 
 def block_yaml(data: bytes) -> str:
-    """A block file as the YAML manifest ``MetadataBlock``, with the version of its frame.
+    """Return a block file as the YAML manifest ``MetadataBlock``, with the version of its frame.
 
-    :raises ChainCorrupted: not a block.
+    :raises ChainCorrupted: the file is not a block.
     """
     from airflow_provider_odf.manifest.yaml_source import dump_yaml
 

@@ -1,4 +1,5 @@
-"""Files of a local disk that survive crashes and power failures: written beside their name, synced, then linked."""
+"""Files on a local disk that survive crashes and power failures: written under a temporary name, synced, then
+linked."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.failures import storage_errors
 
 LOCK_TIMEOUT = 60.0
-"""Seconds that a writer waits for another one that is moving a ref, which takes milliseconds."""
+"""Seconds that a writer waits for another one that is moving a ref; a move takes milliseconds."""
 
 
 @contextlib.contextmanager
@@ -55,7 +56,7 @@ def _acquire(descriptor: int, path: Path) -> None:
 
 @contextlib.contextmanager
 def pending(target: Path, content: bytes | Path) -> Iterator[Path]:
-    """Write a finished file beside ``target``, safely on the disk; remove it again if it was not moved."""
+    """Write a finished file beside ``target``, synced to the disk; remove it afterwards if it was not moved."""
     make_directory(target.parent)
     pending = target.parent / f"{PENDING}{secrets.token_hex(8)}"
     try:
@@ -74,7 +75,7 @@ def pending(target: Path, content: bytes | Path) -> Iterator[Path]:
 
 
 def touch(path: Path) -> bool:
-    """Return whether a file is there, and give it the time of now, so that nobody removes it as garbage meanwhile."""
+    """Return whether a file exists, and set its time to now, so that garbage collection keeps it."""
     try:
         os.utime(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -85,7 +86,7 @@ def touch(path: Path) -> bool:
 
 
 def link(finished: Path, target: Path) -> bool:
-    """Give a finished file its name unless another file has it; return whether it was given."""
+    """Move a finished file to its name unless that exists; return whether it was moved."""
     try:
         os.link(finished, target)
     except FileExistsError:
@@ -100,7 +101,7 @@ def link(finished: Path, target: Path) -> bool:
 
 
 def move(source: Path, target: Path) -> bool:
-    """Link a file of the same file system to its name; return False if it lies on another one."""
+    """Link a file of the same file system to its name; return False if it is on another file system."""
     descriptor = os.open(source, os.O_RDONLY)
     try:
         if os.fstat(descriptor).st_dev != target.parent.stat().st_dev:
@@ -121,7 +122,7 @@ def make_directory(path: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Make names in a directory survive a power failure."""
+    """Sync a directory, so that its names survive a power failure."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

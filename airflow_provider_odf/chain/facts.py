@@ -1,4 +1,4 @@
-"""What a dataset is, as one JSON document: what its chain says of it, without secrets of its sources."""
+"""Facts about a dataset as one JSON document, from its chain, without secrets of its sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from airflow_provider_odf.manifest import ddl, model, public
 
 
 def summary(dataset: Dataset) -> dict[str, Any]:
-    """What a list of datasets shows of one: size in bytes, times RFC 3339, null where nothing is known."""
+    """Return one dataset's entry in a list: size in bytes, times in RFC 3339, null if unknown."""
     state = replay(dataset)
     return {
         "name": str(dataset.alias),
@@ -28,8 +28,11 @@ def summary(dataset: Dataset) -> dict[str, Any]:
 
 
 def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
-    """The facts of a dataset as of a state of its chain. Every key is always there; what is not known is null or an
-    empty list. Names are the specification's; sizes are in bytes, times RFC 3339."""
+    """Return the facts about a dataset as of a state of its chain.
+
+    Every key is present; unknown values are null or an empty list. Names are the specification's; sizes are in bytes,
+    times in RFC 3339.
+    """
     return {
         "id": state.dataset_id,
         "alias": str(dataset.alias),
@@ -51,7 +54,7 @@ def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
 
 
 def attachments(state: ChainState) -> dict[str, str]:
-    """The content of the files that go with a dataset, by path."""
+    """Return the content of the dataset's attachments by path."""
     return {item.path: item.content for item in state.attachments.attachments.items} if state.attachments else {}
 
 
@@ -86,7 +89,7 @@ def _without_kind(event: model.Variant | None) -> dict[str, Any] | None:
 
 
 def _columns(state: ChainState) -> list[dict[str, Any]]:
-    """The columns of the history: names, types as in a manifest, and whether they may be null."""
+    """Return the columns of the history: names, types as in a manifest, and whether they may be null."""
     if state.schema is None:
         return []
     try:

@@ -1,6 +1,6 @@
-"""Reads flatbuffers that nobody vouches for: every position is checked, bad bytes give ``ValueError``.
+"""Reader of untrusted flatbuffers: it checks every position, and raises ``ValueError`` for invalid bytes.
 
-The flatbuffers runtime for Python follows any offset it finds; blocks come from files that may be damaged or hostile.
+The flatbuffers runtime for Python follows any offset, but blocks come from files that may be damaged or hostile.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Reader:
         return self.follow(0)
 
     def follow(self, at: int) -> int:
-        """Position of the table, vector or string that the offset at ``at`` points to."""
+        """Return the position of the table, vector or string that the offset at ``at`` points to."""
         return at + int(self._unpack(_U32, at))
 
     def fields(self, table: int) -> Sequence[int]:
-        """Positions of the table's fields by slot; slots beyond the end of the sequence are absent."""
+        """Return the positions of the table's fields by slot; slots beyond the end of the sequence are absent."""
         vtable = table - int(self._unpack(_I32, table))
         size, table_size = (int(self._unpack(_U16, at)) for at in (vtable, vtable + 2))
         if size < 4 or size % 2 or table_size < 4:
@@ -44,23 +44,23 @@ class Reader:
         return [offset and table + offset for offset in offsets]
 
     def scalar(self, letter: str, at: int) -> int:
-        """The number at ``at``, of a type given by its letter in ``struct``."""
+        """Return the number at ``at``; ``letter`` is its type in ``struct``."""
         return int(self._unpack(struct.Struct("<" + letter), at))
 
     def unpack(self, layout: struct.Struct, at: int) -> tuple[int, ...]:
-        """The members of an inline struct."""
+        """Return the members of an inline struct."""
         self._check(at, layout.size)
         return layout.unpack_from(self._data, at)
 
     def vector(self, at: int, item_size: int) -> range:
-        """Positions of the items of the vector that the offset at ``at`` points to."""
+        """Return the positions of the items of the vector that the offset at ``at`` points to."""
         start = self.follow(at) + 4
         count = int(self._unpack(_U32, start - 4))
         self._take(start, count * item_size)
         return range(start, start + count * item_size, item_size)
 
     def blob(self, at: int) -> bytes:
-        """The vector of bytes, or the text of the string in UTF-8, that the offset at ``at`` points to."""
+        """Return the bytes of the vector or string (in UTF-8) that the offset at ``at`` points to."""
         items = self.vector(at, 1)
         return self._data[items.start : items.stop]
 

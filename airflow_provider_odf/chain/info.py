@@ -1,7 +1,7 @@
 """Files about blocks beside the chain: ``info/FOLDER/BLOCK_HASH.json``, such as reports of contract tests.
 
-Each file has the hash of its content and that of its block, which follows from the dataset's seed. A file that is not
-what was written counts as missing.
+Each file has the hash of its content and that of its block, which depends on the dataset's seed. An altered file counts
+as missing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from airflow_provider_odf.seal import is_unsealed, open_json, sealed_json
 
 
 def put(dataset: Dataset, folder: str, block_hash: str, content: Mapping[str, Any]) -> None:
-    """Write a file about a block; replace the one before."""
+    """Write a file about a block; replace the previous one."""
     dataset.storage.put(_path(folder, block_hash), sealed_json({"block": block_hash, **content}))
 
 
@@ -32,8 +32,7 @@ def exists(dataset: Dataset, folder: str, block_hash: str) -> bool:
 
 
 def damaged(dataset: Dataset) -> Iterator[str]:
-    """Yield the locations of files that are not what was written. Those of version 0.1.0, without a hash, must be JSON
-    objects."""
+    """Yield the locations of altered files. Those of version 0.1.0 have no hash and must be JSON objects."""
     storage = dataset.storage
     for folder in storage.folder("info").folders():
         blocks = (name.removesuffix(".json") for name in storage.names(f"info/{folder}") if name.endswith(".json"))

@@ -1,4 +1,4 @@
-"""Arrow columns as values of JSON: times as RFC 3339, dates as ISO, decimals as text, binary as base64."""
+"""Arrow columns as JSON values: times in RFC 3339, dates in ISO, decimals as text, binary as base64."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ _DAY = 86_400_000
 
 
 def rows(table: pa.Table, operation_column: str | None = None) -> Iterator[dict[str, Any]]:
-    """One dict for each row, columns in order; codes of ``operation_column`` become ``+A -R -C +C``. They are made some
-    thousands at a time."""
+    """Yield one dict per row, columns in order; codes of ``operation_column`` become ``+A -R -C +C``.
+
+    Rows are converted in batches of some thousands.
+    """
     names = table.column_names
     for batch in table.to_batches(max_chunksize=_AT_ONCE):
         columns = [values(column) for column in batch.columns]
@@ -40,7 +42,7 @@ def _operation(code: int | None) -> str | int | None:
 
 
 def values(array: pa.Array) -> list[Any]:
-    """The values of a column, each as ``json.dumps`` takes it."""
+    """Return the values of a column as ``json.dumps`` accepts them."""
     for matches, convert in _conversions():
         if matches(array.type):
             return convert(array)
@@ -69,7 +71,7 @@ def _conversions() -> tuple[tuple[Callable[[Any], bool], Callable[[Any], list[An
 
 
 def _floats(array: pa.Array) -> list[float | str | None]:
-    """The shortest numbers that stand for the values: 0.1 as FLOAT is 0.1, not the nearest double of it."""
+    """Return the shortest numbers with the same values: 0.1 as FLOAT is 0.1, not the nearest double of it."""
     import pyarrow as pa
 
     narrow = array.type.bit_width < 64
@@ -79,7 +81,7 @@ def _floats(array: pa.Array) -> list[float | str | None]:
 
 
 def _texts(raw: list[Any], text: Callable[[Any], str]) -> list[str | None]:
-    """Each value as text; made once for each distinct value, since times and dates repeat."""
+    """Return each value as text, converting each distinct value once, since times and dates repeat."""
     known: dict[Any, str | None] = {x: text(x) for x in set(raw) - {None}}
     known[None] = None
     return [known[x] for x in raw]
@@ -129,7 +131,7 @@ def _times(array: pa.Array) -> list[str | None]:
 
 
 def _durations(array: pa.Array) -> list[str | None]:
-    """ISO 8601: ``PT1.5S``."""
+    """Return a duration in ISO 8601: ``PT1.5S``."""
     factor = _NANOSECONDS[array.type.unit]
     return _texts(_integers(array), lambda x: f"PT{_decimal(Decimal(x * factor).scaleb(-9).normalize())}S")
 
@@ -164,7 +166,7 @@ def _structs(array: pa.Array) -> list[dict[str, Any] | None]:
 
 
 def _maps(array: pa.Array) -> list[list[list[Any]] | None]:
-    """Lists of pairs: keys need not be texts."""
+    """Return maps as lists of pairs, because keys may not be texts."""
     import pyarrow as pa
 
     result: list[list[list[Any]] | None] = []

@@ -1,4 +1,4 @@
-"""`Storage` in a directory of this machine, also one that several machines share."""
+"""`Storage` in a directory of this machine, which several machines may share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from airflow_provider_odf.failures import storage_errors
 
 @dataclass(frozen=True)
 class LocalStorage:
-    """Files in a directory. Two writers may use it at once, and each may be killed at any moment."""
+    """Files in a directory. Several writers may use it at once, and each may be killed at any moment."""
 
     root: Path
 

@@ -1,7 +1,7 @@
-"""``Registry``: the datasets that a store had. One that is gone must not begin again silently with another id.
+"""``Registry``: all datasets that a store ever had, so that a lost one is not silently replaced by one with another id.
 
-``STORE/.datasets/NAME`` holds the dataset's id, or `FORGOTTEN` once it may begin anew, and the time since when. Names
-are in lower case, with ``+`` for ``/``. Tools that read datasets do not look there.
+``STORE/.datasets/NAME`` holds the dataset's id, or `FORGOTTEN` if a new dataset may take the name, and the time of that
+entry. Names are in lower case, with ``+`` for ``/``. Tools that read datasets ignore this folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DAMAGED = "damaged"
 
 @dataclass(frozen=True)
 class Entry:
-    """The id of a dataset since a time; `FORGOTTEN`, or `DAMAGED` where the file cannot be read."""
+    """Entry of a dataset since a time: its id, `FORGOTTEN`, or `DAMAGED` if the file cannot be read."""
 
     dataset_id: str
     since: Instant
@@ -28,7 +28,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Registry:
-    """The entries of a store."""
+    """Entries of a store."""
 
     storage: Storage
 
@@ -50,7 +50,7 @@ class Registry:
             self._write(alias, dataset_id)
 
     def forget(self, alias: DatasetAlias) -> None:
-        """Record that a dataset may begin anew."""
+        """Record that a new dataset may take the name."""
         self._write(alias, FORGOTTEN)
 
     def aliases(self) -> Iterator[DatasetAlias]:

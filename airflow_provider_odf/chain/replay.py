@@ -1,4 +1,4 @@
-"""Replay of a metadata chain: each block is checked against the state before it and changes the state."""
+"""Replay of a metadata chain: each block is checked against the previous state and updates it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from airflow_provider_odf.manifest.model import MetadataBlock
 
 
 def replay(dataset: Dataset, ref: str = HEAD) -> ChainState:
-    """Return the state at a ref or block hash; every block is checked.
+    """Return the state at a ref or block hash, checking every block.
 
     :raises DatasetNotFound: there is no such ref.
-    :raises ChainCorrupted: a block is missing, damaged, or breaks a rule.
+    :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
     """
     state: ChainState | None = None
     slices: list[model.DataSlice] = []
@@ -53,8 +53,7 @@ def append(state: ChainState, block_hash: str, block: MetadataBlock) -> ChainSta
 
 
 def _next(state: ChainState, block_hash: str, block: MetadataBlock) -> ChainState:
-    """Return the next state but for its slices: adding to a tuple block by block would cost the square of their
-    number."""
+    """Return the next state without its slices: a tuple that grows block by block would take quadratic time."""
     rules.check(state, block)
     changes = _CHANGES[block.event.kind](state, block.event)
     return replace(
@@ -118,4 +117,4 @@ _CHANGES: dict[str, Callable[[ChainState, Any], dict[str, Any]]] = {
     "SetLicense": lambda _, event: {"license": event},
     "SetAttachments": lambda _, event: {"attachments": event},
 }
-"""Event -> what it changes of the state."""
+"""Event -> its changes of the state."""

@@ -58,7 +58,7 @@ def check_seed(block: model.MetadataBlock) -> model.Seed:
 def check(state: ChainState, block: model.MetadataBlock) -> None:
     """Check that the block may follow the state.
 
-    :raises BlockRejected: it may not; the message names the rule.
+    :raises BlockRejected: the block violates a rule; the message names the rule.
     """
     event = block.event
     expected = state.sequence_number + 1

@@ -1,7 +1,7 @@
-"""The schema of a dataset as an event, as ODF types, and as Arrow.
+"""Schema of a dataset as an event, as ODF types, and as Arrow.
 
-``SetDataSchema`` holds an ODF ``DataSchema`` (specification 0.37 and later: logical types, no encodings) or the
-flatbuffers table ``Schema`` of Arrow (before). Engines get the Arrow IPC message in base64.
+``SetDataSchema`` holds an ODF ``DataSchema`` (since specification 0.37: logical types, no encodings) or Arrow's
+flatbuffers table ``Schema`` (before). Engines get the Arrow IPC message in base64.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SINCE = "blocks of version 3 (`[odf] manifest_version`)"
 
 
 def set_data_schema(schema: pa.Schema | str, *, manifest_version: int = 3) -> model.SetDataSchema:
-    """The event that declares a schema, given as Arrow or as base64 of its IPC message.
+    """Return the event that declares a schema, given as Arrow or as base64 of its IPC message.
 
     :raises TypeUnsupported: a column's type has no ODF form; the message names the column.
     """
@@ -36,10 +36,11 @@ def set_data_schema(schema: pa.Schema | str, *, manifest_version: int = 3) -> mo
 
 
 def grown(known: model.SetDataSchema | None, schema: str, *, manifest_version: int = 3) -> model.SetDataSchema | None:
-    """The event that adds to the known columns those that only ``schema`` has, given as base64 of its IPC message;
-    None where there are none. Known columns stay as they were declared, with their attributes.
+    """Return the event that adds the new columns of ``schema`` (base64 of its IPC message), or None if it has none.
 
-    :raises TypeUnsupported: see ``set_data_schema``.
+    Existing columns keep their declaration and attributes.
+
+    :raises TypeUnsupported: a column's type has no ODF form; the message names the column.
     """
     if known is None:
         return set_data_schema(schema, manifest_version=manifest_version)
@@ -55,10 +56,10 @@ def grown(known: model.SetDataSchema | None, schema: str, *, manifest_version: i
 
 
 def in_version(event: model.MetadataEvent, manifest_version: int) -> model.MetadataEvent:
-    """The event as readers of a manifest version know it: before version 3 a schema is an Arrow schema, and the columns
+    """Return the event in the form of a manifest version. Before version 3 a schema is an Arrow schema, and the columns
     of a read step are DDL.
 
-    :raises InvalidInput: the event has ODF types where that version has no place for them.
+    :raises InvalidInput: the event has ODF types, for which that version has no form.
     """
     if manifest_version >= ODF_SCHEMA_SINCE:
         return event
@@ -74,7 +75,7 @@ def in_version(event: model.MetadataEvent, manifest_version: int) -> model.Metad
 
 
 def resolved(schema: model.DataSchema) -> model.DataSchema:
-    """Return the schema with explicit defaults: schemas of the same meaning are equal."""
+    """Return the schema with explicit defaults, so that schemas with the same meaning are equal."""
     fields = tuple(
         f.model_copy(update={"type": _resolved(f.type), "extra": _not_empty(f.extra)}) for f in schema.fields
     )

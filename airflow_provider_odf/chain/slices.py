@@ -1,4 +1,4 @@
-"""Data slices of a dataset as files: their physical hash, and their rows as Arrow tables in the dataset's columns."""
+"""Data slices of a dataset as files: their physical hash, and their rows as Arrow tables with the dataset's columns."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 def name(part: DataSlice | Checkpoint) -> str:
-    """Return the file of a slice or checkpoint in its dataset."""
+    """Return the name of a slice's or checkpoint's file in its dataset."""
     folder = "data" if isinstance(part, DataSlice) else "checkpoints"
     return f"{folder}/{part.physical_hash}"
 
 
 def location(dataset: Dataset, data_slice: DataSlice) -> str:
-    """Return where engines find the file of a slice."""
+    """Return the path or URI of a slice's file for engines."""
     return dataset.storage.location(name(data_slice))
 
 
 def stat(dataset: Dataset, part: DataSlice | Checkpoint) -> FileInfo:
-    """Return what is known of the file of a slice or checkpoint.
+    """Return size and version of a slice's or checkpoint's file.
 
-    :raises ChainCorrupted: it is missing.
-    :raises StorageError: it cannot be read.
+    :raises ChainCorrupted: the file is missing.
+    :raises StorageError: the file cannot be read.
     """
     info = dataset.storage.stat(name(part))
     if info is None:
@@ -45,8 +45,8 @@ def stat(dataset: Dataset, part: DataSlice | Checkpoint) -> FileInfo:
 def check(dataset: Dataset, part: DataSlice | Checkpoint) -> None:
     """Compare the file of a slice or checkpoint with the size and physical hash in its block.
 
-    :raises ChainCorrupted: it is missing or has other bytes.
-    :raises StorageError: it cannot be read.
+    :raises ChainCorrupted: the file is missing or has other bytes.
+    :raises StorageError: the file cannot be read.
     """
     file, size = dataset.storage.location(name(part)), stat(dataset, part).size
     if size != part.size:
@@ -65,12 +65,12 @@ def _advice(dataset: Dataset) -> str:
 
 
 def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int | None = None) -> pa.Table:
-    """Return the rows of a slice, or the ``newest`` of them, from as few row groups as hold them.
+    """Return the rows of a slice, or the ``newest`` of them, from as few row groups as possible.
 
-    Columns are those of ``schema``, in its types; one that came after the slice is null.
+    Columns are those of ``schema``, in its types; a column that was added after the slice is null.
 
-    :raises ChainCorrupted: the file is missing, damaged, or not in the schema.
-    :raises StorageError: it cannot be read.
+    :raises ChainCorrupted: the file is missing, damaged, or does not match the schema.
+    :raises StorageError: the file cannot be read.
     """
     import pyarrow.parquet as pq
 
@@ -86,10 +86,10 @@ def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int
 
 @contextlib.contextmanager
 def read_errors(file: str) -> Iterator[None]:
-    """Raise the errors of a Parquet file as errors that name it.
+    """Raise errors of a Parquet file as errors that name the file.
 
-    :raises ChainCorrupted: it is missing or damaged.
-    :raises StorageError: it cannot be read.
+    :raises ChainCorrupted: the file is missing or damaged.
+    :raises StorageError: the file cannot be read.
     """
     import pyarrow as pa
 

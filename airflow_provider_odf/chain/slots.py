@@ -151,7 +151,7 @@ _SLOTS = {
 
 
 class Plain(Enum):
-    """Kinds that need no further description."""
+    """Kinds without parameters."""
 
     STRING = "string"
     JSON = "json"
@@ -163,7 +163,7 @@ class Plain(Enum):
 
 @dataclass(frozen=True)
 class Scalar:
-    """``values`` are the names of an enumeration's numbers, empty for a plain number."""
+    """A number; ``values`` are the names of an enumeration, empty for a plain number."""
 
     type: str
     is_optional: bool
@@ -177,7 +177,7 @@ class Table:
 
 @dataclass(frozen=True)
 class OneOf:
-    """A union. Inside a vector it lies in a table of its own (``PrepStepWrapper``)."""
+    """A union. In a vector each item lies in a table of its own (``PrepStepWrapper``)."""
 
     name: str
     members: tuple[str, ...]
@@ -193,7 +193,7 @@ Kind: TypeAlias = Plain | Scalar | Table | OneOf | Vector
 
 @dataclass(frozen=True)
 class Slot:
-    """``number`` is the first slot that the attribute takes."""
+    """An attribute's place; ``number`` is its first slot."""
 
     attribute: str
     number: int

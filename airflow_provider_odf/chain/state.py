@@ -1,4 +1,4 @@
-"""``ChainState``: what a metadata chain says up to one of its blocks."""
+"""``ChainState``: the state of a metadata chain at one of its blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InputPosition:
-    """How far a derivative has read an input: its block, and the last record, None before the first."""
+    """Position up to which a derivative has read an input: its block, and its last record, None before the first."""
 
     block_hash: str | None
     offset: int | None
@@ -25,7 +25,7 @@ class InputPosition:
 
 @dataclass(frozen=True)
 class ChainState:
-    """The fold of a chain from the seed to ``head``. Of events that replace each other the last one counts."""
+    """State of a chain from the seed to ``head``. Of events that replace each other it has the last."""
 
     head: str
     sequence_number: int
@@ -41,20 +41,21 @@ class ChainState:
     license: model.SetLicense | None = None
     attachments: model.SetAttachments | None = None
     merge: model.MergeStrategy | None = None
-    """Of the source declared last, also once it is disabled: how the history reads."""
+    """Strategy of the newest source, even if it is disabled: it defines the current rows of the history."""
     last_offset: int | None = None
     """None before the first data."""
     watermark: Instant | None = None
     last_checkpoint: str | None = None
-    """Physical hash of the checkpoint that the last data block left."""
+    """Physical hash of the newest checkpoint."""
     polled: model.SourceState | None = None
-    """How far a polling source was read, also once it is disabled."""
+    """Source state of the polling source, even if it is disabled."""
     polled_fetch: model.FetchStep | None = None
-    """What it was read by."""
+    """Fetch step that this source state belongs to."""
     push_states: Mapping[str, model.SourceState] = field(default_factory=dict)
-    """By name of the push source, one of which may have the name under which blocks keep the polling source's state."""
+    """Source states by name of the push source. A push source may have the name under which blocks keep the polling
+    source's state."""
     query_inputs: Mapping[str, InputPosition] = field(default_factory=dict)
-    """By dataset id."""
+    """Positions by dataset id."""
     slices: tuple[model.DataSlice, ...] = ()
 
     @property
@@ -63,15 +64,15 @@ class ChainState:
 
     @cached_property
     def vocab(self) -> DatasetVocabulary:
-        """The names of the system columns."""
+        """Names of the system columns."""
         return ddl.vocabulary(self.set_vocab)
 
     def source_state(self, name: str) -> model.SourceState | None:
-        """Of the polling source where there is one, else of the push source of that name."""
+        """Return the state of the polling source if there is one, else of the push source of that name."""
         return self.polled if self.polling_source is not None else self.push_states.get(name)
 
     def arrow_schema(self) -> pa.Schema | None:
-        """The dataset's columns as Arrow, None before they are known."""
+        """Return the dataset's columns as Arrow, or None if they are not known yet."""
         from airflow_provider_odf.chain import schema
 
         return schema.arrow_schema(self.schema) if self.schema else None

@@ -1,7 +1,7 @@
-"""Where the files of a dataset lie: the operations that a store needs of a file system or an object store.
+"""Storage of the files of a dataset: the operations that a store needs of a file system or an object store.
 
-Two promises carry everything else. A file is seen whole or not at all, and its name is never used for other content;
-and of several writers that move a ref from the same value, exactly one succeeds. Both hold when a process is killed at
+Two promises carry everything else. Readers see a file completely or not at all, and its name is never used for other
+content. If several writers move a ref from the same value, exactly one succeeds. Both hold when a process is killed at
 any moment: nobody reads the ``.pending-…`` files that it leaves behind.
 """
 
@@ -16,14 +16,15 @@ from typing import BinaryIO, Protocol
 from airflow_provider_odf.errors import InvalidInput
 
 PENDING = ".pending-"
-"""Beginning of the names of unfinished files."""
+"""Prefix of the names of unfinished files."""
 
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
 class FileInfo:
-    """A file: its size in bytes, its time in seconds since 1970, and numbers that change with every write to it."""
+    """Properties of a file: size in bytes, time in seconds since 1970, and numbers that change with every write to
+    it."""
 
     name: str
     size: int
@@ -40,11 +41,11 @@ class Storage(Protocol):
         ...
 
     def location(self, name: str = "") -> str:
-        """Return where engines and people find a file: its path on this machine, or its URI."""
+        """Return the path of a file on this machine, or its URI, for engines and users."""
         ...
 
     def exists(self) -> bool:
-        """Return whether the folder is there."""
+        """Return whether the folder exists."""
         ...
 
     def folder(self, name: str) -> Storage:
@@ -52,11 +53,11 @@ class Storage(Protocol):
         ...
 
     def folders(self) -> list[str]:
-        """Return the names of the folders in this one, but for those that begin with a dot."""
+        """Return the names of the folders in this one, except those that start with a dot."""
         ...
 
     def names(self, folder: str) -> list[str]:
-        """Return the names of the files in a folder, sorted, but for those that begin with a dot."""
+        """Return the names of the files in a folder, sorted, except those that start with a dot."""
         ...
 
     def files(self, folder: str) -> list[FileInfo]:
@@ -64,7 +65,7 @@ class Storage(Protocol):
         ...
 
     def stat(self, name: str) -> FileInfo | None:
-        """Return what is known of a file, or None if there is no such file."""
+        """Return the properties of a file, or None if there is no such file."""
         ...
 
     def get(self, name: str) -> bytes | None:
@@ -72,36 +73,36 @@ class Storage(Protocol):
         ...
 
     def open(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """Open a file for reading from its start to its end.
+        """Open a file for sequential reading.
 
-        :raises StorageError: it is missing, or a read fails while it is open.
+        :raises StorageError: the file is missing, or a read fails while it is open.
         """
         ...
 
     def put(self, name: str, data: bytes) -> None:
-        """Write a whole file; replace the one that may be there."""
+        """Write a whole file; replace an existing one."""
         ...
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Write a whole file unless it is there already; return whether it was written."""
+        """Write a whole file unless it exists; return whether it was written."""
         ...
 
     def adopt(self, name: str, source: Path) -> None:
-        """Move a finished file of the work area to a name made of its hash; ``source`` is gone afterwards."""
+        """Move a finished file of the work area to a name made of its hash; ``source`` no longer exists afterwards."""
         ...
 
     def remove(self, name: str, modified: float) -> bool:
-        """Remove a file unless a writer needed it after ``modified``; return whether it was removed."""
+        """Remove a file unless a writer used it after ``modified``; return whether it was removed."""
         ...
 
     def get_ref(self, name: str) -> str | None:
-        """Return the block hash that a ref points at, or None if there is no such ref."""
+        """Return the block hash of a ref, or None if there is no such ref."""
         ...
 
     def compare_and_set_ref(self, name: str, expected: str | None, new: str | None) -> None:
         """Move a ref from ``expected`` (None: it does not exist) to ``new`` (None: remove it).
 
-        :raises CommitConflict: it is not at ``expected``; nothing was changed.
+        :raises CommitConflict: the ref is not at ``expected``; nothing was changed.
         """
         ...
 
@@ -118,7 +119,7 @@ def is_ref(name: str) -> bool:
 def ref_file(name: str) -> str:
     """Return the file of a ref.
 
-    :raises InvalidInput: not the name of a ref.
+    :raises InvalidInput: ``name`` is not the name of a ref.
     """
     if not is_ref(name):
         raise InvalidInput(f"{name!r} is not the name of a ref: letters, digits, '.', '_' and '-' are allowed")

@@ -17,15 +17,16 @@ from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_r
 from airflow_provider_odf.wording import suggestion
 
 STORAGES: dict[str, Callable[[str], Storage]] = {"file": LocalStorage.at}
-"""Scheme of a store's URI -> its storage. A new kind of store is a module beside ``local_storage`` and a row here."""
+"""Scheme of a store's URI -> its storage. To add a kind of store, add a module beside ``local_storage`` and a row
+here."""
 
 _LAYOUT = ("blocks", "checkpoints", "data", "info", "refs")
 
 
 class Store:
-    """The datasets in a storage.
+    """Datasets in a storage.
 
-    :param work_area: where work in progress and disposable caches lie; shared by all who share the store.
+    :param work_area: folder of work in progress and disposable caches, shared by all users of the store.
     """
 
     def __init__(self, storage: Storage, work_area: Path) -> None:
@@ -35,10 +36,10 @@ class Store:
 
     @classmethod
     def open(cls, uri_or_path: str | Path, work_area: Path | None = None) -> Store:
-        """Return the store at a path or URI; it need not exist yet.
+        """Return the store at a path or URI, which may not exist yet.
 
         :param work_area: by default ``.work`` in the store, if that is a folder of this machine.
-        :raises InvalidInput: a URI of another scheme, or no work area for a store elsewhere.
+        :raises InvalidInput: the URI has an unknown scheme, or a remote store has no work area.
         """
         text = str(uri_or_path)
         scheme = urlsplit(text).scheme if "://" in text or text.startswith("file:") else "file"
@@ -57,7 +58,7 @@ class Store:
 
     @property
     def location(self) -> str:
-        """The path of the store on this machine, or its URI."""
+        """Path of the store on this machine, or its URI."""
         return self.storage.location()
 
     def cache(self, alias: DatasetAlias | str) -> Path:
@@ -67,7 +68,7 @@ class Store:
     def work(self, alias: DatasetAlias | str) -> Path:
         """Return a dataset's own directory in the work area, which may not exist.
 
-        :raises InvalidInput: not a name.
+        :raises InvalidInput: ``name`` is not a dataset name.
         """
         name = parse_alias(alias)
         return self.work_area / str(name).lower()
@@ -75,7 +76,7 @@ class Store:
     def get(self, alias: DatasetAlias | str) -> Dataset | None:
         """Return the dataset of a name, or None if there is none.
 
-        :raises InvalidInput: not a name.
+        :raises InvalidInput: not a dataset name.
         """
         parsed = parse_alias(alias)
         folder, names = self.storage, []
@@ -90,8 +91,8 @@ class Store:
     def dataset(self, alias: DatasetAlias | str) -> Dataset:
         """Return the dataset of a name.
 
-        :raises DatasetGone: it was in the store and is gone, or has lost its head.
-        :raises DatasetNotFound: the store never had it.
+        :raises DatasetGone: the store had the dataset, but it is missing or has lost its head.
+        :raises DatasetNotFound: the store never had the dataset.
         """
         dataset = self.get(alias)
         if dataset is None:
@@ -101,10 +102,10 @@ class Store:
         return dataset
 
     def create(self, alias: DatasetAlias) -> Dataset:
-        """Return a new dataset. It exists once its first blocks are there and ``head`` was set with
-        ``compare_and_set_ref("head", None, …)``; of several writers that create it at once, one succeeds with that.
+        """Return a new dataset. It exists once its first blocks are written and ``compare_and_set_ref("head", None,
+        …)`` has set its head. If several writers create it at once, that succeeds for one.
 
-        :raises InvalidInput: the name is that of a directory of the layout.
+        :raises InvalidInput: the name is reserved for a directory of the layout.
         """
         if alias.account and alias.name.lower() in _LAYOUT:
             raise InvalidInput(f"{alias}: a dataset of an account cannot be named {alias.name}")
@@ -136,15 +137,15 @@ class Store:
     def find(self, ref: str) -> Dataset | None:
         """Return the dataset of an id or alias, or None if the store has none.
 
-        :raises ValueError: neither an id nor an alias.
+        :raises ValueError: the text is neither an id nor an alias.
         """
         parsed = parse_ref(ref)
         return self.find_id(parsed) if isinstance(parsed, DatasetId) else self.get(parsed)
 
     def check_new(self, alias: DatasetAlias) -> None:
-        """Check that a dataset which is not in the store never was.
+        """Check that the store never had a dataset.
 
-        :raises DatasetGone: it was.
+        :raises DatasetGone: it had.
         """
         entry, folder = self.registry.get(alias), self.folder(alias)
         has_data = bool(folder.names("data"))
@@ -159,9 +160,9 @@ class Store:
             raise DatasetGone(f"{message}: restore its folder, or {self.restart_advice(alias)}")
 
     def forget(self, alias: DatasetAlias) -> None:
-        """Let the next run begin a new history under a name.
+        """Let the next run start a new history under a name.
 
-        :raises InvalidInput: the dataset is there, or a part of it.
+        :raises InvalidInput: the dataset exists, or a part of it.
         """
         folder = self.folder(alias)
         location = folder.location()
@@ -172,7 +173,7 @@ class Store:
         self.registry.forget(alias)
 
     def gone(self) -> Iterator[DatasetGone]:
-        """Yield an error for each dataset that was in the store and is gone, or has lost its head."""
+        """Yield an error for each dataset that the store had and that is missing or has lost its head."""
         for alias in self.registry.aliases():
             try:
                 self.check_new(alias)
@@ -180,15 +181,15 @@ class Store:
                 yield e
 
     def restart_advice(self, alias: DatasetAlias, first: str = "") -> str:
-        """Return how to begin a new history under a name."""
+        """Return the instruction to start a new history under a name."""
         command = Dataset(alias, self.folder(alias)).command("forget", "{}")
         return f"to begin a new history {first}run `{command}`"
 
 
 def parse_alias(alias: DatasetAlias | str) -> DatasetAlias:
-    """Return a dataset's name as its parts.
+    """Return a dataset's name as an alias.
 
-    :raises InvalidInput: not a name.
+    :raises InvalidInput: not a dataset name.
     """
     if isinstance(alias, DatasetAlias):
         return alias
@@ -203,14 +204,14 @@ def _existing(folder: Storage, alias: DatasetAlias) -> Dataset | None:
 
 
 def _same_name(folder: Storage, name: str) -> str | None:
-    """Return the folder in a folder that has this name, in whatever case."""
+    """Return the subfolder with this name, ignoring case."""
     if folder.folder(name).exists():
         return name
     return next((entry for entry in _names(folder) if entry.lower() == name.lower()), None)
 
 
 def _names(folder: Storage) -> list[str]:
-    """Return the names of the folders in a folder that can be datasets or accounts, sorted."""
+    """Return the names of the subfolders that can be datasets or accounts, sorted."""
     names = (name for name in folder.folders() if name not in _LAYOUT and _is_name(name))
     return sorted(names, key=str.lower)
 

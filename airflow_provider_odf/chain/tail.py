@@ -1,8 +1,9 @@
-"""Rows of a dataset for people and scripts, read with pyarrow alone: the newest of its history, and its current state.
+"""Rows of a dataset for users and scripts, read with pyarrow alone: the newest records of its history, or its current
+rows.
 
-The state follows from the merge strategy. With a key it is the newest record of each key, unless that is a retraction
-or a correction's old half. Without one (Append, derivatives) it is every added row that no retraction or correction has
-undone, by all columns of data.
+The current rows depend on the merge strategy. With a key they are the newest records of each key, except retractions
+and the old halves of corrections. Without a key (Append, derivatives) they are all added rows that no retraction or
+correction has undone, comparing all columns of data.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows as values of JSON, made anew as they are asked for: a million of them need no more memory than in Arrow."""
+    """Rows as JSON values, created during iteration: a million of them need no more memory than in Arrow."""
 
     columns: tuple[str, ...]
     table: pa.Table | None = None
@@ -45,11 +46,11 @@ class Rows:
 
 
 def tail_rows(dataset: Dataset, n: int, ref: str = HEAD, *, cache: Path | None = None) -> Rows:
-    """Return the ``n`` newest rows of the history up to a ref or block hash, in offset order.
+    """Return the ``n`` newest rows of the history up to a ref or block hash, in the order of offsets.
 
-    Only the slices that hold them are read. There are no columns before the schema is known.
+    Only the slices with these rows are read. There are no columns before the schema is known.
 
-    :param cache: directory with the record of slices that were compared with their hash, see `chain.checked`.
+    :param cache: directory with the record of checked slices, see `chain.checked`.
     :raises DatasetNotFound: the dataset has no such ref.
     :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
     """
@@ -59,9 +60,10 @@ def tail_rows(dataset: Dataset, n: int, ref: str = HEAD, *, cache: Path | None =
 
 
 def rows_at(dataset: Dataset, offsets: Sequence[int], ref: str = HEAD) -> Rows:
-    """Return the rows at offsets, which are in order, of the history up to a ref or block hash; only the slices that
-    hold them are read.
+    """Return the rows at these offsets of the history up to a ref or block hash. Only the slices with these rows are
+    read.
 
+    :param offsets: in ascending order.
     :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
     """
     import pyarrow as pa
@@ -78,10 +80,11 @@ def rows_at(dataset: Dataset, offsets: Sequence[int], ref: str = HEAD) -> Rows:
 
 
 def state_rows(dataset: Dataset, ref: str = HEAD, *, cache: Path | None = None) -> Rows:
-    """Return the rows that are current at a ref or block hash, without the columns of offset and operation: by key,
-    without one in offset order.
+    """Return the current rows at a ref or block hash, sorted by key, or by offset if there is no key.
 
-    :param cache: as of `tail_rows`.
+    The columns of offset and operation are omitted.
+
+    :param cache: directory with the record of checked slices, see `chain.checked`.
     :raises DatasetNotFound: the dataset has no such ref.
     :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
     """
@@ -99,7 +102,7 @@ def state_rows(dataset: Dataset, ref: str = HEAD, *, cache: Path | None = None) 
 
 
 def _indices(rows: list[int]) -> pa.Array:
-    """Indices as Arrow. From a list pyarrow would make them with the help of pandas, whose import takes a second."""
+    """Return indices as Arrow. From a list pyarrow would create them with pandas, whose import takes a second."""
     import pyarrow as pa
 
     return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(array("q", rows))])
@@ -111,7 +114,7 @@ def _columns(state: ChainState) -> list[str]:
 
 
 def _newest(dataset: Dataset, state: ChainState, cache: Path | None, n: int | None = None) -> pa.Table | None:
-    """The history, or its ``n`` newest rows; None before the first slice."""
+    """Return the history, or its ``n`` newest rows; None before the first slice."""
     import pyarrow as pa
 
     first = 0 if n is None or state.last_offset is None else state.last_offset + 1 - n
@@ -125,14 +128,14 @@ def _newest(dataset: Dataset, state: ChainState, cache: Path | None, n: int | No
 
 
 def _newest_of_each(table: pa.Table, key: Sequence[str], state: ChainState) -> list[int]:
-    """Indices of the newest record of each key, where it leaves a row."""
+    """Return the indices of the newest record of each key, except retractions and old halves of corrections."""
     operations = table[state.vocab.operation_type_column].to_pylist()
     newest = {values: row for row, values in enumerate(_tuples(table.select(_spelled(key, table))))}
     return sorted(row for row in newest.values() if operations[row] in PRESENT)
 
 
 def _spelled(key: Sequence[str], table: pa.Table) -> list[str]:
-    """The key columns as the table spells them; they are found as Spark does, in any case."""
+    """Return the key columns in the table's spelling; like Spark, ignoring case."""
     spelled = {name.lower(): name for name in table.column_names} | {name: name for name in table.column_names}
     names = [spelled.get(name) or spelled.get(name.lower()) for name in key]
     if None in names:
@@ -141,7 +144,7 @@ def _spelled(key: Sequence[str], table: pa.Table) -> list[str]:
 
 
 def _not_undone(table: pa.Table, state: ChainState) -> list[int]:
-    """Indices of the rows added and not undone since."""
+    """Return the indices of the rows that were added and not undone since."""
     operations = table[state.vocab.operation_type_column].to_pylist()
     if not any(operations):
         return list(range(table.num_rows))
@@ -158,7 +161,7 @@ def _not_undone(table: pa.Table, state: ChainState) -> list[int]:
 
 
 def _tuples(table: pa.Table) -> list[tuple[Any, ...]]:
-    """Hashable rows: equal where all values are, null equal to null."""
+    """Return rows as hashable tuples that are equal if all values are; null equals null."""
     columns = [[_hashable(x) for chunk in c.chunks for x in json_rows.values(chunk)] for c in table.columns]
     return list(zip(*columns, strict=True))
 

@@ -1,4 +1,4 @@
-"""``verify``: compare a dataset with its hashes, from the head down to the values in its slices."""
+"""``verify``: check a dataset against its hashes, from the head down to the values in its slices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from airflow_provider_odf.wording import counted
 
 @dataclass(frozen=True)
 class Verified:
-    """Numbers of blocks, slices and records that are intact."""
+    """Numbers of intact blocks, slices and records."""
 
     blocks: int
     slices: int
@@ -23,11 +23,11 @@ class Verified:
 
 
 def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | None = None) -> Verified:
-    """Check bytes, links and rules of every block, and size, physical hash, records and logical hash of every slice;
-    then the refs and the files that say something of blocks.
+    """Check the bytes, links and rules of every block, and the size, physical hash, records and logical hash of every
+    slice. Then check the refs and the files about blocks.
 
     :param progress: called with a line of text before each slice.
-    :raises ChainCorrupted: the first thing that is wrong; the message names the file.
+    :raises ChainCorrupted: the first fault; the message names the file.
     :raises DatasetNotFound: there is no such ref.
     """
     state = replay(dataset, ref)

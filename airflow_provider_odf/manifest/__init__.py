@@ -1,6 +1,6 @@
-"""Manifests: YAML in, typed models and all errors with their places out.
+"""Manifests: from YAML to typed models, with the place of every error.
 
-The models of the specification's types are importable from here; they load when first asked for.
+Models of the specification's types can be imported from here; they load at first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts of a manifest that Airflow stores, and how long they may be there."""
+"""Limits of Airflow on the texts of a manifest that it stores."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from airflow_provider_odf.manifest.finding import Finding, rule, valid
 
 LONGEST_TAG = 100
 LONGEST_NAME = 250
-"""Of DAGs, pools and connections. File systems allow five characters more in the name of a dataset's folder."""
+"""Maximum length of names of DAGs, pools and connections. File systems allow five characters more for a dataset's
+folder."""
 
 
 @rule
 def name(text: str) -> Iterator[Finding]:
-    """A dataset's name is the name of its DAG."""
+    """Yield a problem of the dataset's name, which is also the name of its DAG."""
     if len(text) > LONGEST_NAME:
         message = f"the name has {len(text)} characters: a DAG of Airflow, which is named like its dataset, has at most"
         yield Finding(("name",), f"{message} {LONGEST_NAME}", "choose a shorter name")
@@ -21,7 +22,7 @@ def name(text: str) -> Iterator[Finding]:
 
 @rule
 def keywords(texts: Sequence[str] | None) -> Iterator[Finding]:
-    """Keywords are tags of the DAG."""
+    """Yield the problems of keywords, which become tags of the DAG."""
     for index, text in valid(enumerate(texts or ())):
         if len(text) > LONGEST_TAG:
             message = f"the keyword has {len(text)} characters: as a tag of the DAG it is cut after {LONGEST_TAG}"
@@ -29,5 +30,5 @@ def keywords(texts: Sequence[str] | None) -> Iterator[Finding]:
 
 
 def tag(text: str) -> str:
-    """A keyword as Airflow can store it."""
+    """Return a keyword as Airflow can store it."""
     return "".join(filter(str.isprintable, text))[:LONGEST_TAG].strip()

@@ -1,4 +1,4 @@
-"""Rules for attachments: their paths must name different files below the folder that they may be written to."""
+"""Rules for attachments: their paths must name different files below the folder to which users export them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIX = "a relative path with `/`, such as `README.md` or `images/map.svg`"
 
 @rule
 def check(attachments: Attachments) -> Iterator[Finding]:
-    """Everything wrong with the attachments of a dataset; paths start at them."""
+    """Yield all problems of a dataset's attachments; paths start at them."""
     yield from (finding.under("items") for finding in _items(attachments.items))
 
 

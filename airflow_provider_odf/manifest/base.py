@@ -1,7 +1,7 @@
-"""What all models of the specification's types share: strictness, spellings of kinds and enums, and the scalar types.
+"""Base of all models of the specification's types: strictness, spellings of kinds and enums, and scalar types.
 
 In YAML a property has the specification's camelCase name, in Python its snake_case. Enum values and the ``kind`` of a
-union's member are accepted as ``NdJson``, ``ndJson`` or ``ndjson`` and kept as ``NdJson``; a member that needs no
+union's member are accepted as ``NdJson``, ``ndJson`` or ``ndjson`` and stored as ``NdJson``. A member without required
 properties may be written as its bare kind (``merge: Append``).
 """
 
@@ -39,7 +39,7 @@ _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Model(BaseModel):
-    """A type of the specification: frozen, and no property that the specification does not have."""
+    """Type of the specification: immutable, without properties that the specification does not have."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
@@ -47,11 +47,11 @@ class Model(BaseModel):
 
 
 class Variant(Model):
-    """A member of a union. Its first field is ``kind``: the member's name without the union's."""
+    """Member of a union. Its first field is ``kind``: the member's name without the union's."""
 
 
 def refuse(message: str, fix: str = "", at: Sequence[str | int] = ()) -> PydanticCustomError:
-    """A validation error with what to do about it; ``at`` leads from the validated value to the wrong part of it."""
+    """Validation error with its fix; ``at`` is the path from the validated value to the wrong part of it."""
     return PydanticCustomError("odf", "{message}", {"message": message, "fix": fix, "at": tuple(at)})
 
 
@@ -59,7 +59,8 @@ def refuse(message: str, fix: str = "", at: Sequence[str | int] = ()) -> Pydanti
 class Spelled:
     """Annotation of a union of variants or of a Literal: the accepted spellings of its names.
 
-    ``noun`` is what messages call it; ``prefix`` is what the names of the union's classes start with."""
+    ``noun`` is its name in messages; ``prefix`` is the common prefix of the names of the union's classes.
+    """
 
     noun: str
     prefix: str = ""
@@ -92,7 +93,7 @@ class Spelled:
         return core_schema.no_info_before_validator_function(member if is_union else name, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """The union's bare kinds and the enum's spellings, for editors."""
+        """Return the union's bare kinds and the enum's spellings, for editors."""
         json = handler(schema)
         if "enum" in json:
             return {**json, "enum": [s for name in json["enum"] for s in spellings(name)]}
@@ -100,12 +101,12 @@ class Spelled:
 
 
 def spellings(name: str) -> list[str]:
-    """``NdJson``, ``ndJson``, ``ndjson``."""
+    """Return the accepted spellings of a name: ``NdJson``, ``ndJson``, ``ndjson``."""
     return list(dict.fromkeys((name, name[:1].lower() + name[1:], name.lower())))
 
 
 def words(name: str) -> str:
-    """``ReadStep`` as ``read step``."""
+    """Return a name in words: ``ReadStep`` as ``read step``."""
     return _WORD_START.sub(" ", name).lower()
 
 
@@ -119,7 +120,7 @@ def _instant(value: object) -> object:
 
 
 def _hash(value: str) -> str:
-    """Any multibase spelling as base16, the one that is written."""
+    """Return any multibase spelling in base16, which ODF writes."""
     try:
         return multiformats.encode(multiformats.decode_hash(value))
     except ValueError as e:

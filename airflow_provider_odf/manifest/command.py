@@ -1,4 +1,4 @@
-"""A program and its arguments, as a manifest lists them: no shell reads them."""
+"""Command lines as lists in a manifest, which no shell reads."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from collections.abc import Iterable
 
 _PLAIN = re.compile(r"\.|-{0,2}(?:\.{0,2}/)?[A-Za-z_/][\w./=+-]*")
 _WORDS = ("true", "false", "yes", "no", "on", "off", "null", "y", "n")
-"""Texts that YAML takes for something else."""
+"""Texts that YAML reads as another type."""
 
 _OF_A_SHELL = frozenset("();<>|&")
 
 
 def listed(line: str) -> str:
-    """A command line as a YAML list, a word an item; what needs a shell is given to one.
+    """Return a command line as a YAML list with one item per word; a command that needs a shell becomes an argument of
+    one.
 
     >>> listed("jq -c ."), listed("grep -v '^#' | head -n 5")
     ('[jq, -c, .]', '[sh, -c, "grep -v \'^#\' | head -n 5"]')

@@ -1,6 +1,6 @@
-"""``DataSchema``: the ODF schema of specification 0.37 and later, with every ``DataType``.
+"""``DataSchema``: the ODF schema since specification 0.37, with every ``DataType``.
 
-Members of the unions and fields stand in the order of the flatbuffers schema.
+Members of the unions and fields have the order of the flatbuffers schema.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TimeUnit: TypeAlias = Annotated[Literal["Second", "Millisecond", "Microsecond", 
 
 
 class ExtraAttributes(Model):
-    """Free attributes, kept as the JSON text of an object with sorted keys, as blocks store them."""
+    """Free attributes as the JSON text of an object with sorted keys, as blocks store them."""
 
     entries: str = "{}"
 
@@ -126,7 +126,7 @@ class DataTypeNull(Variant):
 
 
 class DataTypeOption(Variant):
-    """A value that may be absent: the only nullable type."""
+    """Optional value: the only nullable type."""
 
     kind: Literal["Option"] = "Option"
     inner: DataType
@@ -143,7 +143,7 @@ class DataTypeTime(Variant):
 
 
 class DataTypeTimestamp(Variant):
-    """Without ``unit`` milliseconds are meant, without ``timezone`` UTC."""
+    """Point in time; the default ``unit`` is milliseconds, the default ``timezone`` UTC."""
 
     kind: Literal["Timestamp"] = "Timestamp"
     unit: TimeUnit | None = None

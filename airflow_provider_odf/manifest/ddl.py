@@ -1,4 +1,5 @@
-"""What the engine is told of a manifest: columns as Spark DDL types, read steps, merge strategies and vocabularies."""
+"""Parts of a manifest in the engine's terms: columns as Spark DDL types, read steps, merge strategies and
+vocabularies."""
 
 from __future__ import annotations
 
@@ -40,9 +41,9 @@ _SPARK_PRECISION = 38
 
 
 def columns(read: ReadStep) -> tuple[Column, ...] | None:
-    """The declared columns, None where the read step declares none.
+    """Return the declared columns, or None if the read step declares none.
 
-    :raises InvalidInput: a definition that cannot be read; loaded manifests have none.
+    :raises InvalidInput: a definition cannot be parsed; loaded manifests have no such definitions.
     """
     if read.schema_ is not None:
         return odf_columns(read.schema_)
@@ -55,14 +56,17 @@ def columns(read: ReadStep) -> tuple[Column, ...] | None:
 
 
 def odf_columns(schema: d.DataSchema) -> tuple[Column, ...]:
-    """:raises InvalidInput: a type that Spark cannot hold."""
+    """Return the columns of an ODF schema with Spark DDL types.
+
+    :raises InvalidInput: Spark has no type for a column.
+    """
     return tuple(Column(f.name, spark_type(f.type), isinstance(f.type, d.DataTypeOption)) for f in schema.fields)
 
 
 def spark_type(data_type: d.DataType) -> str:
-    """The Spark DDL type that holds every value of an ODF type.
+    """Return the Spark DDL type that holds every value of an ODF type.
 
-    :raises InvalidInput: there is none.
+    :raises InvalidInput: Spark has no such type.
     """
     nested: dict[type[Any], Callable[[Any], str]] = {
         d.DataTypeOption: lambda t: spark_type(t.inner),
@@ -93,9 +97,10 @@ def _decimal(data_type: d.DataTypeDecimal) -> str:
 
 
 def read_step(read: ReadStep) -> protocol.ReadStep:
-    """The read step with its defaults filled in, its patterns in Java's notation and its encoding by Python's name.
+    """Return the read step with its defaults filled in, its patterns in Java's notation and its encoding by Python's
+    name.
 
-    :raises InvalidInput: a schema or pattern that cannot be read; loaded manifests have none.
+    :raises InvalidInput: a schema or pattern cannot be parsed; loaded manifests have none of these.
     """
     options = {
         name: getattr(read, name)
@@ -126,7 +131,7 @@ def merge_strategy(merge: MergeStrategy) -> protocol.MergeStrategy:
 
 
 def vocabulary(vocab: SetVocab | None) -> protocol.DatasetVocabulary:
-    """The names of the system columns: those of the last SetVocab, defaults for what it leaves out."""
+    """Return the names of the system columns: those of the last SetVocab, with defaults for absent ones."""
     if vocab is None:
         return protocol.DatasetVocabulary()
     given = {name: value for name, value in vocab if name != "kind" and value is not None}

@@ -1,7 +1,7 @@
-"""Columns of a DDL schema (``ReadStep.ddlSchema``): ``name TYPE [NOT NULL]`` as the Spark DDL type that holds it.
+"""Parser of DDL schemas (``ReadStep.ddlSchema``): ``name TYPE [NOT NULL]`` as a column with a Spark DDL type.
 
-Slices have no unsigned integers, UUIDs or bounded texts: such a type becomes the nearest one that holds all its values,
-and a note says so.
+Slices have no unsigned integers, UUIDs or bounded texts. Such a type becomes the nearest one that holds all its values,
+with a note about the change.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 _UNSIGNED = {"TINYINT": "SMALLINT", "SMALLINT": "INT", "INT": "BIGINT", "BIGINT": "DECIMAL(20,0)"}
 _SIZED = ("VARCHAR", "CHAR", "BINARY", "VARBINARY")
 DEEPEST = 50
-"""Levels of nested types: Arrow passes on 64 at most."""
+"""Maximum depth of nested types: Arrow's limit is 64 levels."""
 
 KNOWN = (*_TYPES, *_DECIMALS, "TIME", "ARRAY", "MAP", "STRUCT")
 """Every word that a type can start with."""
 
 
 class DdlError(ValueError):
-    """A column definition that cannot be read; ``offset`` is where in the text, from 0."""
+    """A column definition cannot be parsed; ``offset`` is the place in the text, from 0."""
 
     def __init__(self, message: str, offset: int, word: str = "") -> None:
         super().__init__(message)
@@ -50,25 +50,25 @@ class DdlError(ValueError):
 
 @dataclass(frozen=True)
 class Definition:
-    """A column and what was changed on the way to a Spark type."""
+    """Column with a Spark type, and a note if that differs from the declared type."""
 
     column: Column
     note: str = ""
 
 
 def parse(text: str) -> list[Definition]:
-    """The columns of one entry of a DDL schema: usually one, or several with commas between them.
+    """Return the columns of one entry of a DDL schema: usually one, or several separated by commas.
 
     >>> parse("id INT UNSIGNED NOT NULL")[0].column
     Column(name='id', type='BIGINT', is_nullable=False)
 
-    :raises DdlError: not a column definition.
+    :raises DdlError: the entry is not a column definition.
     """
     return list(_Parser(text).definitions())
 
 
 def single_name(text: str) -> str | None:
-    """The column that an entry declares whose type cannot be read; None where it may declare several, or none."""
+    """Return the name of the column that an entry with an invalid type declares, or None if that is ambiguous."""
     try:
         return None if "," in text else _Parser(text).name("a column definition `name TYPE` is expected")
     except DdlError:
@@ -76,12 +76,12 @@ def single_name(text: str) -> str | None:
 
 
 def quoted(name: str) -> str:
-    """A field's name as it stands in a Spark DDL type."""
+    """Return a field's name as Spark DDL writes it."""
     return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def unsigned(spark_type: str) -> str:
-    """The signed Spark type that holds every value of the unsigned one of the same width."""
+    """Return the signed Spark type that holds every value of the unsigned one of the same width."""
     return _UNSIGNED[spark_type]
 
 
@@ -156,7 +156,7 @@ class _Parser:
         return spark_type
 
     def _timestamp(self) -> None:
-        """Any precision and either kind of time zone: slices have milliseconds in UTC."""
+        """Parse a timestamp with any precision and either kind of time zone; slices store milliseconds in UTC."""
         if self._take("("):
             self._number(0, 9)
             self._expect(")", "`)` must follow the precision")

@@ -1,4 +1,4 @@
-"""Names of datasets in files that may not be valid."""
+"""Names of datasets in files that may be invalid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF_CONTENT = re.compile(
 
 
 def names(file: Path) -> list[str]:
-    """Names of the datasets that a file declares, as far as it can be read: by its YAML, else by its lines."""
+    """Return the names of the datasets that a file declares: by its YAML, or by its lines if that cannot be parsed."""
     try:
         text = file.read_text(encoding="utf-8-sig", errors="replace")
     except OSError:
@@ -32,8 +32,8 @@ def names(file: Path) -> list[str]:
 
 
 def may_declare(file: Path, name: str) -> bool:
-    """Whether a file may declare a dataset of a name, ignoring case and with ``.`` for ``/``. Reads it, without
-    parsing it."""
+    """Return whether a file may declare a dataset of a name, ignoring case and with ``.`` for ``/``. The file is read
+    but not parsed."""
     try:
         found = _ANY.findall(file.read_bytes())
     except OSError:

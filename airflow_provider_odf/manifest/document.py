@@ -17,7 +17,7 @@ INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 
 
 class Document:
-    """One YAML document. ``value`` is its content as dicts, lists and scalars."""
+    """YAML document. ``value`` is its content as dicts, lists and scalars."""
 
     def __init__(self, root: yaml.Node, file: str) -> None:
         self.file = file
@@ -28,7 +28,11 @@ class Document:
 
     @property
     def value(self) -> Any:
-        """:raises ManifestInvalid: repeated keys, unknown tags, recursive or exploding aliases: all of them."""
+        """Build the value of a document.
+
+        :raises ManifestInvalid: the document has repeated keys, unknown tags, recursive or exploding aliases; the error
+            has all of these problems.
+        """
         if not self._is_built:
             builder = _Builder(self)
             self._built = builder.build(self._root)

@@ -1,4 +1,4 @@
-"""Encodings of texts by the names that Python, Java and the IANA give them, as Python's."""
+"""Python's names of encodings, from their names in Python, Java and the IANA registry."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _JAVA_NAMES = {"windows-31j": "cp932", "x-windows-949": "cp949", "x-windows-950"
 
 
 def python_name(name: str) -> str:
-    """Python's name of an encoding.
+    """Return Python's name of an encoding.
 
     >>> python_name("Windows-31J")
     'cp932'
 
-    :raises ValueError: there is none, or it is one of something else than text.
+    :raises ValueError: the encoding is unknown, or does not encode text.
     """
     given = name.strip().lower() or "utf-8"
     try:

@@ -1,7 +1,5 @@
-"""The 13 metadata events of the specification.
-
-Members of the union and fields stand in the order of the flatbuffers schema.
-"""
+"""The 13 metadata events of the specification. Members of the union and fields have the order of the flatbuffers
+schema."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ from airflow_provider_odf.manifest.fragments import (
 
 
 class AddData(Variant):
-    """Data were ingested into a root dataset."""
+    """A run ingested data into a root dataset."""
 
     kind: Literal["AddData"] = "AddData"
     prev_checkpoint: Hash | None = None
@@ -41,7 +39,7 @@ class AddData(Variant):
 
 
 class ExecuteTransform(Variant):
-    """A derivative's transform was run."""
+    """A run executed a derivative's transform."""
 
     kind: Literal["ExecuteTransform"] = "ExecuteTransform"
     query_inputs: tuple[ExecuteTransformInput, ...]
@@ -53,7 +51,7 @@ class ExecuteTransform(Variant):
 
 
 class Seed(Variant):
-    """The identity of the dataset: always the first event."""
+    """Identity of the dataset; always the first event."""
 
     kind: Literal["Seed"] = "Seed"
     dataset_id: IdText
@@ -61,7 +59,7 @@ class Seed(Variant):
 
 
 class SetPollingSource(Variant):
-    """Where the data of a root dataset are polled from and how they are merged."""
+    """Source from which runs poll the data of a root dataset, and how they merge them."""
 
     kind: Literal["SetPollingSource"] = "SetPollingSource"
     fetch: FetchStep
@@ -72,7 +70,7 @@ class SetPollingSource(Variant):
 
 
 class SetTransform(Variant):
-    """How a derivative comes from its inputs."""
+    """Inputs and query of a derivative dataset."""
 
     kind: Literal["SetTransform"] = "SetTransform"
     inputs: tuple[TransformInput, ...]
@@ -80,7 +78,7 @@ class SetTransform(Variant):
 
 
 class SetVocab(Variant):
-    """Names of the system columns; an absent one has its default."""
+    """Names of the system columns; absent ones have their default."""
 
     kind: Literal["SetVocab"] = "SetVocab"
     offset_column: str | None = None
@@ -90,14 +88,14 @@ class SetVocab(Variant):
 
 
 class SetAttachments(Variant):
-    """Files that go with the dataset."""
+    """Files that belong to the dataset, such as a README."""
 
     kind: Literal["SetAttachments"] = "SetAttachments"
     attachments: Attachments
 
 
 class SetInfo(Variant):
-    """What the dataset is, for people."""
+    """Description of the dataset."""
 
     kind: Literal["SetInfo"] = "SetInfo"
     description: str | None = None
@@ -105,7 +103,7 @@ class SetInfo(Variant):
 
 
 class SetLicense(Variant):
-    """The licence of the data."""
+    """License of the data."""
 
     kind: Literal["SetLicense"] = "SetLicense"
     short_name: str
@@ -115,9 +113,10 @@ class SetLicense(Variant):
 
 
 class SetDataSchema(Variant):
-    """The schema of slices after this event: an Arrow schema (flatbuffers ``Schema`` table) or an ODF schema.
+    """Schema of slices after this event: an Arrow schema (flatbuffers ``Schema`` table) or an ODF schema.
 
-    The specification up to 0.36 calls the Arrow schema ``schema`` and gives it as base64."""
+    The specification up to 0.36 calls the Arrow schema ``schema`` and writes it in base64.
+    """
 
     kind: Literal["SetDataSchema"] = "SetDataSchema"
     raw_arrow_schema: Base64 | None = None
@@ -141,7 +140,7 @@ class SetDataSchema(Variant):
 
 
 class AddPushSource(Variant):
-    """How data that are pushed under ``sourceName`` are read and merged."""
+    """Steps that read and merge the data pushed under ``sourceName``."""
 
     kind: Literal["AddPushSource"] = "AddPushSource"
     source_name: str
@@ -151,14 +150,14 @@ class AddPushSource(Variant):
 
 
 class DisablePushSource(Variant):
-    """The push source of this name is no more."""
+    """Removes the push source of this name."""
 
     kind: Literal["DisablePushSource"] = "DisablePushSource"
     source_name: str
 
 
 class DisablePollingSource(Variant):
-    """The polling source is no more."""
+    """Removes the polling source."""
 
     kind: Literal["DisablePollingSource"] = "DisablePollingSource"
 

@@ -1,4 +1,5 @@
-"""Which files of a folder may hold manifests, and which lie beside manifests: settings, data contracts."""
+"""Names of files in a folder: those that may hold manifests, and those that lie beside manifests (settings, data
+contracts)."""
 
 from __future__ import annotations
 
@@ -23,25 +24,28 @@ _OF_DATASET = re.compile(r"(.+)\.datacontract\.ya?ml")
 
 
 def is_manifest_name(name: str) -> bool:
-    """Whether a file of this name may hold manifests: YAML, no data contract, no settings."""
+    """Return whether a file of this name may hold manifests: YAML, but neither data contract nor settings."""
     return name.endswith(_YAML) and not is_beside_manifests(name)
 
 
 def is_beside_manifests(name: str) -> bool:
-    """Whether a file of this name belongs to manifests without being one: settings, a data contract."""
+    """Return whether a file of this name belongs to manifests without being one: settings, a data contract."""
     return name == SETTINGS_FILE or _CONTRACT.fullmatch(name) is not None
 
 
 def discover(folder: Path) -> list[Path]:
-    """The YAML files in a folder and below that may hold manifests, sorted; what ``.airflowignore`` names is left out.
+    """Return the sorted YAML files in a folder and below that may hold manifests, except those in ``.airflowignore``.
 
-    Patterns are globs as in ``.gitignore``, Airflow's default; hidden folders are left out, links are followed once."""
+    Its patterns are globs as in ``.gitignore``, Airflow's default. Hidden folders are omitted, links are followed once.
+    """
     return sorted(path for path in _walk(folder, (), {folder.resolve()}) if is_manifest_name(path.name))
 
 
 def unknown_contracts(folder: Path, manifests: Collection[tuple[Path, str]]) -> Iterator[Problem]:
-    """Data contracts in a folder and below that no dataset beside them is tested against. ``manifests`` are files, as
-    absolute paths, and the names of their datasets."""
+    """Yield a problem for each data contract in a folder and below without a dataset beside it.
+
+    :param manifests: absolute paths of files, and the names of their datasets.
+    """
     for path in sorted(_walk(folder, (), {folder.resolve()})):
         if (match := _OF_DATASET.fullmatch(path.name)) is None:
             continue
@@ -53,7 +57,7 @@ def unknown_contracts(folder: Path, manifests: Collection[tuple[Path, str]]) -> 
 
 
 def _walk(folder: Path, ignores: Sequence[tuple[Path, GitIgnoreSpec]], visited: set[Path]) -> Iterator[Path]:
-    """The YAML files that are not left out."""
+    """Yield the YAML files that are not ignored."""
     ignores = (*ignores, *_ignores(folder))
     for entry in sorted(os.scandir(folder), key=lambda e: e.name):
         path = Path(entry.path)
@@ -87,7 +91,7 @@ def _is_pattern(line: str) -> bool:
 
 
 def _is_ignored(path: Path, suffix: str, ignores: Sequence[tuple[Path, GitIgnoreSpec]]) -> bool:
-    """The last pattern that matches counts, those of deeper folders being later."""
+    """Return whether a file is ignored: the last matching pattern counts, and deeper folders come later."""
     verdict = False
     for folder, spec in ignores:
         result = spec.check_file(path.relative_to(folder).as_posix() + suffix).include

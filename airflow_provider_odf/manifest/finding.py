@@ -1,4 +1,4 @@
-"""What rules find in a manifest, and how they keep silent about what follows from a part that did not validate."""
+"""Findings of rules in a manifest, and how rules ignore consequences of a part that did not validate."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Finding:
-    """``path`` has the model's attribute names and indices, the place in the file is looked up later; ``offset`` is
-    the character within the text there."""
+    """Problem in a manifest. ``path`` has attribute names and indices of models, and is later resolved to a place in
+    the file; ``offset`` is the character within the text there."""
 
     path: tuple[str | int, ...]
     message: str
@@ -25,16 +25,17 @@ class Finding:
     offset: int = 0
 
     def under(self, *path: str | int) -> Finding:
-        """The same, seen from further up."""
+        """Return the same finding with a longer path, for an enclosing value."""
         return Finding((*path, *self.path), self.message, self.fix, self.is_warning, self.offset)
 
 
 class NotValid(Exception):
-    """A rule has looked into a part of the manifest that did not validate."""
+    """A rule has accessed a part of the manifest that did not validate."""
 
 
 class _Invalid:
-    """Stands in a model for a part that did not validate. It may be there or not, and whatever looks into it ends."""
+    """Stands in a model for a part that did not validate. Whether that part is absent is unknown, so any access raises
+    `NotValid`."""
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
@@ -52,7 +53,7 @@ INVALID: Final[Any] = _Invalid()
 
 
 def rule(check: Callable[P, Iterator[Finding]]) -> Callable[P, Iterator[Finding]]:
-    """A rule that ends where it depends on a part that did not validate: that part's own error is enough."""
+    """Make a rule end where it accesses a part that did not validate, because that part has its own error."""
 
     @wraps(check)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> Iterator[Finding]:
@@ -64,5 +65,5 @@ def rule(check: Callable[P, Iterator[Finding]]) -> Callable[P, Iterator[Finding]
 
 
 def valid(pairs: Iterable[tuple[K, V]]) -> Iterator[tuple[K, V]]:
-    """The indices or names with a value that validated."""
+    """Yield the indices or names with a valid value."""
     return (pair for pair in pairs if pair[1] is not INVALID)

@@ -63,7 +63,7 @@ def settings_files(file: Path) -> list[Path]:
 def read_settings(path: Path) -> SettingsFile:
     """Return a settings file.
 
-    :raises ManifestInvalid: the file is not valid; it has all problems.
+    :raises ManifestInvalid: the file is not valid; the error has all problems.
     """
     read = _read(path)
     read.check()
@@ -83,14 +83,17 @@ def unknown_datasets(path: Path, names: Collection[str]) -> Iterator[Problem]:
 
 @dataclass(frozen=True)
 class _Read:
-    """The valid part of a settings file, and the problems of the rest: those of one dataset under its name in lower
-    case, all others under the empty text."""
+    """Valid part of a settings file, and its problems: those of one dataset under its name in lower case, all others
+    under the empty text."""
 
     settings: SettingsFile = field(default_factory=SettingsFile)
     problems: Mapping[str, Sequence[Problem]] = field(default_factory=dict)
 
     def check(self, alias: DatasetAlias | None = None) -> None:
-        """:raises ManifestInvalid: problems of the whole file or of one dataset; of all where there is no alias."""
+        """Check the whole file and the settings of one dataset, or of all without an alias.
+
+        :raises ManifestInvalid: there are problems.
+        """
         names = self.problems if alias is None else ("", str(alias).lower())
         if problems := [problem for name in names for problem in self.problems.get(name, ())]:
             raise ManifestInvalid(sorted(problems))

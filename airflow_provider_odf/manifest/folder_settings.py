@@ -1,4 +1,4 @@
-"""The settings that ``odf.yaml`` may have, for all datasets of a folder and for each of them."""
+"""Settings in ``odf.yaml``, for all datasets of a folder and for each of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from airflow_provider_odf.manifest.base import Time, refuse
 from airflow_provider_odf.wording import nearest
 
 CHANGE = "@change"
-"""The schedule of a DAG that starts when its dataset's source changes."""
+"""Schedule of a DAG that starts when its dataset's source changes."""
 
 _PRESETS = (CHANGE, "@once", "@continuous", "@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
 _CRON = re.compile(r"[0-9A-Za-z*/,#?-]+(?: +[0-9A-Za-z*/,#?-]+){4,5}")
@@ -42,7 +42,7 @@ def _schedule(text: str) -> str:
 
 
 def _check_cron(text: str) -> None:
-    """Parse a cron expression as Airflow does, and look for a time that it names."""
+    """Check that Airflow can parse a cron expression and that it has a next time."""
     from croniter import CroniterError, croniter
 
     try:
@@ -53,7 +53,7 @@ def _check_cron(text: str) -> None:
 
 
 def _wrong_fields(text: str) -> str:
-    """Return which fields of a cron expression are wrong by themselves, each with its range; the empty text if none."""
+    """Return the fields of a cron expression that are invalid by themselves, each with its range; empty if none is."""
     from croniter import CroniterError, croniter
 
     def is_valid(index: int, field: str) -> bool:
@@ -116,7 +116,7 @@ def _variable(text: str) -> str:
 
 
 class EnvironmentValue(BaseModel):
-    """Where Airflow keeps a value for ``${{ env.NAME }}``: in a variable, or in a field of a connection."""
+    """Place of a value for ``${{ env.NAME }}`` in Airflow: a variable, or a field of a connection."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -137,13 +137,13 @@ class EnvironmentValue(BaseModel):
 
 
 class FolderSettings(BaseModel):
-    """What Airflow needs to know of a dataset beyond its manifest. ``schedule`` None: only by hand."""
+    """Airflow's settings of a dataset. With ``schedule`` None the DAG runs only by hand."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     schedule: Annotated[str, AfterValidator(_schedule)] | None = "@hourly"
     poke_interval: Annotated[float, Field(strict=True, ge=1, le=_LONGEST_WAIT)] | None = None
-    """Seconds between two looks at the source, with ``schedule: "@change"``."""
+    """Seconds between two checks of the source, with ``schedule: "@change"``."""
     env: dict[Annotated[str, AfterValidator(_variable)], EnvironmentValue] = {}
     store: Annotated[str, AfterValidator(_store)] | None = None
     spark_conn_id: Annotated[str, AfterValidator(_identifier)] | None = None
@@ -154,11 +154,11 @@ class FolderSettings(BaseModel):
     allow_empty_input: bool = False
     """Whether an input without rows may retract all rows of a Snapshot dataset."""
     max_retracted_share: Annotated[float, Field(strict=True, gt=0, le=1)] | None = None
-    """The largest share of its rows that one input of a Snapshot dataset may retract; None: no limit."""
+    """Maximum share of its rows that one input of a Snapshot dataset may retract; None: no limit."""
 
 
 class SettingsFile(BaseModel):
-    """``odf.yaml``: settings of all datasets in the folder and below, and of single ones."""
+    """``odf.yaml``: settings of all datasets in the folder and below, and of single datasets."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

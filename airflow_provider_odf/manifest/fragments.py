@@ -1,6 +1,6 @@
-"""The specification's fragments: steps of a source, transforms, slices, states.
+"""Fragments of the specification: steps of a source, transforms, slices, states.
 
-Members of the unions and fields stand in the order of the flatbuffers schema.
+Members of the unions and fields have the order of the flatbuffers schema.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MqttQos: TypeAlias = Annotated[Literal["AtMostOnce", "AtLeastOnce", "ExactlyOnce
 
 
 class EventTimeSourceFromMetadata(Variant):
-    """Event time is what the source says of the file: its Last-Modified or modification time."""
+    """Event time is the time that the source reports: Last-Modified or modification time."""
 
     kind: Literal["FromMetadata"] = "FromMetadata"
 
@@ -49,7 +49,7 @@ EventTimeSource: TypeAlias = Annotated[
 
 
 class SourceCachingForever(Variant):
-    """What was processed once is never ingested again."""
+    """A file that was ingested is never ingested again."""
 
     kind: Literal["Forever"] = "Forever"
 
@@ -63,7 +63,7 @@ class RequestHeader(Model):
 
 
 class EnvVar(Model):
-    """Without ``value`` the variable is taken from the environment."""
+    """Environment variable; without ``value`` it has the value of the run's environment."""
 
     name: str
     value: str | None = None
@@ -85,7 +85,7 @@ class FetchStepUrl(Variant):
 
 
 class FetchStepFilesGlob(Variant):
-    """Takes the files that a glob pattern matches, one after the other."""
+    """Reads the files that match a glob pattern, one after the other."""
 
     kind: Literal["FilesGlob"] = "FilesGlob"
     path: str
@@ -142,7 +142,7 @@ class PrepStepDecompress(Variant):
 
 
 class PrepStepPipe(Variant):
-    """Runs a program on the data: its argument list, without a shell."""
+    """Runs a program on the data, with its arguments and without a shell."""
 
     kind: Literal["Pipe"] = "Pipe"
     command: tuple[str, ...]
@@ -157,14 +157,14 @@ PrepStep: TypeAlias = Annotated[
 
 
 def ddl_list_apart(value: dict[str, Any]) -> dict[str, Any]:
-    """A mapping with the DDL list that stands under ``schema`` under ``ddlSchema`` instead."""
+    """Return a mapping with a DDL list under ``schema`` moved to ``ddlSchema``."""
     if not isinstance(value.get("schema"), list) or value.get("ddlSchema") is not None:
         return value
     return {("ddlSchema" if key == "schema" else key): v for key, v in value.items() if key != "ddlSchema"}
 
 
 class _Read(Variant):
-    """A read step. Under ``schema`` stands an ODF schema or (until specification 0.37) a DDL list, which lands in
+    """Read step. ``schema`` is an ODF schema or (until specification 0.37) a DDL list, which is stored in
     ``ddl_schema``."""
 
     @model_validator(mode="before")
@@ -265,7 +265,7 @@ class TemporalTable(Model):
 
 
 class TransformSql(Variant):
-    """Queries in the SQL of ``engine``. ``query`` is the shorthand for one query; blocks store ``queries`` alone."""
+    """Queries in the SQL of ``engine``. ``query`` is the short form of one query; blocks store only ``queries``."""
 
     kind: Literal["Sql"] = "Sql"
     engine: str
@@ -276,11 +276,11 @@ class TransformSql(Variant):
 
     @property
     def steps(self) -> tuple[SqlQueryStep, ...]:
-        """The queries in order; the last has no alias and is the output."""
+        """Return the queries in order; the last has no alias and is the output."""
         return (SqlQueryStep(query=self.query),) if self.query is not None else self.queries or ()
 
     def normalized(self) -> TransformSql:
-        """The same with ``queries`` only, as the chain stores it."""
+        """Return the transform with ``queries`` only, as the chain stores it."""
         return self if self.query is None else self.model_copy(update={"query": None, "queries": self.steps})
 
 
@@ -288,7 +288,8 @@ Transform: TypeAlias = Annotated[TransformSql, Spelled("transform", "Transform")
 
 
 class TransformInput(Model):
-    """``datasetRef`` is an alias, or an id once the dataset is known; ``alias`` is its name in the queries."""
+    """Input of a transform. ``datasetRef`` is an alias, or an id once the dataset is known; ``alias`` is its name in
+    queries."""
 
     dataset_ref: RefText
     alias: str | None = None
@@ -357,7 +358,7 @@ class OffsetInterval(Model):
 
 
 class DataSlice(Model):
-    """A data file; ``size`` is in bytes."""
+    """Data file; ``size`` is in bytes."""
 
     logical_hash: Hash
     physical_hash: Hash
@@ -366,14 +367,14 @@ class DataSlice(Model):
 
 
 class Checkpoint(Model):
-    """A checkpoint file; ``size`` is in bytes."""
+    """Checkpoint file; ``size`` is in bytes."""
 
     physical_hash: Hash
     size: UInt64
 
 
 class SourceState(Model):
-    """How far a source has been read. Standard kinds: ``odf/etag``, ``odf/last-modified``."""
+    """Progress of reading a source. Standard kinds: ``odf/etag``, ``odf/last-modified``."""
 
     source_name: str
     kind: str
@@ -381,7 +382,7 @@ class SourceState(Model):
 
 
 class ExecuteTransformInput(Model):
-    """The part ``(prev, new]`` of an input's blocks and records that a transaction took in."""
+    """Part ``(prev, new]`` of an input's blocks and records that a transaction read."""
 
     dataset_id: IdText
     prev_block_hash: Hash | None = None

@@ -1,4 +1,4 @@
-"""Datasets and their edges: which derivative reads which dataset."""
+"""Graph of datasets: each derivative has edges to its inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Graph:
-    """Manifests by dataset, in the order given."""
+    """Return the manifests by dataset, in their order."""
 
     manifests: Mapping[DatasetAlias, Manifest]
 
@@ -25,7 +25,7 @@ class Graph:
         return cls({manifest.snapshot.alias: manifest for manifest in manifests})
 
     def inputs(self, name: str | DatasetAlias) -> tuple[DatasetRef, ...]:
-        """What a dataset reads, in the order of its transform, whether it is in the graph or not.
+        """Return the inputs of a dataset, in the order of its transform, even if they are not in the graph.
 
         :raises KeyError: the graph has no dataset of that name.
         """
@@ -34,7 +34,7 @@ class Graph:
         return tuple(parse_ref(i.dataset_ref) for i in transform.inputs) if transform else ()
 
     def cycles(self) -> list[tuple[DatasetAlias, ...]]:
-        """Datasets that read, through others, themselves: each in one cycle, inputs first."""
+        """Return the cycles of datasets that read themselves through others, inputs first."""
         found: list[tuple[DatasetAlias, ...]] = []
         edges = {alias: self._edges(alias) for alias in self.manifests}
         while True:

@@ -1,4 +1,4 @@
-"""Rules among the datasets of several files: names are unique, nothing reads itself, inputs exist."""
+"""Rules for the datasets of several files: names are unique, no dataset reads itself, inputs exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_odf.wording import nearest
 
 
 def same_names(manifests: Iterable[Manifest]) -> Iterator[tuple[Manifest, Problem]]:
-    """Datasets of one name, or that give the same DAG: none of them, since nothing says which one is meant."""
+    """Yield a problem for each dataset with the name or the DAG of another one; none of these is loaded."""
     by_dag: dict[str, list[Manifest]] = {}
     for manifest in manifests:
         by_dag.setdefault(str(manifest.snapshot.alias).replace("/", ".").lower(), []).append(manifest)

@@ -1,6 +1,6 @@
 """Times in texts by a pattern: Java's (``yyyy-MM-dd HH:mm``), strftime's (``%Y-%m-%d``) or the word ``rfc3339``.
 
-Java patterns are read as ``java.time.format.DateTimeFormatter`` and ``java.text.SimpleDateFormat`` agree on them, with
+Java patterns have the common meaning of ``java.time.format.DateTimeFormatter`` and ``java.text.SimpleDateFormat``, with
 English names. A time without a zone is in UTC.
 """
 
@@ -23,12 +23,12 @@ _WORDS = {"a": r"[AaPp][Mm]", **dict.fromkeys("XxZz", r"(?:Z|UTC|GMT|[+-]\d{2}(?
 
 
 def parse(text: str, pattern: str = DEFAULT_PATTERN) -> Instant:
-    """The time that a text has by a pattern.
+    """Return the time in a text by a pattern.
 
     >>> str(parse("2 May 2024", "d MMM yyyy"))
     '2024-05-02T00:00:00Z'
 
-    :raises ValueError: the text does not have the pattern's form, or the pattern itself is not one.
+    :raises ValueError: the text does not match the pattern, or the pattern is not valid.
     """
     if pattern.lower() == "rfc3339":
         return Instant.parse(text)
@@ -55,7 +55,10 @@ def _by_letters(text: str, pattern: str) -> Instant:
 
 
 def check(pattern: str) -> None:
-    """:raises ValueError: the pattern has letters that are not understood."""
+    """Check a pattern.
+
+    :raises ValueError: the pattern has unsupported letters.
+    """
     if "%" in pattern:
         _check_strftime(pattern)
     elif pattern.lower() != "rfc3339":

@@ -1,4 +1,4 @@
-"""JSON Schema of manifests and folder settings, for editors that complete and check YAML."""
+"""JSON Schema of manifests and folder settings, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from airflow_provider_odf.manifest.transform_rules import ENGINES
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NOT_DECLARED = ("Seed", "AddData", "ExecuteTransform", "DisablePollingSource", "DisablePushSource")
 _NOT_ALONE = ("FetchStepEthereumLogs", *(event.__name__ for event in get_args(get_args(MetadataEvent)[0])))
-"""Members of unions that no bare kind is offered for: an event without properties says nothing."""
+"""Members of unions whose bare kind is not suggested: an event without properties has no effect."""
 
 
 def manifest_schema() -> dict[str, Any]:
-    """The schema of one YAML document that declares a dataset, with every spelling that loads.
+    """Return the schema of one YAML document that declares a dataset, with every accepted spelling.
 
-    Only events without properties, which load too, are left out: they say nothing.
+    Only events without properties are omitted, which have no effect.
     """
     content = DatasetSnapshot.model_json_schema(by_alias=True)
     definitions: dict[str, Any] = content.pop("$defs")
@@ -43,14 +43,14 @@ def manifest_schema() -> dict[str, Any]:
 
 
 def settings_schema() -> dict[str, Any]:
-    """The schema of ``odf.yaml``."""
+    """Return the schema of ``odf.yaml``."""
     schema = SettingsFile.model_json_schema()
     _drop(schema, schema.get("$defs", {}))
     return {"$schema": _DIALECT, **schema, "title": "Settings of a folder of datasets"}
 
 
 def _accept_what_loads(name: str, definition: dict[str, Any]) -> None:
-    """The spellings and older forms that validators accept before the model is looked at."""
+    """Add the spellings and older forms that validators accept before the model is checked."""
     properties = definition.get("properties", {})
     if "const" in properties.get("kind", {}):
         properties["kind"] = {"enum": spellings(properties["kind"]["const"])}
@@ -77,7 +77,7 @@ def _unions(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def _close(union: dict[str, Any], definitions: dict[str, Any]) -> None:
-    """A union as plain JSON Schema, with the kinds that say all by themselves."""
+    """Write a union as plain JSON Schema, with the kinds that may be written alone."""
     members = union.pop("oneOf", None) or [{"$ref": union.pop("$ref")}]
     union.pop("discriminator", None)
     named = {name: definitions[name] for name in (_name(member) for member in members)}
@@ -91,7 +91,7 @@ def _name(reference: dict[str, Any]) -> str:
 
 
 def _drop(*schemas: Any) -> None:
-    """Without generated titles and null defaults, which say nothing."""
+    """Remove generated titles and null defaults."""
     for schema in schemas:
         if isinstance(schema, dict):
             for key in [k for k, v in schema.items() if _is_noise(k, v)]:

@@ -1,4 +1,4 @@
-"""Manifests from files and folders: every dataset that is valid, and all that is wrong with the others."""
+"""Loader of manifests from files and folders: every valid dataset, and all problems of the others."""
 
 from __future__ import annotations
 
@@ -23,16 +23,18 @@ from airflow_provider_odf.manifest.yaml_source import parse, read_text, scan
 from airflow_provider_odf.wording import nearest
 
 KINDS = ("DatasetSnapshot", "MetadataBlock", "MetadataEvent")
-"""Resources of the specification that are written as manifests; datasets are declared by the first."""
+"""Resources of the specification that are written as manifests; the first declares datasets."""
 
 _HINT = re.compile(r"^[ \t{]*[\"']?kind\b", re.MULTILINE)
 _OURS = re.compile(r"dataset_?-?snapshot|metadata_?-?(?:block|event)", re.IGNORECASE)
 
 
 def load(paths: Iterable[Path | str], *, known: Callable[[str], bool] = lambda ref: False) -> Loaded:
-    """The manifests of files and folders, in the order given, folders by file name.
+    """Return the manifests of files and folders, in their order; those of a folder by file name.
 
-    Never raises for what the files hold. ``known`` tells of a dataset that no manifest declares if the store has it.
+    Problems of files are returned, not raised.
+
+    :param known: returns whether the store has a dataset that no manifest declares.
     """
     loader = _Loader()
     for path in dict.fromkeys(map(Path, paths)):
@@ -42,9 +44,9 @@ def load(paths: Iterable[Path | str], *, known: Callable[[str], bool] = lambda r
 
 
 def load_block(text: str, file: str) -> tuple[MetadataBlock, int]:
-    """The block of a ``MetadataBlock`` manifest and the manifest's version.
+    """Return the block of a ``MetadataBlock`` manifest and the manifest's version.
 
-    :raises ManifestInvalid: all that is wrong with it.
+    :raises ManifestInvalid: the manifest is not valid; the error has all problems.
     """
     documents = parse(text, file)
     if len(documents) != 1 or documents[0].head("kind") != "MetadataBlock":
@@ -178,7 +180,7 @@ class _Loader:
             self.warnings += self._unknown_contracts(folder)
 
     def _unknown_contracts(self, folder: Path) -> Iterator[Problem]:
-        """Contracts of datasets that do not exist; nothing where not all files of the folder are valid."""
+        """Yield the contracts of unknown datasets; none unless all files of the folder are valid."""
         if self._is_valid(folder):
             manifests = [(_absolute(m.file), m.snapshot.name) for m in self.manifests]
             yield from files.unknown_contracts(folder, manifests)
@@ -187,7 +189,7 @@ class _Loader:
         return not any(_absolute(problem.place.file).is_relative_to(folder) for problem in self.problems)
 
     def _unknown_settings(self, file: Path) -> Iterator[Problem]:
-        """Settings of datasets that do not exist; nothing where not all files of the folder were read and are valid."""
+        """Yield the settings of unknown datasets; none unless all files of the folder were read and are valid."""
         folder = file.parent
         is_whole = any(folder.is_relative_to(given) for given in self._folders)
         if is_whole and self._is_valid(folder):
@@ -206,7 +208,7 @@ def _absolute(path: Path | str) -> Path:
 
 
 def _is_snapshot_but_for_kind(document: Document) -> bool:
-    """Whether a document was meant as a snapshot; of other YAML nothing is asked, not even that it can be read."""
+    """Return whether a document is probably a snapshot; other YAML is ignored, even if it cannot be parsed."""
     try:
         content = document.value["content"]
     except ManifestInvalid:
@@ -215,7 +217,7 @@ def _is_snapshot_but_for_kind(document: Document) -> bool:
 
 
 def _envelope_problems(document: Document, versions: Sequence[int]) -> list[Problem]:
-    """What is wrong around the content."""
+    """Yield the problems outside of ``content``."""
     value = document.value
     problems = [
         Problem(document.place((key,), of_key=True), f"unknown key `{key}` beside `content`", "move or remove it")
@@ -234,7 +236,7 @@ def _problem(document: Document, finding: Finding) -> Problem:
 
 
 def _normalized(snapshot: DatasetSnapshot) -> DatasetSnapshot:
-    """Every transform with ``queries`` alone."""
+    """Return the snapshot with ``queries`` alone in every transform."""
     return snapshot.model_copy(update={"metadata": tuple(map(_normalized_event, snapshot.metadata))})
 
 

@@ -16,7 +16,7 @@ CONTENT = ("content",)
 
 @dataclass(frozen=True)
 class Manifest:
-    """A dataset and the file that declares it. ``snapshot`` is as the chain stores it, each query in ``queries``."""
+    """Dataset and the file that declares it. ``snapshot`` is in the chain's form, with each query in ``queries``."""
 
     snapshot: DatasetSnapshot
     file: Path
@@ -29,7 +29,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The result of loading files. A manifest with a problem is not among ``manifests``."""
+    """Result of loading files. A manifest with a problem is not among ``manifests``."""
 
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...]

@@ -1,4 +1,4 @@
-"""The resources of the specification, ``DatasetSnapshot`` and ``MetadataBlock``, and every class they are made of."""
+"""Resources of the specification, ``DatasetSnapshot`` and ``MetadataBlock``, and every class that they consist of."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ E = TypeVar("E", bound=Variant)
 
 
 class DatasetSnapshot(Model):
-    """A dataset as its author declares it: the events that make its chain after the Seed."""
+    """Dataset as its author declares it: the events of its chain after the Seed."""
 
     name: AliasText
     kind: DatasetKind
@@ -220,16 +220,16 @@ class DatasetSnapshot(Model):
         return DatasetAlias.parse(self.name)
 
     def events(self, event: type[E]) -> list[E]:
-        """The events of one class, in order."""
+        """Return the events of one class, in order."""
         return [e for e in self.metadata if isinstance(e, event)]
 
     def last(self, event: type[E]) -> E | None:
-        """The event of one class that counts: the last one."""
+        """Return the last event of one class, which is the effective one, or None."""
         return next(reversed(self.events(event)), None)
 
 
 class MetadataBlock(Model):
-    """A link of the chain. ``prev_block_hash`` is None for the first one only."""
+    """Block of the chain. ``prev_block_hash`` is None only for the first one."""
 
     system_time: Time
     prev_block_hash: Hash | None = None
@@ -238,5 +238,5 @@ class MetadataBlock(Model):
 
 
 def dump(model: Model) -> dict[str, Any]:
-    """The model in the specification's spelling: camelCase, ``kind`` first, absent instead of null, times as text."""
+    """Return the model in the specification's spelling: camelCase, ``kind`` first, no nulls, times as text."""
     return model.model_dump(mode="json", by_alias=True, exclude_none=True)

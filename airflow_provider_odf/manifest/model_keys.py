@@ -1,4 +1,4 @@
-"""Which keys the models of an input file have, and where."""
+"""Keys of the models of an input file, and the places where they are allowed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def keys_at(model: Model, path: tuple[str | int, ...]) -> list[str]:
 
 
 def owners_of(model: Model, key: str) -> list[str]:
-    """Return where below a model a key may stand: the keys of the mappings that have it, or the kinds of events."""
+    """Return the places below a model where a key is allowed: keys of mappings, or kinds of events."""
     owners, seen, left = dict[str, None](), set[Model](), [model]
     while left:
         current = left.pop(0)
@@ -34,7 +34,7 @@ def owners_of(model: Model, key: str) -> list[str]:
 
 
 def _children(model: Model) -> Iterator[tuple[str, Model]]:
-    """The models of a model's fields, each with what messages call the mapping."""
+    """Yield the models of a model's fields, each with the name of its mapping in messages."""
     for name, field in model.model_fields.items():
         key, is_dict = field.alias or name, getattr(field.annotation, "__origin__", None) is dict
         for child in _models(field.annotation):

@@ -17,9 +17,9 @@ _GRAMMAR = "letters, digits and single '-' or '.' between them"
 
 
 def parse_name(text: str) -> str:
-    """``text`` if it is a ``DatasetName`` (the same grammar as an account's name).
+    """Return ``text`` if it is a ``DatasetName`` (names of accounts have the same grammar).
 
-    :raises ValueError: it is not; the message has a name that would do.
+    :raises ValueError: it is not; the message suggests a valid name.
     """
     if _NAME.fullmatch(text):
         return text
@@ -32,14 +32,17 @@ def parse_name(text: str) -> str:
 @total_ordering
 @dataclass(frozen=True, eq=False)
 class DatasetAlias:
-    """``name`` or ``account/name``. The spelling is kept; comparing ignores case."""
+    """Alias of a dataset: ``name`` or ``account/name``. The spelling is kept; comparisons ignore case."""
 
     account: str | None
     name: str
 
     @classmethod
     def parse(cls, text: str) -> DatasetAlias:
-        """:raises ValueError: not ``name`` or ``account/name`` of the grammar."""
+        """Return the alias of a text.
+
+        :raises ValueError: the text is not ``name`` or ``account/name`` of the grammar.
+        """
         account, slash, name = text.rpartition("/")
         return cls(parse_name(account) if slash else None, parse_name(name))
 
@@ -62,7 +65,7 @@ class DatasetAlias:
 
 @dataclass(frozen=True, order=True)
 class DatasetId:
-    """``did:odf:…``: the Ed25519 public key that identifies a dataset wherever it lies."""
+    """Id of a dataset (``did:odf:…``): the Ed25519 public key that identifies it in every store."""
 
     key: bytes
 
@@ -72,14 +75,18 @@ class DatasetId:
 
     @classmethod
     def create(cls) -> DatasetId:
-        """The public half of a new random key pair. The private half is dropped: nothing in a dataset is signed."""
+        """Return the public key of a new random key pair. The private key is discarded: nothing in a dataset is
+        signed."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         return cls(Ed25519PrivateKey.generate().public_key().public_bytes_raw())
 
     @classmethod
     def parse(cls, text: str) -> DatasetId:
-        """:raises ValueError: not ``did:odf:`` with an Ed25519 key in base16, base58btc or base64url."""
+        """Return the id of a text.
+
+        :raises ValueError: not ``did:odf:`` with an Ed25519 key in base16, base58btc or base64url.
+        """
         if not text.startswith(_DID):
             raise ValueError(f"{text!r} is not a dataset id: it does not start with {_DID!r}")
         try:
@@ -89,7 +96,10 @@ class DatasetId:
 
     @classmethod
     def from_binary(cls, data: bytes) -> DatasetId:
-        """:raises ValueError: not the binary form: ``ed 01`` and 32 bytes."""
+        """Return the id of its binary form: ``ed 01`` and 32 bytes.
+
+        :raises ValueError: the bytes have another form.
+        """
         prefix = multiformats.ED25519_PUB
         if not data.startswith(prefix):
             raise ValueError(
@@ -109,8 +119,8 @@ DatasetRef: TypeAlias = DatasetId | DatasetAlias
 
 
 def parse_ref(text: str) -> DatasetRef:
-    """The id or alias that a manifest's ``datasetRef`` names.
+    """Return the id or alias in a ``datasetRef``.
 
-    :raises ValueError: neither.
+    :raises ValueError: the text is neither.
     """
     return DatasetId.parse(text) if text.startswith("did:") else DatasetAlias.parse(text)

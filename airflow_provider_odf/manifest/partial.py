@@ -1,4 +1,4 @@
-"""A manifest that does not validate, as far as it does: rules check the rest, so that all errors come at once."""
+"""Partial validation: rules also check the valid parts of an invalid manifest, so that all errors come at once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from airflow_provider_odf.wording import nearest
 
 
 def build(annotation: Any, raw: Any) -> Any:
-    """A YAML value as validated, with ``INVALID`` in place of the parts that do not fit. Unknown keys are left out, and
-    what they may have been meant as is ``INVALID`` too.
-    """
+    """Return a YAML value as validated, with ``INVALID`` in place of invalid parts. Unknown keys are omitted, and the
+    keys that they may be misspellings of are ``INVALID``."""
     try:
         return _adapter(annotation).validate_python(raw, by_alias=True, by_name=False)
     except ValidationError:
@@ -32,7 +31,7 @@ def build(annotation: Any, raw: Any) -> Any:
 
 
 def outline(snapshot: DatasetSnapshot) -> list[DatasetSnapshot]:
-    """A snapshot with parts that are ``INVALID``, with the events that have none; no snapshot if it has no name."""
+    """Return a snapshot with ``INVALID`` parts, and its events without such parts; no snapshot if it has no name."""
     if snapshot is INVALID or snapshot.name is INVALID:
         return []
     events = () if snapshot.metadata is INVALID else snapshot.metadata
@@ -72,13 +71,13 @@ def _is_meant(model: type[BaseModel], raw: Any) -> bool:
 
 
 def _kind(model: type[BaseModel]) -> str:
-    """The name of a union's member, empty for other models."""
+    """Return the name of a union's member, empty for other models."""
     default = model.model_fields["kind"].default if "kind" in model.model_fields else None
     return default if isinstance(default, str) else ""
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models that a value of an annotation may be, lists left out."""
+    """Return the models that an annotation allows, except lists."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     elif getattr(annotation, "__origin__", None) is not tuple:
@@ -87,7 +86,7 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _item(annotation: Any) -> Any:
-    """What a list of an annotation holds."""
+    """Return the annotation of the items of a list."""
     if getattr(annotation, "__origin__", None) is tuple:
         return annotation.__args__[0]
     return next(filter(None, map(_item, getattr(annotation, "__args__", ()))), None)

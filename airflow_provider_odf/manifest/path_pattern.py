@@ -1,17 +1,17 @@
-"""The pattern of ``eventTime: FromPath``: a regular expression that finds a time in the path of a file."""
+"""Pattern of ``eventTime: FromPath``: a regular expression for a time in the path of a file."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
 Pattern: TypeAlias = Any
-"""A pattern of the ``regex`` package, which has no types."""
+"""Pattern of the ``regex`` package, which has no types."""
 
 
 def compiled(pattern: str) -> Pattern:
-    """Return the regular expression of a pattern. Groups may be named as in Java and ECMAScript, too.
+    """Return the regular expression of a pattern. Groups may also be named as in Java and ECMAScript.
 
-    :raises ValueError: it is not a regular expression.
+    :raises ValueError: the pattern is not a regular expression.
     """
     import regex
 

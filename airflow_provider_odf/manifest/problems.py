@@ -1,4 +1,4 @@
-"""Validation errors of pydantic as problems with a place in the YAML and words for people."""
+"""Validation errors of pydantic as problems with a place in the YAML and readable messages."""
 
 from __future__ import annotations
 
@@ -29,22 +29,24 @@ _EXPECTED = {
     "model_attributes_type": "a mapping",
 }
 _OTHER_NAMES = {"ddlSchema": "schema", "rawArrowSchema": "schema"}
-"""Keys that older versions of the specification called otherwise."""
+"""Keys with other names in older versions of the specification."""
 
 _MOST_OWNERS = 3
-"""A key that stands in more places helps nobody to find the right one."""
+"""Maximum number of places that a message suggests for a key."""
 
 
 def problems_of(error: ValidationError, document: Document, root: Path, model: type[BaseModel]) -> list[Problem]:
-    """Every error of validating the part of the document under ``root`` as ``model``, in the order of the file."""
+    """Return every error of validating the part of the document under ``root`` as ``model``, in the order of the
+    file."""
     validated = _Validated(document, root, model)
     return sorted(map(validated.problem, error.errors(include_url=False)))
 
 
 def locate(value: Any, path: Sequence[str | int]) -> Path:
-    """The path of a model's attribute (snake_case, as validated) in the YAML value that it came from.
+    """Return the path in YAML of a model's attribute path (snake_case, as validated).
 
-    Names of union members, which pydantic puts into its paths, are left out; shorthands lead to what was written."""
+    Names of union members, which pydantic adds to its paths, are omitted; short forms lead to the written value.
+    """
     found: list[str | int] = []
     for step in path:
         key = _key(value, step)
@@ -66,18 +68,18 @@ def _key(value: Any, step: str | int) -> str | int | None:
 
 
 def _is_member(value: Mapping[str, Any], step: str) -> bool:
-    """Whether a step is the name of the union's member that the mapping is, not a key of it."""
+    """Return whether a step of a path is the name of the mapping's union member, not one of its keys."""
     return step[:1].isupper() and str(value.get("kind")).lower() == step.lower()
 
 
 def _shorthand(step: str) -> str | None:
-    """``queries`` may have been written as one ``query``."""
+    """Return the path to the written value: ``queries`` may be written as one ``query``."""
     return "query" if step == "queries" else None
 
 
 @dataclass(frozen=True)
 class _Validated:
-    """What was validated: the part of a document under ``root``."""
+    """Validated part of a document under ``root``."""
 
     document: Document
     root: Path
@@ -107,20 +109,20 @@ class _Validated:
         return Problem(self.place(path), *_wrong_value(details, self._name(path)))
 
     def _right_key(self, key: object, known: Sequence[str]) -> str:
-        """Return what to do about a key that is unknown where it stands and may be known elsewhere."""
+        """Return the fix for an unknown key that is valid elsewhere."""
         owners = owners_of(self.model, str(key))
         if nearest(key, known, cutoff=0.8) or not 0 < len(owners) <= _MOST_OWNERS:
             return suggestion(key, known)
         return f"it belongs under {' or '.join(owners)}"
 
     def _name(self, path: Path) -> str:
-        """What the value at a path is called: ``primaryKey`` or ``item 2 of primaryKey``."""
+        """Return the name of the value at a path: ``primaryKey`` or ``item 2 of primaryKey``."""
         keys = [step for step in path if isinstance(step, str)]
         name = f"`{keys[-1]}`" if keys else "the manifest's `content`" if self.root else "the file"
         return f"item {path[-1] + 1} of {name}" if path and isinstance(path[-1], int) else name
 
     def _owner(self, path: Path) -> str:
-        """What a mapping is called: its kind, else the key that it stands under."""
+        """Return the name of a mapping: its kind, else its key."""
         value = _descend(self.content, path)
         if isinstance(value, Mapping) and isinstance(value.get("kind"), str) and path:
             return str(value["kind"])

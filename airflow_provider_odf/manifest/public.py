@@ -1,4 +1,4 @@
-"""What everybody may see of a source: its steps in few words or whole, without user, password and other credentials."""
+"""Public view of a source: its steps in a few words or complete, without user, password and other credentials."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNITS = ("kB", "MB", "GB", "TB")
 
 
 def url(text: str) -> str:
-    """A URL as the manifest has it, without user and password, and without literal values of credentials.
+    """Return a manifest's URL without user and password, with literal values of credentials masked.
 
     >>> url("https://me:secret@example.org/a.csv?year=2024&apikey=f00")
     'https://example.org/a.csv?year=2024&apikey=***'
@@ -23,18 +23,20 @@ def url(text: str) -> str:
 
 
 def dump(part: model.Model) -> dict[str, Any]:
-    """A source in the specification's spelling, its credentials masked. Templates stay, but for their fallbacks where
-    the name is that of a credential."""
+    """Return a source in the specification's spelling with its credentials masked.
+
+    Templates stay, but their fallbacks are masked if the name is that of a credential.
+    """
     return {name: _shown(name, value) for name, value in _named(model.dump(part)).items()}
 
 
 def secrets(part: model.Model) -> set[str]:
-    """The literal secrets in a part of a manifest."""
+    """Return the literal secrets in a part of a manifest."""
     return set(_secrets(model.dump(part), dump(part)))
 
 
 def fetch(step: model.FetchStep) -> str:
-    """Where a fetch step reads from."""
+    """Return the place that a fetch step reads from."""
     match step:
         case model.FetchStepUrl():
             return url(step.url)
@@ -49,7 +51,7 @@ def fetch(step: model.FetchStep) -> str:
 
 
 def steps(source: model.SetPollingSource | model.AddPushSource) -> list[str]:
-    """What happens to the data of a source before they are merged, a few words for each step."""
+    """Return the steps between fetch and merge, each in a few words."""
     prepare = source.prepare or () if isinstance(source, model.SetPollingSource) else ()
     words = [_prepare(step) for step in prepare]
     words.append(source.read.kind)
@@ -59,13 +61,13 @@ def steps(source: model.SetPollingSource | model.AddPushSource) -> list[str]:
 
 
 def merge(strategy: model.MergeStrategy) -> str:
-    """A merge strategy and its key."""
+    """Return a merge strategy and its key in words."""
     key = getattr(strategy, "primary_key", ())
     return f"{strategy.kind} by {', '.join(key)}" if key else strategy.kind
 
 
 def size(count: float) -> str:
-    """A number of bytes for people.
+    """Return a number of bytes in readable units.
 
     >>> size(3), size(1500), size(234_567_890)
     ('3 B', '1.5 kB', '235 MB')
@@ -107,6 +109,6 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def _named(pair: dict[str, Any]) -> dict[str, Any]:
-    """A header or variable with its value masked if need be; anything else as it is."""
+    """Return a header or variable, its value masked if its name is sensitive; return anything else unchanged."""
     name, value = pair.get("name"), pair.get("value")
     return {**pair, "value": redaction.value(name, value)} if isinstance(name, str) and isinstance(value, str) else pair

@@ -1,4 +1,4 @@
-"""What the push sources of one dataset must have in common, since their records become one history."""
+"""Common properties of the push sources of one dataset, since their records form one history."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Numbered = tuple[int, e.AddPushSource]
 
 
 def check(sources: Sequence[Numbered], vocabulary: DatasetVocabulary) -> Iterator[Finding]:
-    """Each source beside the first; paths start at the list of events."""
+    """Yield the differences of each source from the first; paths start at the list of events."""
     for other in sources[1:]:
         first = sources[0][1]
         yield from _merged(first, other)
@@ -24,7 +24,8 @@ def check(sources: Sequence[Numbered], vocabulary: DatasetVocabulary) -> Iterato
 
 @rule
 def _merged(first: e.AddPushSource, other: Numbered) -> Iterator[Finding]:
-    """A history is read in one way: Append and Ledger only add, the others have a newest record of each key."""
+    """Check that the strategies share one history: Append and Ledger only add, the others have a newest record of each
+    key."""
     index, source = other
     one, two = ddl.merge_strategy(first.merge), ddl.merge_strategy(source.merge)
     if not (can_follow(one.kind, two.kind) and can_follow(two.kind, one.kind)):
@@ -37,7 +38,7 @@ def _merged(first: e.AddPushSource, other: Numbered) -> Iterator[Finding]:
 
 @rule
 def _columns(first: e.AddPushSource, other: Numbered, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
-    """Declared columns; those that a query makes are compared when its SQL is translated."""
+    """Compare declared columns; columns of a query are compared when its SQL is translated."""
     index, source = other
     one, two = (_declared(s, vocabulary) for s in (first, source))
     if not one or not two:
@@ -55,7 +56,7 @@ def _columns(first: e.AddPushSource, other: Numbered, vocabulary: DatasetVocabul
 
 
 def _declared(source: e.AddPushSource, vocabulary: DatasetVocabulary) -> dict[str, read_rules.DeclaredColumn]:
-    """By lower-case name the columns of the data; none where only the data or a query tell."""
+    """Return the data's columns by lower-case name; none if only the data or a query defines them."""
     if source.preprocess is not None:
         return {}
     own = {vocabulary.event_time_column.lower(), vocabulary.operation_type_column.lower()}

@@ -1,4 +1,4 @@
-"""Rules within a read step: schemas, patterns and options that cannot work, and the columns that it declares."""
+"""Rules for a read step: invalid schemas, patterns and options, and the declared columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEY = re.compile(r"\bMAP<(\w+)")
 
 @dataclass(frozen=True)
 class DeclaredColumn:
-    """A column of a read step's schema; ``type`` is empty where it cannot be read."""
+    """Column of a read step's schema; ``type`` is empty if it cannot be parsed."""
 
     path: tuple[str | int, ...]
     name: str
@@ -122,7 +122,7 @@ def _ddl_schema(entries: Sequence[str] | None) -> Iterator[Finding]:
 
 
 def _pieces(entries: Sequence[str], first: int) -> range:
-    """Indices of entries that are a column together: YAML has cut it at the commas in it. Empty if they are not."""
+    """Return the indices of entries that form one column, which YAML split at its commas; empty if they do not."""
     for end in range(first + 2, min(len(entries), first + _MOST_PIECES) + 1):
         with contextlib.suppress(ddl_parser.DdlError, TypeError):
             ddl_parser.parse(",".join(entries[first:end]))
@@ -152,9 +152,9 @@ def _empty_schema(read: ReadStep) -> Iterator[Finding]:
 
 
 def columns(read: ReadStep) -> Iterator[DeclaredColumn]:
-    """The columns that a read step declares.
+    """Return the columns that a read step declares.
 
-    :raises NotValid: when it comes to a definition whose name cannot be read.
+    :raises NotValid: the name in a definition cannot be parsed.
     """
     for index, entry in enumerate(read.ddl_schema or ()):
         path = ("ddl_schema", index)

@@ -1,4 +1,4 @@
-"""Rules across the events of one dataset: what belongs together, and names that must agree."""
+"""Rules across the events of one dataset: required combinations, and names that must agree."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SINGLE = (e.SetInfo, e.SetLicense, e.SetVocab, e.SetAttachments, e.SetDataSchem
 
 @dataclass(frozen=True)
 class Declared:
-    """The events of a manifest that say what they are, with their indices; parts may be ``INVALID``."""
+    """Events of a manifest with a valid kind, with their indices; parts may be ``INVALID``."""
 
     kind: str
     events: Sequence[tuple[int, e.MetadataEvent]]
@@ -50,7 +50,7 @@ class Declared:
 
 @rule
 def check(snapshot: DatasetSnapshot) -> Iterator[Finding]:
-    """Everything wrong with a dataset by itself; paths start at the snapshot, of which parts may be ``INVALID``."""
+    """Yield all problems of a single dataset; paths start at the snapshot, parts of which may be ``INVALID``."""
     yield from airflow_rules.name(snapshot.name)
     declared = Declared.of(snapshot)
     for check_events in (_membership, _repeated, _sources, _each):
@@ -185,7 +185,7 @@ def _column_list(attribute: str, columns: Sequence[str], nothing: Finding) -> It
 
 @rule
 def _columns(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
-    """The declared columns and what the merge needs of them, where they reach the merge as they are read."""
+    """Check the declared columns against the merge, if no query changes them before it."""
     paths = {column.name: column.path for column in read_rules.columns(source.read)}
     types = {column.name: column.type for column in read_rules.columns(source.read)}
     merge = ddl.merge_strategy(source.merge)
@@ -201,7 +201,7 @@ def _columns(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]
 
 
 def _without_invalid(merge: MergeStrategy) -> MergeStrategy:
-    """The strategy with those of its columns that validated."""
+    """Return the strategy with only its valid columns."""
     key, compared = merge.primary_key, merge.compare_columns
     return replace(
         merge,

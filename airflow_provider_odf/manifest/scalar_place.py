@@ -1,6 +1,6 @@
-"""Where a character of a long text value, such as a query, stands in its YAML file, whatever style it is written in.
+"""Place in a YAML file of a character of a long text value, such as a query, in any style.
 
-A text and the way it is written have the same characters but for white space and escapes, so characters are counted.
+A text and its notation have the same characters except white space and escapes, so characters are counted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _WHITE_ESCAPES = ("\\n", "\\t", "\\r", "\\ ", "\\_", "\\\n")
 
 
 def place_within(source: str, start: Place, text: str, line: int, column: int) -> Place:
-    """The place in ``source`` of a character of ``text``, a scalar that begins at ``start``.
+    """Return the place in ``source`` of a character of ``text``, a scalar that begins at ``start``.
 
-    ``line`` and ``column`` count from 1 inside the text; 0 and whatever leads nowhere give the start."""
+    ``line`` and ``column`` count from 1 inside the text; 0 and invalid places give the start.
+    """
     if not (line and start.line):
         return start
     lines = text.split("\n")
@@ -37,7 +38,7 @@ def place_within(source: str, start: Place, text: str, line: int, column: int) -
 
 
 def _skip(source: str, begin: int, wanted: int) -> int | None:
-    """The position of the character of a scalar that has ``wanted`` others before it, white space not counted."""
+    """Return the position of the scalar's character number ``wanted``, not counting white space."""
     match = _PROPERTIES.match(source, begin)
     position = match.end() if match else begin
     header = _BLOCK_HEADER.match(source, position)

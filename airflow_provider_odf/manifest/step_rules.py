@@ -1,4 +1,4 @@
-"""Rules of fetch and prepare steps: addresses and patterns that cannot work."""
+"""Rules for fetch and prepare steps: invalid addresses, patterns and commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LAST_PORT = 65535
 
 
 class _Anything(Mapping[str, str]):
-    """An environment in which every variable is set: only the form of a template matters here."""
+    """Environment in which every variable is set, to check only the form of a template."""
 
     def __getitem__(self, name: str) -> str:
         return name
@@ -65,7 +65,7 @@ def _glob_path(path: str) -> Iterator[Finding]:
 
 @rule
 def _url(url: str) -> Iterator[Finding]:
-    """A URL, or a path relative to the manifest."""
+    """Check a URL, or a path relative to the manifest."""
     yield from _template(("url",), url)
     if url.lstrip().startswith("${{"):
         return

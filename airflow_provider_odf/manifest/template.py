@@ -1,7 +1,6 @@
 """Templates in manifests: ``${{ env.NAME || env.OTHER || 'literal' }}``.
 
-Values that come in through templates are secrets until shown otherwise: whoever fills templates also redacts them from
-messages.
+Values of templates count as secrets: code that fills templates also redacts these values from messages.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ _ALTERNATIVE = re.compile(r"((?:'[^']*'|(?!\|\|).)*)(?:\|\||$)", re.DOTALL)
 
 
 class Environment:
-    """The variables that templates are filled from. It remembers the values that it gave out, to `redact` them."""
+    """Variables for templates. The environment remembers the values that it returned, to `redact` them."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._variables = variables
         self._given: set[str] = set()
 
     def fill(self, text: str, where: str, form: Callable[[str], str] = str) -> str:
-        """The text with its templates filled with values in a ``form``; ``where`` names the text in messages.
+        """Return the text with its templates filled with values in a ``form``; ``where`` names the text in messages.
 
         :raises InvalidInput: a variable without a fallback is not set, or a template is malformed.
         """
@@ -34,9 +33,9 @@ class Environment:
         return _TEMPLATE.sub(lambda match: form(self._value(match[1], where)), text)
 
     def get(self, name: str, where: str) -> str:
-        """The value of one variable.
+        """Return the value of one variable.
 
-        :raises InvalidInput: it is not set.
+        :raises InvalidInput: the variable is not set.
         """
         return self._value(f"env.{name}", where)
 
@@ -45,7 +44,7 @@ class Environment:
         self._given.update(filter(None, secrets))
 
     def redact(self, text: str) -> str:
-        """The text without any value that came out of a template, and without other secrets."""
+        """Return the text with all values of templates and other secrets masked."""
         return redaction.redact(text, self._given)
 
     def _value(self, expression: str, where: str) -> str:
@@ -66,7 +65,7 @@ class Environment:
 
 
 def variables_of(text: str) -> list[str]:
-    """The names of the variables that the templates of a text may be filled from.
+    """Return the names of the variables in the templates of a text.
 
     >>> variables_of("a/${{ env.B || env.C || 'env.D' }}")
     ['B', 'C']
@@ -76,7 +75,7 @@ def variables_of(text: str) -> list[str]:
 
 
 def masked(text: str) -> str:
-    """The text with everything inside its templates blotted out, of the same length.
+    """Return the text with everything inside its templates replaced by ``_``, with the same length.
 
     >>> masked("a/${{ env.B || '/' }}/c")
     'a/${{______________}}/c'

@@ -1,6 +1,6 @@
 """Patterns of dates and times: Java's (``yyyy-MM-dd``), and strftime's (``%Y-%m-%d``) as Java's.
 
-``%y`` stays as it is: Java has no letters for a year of two digits from 1969 to 2068. Its ``yy`` is 2000 to 2099.
+``%y`` is not translated: Java has no letters for a two-digit year from 1969 to 2068. Its ``yy`` is 2000 to 2099.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _DIRECTIVE = re.compile(r"%(\.?[369]?f|:?z|#z|[A-Za-z%+])|([A-Za-z'\[\]{}#]+)")
 _PART = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>(?P<letter>[A-Za-z])(?P=letter)*)|(?P<sign>.)", re.DOTALL)
 _POSIX_YEAR = re.compile("%y(?!y)")
 COMPOSITES = {"%F": "%Y-%m-%d", "%T": "%H:%M:%S", "%R": "%H:%M", "%D": "%m/%d/%y", "%h": "%b", "%n": "\n", "%t": "\t"}
-"""Directives that stand for others."""
+"""Directives that are short for others."""
 _COMPOSITE = re.compile("%%|" + "|".join(COMPOSITES))
 _BEFORE = re.compile(r"(?:\d|%[.:#]?[369]?[A-Za-z])\Z")
 _SHORT = "mdHIMS"
-"""Directives of two digits that read one as well, where no digit can stand beside them."""
+"""Directives of two digits that also read one digit, if no digit can stand beside them."""
 _COUNTS = {
     **dict.fromkeys("dHhKkms", range(1, 3)),
     **dict.fromkeys("GMLz", range(1, 5)),
@@ -33,7 +33,7 @@ _COUNTS = {
     "a": (1,),
     "V": (2,),
 }
-"""The letters that Spark reads, and how many of them in a row."""
+"""Letters that Spark reads, with their allowed numbers of repetitions."""
 _JAVA = {
     "Y": "yyyy",
     "y": "%y",
@@ -70,7 +70,7 @@ def java_pattern(pattern: str) -> str:
     >>> java_pattern("%d.%m.%Y at %H:%M")
     "dd.MM.yyyy 'at' HH:mm"
 
-    :raises ValueError: a strftime directive that Java has no letters for, or a pattern that Spark does not read.
+    :raises ValueError: Java has no letters for a strftime directive, or Spark cannot read the pattern.
     """
     if pattern.lower() == RFC3339 or pattern == "%+":
         return RFC3339
@@ -87,7 +87,7 @@ def plain(pattern: str) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a Java pattern: a run of one letter, a text in quotes, or a sign."""
+    """Part of a Java pattern: a run of one letter, a text in quotes, or a sign."""
 
     letters: str = ""
     quoted: str | None = None
@@ -95,7 +95,7 @@ class Part:
 
     @property
     def text(self) -> str:
-        """What stands in a text for a part without letters; two quotes are one."""
+        """Return the text that a part without letters matches; two quotes are one."""
         return self.sign if self.quoted is None else self.quoted.replace("''", "'") or "'"
 
 
@@ -106,7 +106,7 @@ def parts(java: str) -> Iterator[Part]:
 
 
 def _mistakes(java: str) -> Iterator[str]:
-    """Yield why Spark does not read times by a Java pattern."""
+    """Yield the reasons why Spark cannot read times by a Java pattern."""
     all_parts = list(parts(_POSIX_YEAR.sub("", java)))
     letters = {part.letters[:1] for part in all_parts}
     signs = [part.sign for part in all_parts]

@@ -1,4 +1,4 @@
-"""Rules of transforms and preprocess steps: engines and queries that cannot work."""
+"""Rules for transforms and preprocess steps: invalid engines and queries."""
 
 from __future__ import annotations
 

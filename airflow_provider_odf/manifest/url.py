@@ -1,6 +1,6 @@
-"""URLs with templates: which part of a URL a value goes into decides what it may hold.
+"""URLs with templates: the part of a URL that contains a template decides which values are allowed.
 
-A value is a value: it cannot move the borders between user, password, host and path (RFC 3986, section 3.2).
+A value cannot move the borders between user, password, host and path (RFC 3986, section 3.2).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _PORT = re.compile(r":\d+$")
 
 @dataclass(frozen=True)
 class Parts:
-    """A URL cut up, its templates still in it: joined they are the URL. ``user`` ends with its ``@``; a URL of a file
-    or without ``://`` is all ``path``."""
+    """Parts of a URL with its templates; joined they are the URL. ``user`` ends with its ``@``; a URL of a file or
+    without ``://`` is all ``path``."""
 
     scheme: str
     user: str
@@ -30,7 +30,8 @@ class Parts:
 
     @classmethod
     def of(cls, url: str) -> Parts:
-        """
+        """Split a URL.
+
         >>> Parts.of("http://me:${{ env.KEY || '@/' }}@${{ env.HOST }}:80/a.csv")
         Parts(scheme='http://', user="me:${{ env.KEY || '@/' }}@", host='${{ env.HOST }}:80', path='/a.csv')
         """
@@ -45,8 +46,8 @@ class Parts:
 
 
 def public(url: str) -> str:
-    """A URL as the manifest has it, without user and password and without literal values of sensitive parameters: what
-    messages may show.
+    """Return a manifest's URL for messages: without user and password, with literal values of sensitive parameters
+    masked.
 
     >>> public("https://me:secret@example.org/a.csv?key=${{ env.KEY }}")
     'https://example.org/a.csv?key=${{ env.KEY }}'
@@ -56,13 +57,16 @@ def public(url: str) -> str:
 
 
 def invalid(label: str) -> InvalidInput:
-    """The error for what is not a URL. Words of a library about it would quote values of templates."""
+    """Return the error for an invalid URL. It does not quote a library's message, which may contain values of
+    templates."""
     return InvalidInput(f"{label}: not a URL once its templates are filled")
 
 
 def fill(url: str, environment: Environment) -> str:
-    """The URL with its templates filled: values are percent-encoded in user and password, taken as they are in the path
-    and after it, and a plain word in scheme and host.
+    """Return the URL with its templates filled.
+
+    Values are percent-encoded in user and password, unchanged in the path and after it, and must be plain words in
+    scheme and host.
 
     :raises InvalidInput: a template cannot be filled, or a value would move the borders of the host.
     """
@@ -93,7 +97,7 @@ def fill(url: str, environment: Environment) -> str:
 
 
 def _last_template(host: str) -> tuple[str, str]:
-    """What comes before a template at the end, and the template: only there a value may bring the port along."""
+    """Return the text before a template at the end, and the template; only its value may include the port."""
     plain = masked(host)
     at = plain.rfind("${{") if plain.endswith("}}") else len(host)
     return host[:at], host[at:]

@@ -1,7 +1,7 @@
-"""YAML text as documents, and values as YAML text.
+"""Conversion of YAML text to documents, and of values to YAML text.
 
-Scalars are those of YAML 1.2: ``yes`` and ``NO`` are texts, ``2024-05-02`` is a text. Keys are texts, unique in their
-mapping; ``<<`` merges. Aliases may not be recursive nor expand to a document that is out of all proportion.
+Scalars are those of YAML 1.2: ``yes``, ``NO`` and ``2024-05-02`` are texts. Keys are texts, unique in their mapping;
+``<<`` merges. Aliases may not be recursive, nor expand to a document that is out of all proportion.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Quotes texts that either version of YAML would read as another type."""
+    """Quotes texts that YAML 1.1 or 1.2 would read as another type."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -133,7 +133,7 @@ def _compose(text: str) -> Iterator[yaml.Node]:
 
 
 def _check_depth(text: str) -> None:
-    """The C library composes by recursion and would crash the process on a text made to nest very deep."""
+    """Raise an error for deep nesting: the C library composes by recursion, and would crash the process."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -153,7 +153,8 @@ def _problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
 
 
 def _bad_character(error: yaml.YAMLError, text: str, file: str) -> Problem:
-    """A character that YAML does not allow: the position that the reader gives is in bytes, so it is looked up here."""
+    """Return the problem of a character that YAML does not allow. The reader reports its position in bytes, so it is
+    searched here."""
     match = re.search("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text)
     if match is None:
         return Problem(Place(file), f"not YAML: {error}")
