@@ -1,6 +1,6 @@
 """Candidates: blocks on top of a dataset's head that nobody sees until they are published.
 
-The ref ``candidate-KEY`` names one, where the key says what was merged onto what: a step that runs again finds the
+The ref ``candidate-KEY`` names one. The key identifies the input and the head: a step that runs again finds the
 candidate that it made before.
 """
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def find(dataset: Dataset, ref: str | None) -> Rejection:
-    """Return the rejected candidate of a ref or block hash, without one the newest.
+    """Return the rejected candidate of a ref or block hash, by default the newest.
 
     :raises InvalidInput: there is none.
-    :raises ChainCorrupted: what was known of it is missing or damaged.
+    :raises ChainCorrupted: its report is missing or damaged.
     """
     every = list(rejected.rejections(dataset))
     named = [r for r in every if ref in (None, r.ref, r.block_hash)]
@@ -41,7 +41,7 @@ def publish_anyway(store: Store, dataset: Dataset, rejection: Rejection) -> bool
     False where it no longer builds on the head: then the same input passes at its next merge, once.
 
     :raises CommitConflict: another writer publishes at this moment; try again.
-    :raises InvalidInput: the head has moved, and nothing is known by which the input could be recognised.
+    :raises InvalidInput: the head has moved, and the content of the input was not recorded.
     """
     if dataset.head() == rejection.base:
         candidate = Candidate(

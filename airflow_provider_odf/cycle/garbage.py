@@ -1,7 +1,7 @@
-"""What a store no longer needs: what killed or beaten writers left, and caches that nobody will read.
+"""Garbage of a store: files of writers that were killed or lost a race, and caches that nobody will read.
 
-Safe beside running writers. Files are listed before refs are read, nothing younger than the grace period counts, and a
-file that a writer meets again while it is being removed is put back: writers touch each file that they find in place.
+It can be collected while writers run. Files are listed before refs are read, and files younger than the grace period
+stay. Writers touch each file that they reuse; a file that a writer touches during its removal is put back.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ class _Live:
 
 
 def find(store: Store, dataset: Dataset, older_than: float) -> list[Garbage]:
-    """Return what a dataset no longer needs and what is older than so many seconds.
+    """Return the garbage of a dataset that is older than so many seconds.
 
     :raises ChainCorrupted: the chain of ``head`` or of a rejected candidate is damaged, so nothing is known to be
-    garbage.
+        garbage.
     """
     alias, cutoff = str(dataset.alias), time.time() - older_than
     files = [item for folder, kind in _FOLDERS.items() for item in _files(dataset, kind, folder, cutoff)]
@@ -88,7 +88,7 @@ def find(store: Store, dataset: Dataset, older_than: float) -> list[Garbage]:
         item for folder in _HIDDEN for item in _files(dataset, "file", folder, cutoff) if item.name.startswith(PENDING)
     ]
     caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
-    live, candidates = _marked(dataset, cutoff)
+    live, candidates = _mark_all(dataset, cutoff)
     unreachable = [item for item in (*files, *caches) if _is_named(item) and item.name not in live]
     return [*candidates, *unreachable, *hidden, *_work(alias, store.work(alias), cutoff)]
 
@@ -105,7 +105,7 @@ def find_gone(store: Store, older_than: float) -> list[Garbage]:
 
 
 def remove(item: Garbage, dataset: Dataset | None) -> bool:
-    """Remove garbage of a dataset, or of one that is gone; return False where a writer has come to need it."""
+    """Remove garbage of a dataset, or of one that is gone; return False if a writer needs it by now."""
     if item.kind == "candidate" and dataset is not None:
         with suppress(CommitConflict):
             dataset.storage.compare_and_set_ref(item.name, dataset.storage.get_ref(item.name), None)
@@ -120,9 +120,9 @@ def remove(item: Garbage, dataset: Dataset | None) -> bool:
     return LocalStorage(path.parent).remove(path.name, item.modified)
 
 
-def _marked(dataset: Dataset, cutoff: float) -> tuple[_Live, list[Garbage]]:
-    """What refs lead to, and the candidates that do not count: nobody can publish them any more."""
-    live, settled = _Live(), []
+def _mark_all(dataset: Dataset, cutoff: float) -> tuple[_Live, list[Garbage]]:
+    """Return the files that refs lead to, and old candidates that nobody can publish any more."""
+    live, garbage = _Live(), list[Garbage]()
     old_refs = {item.name: item for item in _files(dataset, "candidate", "refs", cutoff)}
     head = dataset.resolve("head")
     live.mark(dataset, head)
@@ -137,14 +137,14 @@ def _marked(dataset: Dataset, cutoff: float) -> tuple[_Live, list[Garbage]]:
             if block_hash is not None and not (is_settled and old):
                 live.mark(dataset, block_hash)
                 continue
-        except OdfError:  # it leads to nothing that could be published
+        except OdfError:  # Its blocks are damaged: nobody can publish it.
             pass
-        settled += old
-    return live, settled
+        garbage += old
+    return live, garbage
 
 
 def _work(alias: str, work: Path, cutoff: float) -> Iterator[Garbage]:
-    """Folders of merges and polls that were killed, and what nobody has come back for."""
+    """Yield folders of merges and polls that were killed, and of those that nobody retried."""
     now = time.time()
     for item in _old(alias, "work folder", work, "merge-*", now):
         if was_killed(Path(item.path)) or item.modified < cutoff:
@@ -156,7 +156,7 @@ def _work(alias: str, work: Path, cutoff: float) -> Iterator[Garbage]:
 
 
 def _is_named(item: Garbage) -> bool:
-    """Whether a file is named by a hash, as what we and other tools write: others are not ours to judge."""
+    """Whether a file is named by a hash, as ODF tools name files. Other files are left alone."""
     return is_hash(item.name.partition(".")[0])
 
 

@@ -1,8 +1,8 @@
 """What tasks pass to each other as XComs: short references to the work area and to the chain.
 
-Airflow lets users with the right role write XComs, so an XCom is a claim. It has no paths: the input of a poll or push
-is described by a file of the work area, which the XCom names. A candidate is read from the chain again. An XCom is
-short whatever the number of input files.
+Airflow lets users with the right role write XComs, so the content of an XCom is checked. It has no paths: the input of
+a poll or push is described by a file of the work area, which the XCom names. A candidate is read from the chain again.
+An XCom is short whatever the number of input files.
 """
 
 from __future__ import annotations
@@ -88,15 +88,15 @@ def pass_input(store: Store, new_input: Input) -> dict[str, Any]:
 
 
 def receive_input(store: Store, xcom: Any, dataset: str | None = None) -> Input:
-    """Return the input that an XCom refers to; ``dataset`` is the one that the task is for, if it says so.
+    """Return the input that an XCom refers to; ``dataset`` is that of the task, if the task names one.
 
-    :raises InvalidInput: the XCom is none of `pass_input`, is of another dataset, or its input is no longer there.
+    :raises InvalidInput: the XCom does not come from `pass_input`, is of another dataset, or its input is missing.
     """
     reference = _parse(InputReference, xcom)
     _expect(reference.dataset, dataset)
     if not _INPUT.fullmatch(reference.input):
         raise InvalidInput(
-            f"XCom: {reference.input[:80]!r} is not the name of an input: pass on the XCom of a poll or push"
+            f"XCom: {reference.input[:80]!r} is not the name of an input: pass the XCom of a poll or push"
         )
     work = store.work(reference.dataset)
     try:
@@ -125,10 +125,10 @@ def pass_candidate(candidate: Candidate) -> dict[str, Any]:
 def receive_candidate(
     store: Store, xcom: Any, dataset: str | None = None, *, allows_rejected: bool = False
 ) -> Candidate:
-    """Return the candidate that an XCom refers to, its base and its records read from the chain; ``dataset`` is the
-    one that the task is for, if it says so.
+    """Return the candidate that an XCom refers to, its base and its records read from the chain; ``dataset`` is that
+    of the task, if the task names one.
 
-    :raises InvalidInput: the XCom is none of `pass_candidate`, or of another dataset.
+    :raises InvalidInput: the XCom does not come from `pass_candidate`, or is of another dataset.
     :raises CommitConflict: the dataset has no such candidate, neither waiting nor published.
     """
     claim = _parse(Candidate, xcom)
@@ -136,9 +136,9 @@ def receive_candidate(
     target = store.dataset(claim.dataset)
     for name in (claim.base, claim.candidate):
         if not is_hash(name):
-            raise InvalidInput(f"XCom: {name[:80]!r} is not a block hash: pass on the XCom of a merge")
+            raise InvalidInput(f"XCom: {name[:80]!r} is not a block hash: pass the XCom of a merge")
     if not _REF.fullmatch(claim.ref):
-        raise InvalidInput(f"XCom: {claim.ref[:80]!r} is not the ref of a candidate: pass on the XCom of a merge")
+        raise InvalidInput(f"XCom: {claim.ref[:80]!r} is not the ref of a candidate: pass the XCom of a merge")
     base = _base(target, claim, allows_rejected)
     chained = candidates.describe(target, base, claim.candidate, claim.ref)
     return dataclasses.replace(
@@ -153,7 +153,7 @@ def receive_candidate(
 
 
 def _base(dataset: Dataset, claim: Candidate, allows_rejected: bool) -> str:
-    """The block that the candidate was built on: the head while it waits, later what the claim says, if it is below."""
+    """Return the block below the candidate: the head while it waits, later the claimed block if it is an ancestor."""
     head = str(dataset.head())
     is_rejected = dataset.head(rejected.ref_of(claim.ref)) == claim.candidate
     is_waiting = dataset.head(claim.ref) == claim.candidate or (is_rejected and allows_rejected)
@@ -174,13 +174,13 @@ def _parse(cls: type[T], xcom: Any) -> T:
     try:
         return protocol.from_json(cls, xcom)
     except ValueError as e:
-        raise InvalidInput(f"XCom: {e}: pass on what the task before returned") from None
+        raise InvalidInput(f"XCom: {e}: pass the XCom of the upstream task") from None
 
 
 def _expect(claimed: str, dataset: str | None) -> None:
     if any(len(part) > _LONGEST_NAME for part in claimed.split("/")):
         raise InvalidInput(
-            f"XCom: {claimed[:80]!r}… is too long for the name of a dataset: pass on what the task before returned"
+            f"XCom: {claimed[:80]!r}… is too long for the name of a dataset: pass the XCom of the upstream task"
         )
     if dataset is not None and claimed.lower() != dataset.lower():
         raise InvalidInput(f"XCom: it is of dataset {claimed[:80]}, and this task is for {dataset}")

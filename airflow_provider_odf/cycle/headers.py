@@ -1,9 +1,10 @@
 """Headers of CSV files whose columns were matched by position.
 
-Names that are not those of the schema do not tell which column is which. The first such header of a dataset without
-records settles it: it is kept with the dataset as ``info/headers/BLOCK_HASH.json``, under the hash of the block that
-was merged from it. It counts as soon as that block is part of the chain and no sooner, so no second write can be lost
-after ``head`` has moved. Where there are records and no such header, the names of the schema are the header before.
+Where the names of a header are not those of the schema, columns are matched by position. The first such header of a
+dataset without records settles the order of its columns: it is kept as ``info/headers/BLOCK_HASH.json``, under the hash
+of the block that was merged from it. It counts as soon as that block is part of the chain and no sooner, so no second
+write can be lost after ``head`` has moved. Where there are records and no such header, the names of the schema are the
+header before.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
 _FOLDER = "headers"
 
 
-def settled(dataset: Dataset, head: str, source_name: str) -> PositionalHeader | None:
+def newest(dataset: Dataset, head: str, source_name: str) -> PositionalHeader | None:
     """Return the header on which the columns of a source were settled last, or None.
 
     :raises ChainCorrupted: its file is damaged.
     """
-    kept = {name.removesuffix(".json") for name in dataset.storage.names(f"info/{_FOLDER}")}
-    if not kept:
+    block_hashes = {name.removesuffix(".json") for name in dataset.storage.names(f"info/{_FOLDER}")}
+    if not block_hashes:
         return None
     for block_hash, _ in dataset.walk(head):
-        if block_hash in kept:
+        if block_hash in block_hashes:
             content = info.get(dataset, _FOLDER, block_hash)
             if content is None:
                 raise ChainCorrupted(
@@ -45,23 +46,23 @@ def settled(dataset: Dataset, head: str, source_name: str) -> PositionalHeader |
     return None
 
 
-def before(dataset: Dataset, head: str, source_name: str, columns: Sequence[str]) -> PositionalHeader | None:
-    """Return the header with which a header by position for these columns is compared: the one on which they were
-    settled, else the names of the schema where the newest records of the source were read by the same one. None where
-    there are no records, and under an edited schema: its author has looked at the columns.
+def previous(dataset: Dataset, head: str, source_name: str, columns: Sequence[str]) -> PositionalHeader | None:
+    """Return the header to compare with a header by position for these columns: the one on which they were settled,
+    else the names of the schema if the newest records of the source were read with these columns. None where there are
+    no records, and after an edit of the schema: its author has checked the columns.
 
     :raises ChainCorrupted: the file of the settled header is damaged.
     """
-    found = settled(dataset, head, source_name)
-    if found is not None and _key(found.columns) == _key(columns):
-        return found
+    header = newest(dataset, head, source_name)
+    if header is not None and _key(header.columns) == _key(columns):
+        return header
     names = _newest_schema(dataset, head, source_name)
     return PositionalHeader("", names, names) if _key(names) == _key(columns) else None
 
 
 def _newest_schema(dataset: Dataset, head: str, source_name: str) -> tuple[str, ...]:
-    """Return the columns of the read schema by which the newest records of a source were read. Records whose block does
-    not name a source, as pushes without an id write them, may be of any."""
+    """Return the columns of the read schema of the newest records of a source. Records whose block names no source, as
+    those of pushes without an id, may be of any source."""
     has_records = False
     for _, block in dataset.walk(head):
         event = block.event
@@ -81,8 +82,8 @@ def keep(dataset: Dataset, block_hash: str, source_name: str, header: Positional
 
 
 def changes(before: PositionalHeader | None, headers: Sequence[PositionalHeader]) -> Iterator[str]:
-    """Say of each header by position that is another than the one before it what changed. A header by name changes
-    nothing, and is the one before where there was none."""
+    """Yield a message for each header by position that differs from the one before it. A header by name changes
+    nothing; the first one counts as the header before where there is none."""
     for header in headers:
         if header.is_by_name:
             before = before or header
@@ -97,7 +98,7 @@ def changes(before: PositionalHeader | None, headers: Sequence[PositionalHeader]
 
 
 def explanation(header: PositionalHeader) -> str:
-    """Say on which header the columns of a source were settled, for messages about values that do not fit."""
+    """Return on which header the columns of a source were settled, for messages about values that do not fit."""
     return (
         f"columns of this source were settled by position, by the header {_list(header.names)} "
         f"for {_list(header.columns)}: if values are in wrong columns, check whether the header changed"
@@ -110,12 +111,12 @@ def is_same(one: PositionalHeader | None, other: PositionalHeader) -> bool:
 
 
 def distinct(headers: Iterable[PositionalHeader]) -> tuple[PositionalHeader, ...]:
-    """Return headers in their order, without those that are the same as the one before them."""
-    kept: list[PositionalHeader] = []
+    """Return headers in order, without repetitions of the one before."""
+    changed: list[PositionalHeader] = []
     for header in headers:
-        if not kept or not is_same(kept[-1], header):
-            kept.append(header)
-    return tuple(kept)
+        if not changed or not is_same(changed[-1], header):
+            changed.append(header)
+    return tuple(changed)
 
 
 def _key(names: Sequence[str]) -> list[str]:

@@ -1,6 +1,6 @@
-"""What the engine reads of a dataset: its slices, and the state cache, which saves reading most of them.
+"""Files of a dataset that the engine reads: its slices, and the state cache, which saves reading most of them.
 
-Caches are kept under the block that they stand for, and compared with their seal before use.
+A cache is named by the block of its state, and compared with its seal before use.
 
 A damaged cache is dropped with everything else in the dataset's cache directory, since the same disk holds it: the
 engine reads the history instead, whose slices are then compared with their hashes again.
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
 
-_KEPT = 2
-"""The newest caches, for merges that still read the one before."""
+_MOST_CACHES = 2
+"""How many caches are kept: running merges may still read the one before the newest."""
 
 
 def history(store: Store, dataset: Dataset, state: ChainState, progress: Progress) -> tuple[protocol.HistorySlice, ...]:
@@ -56,11 +56,11 @@ class StateCaches:
 
     def newest(self, dataset: Dataset, head: str, progress: Progress) -> protocol.StateCache | None:
         """Return the newest cache that lies on the chain below a block, None if there is none or it is damaged."""
-        kept = {path.name for path in self._kept()}
-        if not kept:
+        names = {path.name for path in self._paths()}
+        if not names:
             return None
         for block_hash, block in dataset.walk(head):
-            if block_hash in kept and isinstance(block.event, model.AddData):
+            if block_hash in names and isinstance(block.event, model.AddData):
                 new = block.event.new_data
                 last_offset = new.offset_interval.end if new else block.event.prev_offset
                 if last_offset is None or not self._is_intact(block_hash, progress):
@@ -69,14 +69,15 @@ class StateCaches:
         return None
 
     def keep(self, state: protocol.StateCache, block_hash: str) -> None:
-        """Seal the state that the engine wrote and move it in under its block. A cache is not worth a failure."""
+        """Seal the state that the engine wrote, and move it here under its block. Errors are ignored: caches are
+        optional."""
         source, target = Path(state.path), self.directory / block_hash
         with contextlib.suppress(OSError):
             seal(source, [source], dataset=self.dataset_id, block=block_hash)
             self.directory.mkdir(parents=True, exist_ok=True)
             if not target.exists():
                 source.rename(target)
-            for old in self._kept()[:-_KEPT]:
+            for old in self._paths()[:-_MOST_CACHES]:
                 shutil.rmtree(old, ignore_errors=True)
 
     def _is_intact(self, block_hash: str, progress: Progress) -> bool:
@@ -87,9 +88,9 @@ class StateCaches:
         shutil.rmtree(self.directory, ignore_errors=True)
         return False
 
-    def _kept(self) -> list[Path]:
-        """Caches, oldest first."""
+    def _paths(self) -> list[Path]:
+        """Return the caches, oldest first."""
         with contextlib.suppress(OSError):
-            found = [path for path in self.directory.iterdir() if is_hash(path.name)]
-            return sorted(found, key=lambda path: path.stat().st_mtime)
+            paths = [path for path in self.directory.iterdir() if is_hash(path.name)]
+            return sorted(paths, key=lambda path: path.stat().st_mtime)
         return []

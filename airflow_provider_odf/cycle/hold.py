@@ -1,6 +1,6 @@
-"""Inputs that are held back: their candidate is kept like one that a contract rejects, until somebody decides.
+"""Inputs that are held back: the candidate is kept, like one that a contract rejects, until somebody decides.
 
-An input is held back where it looks like a fault of its source rather than a change of the data: it has no rows, it
+An input is held back if it looks like an error of its source rather than a change of the data: it has no rows, it
 retracts more rows than ``odf.yaml`` allows, or its columns are matched by position and its header changed.
 """
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def retractions(inputs: Iterable[tuple[str, NewSlice | None]], limits: Limits) -> Iterator[str]:
-    """Yield why inputs, each a label and its slice, retract more than the limits allow. Each counts against the rows
-    that the one before it left."""
+    """Yield why inputs, each a label and its slice, retract more than the limits allow. Each is compared with the rows
+    after the input before it."""
     for label, new in inputs:
         if new is None or not new.rows_before:
             continue
@@ -43,7 +43,7 @@ def retractions(inputs: Iterable[tuple[str, NewSlice | None]], limits: Limits) -
 
 
 def check(dataset: Dataset, candidate: Candidate) -> Candidate:
-    """Return a candidate, unless it is held back and nobody let its input through.
+    """Return a candidate, unless it is held back and nobody accepted its input.
 
     :raises InputHeldBack: it is held back; it is kept under a rejected ref.
     """
@@ -52,7 +52,7 @@ def check(dataset: Dataset, candidate: Candidate) -> Candidate:
         return candidate
     reasons = "; ".join(record.held)
     if rejected.is_accepted(dataset, record):
-        return dataclasses.replace(candidate, notices=(*candidate.notices, f"let through once: {reasons}"))
+        return dataclasses.replace(candidate, notices=(*candidate.notices, f"accepted once: {reasons}"))
     publish = dataset.command("rejected", "publish", "{}", rejected.reject(dataset, candidate))
     raise InputHeldBack(
         f"input of {candidate.dataset} held back: {reasons}; the dataset stays as it is, "
@@ -98,7 +98,7 @@ def _header_changes(dataset: Dataset, new_input: Input, candidate: str, success:
     if not positional:
         return ()
     source_name = new_input.source_name or POLLING_SOURCE
-    before = headers.before(dataset, new_input.base, source_name, positional[-1].columns)
+    before = headers.previous(dataset, new_input.base, source_name, positional[-1].columns)
     if not headers.is_same(before, positional[-1]):
         headers.keep(dataset, candidate, source_name, positional[-1])
     return tuple(headers.changes(before, names))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def seal_input(store: Store, new_input: Input, dataset_id: str) -> None:
-    """Seal the files of an input that lie in its directory. Files that are not ours have none."""
+    """Seal the files of an input that lie in its directory. Other files have no seal."""
     if directory := _directory(store, new_input):
         seal(directory, _paths(new_input, directory), dataset=dataset_id)
 
@@ -22,7 +22,7 @@ def seal_input(store: Store, new_input: Input, dataset_id: str) -> None:
 def check_input(store: Store, new_input: Input, dataset_id: str) -> None:
     """Compare the files of an input with their seal.
 
-    :raises ChainCorrupted: a file is missing or has other bytes than were sealed.
+    :raises ChainCorrupted: a file is missing or was changed.
     """
     directory = _directory(store, new_input)
     if directory is None:
@@ -35,7 +35,7 @@ def check_input(store: Store, new_input: Input, dataset_id: str) -> None:
 
 
 def _directory(store: Store, new_input: Input) -> Path | None:
-    """Where the seal lies: what was read ahead of the merge has a directory of its own."""
+    """Return the folder of the seal. Files that were read ahead of the merge have a folder of their own."""
     read = [Path(path).parent for file in new_input.files for path in file.paths] if new_input.is_read else []
     return read[0] if read else store.work(new_input.dataset) / new_input.directory if new_input.directory else None
 

@@ -34,11 +34,10 @@ _RECORDS = "records"
 class Push:
     """Data to push: paths and URIs that are read together, or records as JSON objects.
 
-    ``source_name`` may be None where there is one source, or one that is called ``default``. ``event_time`` is that of
-    data which have none of their own; the default is the time of the push. The same content under the same ``push_id``
-    is merged once. ``media_type`` is that of the files; by default their suffixes show whether it is the source's.
-    ``label`` names the data in messages. ``allows`` says whether a redirect may lead to a URL, where the URIs come from
-    an untrusted user."""
+    ``source_name`` may be None where there is one source, or one that is called ``default``. ``event_time`` is for data
+    without their own; the default is the time of the push. The same content under the same ``push_id`` is merged once.
+    ``media_type`` is that of the files; by default their suffixes show whether it is the source's. ``label`` names the
+    data in messages. ``allows`` returns whether a redirect may lead to a URL; it is set for URIs of untrusted users."""
 
     uris: tuple[str, ...] = ()
     records: Sequence[Any] | None = None
@@ -58,7 +57,7 @@ class Push:
 
 @dataclass(frozen=True)
 class Intake:
-    """Intake of one push."""
+    """One push, from its data to the input of a merge."""
 
     cycle: Cycle
     dataset: Dataset
@@ -68,7 +67,7 @@ class Intake:
 
     @cached_property
     def source_name(self) -> str | None:
-        """Name of the push source, None for the polling source.
+        """The name of the push source, None for the polling source.
 
         :raises InvalidInput: there is no such source, or it was disabled.
         """
@@ -83,7 +82,7 @@ class Intake:
 
     @cached_property
     def directory(self) -> Path:
-        """A directory of this push in the work area, made when it is needed."""
+        """The directory of this push in the work area, created at first use."""
         return savepoint.directory(self.cycle.store.work(self.dataset.alias))
 
     def discard(self) -> None:

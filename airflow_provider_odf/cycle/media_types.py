@@ -1,6 +1,6 @@
-"""Media types of pushed files: in which format they are read, where that is not the format of the source.
+"""Media types of pushed files: the format in which they are read if it is not the format of the source.
 
-The schema and the formats of times stay those of the source, as for records; what is about its files does not apply.
+The schema and the formats of times are those of the source, as for records. Its options for files do not apply.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ _SUFFIXES = {
     ".ndgeojson": ("NdGeoJson", "NdJson"),
     ".parquet": ("Parquet",),
 }
-"""What a file of a suffix may be, the likeliest first."""
+"""Suffix of a file -> possible formats, the likeliest first."""
 
 _HEADER = {"present": True, "absent": False}
 
 
 def of_names(names: Sequence[str], kind: str) -> str | None:
-    """The media type that the suffixes of paths and URIs show, None where a source of a kind reads such files itself.
+    """Return the media type that the suffixes of paths and URIs show; None if a source of the kind reads such files.
 
-    :raises InvalidInput: the suffixes differ."""
+    :raises InvalidInput: the suffixes differ.
+    """
     suffixes = {PurePosixPath(urlsplit(name).path).suffix.lower() for name in names} & _SUFFIXES.keys()
     shown = {_SUFFIXES[suffix] for suffix in suffixes if kind not in _SUFFIXES[suffix]}
     if not shown:
@@ -46,15 +47,15 @@ def of_names(names: Sequence[str], kind: str) -> str | None:
             f"files with the suffixes {', '.join(sorted(suffixes))} are read together: push them one by one"
         )
     likeliest = shown.pop()[0]
-    return next(media_type for media_type, known in KINDS.items() if known == likeliest)
+    return next(media_type for media_type, kind in KINDS.items() if kind == likeliest)
 
 
 def read_as(step: ReadStep, media_type: str, label: str) -> ReadStep:
-    """The read step for files of a media type.
+    """Return the read step for files of a media type.
 
-    :raises InvalidInput: it is not known, or CSV of which nothing says whether its first line is a header.
+    :raises InvalidInput: it is unknown, or CSV without a statement whether the first line is a header.
     """
-    essence, header = _parsed(media_type)
+    essence, header = _parse(media_type)
     _check(media_type, essence, header)
     kind = KINDS[essence]
     if kind == step.kind:
@@ -65,8 +66,8 @@ def read_as(step: ReadStep, media_type: str, label: str) -> ReadStep:
             "media type 'text/csv; header=present' or 'text/csv; header=absent', or push to a source that reads Csv"
         )
     plain = ReadStep(kind, step.columns, date_format=step.date_format, timestamp_format=step.timestamp_format)
-    known = dataclasses.replace(plain, known_columns=step.known_columns)
-    return known if header is None else dataclasses.replace(known, header=_HEADER[header])
+    read = dataclasses.replace(plain, known_columns=step.known_columns)
+    return read if header is None else dataclasses.replace(read, header=_HEADER[header])
 
 
 def _check(media_type: str, essence: str, header: str | None) -> None:
@@ -76,8 +77,8 @@ def _check(media_type: str, essence: str, header: str | None) -> None:
         raise InvalidInput(f"media type {media_type!r}: header=present and header=absent belong to text/csv")
 
 
-def _parsed(media_type: str) -> tuple[str, str | None]:
-    """The type without its parameters, and the parameter ``header``."""
+def _parse(media_type: str) -> tuple[str, str | None]:
+    """Return the type without its parameters, and the parameter ``header``."""
     message = Message()
     message["Content-Type"] = media_type
     header = message.get_param("header")

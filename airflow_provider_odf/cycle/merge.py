@@ -34,7 +34,7 @@ def merge(cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
 
     :raises InputHeldBack: the input looks wrong; the candidate is kept under a rejected ref.
     :raises CommitConflict: the head has moved since the poll; poll again.
-    :raises InvalidQuery: the data or the SQL are not acceptable; nothing was changed.
+    :raises InvalidQuery: the data or the SQL are not valid; nothing was changed.
     :raises SourceError: the input is no shapefile, where one is to be read; nothing was changed.
     :raises ChainCorrupted: a slice that the merge or the contract reads is damaged; nothing was changed.
     :raises InternalError: the engine broke down; nothing was changed.
@@ -103,14 +103,14 @@ class _Merge:
     def submit(self, source: Source, inputs: Readable, work: Path) -> protocol.MergeSuccess:
         """Return the engine's answer.
 
-        :raises InvalidQuery: the data or the SQL are not acceptable. A header that changed may be the cause of a value
-            that does not fit its column, so the message has the header before.
+        :raises InvalidQuery: the data or the SQL are not valid. The message has the header before: a header that
+            changed may be why a value does not fit its column.
         """
         answer = self.cycle.runner.submit(self.request(source, inputs, work), self.cycle.progress)
         try:
             return cast(protocol.MergeSuccess, answer.result())
         except InvalidQuery as e:
-            if (before := headers.settled(self.dataset, self.base.head, self.source_name)) is None:
+            if (before := headers.newest(self.dataset, self.base.head, self.source_name)) is None:
                 raise
             raise InvalidQuery(f"{e}; {headers.explanation(before)}") from e
 

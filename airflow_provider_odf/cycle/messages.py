@@ -74,11 +74,11 @@ class Input:
     headers: tuple[PositionalHeader, ...] = ()
     """Headers whose columns were matched by position, of files that were read already."""
     pushed: Pushed | None = None
-    """None where the input was polled."""
+    """Origin of pushed input; None for polled input."""
 
     @property
     def key(self) -> str:
-        """Name of this input on this base at this time: equal keys give equal candidates."""
+        """The name of this input on this base at this time. Equal keys give equal candidates."""
         inputs = [
             [f.label, [f.state.kind, f.state.value] if f.state else list(f.paths), f.event_time] for f in self.files
         ]
@@ -102,7 +102,8 @@ class Input:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of what an input of a Snapshot dataset may retract: all rows by having none, and a share of the rows."""
+    """Limits of what an input of a Snapshot dataset may retract: all rows, by an empty input, and a share of the
+    rows."""
 
     allow_empty_input: bool = False
     max_retracted_share: float | None = None

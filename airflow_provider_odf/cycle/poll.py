@@ -121,8 +121,8 @@ class _PolledSource:
             raise type(e)(f"{self._place(e.at)}: {e}") from None
 
     def after_rejection(self, rejection: rejected.Rejection, published: _Position) -> SourceFiles | None:
-        """Fetch what the source has after a rejected candidate. Rejected files of a glob come again together with a new
-        one, unless they were discarded; the content of a URL replaces what was rejected."""
+        """Fetch what the source has after a rejected candidate. Rejected files of a glob are fetched again with a new
+        one, unless they were discarded. New content of a URL replaces the rejected content."""
         files = self.after(_Position(rejection.source_state, rejection.block_hash))
         is_glob = isinstance(self.polling.fetch, model.FetchStepFilesGlob)
         if files is not None and is_glob and not rejection.record.is_discarded:
@@ -143,7 +143,7 @@ class _PolledSource:
 
 
 def _unchanged(dataset: Dataset, rejection: rejected.Rejection, polled: _PolledSource) -> UpToDate:
-    """Return the result of a poll that finds only input which was rejected before.
+    """Return the result of a poll that finds only rejected input.
 
     :raises StillRejected: nobody has decided on it, and `Options.still_rejected` is ``fail``.
     """

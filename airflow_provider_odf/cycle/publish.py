@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def contract_test(
     cycle: Cycle, candidate: Candidate, contract: protocol.Contract, *, source_name: str | None = None
 ) -> protocol.ContractReport:
-    """Return the report of a contract on a candidate. The engine makes a new one where the merge application left none,
-    or left that of another version of the contract.
+    """Return the report of a contract on a candidate. The engine makes a new one if the merge left none, or one of
+    another version of the contract.
 
     :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
     """
@@ -42,7 +42,7 @@ def contract_test(
 
 
 def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -> str | None:
-    """Raise where a candidate fails its contract. Return a notice where it fails and somebody let its input through.
+    """Raise where a candidate fails its contract. Return a notice if it fails and somebody accepted its input.
 
     :raises ContractRejected: a clause failed; the candidate is kept under a rejected ref.
     :raises ContractInconclusive: a clause could not be evaluated; the candidate is kept as it is.
@@ -58,7 +58,7 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
     dataset = store.dataset(candidate.dataset)
     record = rejected.load(dataset, candidate.candidate)
     if record is not None and rejected.is_accepted(dataset, record):
-        return f"let through once: contract {report.contract} failed: {clauses}"
+        return f"accepted once: contract {report.contract} failed: {clauses}"
     rejected.reject(dataset, candidate)
     records = counted(candidate.records, "record")
     raise ContractRejected(
@@ -69,8 +69,8 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
 
 
 def require_passed(store: Store, candidate: Candidate, contract: Path) -> None:
-    """Refuse a candidate with records that did not pass a contract test: a forged XCom may name one, and a DAG written
-    by hand may leave the test out. The candidate's report counts, even if the contract file was edited since.
+    """Refuse a candidate with records that did not pass a contract test: a forged XCom may name one, and a custom DAG
+    may omit the test. The candidate's report counts, even if the contract file was edited since.
 
     :raises ContractRejected: a clause failed; the candidate is kept under a rejected ref.
     :raises ContractInconclusive: there is no report, or a clause could not be evaluated.

@@ -30,8 +30,8 @@ def push(cycle: Cycle, data: Push, *, copies: bool = False) -> Input | UpToDate:
     there is one; the input may be the one for which a source of it waits.
 
     With ``copies`` files are copied to the work area, for a merge that runs later or on another machine. A dataset with
-    a polling source takes files as if that source had fetched them: its prepare steps and its event time hold, and its
-    state stays as it is.
+    a polling source reads files as if that source had fetched them, with its prepare steps and event time; the state of
+    the source does not change.
 
     :raises InvalidInput: a file is missing or of another format, a record is no object, the dataset has no such source.
     :raises SourceError: a URI cannot be fetched.
@@ -71,11 +71,11 @@ def again(cycle: Cycle, new_input: Input) -> Input | UpToDate:
 def _onto(
     cycle: Cycle, dataset: Dataset, state: ChainState, new_input: Input, sources: Iterable[Source]
 ) -> Input | UpToDate:
-    """Return the input for a state of the chain, on drafts of sources that wait for it; up to date where the chain has
+    """Return the input for a state of the chain, on drafts of sources that wait for it, or `UpToDate` if the chain has
     it already.
 
     With a push id the chain has it if any block names it. Without one only the newest block counts, and only for merge
-    strategies that add nothing again: two equal pushes of events are two events.
+    strategies that compare rows with the history: two equal pushes of events are two events.
     """
     pushed_state = new_input.files[0].state
     if pushed_state is not None and (block := _recorded(dataset, state, new_input.source_name, pushed_state)):

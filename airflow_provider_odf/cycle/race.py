@@ -1,9 +1,9 @@
 """Retries of writers that lost a race for a dataset's head.
 
 A writer that lost once takes the dataset's turn: a lock on a file in the work area, which it holds until it has
-published or given up. Others start no new attempt while somebody holds it, so a slow writer loses at most to those that
-were already at work. The kernel drops the lock of a process that was killed. Turns are a courtesy: compare-and-set
-alone decides who publishes, and nobody waits for ever.
+published or given up. Other writers start no new attempt while somebody holds it, so a slow writer loses only to those
+that were already running. The kernel drops the lock of a process that was killed. Turns are optional: compare-and-set
+alone decides who publishes, and nobody waits forever.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _PAUSE = 0.05
 def settle(
     store: Store, dataset: str, attempt: Callable[[CommitConflict | None], T], progress: Progress | None = None
 ) -> T:
-    """Return the result of the first attempt that wins. Each one but the first gets the conflict of the one before, and
-    raises it again to give up.
+    """Return the result of the first attempt that wins. Each attempt but the first gets the conflict of the one before,
+    and raises it again to give up.
 
-    :raises CommitConflict: that of the last attempt, where all lost.
+    :raises CommitConflict: all attempts lost.
     """
     turn = _Turn(store.work(dataset) / ".turn", progress)
     try:
@@ -63,10 +63,10 @@ def settle(
 def settle_input(
     cycle: Cycle, take: Callable[[CommitConflict | None], Input | UpToDate], step: Callable[[Input], T]
 ) -> T | UpToDate:
-    """Return what a step makes of new input, in the first attempt that wins. Each attempt takes the input for the head
-    at that time. ``take`` gets the conflict of the attempt before, and raises it again to give up.
+    """Return the result of a step for new input, of the first attempt that wins. Each attempt takes the input for the
+    head at that time. ``take`` gets the conflict of the attempt before, and raises it again to give up.
 
-    :raises CommitConflict: that of the last attempt, where all lost.
+    :raises CommitConflict: all attempts lost.
     """
 
     def attempt(conflict: CommitConflict | None) -> T | UpToDate:
@@ -95,7 +95,7 @@ class _Turn:
             os.close(lock)
 
     def take(self) -> None:
-        """Take the turn, after the writer that may hold it; the writer that has it already keeps it."""
+        """Wait for the turn and take it, unless this writer holds it."""
         if self._lock is not None:
             return
         self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ class _Turn:
                 fcntl.flock(lock, operation | fcntl.LOCK_NB)
             except BlockingIOError:
                 if self._progress and not is_reported:
-                    self._progress("waits for another writer, which lost a race before")
+                    self._progress("waiting for another writer, which lost a race before")
                 is_reported = True
                 time.sleep(_PAUSE)
             except OSError:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def read(cycle: Cycle, new_input: Input) -> Input:
     """Return an input as typed Parquet in the work area, which `merge` does not read and preprocess again.
 
-    :raises InvalidQuery: the data or the SQL are not acceptable.
+    :raises InvalidQuery: the data or the SQL are not valid.
     :raises SourceError: the input is no shapefile, where one is to be read.
     :raises ChainCorrupted: a fetched file is damaged.
     :raises InternalError: the engine broke down.

@@ -1,4 +1,4 @@
-"""Refs beside ``head``: which of them still wait for a decision."""
+"""Refs of candidates, and which of them still wait for a decision."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ log = logging.getLogger(__name__)
 
 
 def is_settled(dataset: Dataset, ref: str, block_hash: str, head: str) -> bool:
-    """Whether nobody can decide on a ref any more: a candidate that does not build on the head, which can never be
-    published, and a candidate or rejected candidate that the head contains. Heads only move forward, so a ref that is
-    settled for one head is settled for all later ones.
+    """Whether a ref waits for no decision: a candidate that does not build on the head, which can never be published,
+    and a candidate or rejected candidate that the head contains. Heads only move forward, so a ref that is settled for
+    one head is settled for all later ones.
 
     :raises ChainCorrupted: a block between the ref and the head is missing or damaged.
     """

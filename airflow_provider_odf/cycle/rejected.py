@@ -1,8 +1,8 @@
 """Candidates that were not published: rejected by their contract, or held back.
 
-The reason lies in the dataset as ``info/reports/BLOCK_HASH.json``. The candidate keeps a ref ``rejected-KEY``: no other
-ODF tool looks at it, and its blocks and data stay to be inspected, published by hand or discarded. Where it can no
-longer be published, since ``head`` has moved, a ref ``accepted-CONTENT`` lets the same input through at its next merge.
+The reason is stored in the dataset as ``info/reports/BLOCK_HASH.json``. The candidate keeps a ref ``rejected-KEY``:
+other ODF tools ignore it, and its blocks and data stay until somebody publishes or discards them. If ``head`` has
+moved, it can no longer be published; a ref ``accepted-CONTENT`` then accepts the same input at its next merge.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ _REPORTS = "reports"
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a candidate that was tested or held back."""
+    """Record of a candidate that was tested or held back."""
 
     base: str
     records: int
     report: ContractReport | None = None
     held: tuple[str, ...] = ()
-    """Why its input was held back."""
+    """Why the input was held back."""
     limits: Limits = field(default_factory=Limits)
-    """Those by which it was."""
+    """Limits by which it was held back."""
     contract_digest: str | None = None
-    """Of the contract at the merge."""
+    """SHA-256 of the contract at the merge."""
     content: str | None = None
-    """Names what was merged, see `Input.content`."""
+    """Name of the content that was merged, see `Input.content`."""
     is_pushed: bool = False
     is_discarded: bool = False
-    """Somebody decided that the input is not wanted."""
+    """Whether somebody discarded the input."""
 
     @property
     def digest(self) -> str | None:
-        """SHA-256 of the contract that counted."""
+        """SHA-256 of the contract that was tested, else of the one at the merge."""
         return self.report.digest if self.report is not None else self.contract_digest
 
 
 LOST = Record(base="", records=0)
-"""Of a candidate whose file is missing or damaged: its input is merged and judged again."""
+"""Record of a candidate whose file is missing or damaged: its input is merged and tested again."""
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """A rejected candidate: its ref, its newest block, and what is known of it."""
+    """A rejected candidate: its ref, its newest block, and its record."""
 
     ref: str
     block_hash: str
@@ -68,7 +68,7 @@ class Rejection:
 
     @property
     def base(self) -> str:
-        """The head it was built on."""
+        """The head below the candidate."""
         return self.record.base
 
     @property
@@ -77,7 +77,7 @@ class Rejection:
 
     @property
     def report(self) -> ContractReport | None:
-        """None where the input was held back and no contract tested."""
+        """The contract report; None if the input was held back and no contract was tested."""
         return self.record.report
 
     def stands(self, head: str, contract_digest: str | None, limits: Limits) -> bool:
@@ -87,31 +87,31 @@ class Rejection:
 
 
 def save(dataset: Dataset, block_hash: str, record: Record) -> None:
-    """Keep what is known of a candidate, in place of what was known before."""
+    """Store the record of a candidate, and replace an earlier one."""
     info.put(dataset, _REPORTS, block_hash, protocol.to_json(record))
 
 
 def load(dataset: Dataset, block_hash: str) -> Record | None:
-    """Return what is known of a candidate, None if it was never tested or held back, or its file is damaged: see
+    """Return the record of a candidate; None if it was never tested or held back, or if the file is damaged, see
     `is_damaged`."""
     content = info.get(dataset, _REPORTS, block_hash)
     return protocol.from_json(Record, content) if content else None
 
 
 def is_recorded(dataset: Dataset, block_hash: str) -> bool:
-    """Return whether a candidate was tested or held back, even if its file is damaged by now."""
+    """Whether a candidate has a record, even a damaged one."""
     return info.exists(dataset, _REPORTS, block_hash)
 
 
 def is_damaged(dataset: Dataset, block_hash: str) -> bool:
-    """Return whether a candidate was tested or held back, and the file that says so is damaged."""
+    """Whether the record of a candidate is damaged."""
     return is_recorded(dataset, block_hash) and load(dataset, block_hash) is None
 
 
 def save_report(dataset: Dataset, candidate: Candidate, report: ContractReport) -> None:
-    """Keep what a contract said of a candidate; a later test of the same candidate replaces it."""
-    known = load(dataset, candidate.candidate) or Record(candidate.base, candidate.records)
-    save(dataset, candidate.candidate, replace(known, report=report))
+    """Store the contract report of a candidate; a later test of the candidate replaces it."""
+    record = load(dataset, candidate.candidate) or Record(candidate.base, candidate.records)
+    save(dataset, candidate.candidate, replace(record, report=report))
 
 
 def load_report(dataset: Dataset, block_hash: str) -> ContractReport | None:
@@ -121,7 +121,7 @@ def load_report(dataset: Dataset, block_hash: str) -> ContractReport | None:
 
 
 def reject(dataset: Dataset, candidate: Candidate) -> str:
-    """Turn a candidate's ref into a rejected one, whose name is returned."""
+    """Turn a candidate's ref into a rejected one, and return the new ref."""
     ref = ref_of(candidate.ref)
     if (target := dataset.head(ref)) != candidate.candidate:
         dataset.storage.compare_and_set_ref(ref, target, candidate.candidate)
@@ -131,8 +131,8 @@ def reject(dataset: Dataset, candidate: Candidate) -> str:
 
 
 def accept(dataset: Dataset, rejection: Rejection) -> bool:
-    """Let the input of a rejected candidate through when it is merged again, once. False where nobody knows what it
-    was."""
+    """Accept the input of a rejected candidate once, when it is merged again. Return False if its content was not
+    recorded."""
     if rejection.record.content is None:
         return False
     ref = refs.ACCEPTED + rejection.record.content
@@ -141,12 +141,12 @@ def accept(dataset: Dataset, rejection: Rejection) -> bool:
 
 
 def is_accepted(dataset: Dataset, record: Record) -> bool:
-    """Whether somebody let the input of a candidate through."""
+    """Whether somebody accepted the input of a candidate."""
     return record.content is not None and dataset.head(refs.ACCEPTED + record.content) is not None
 
 
 def drop_acceptance(dataset: Dataset, block_hash: str) -> None:
-    """Forget that the input of a block was let through: it is published."""
+    """Remove the acceptance of a block's input, which is published."""
     record = load(dataset, block_hash)
     ref = refs.ACCEPTED + record.content if record is not None and record.content else None
     if ref is not None and (target := dataset.head(ref)) is not None:
@@ -154,7 +154,7 @@ def drop_acceptance(dataset: Dataset, block_hash: str) -> None:
 
 
 def ref_of(candidate_ref: str) -> str:
-    """The ref that a candidate has once it is rejected."""
+    """Return the ref of a candidate after its rejection."""
     return refs.REJECTED + candidate_ref.removeprefix(refs.CANDIDATE)
 
 
@@ -164,15 +164,15 @@ def hint(dataset: Dataset) -> str:
 
 
 def rejections(dataset: Dataset) -> Iterator[Rejection]:
-    """Rejected candidates that were not published since, oldest first."""
+    """Yield rejected candidates that were not published since, oldest first."""
     names = [ref for ref in dataset.storage.refs() if ref.startswith(refs.REJECTED)]
-    found = [rejection for ref in names if (rejection := _rejection(dataset, ref))]
-    yield from sorted(found, key=lambda r: (r.system_time, r.ref))
+    waiting = [rejection for ref in names if (rejection := _rejection(dataset, ref))]
+    yield from sorted(waiting, key=lambda r: (r.system_time, r.ref))
 
 
 def newest(dataset: Dataset) -> Rejection | None:
-    """Return the last polled input that was rejected, None if there is none. Pushed input says nothing about the source
-    that is polled."""
+    """Return the last polled input that was rejected, or None. Pushed input does not count: it does not come from the
+    polling source."""
     return next((r for r in reversed(list(rejections(dataset))) if not r.record.is_pushed), None)
 
 

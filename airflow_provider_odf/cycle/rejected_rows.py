@@ -20,13 +20,13 @@ _MASKED = "***"
 
 @dataclass(frozen=True)
 class RejectedRows:
-    """Rows in offset order with all their columns, values of sensitive ones masked. The column `FAILED` of rows that
-    break a contract has the clauses. ``total`` is how many rows there are, of which these are the first."""
+    """The first rejected rows, in offset order. Values of sensitive columns are masked. The column `FAILED` has the
+    clauses that a row breaks. ``total`` is the number of all rejected rows."""
 
     rows: Rows
     total: int
     clauses: Mapping[int, str]
-    """By offset."""
+    """Offset of a row -> clauses that it breaks."""
     sensitive: frozenset[str]
     offset_column: str
 

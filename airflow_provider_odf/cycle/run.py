@@ -1,4 +1,4 @@
-"""Whole cycles: poll, merge, test and publish in one go, of one dataset or of many with one engine."""
+"""Whole cycles: poll, merge, test and publish one dataset, or many with one engine."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ POLLS_AT_ONCE = 8
 
 
 def run_all(cycles: Sequence[Cycle]) -> Iterator[Outcome]:
-    """Run cycles, several at once, and yield their outcomes in order, each as soon as it is known."""
+    """Run cycles, several at once, and yield their outcomes in order, each as soon as it is ready."""
     with ThreadPoolExecutor(POLLS_AT_ONCE, thread_name_prefix="cycle") as pool:
         try:
             yield from pool.map(run, cycles)
-        except BaseException:  # an interrupt, or nobody wants the rest
+        except BaseException:  # An interrupt, or the caller closed the iterator.
             pool.shutdown(wait=False, cancel_futures=True)
             kill_all()
             raise

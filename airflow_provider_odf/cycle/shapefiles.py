@@ -1,4 +1,4 @@
-"""Shapefiles become lines of GeoJSON Features before the engine sees them: it has no library that reads them."""
+"""Convert shapefiles to lines of GeoJSON Features for the engine, which has no library that reads shapefiles."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def readable(
     progress: Progress,
     options: Options,
 ) -> Readable:
-    """The same inputs, zipped shapefiles as files in ``work``. Without a schema, their columns are those that the first
-    of them declares.
+    """Return inputs with zipped shapefiles converted to files in ``work``. Without a schema, the first shapefile
+    declares the columns.
 
-    :raises SourceError: a file is no zip with a shapefile that can be read.
+    :raises SourceError: a file is not a zip with a valid shapefile.
     :raises InvalidInput: a column of the schema is not in a shapefile.
     """
     if read.kind != "EsriShapefile":
@@ -45,17 +45,17 @@ def readable(
     for index, file in enumerate(files):
         targets = [work / f"features-{index:05}-{part:05}.ndgeojson" for part, _ in enumerate(file.paths)]
         for path, target in zip(file.paths, targets, strict=True):
-            found = shapefile.convert(Path(path), target, read.sub_path, file.label, options, progress)
-            columns = columns or found.columns
-            _expect(columns, found.columns, file.label)
-            notices |= dict.fromkeys(found.notices)
+            result = shapefile.convert(Path(path), target, read.sub_path, file.label, options, progress)
+            columns = columns or result.columns
+            _check_columns(columns, result.columns, file.label)
+            notices |= dict.fromkeys(result.notices)
         converted.append(dataclasses.replace(file, paths=tuple(map(str, targets))))
     return Readable(dataclasses.replace(read, columns=columns), tuple(converted), tuple(notices))
 
 
-def _expect(columns: Sequence[Column], found: Sequence[Column], label: str) -> None:
-    """:raises InvalidInput: a column that the schema has is not in the shapefile."""
-    given = {column.name.lower() for column in found}
-    if missing := [column.name for column in columns if column.name.lower() not in given]:
-        names = ", ".join(column.name for column in found)
+def _check_columns(columns: Sequence[Column], actual: Sequence[Column], label: str) -> None:
+    """:raises InvalidInput: a column of the schema is not in the shapefile."""
+    actual_names = {column.name.lower() for column in actual}
+    if missing := [column.name for column in columns if column.name.lower() not in actual_names]:
+        names = ", ".join(column.name for column in actual)
         raise InvalidInput(f"{label}: no column {', '.join(missing)} in the shapefile, which has {names}")

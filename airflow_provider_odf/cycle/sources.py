@@ -1,4 +1,4 @@
-"""The source of an input: which one it is, how its files are read, and how far it was read before."""
+"""The source of an input, how its files are read, and how far the source was read."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ POLLING_SOURCE = "default"
 """The source name under which the chain keeps the state of the polling source."""
 
 DEFAULT_SOURCE = "default"
-"""The push source that is meant where several have names and none is named."""
+"""Name of the push source that is used where there are several and none is named."""
 
 
 def source_name_of(state: ChainState, name: str | None) -> str | None:
-    """Return the name of the push source that is meant, None for the polling source. Without a name it is the only push
-    source, or the one that is called ``default``.
+    """Return the name of the push source, None for the polling source. Without a name it is the only push source, or
+    the one that is called ``default``.
 
     :raises InvalidInput: there are several.
     """
@@ -38,7 +38,7 @@ def source_name_of(state: ChainState, name: str | None) -> str | None:
     if DEFAULT_SOURCE in state.push_sources:
         return DEFAULT_SOURCE
     names = ", ".join(state.push_sources)
-    raise InvalidInput(f"the dataset has the push sources {names}: say which (`--source`, or `source` in the conf)")
+    raise InvalidInput(f"the dataset has the push sources {names}: name one (`--source`, or `source` in the conf)")
 
 
 def source_of(state: ChainState, name: str | None) -> Source:
@@ -56,8 +56,7 @@ def source_of(state: ChainState, name: str | None) -> Source:
 
 
 def source_state(state: ChainState, current: model.FetchStep) -> model.SourceState | None:
-    """Return the state of the polling source. It is None where it was recorded of another fetch step, whose states mean
-    nothing to the current one."""
+    """Return the state of the polling source. It is None if another kind of fetch step recorded it."""
     if state.polled_fetch is None or not carries_over(state.polled_fetch, current):
         return None
     return state.polled

@@ -1,4 +1,4 @@
-"""What to ask a dataset's source to learn whether a poll would find something, without fetching or writing anything."""
+"""How far a dataset's source was read, for a trigger that checks the source for new data without a poll."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Position:
     dataset: str
     fetch: model.FetchStep
     base: Path
-    """What paths are relative to."""
+    """Folder to which paths are relative."""
     state: model.SourceState | None
 
 
 def position(store: Store, manifest: Manifest) -> Position:
-    """How far the polling source was read, rejected input included, as `poll` would see it.
+    """Return how far the polling source was read, rejected input included, as in `poll`.
 
     :raises InvalidInput: the dataset has no polling source, or its contract is not valid.
     """
@@ -41,10 +41,10 @@ def position(store: Store, manifest: Manifest) -> Position:
     if source is None:
         raise InvalidInput(f"{manifest.file}: {manifest.snapshot.name} has no polling source to wait for")
     name = str(manifest.snapshot.name)
-    return Position(name, source.fetch, manifest.file.parent, _seen(store, manifest, source))
+    return Position(name, source.fetch, manifest.file.parent, _source_state(store, manifest, source))
 
 
-def _seen(store: Store, manifest: Manifest, source: model.SetPollingSource) -> model.SourceState | None:
+def _source_state(store: Store, manifest: Manifest, source: model.SetPollingSource) -> model.SourceState | None:
     dataset = store.get(manifest.snapshot.alias)
     if dataset is None:
         return None
@@ -61,33 +61,33 @@ def _contract_digest(manifest: Manifest) -> str | None:
 
 
 class Watch:
-    """The position of one dataset's source over time. ``load`` reads the manifest in ``file``: again only where it, the
-    contract or the dataset has changed. To look for that takes microseconds, and only the position is kept."""
+    """The position of one dataset's source over time. ``load`` reads the manifest in ``file``. It is called again only
+    after a change of the file, the contract or the dataset."""
 
     def __init__(self, store: Store, file: Path, load: Callable[[], Manifest]) -> None:
         self._store, self._file, self._load = store, file, load
         self._position: Position | None = None
-        self._signs: object = None
+        self._fingerprint: object = None
 
     def position(self) -> Position:
-        """The position now.
+        """Return the current position.
 
         :raises InvalidInput: manifest or contract is not valid, or there is no polling source.
         """
-        if self._position is None or self._signs != self._found(self._position.dataset):
+        if self._position is None or self._fingerprint != self._fingerprint_of(self._position.dataset):
             self._position = None
             manifest = self._load()
-            self._signs = self._found(str(manifest.snapshot.name))
+            self._fingerprint = self._fingerprint_of(str(manifest.snapshot.name))
             self._position = position(self._store, manifest)
         return self._position
 
-    def _found(self, dataset: str) -> object:
-        """What changes when the position may have changed: files, the head, and the names of rejected candidates."""
+    def _fingerprint_of(self, name: str) -> object:
+        """Return a value that changes when the position may change: of files, head and rejected candidates."""
         settings = settings_files(self._file)
-        files = [(file, _stamp(file)) for file in (self._file, find(self._file, dataset), *settings) if file]
-        known = self._store.get(dataset)
-        names = known.storage.refs() if known else ()
-        return files, known and known.head(), [ref for ref in names if ref.startswith(refs.REJECTED)]
+        files = [(file, _stamp(file)) for file in (self._file, find(self._file, name), *settings) if file]
+        dataset = self._store.get(name)
+        names = dataset.storage.refs() if dataset else ()
+        return files, dataset and dataset.head(), [ref for ref in names if ref.startswith(refs.REJECTED)]
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

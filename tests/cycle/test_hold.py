@@ -190,7 +190,7 @@ def test_a_header_by_position_stays_what_it_was(write: Write, run: Run, store: S
     )
     dataset = store.dataset("prices")
     settled = PositionalHeader("in/1.csv", ("id", "value"), ("sku", "price"))
-    assert headers.settled(dataset, "head", "default") == settled
+    assert headers.newest(dataset, "head", "default") == settled
     write("in/2.csv", "ID, value\na,2\n")  # case and spaces say nothing
     write("in/3.csv", "price,sku\n3,a\n")  # names of the schema need no position
     assert run(prices).error is None
@@ -210,7 +210,7 @@ def test_a_header_by_position_stays_what_it_was(write: Write, run: Run, store: S
         "if values are in wrong columns, check whether the header changed"
     )
     bad.unlink()
-    assert headers.settled(dataset, "head", "default") == settled
+    assert headers.newest(dataset, "head", "default") == settled
     assert decide.publish_anyway(store, dataset, decide.find(dataset, None))
     assert rows(store, "sku", "price") == [("red", 70)]
     write("in/5.csv", "colour,weight\nred,71\n")
@@ -232,7 +232,7 @@ def test_two_headers_in_the_first_run_settle_nothing(first: str, write: Write, r
     write("in/1.csv", first)
     write("in/2.csv", "colour,weight\nred,1\n")
     assert "in/2.csv: the header changed" in held(run(prices))
-    assert headers.settled(store.dataset("prices"), "head", "default") is None
+    assert headers.newest(store.dataset("prices"), "head", "default") is None
 
 
 def test_a_header_by_position_after_headers_by_name_is_held_back(write: Write, run: Run, store: Store) -> None:
@@ -249,7 +249,7 @@ def test_a_header_by_position_after_headers_by_name_is_held_back(write: Write, r
     assert changed in held(run(prices))
     dataset = store.dataset("prices")
     assert rows(store, "id", "zone", "price") == [(1, "a", 10)]
-    assert headers.settled(dataset, "head", "default") is None
+    assert headers.newest(dataset, "head", "default") is None
     # What was published counts, and headers by name between do not.
     assert decide.publish_anyway(store, dataset, decide.find(dataset, None))
     write("in/3.csv", "price,zone,id\n71,red,1\n")
@@ -297,13 +297,13 @@ def test_what_is_accepted_after_the_head_moved_passes_once(
     assert not decide.publish_anyway(store, dataset, empty)
     outcome = push("5.csv", "id,value\n")  # the same content under another name
     assert str(outcome) == "published 1 record (offsets 3..3): 1 removed"
-    assert outcome.notices[-1].startswith("let through once: ")
+    assert outcome.notices[-1].startswith("accepted once: ")
     assert push("6.csv", "id,value\na,1\n").error is None
     held(push("7.csv", "id,value\n"))
     assert [ref for ref in dataset.storage.refs() if ref.startswith("accepted-")] == []
     assert not decide.publish_anyway(store, dataset, other)
     assert push("8.csv", "colour,weight\nb,1\n").error is None
-    assert headers.settled(dataset, "head", "default").names == ("colour", "weight")
+    assert headers.newest(dataset, "head", "default").names == ("colour", "weight")
 
 
 def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Store) -> None:

@@ -90,7 +90,7 @@ def test_records_have_no_input_in_lineage(where):
         ({"records": [1], "source": "scanner"}, "records[0] is not an object: 1"),
         (
             {"file": "/no/such"},
-            "the dataset has the push sources scanner, depot: say which (`--source`, or `source` in the conf)",
+            "the dataset has the push sources scanner, depot: name one (`--source`, or `source` in the conf)",
         ),
         ({"file": "/no/such", "source": "depot"}, "/no/such: no such file"),
         (
