@@ -1,5 +1,5 @@
-"""Edits of a manifest: what they append to a dataset's chain, and which of them the dataset refuses.
+"""Edits of a manifest: the blocks that they append to a dataset's chain, and edits that the dataset refuses.
 
-`changes` compares a manifest with the chain, `compatibility` and `columns` say what is refused, `plan` puts both
-together for `odf plan`, and `apply` appends it. An edit that only data can check waits for them, see `pending`.
+`changes` compares a manifest with the chain, `compatibility` and `columns` find refused edits, `plan` combines both for
+`odf plan`, and `apply` appends the blocks. An edit that only data can check waits for data, see `pending`.
 """

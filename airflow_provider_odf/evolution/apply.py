@@ -77,6 +77,6 @@ def _apply(
 
 
 def not_before(base: ChainState | None, system_time: Instant) -> Instant:
-    """Return the system time for new blocks. It never goes back, also where a writer with a later clock published
+    """Return the system time for new blocks. It never goes back, even if a writer with a later clock published
     before."""
     return system_time if base is None else max(system_time, base.system_time)

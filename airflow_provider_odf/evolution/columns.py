@@ -1,8 +1,8 @@
 """Compare the columns that a manifest declares with those that the dataset has, before anything runs.
 
 A read step without preprocess declares the dataset's columns. Queries of DataFusion are planned here: where the columns
-that they read are declared, names and types of their results are known. Of other queries only the names are known,
-where they are written out; the rest the engine sees (`engine.schema`), by the same rules.
+that they read are declared, names and types of their results are known. Of other queries only the names are known, if
+they are explicit; the engine checks the rest by the same rules (`engine.schema`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SYSTEM_TYPES: tuple[tuple[model.DataType, ...], ...] = (
     (model.DataTypeTimestamp(unit="Millisecond", timezone="UTC"), model.DataTypeDate()),
 )
 _IRRELEVANT = re.compile(r" NOT NULL|\s|(?<=TIME)\(\d\)")
-"""Of nested types: slices do not keep it."""
+"""Parts of nested types that slices do not keep."""
 
 Source = model.SetPollingSource | model.AddPushSource
 
@@ -56,10 +56,10 @@ def compare(source: Source, declared: model.SetDataSchema, vocab: DatasetVocabul
     event_time = vocab.event_time_column.lower()
     for name, (path, column) in declarations.items():
         if name in stored:
-            result.findings.extend(_retyped(path, column, stored[name], is_event=name == event_time))
+            result.findings.extend(_type_findings(path, column, stored[name], is_event=name == event_time))
             # Nulls of a query are found when they come.
             if source.preprocess is None and name != event_time:
-                result.findings.extend(_renulled(path, column, stored[name]))
+                result.findings.extend(_null_findings(path, column, stored[name]))
         elif is_final:
             message = f"column {column.name} is not in the SetDataSchema of this manifest"
             result.findings.append(Finding(path, message, "add it there"))
@@ -68,7 +68,7 @@ def compare(source: Source, declared: model.SetDataSchema, vocab: DatasetVocabul
             result.findings.append(Finding(path, message, "declare it without NOT NULL"))
         elif name != event_time:
             result.added.append(column)
-    result.findings.extend(_missing(source, declarations, stored, event_time))
+    result.findings.extend(_missing_columns(source, declarations, stored, event_time))
     return result
 
 
@@ -88,7 +88,7 @@ def needs_data(source: Source) -> bool:
 
 def of_manifest(snapshot: model.DatasetSnapshot) -> dict[str, str] | None:
     """Return the columns that data bring to a dataset as its manifest declares them, with their types as far as they
-    are known; None where only the data tell."""
+    are known; None if only the data show them."""
     vocab = ddl.vocabulary(snapshot.last(model.SetVocab))
     schema = snapshot.last(model.SetDataSchema)
     source = snapshot.last(model.SetPollingSource) or snapshot.last(model.AddPushSource)
@@ -121,21 +121,21 @@ def reader_columns(schema: model.SetDataSchema | None, vocab: DatasetVocabulary)
 
 
 def system_columns(event: model.SetDataSchema, vocab: DatasetVocabulary) -> Iterator[Finding]:
-    """Yield what is wrong with the system columns of a declared schema: slices begin with them."""
+    """Yield a finding if a declared schema does not begin with the system columns."""
     fields = chain_schema.resolved(chain_schema.data_schema(event)).fields
     path = ("schema_", "fields") if event.schema_ is not None else ("raw_arrow_schema",)
     for index, (name, types) in enumerate(zip(vocab.columns, _SYSTEM_TYPES, strict=True)):
         field = fields[index] if index < len(fields) else None
         if field is None or field.name != name or field.type not in types:
-            wanted = ", ".join(f"{n} {t[0].kind}" for n, t in zip(vocab.columns, _SYSTEM_TYPES, strict=True))
-            message = f"the schema of slices begins with the system columns {wanted}, in this order and not optional"
+            expected = ", ".join(f"{n} {t[0].kind}" for n, t in zip(vocab.columns, _SYSTEM_TYPES, strict=True))
+            message = f"the schema of slices begins with the system columns {expected}, in this order and not optional"
             actual = f"{field.name} {field.type.kind}" if field is not None else "nothing"
             yield Finding(path, f"{message}; here {actual} stands in place of {name}", "write them first")
             return
 
 
 def _source_columns(source: Source, vocab: DatasetVocabulary) -> dict[str, Declaration] | None:
-    """Return each column that reaches the dataset by its lower-case name; None where only the data tell."""
+    """Return each column that reaches the dataset by its lower-case name; None if only the data show them."""
     declared = ddl.columns(source.read)
     paths: Iterable[Path]
     if source.preprocess is not None:
@@ -184,7 +184,7 @@ def _dataset_columns(declared: model.SetDataSchema, vocab: DatasetVocabulary) ->
     return {column.name.lower(): column for column in columns if column.name not in system}
 
 
-def _retyped(path: Path, column: Column, stored: Column, *, is_event: bool) -> Iterator[Finding]:
+def _type_findings(path: Path, column: Column, stored: Column, *, is_event: bool) -> Iterator[Finding]:
     if column.type and _bare(column.type) != _bare(stored.type):
         fix = f"convert it back in preprocess, `cast({stored.name} AS {stored.type})`, or give the new form a new name"
         other = "convert it in preprocess, or start a dataset of another name"
@@ -192,7 +192,7 @@ def _retyped(path: Path, column: Column, stored: Column, *, is_event: bool) -> I
         yield Finding(path, message, other if is_event else fix)
 
 
-def _renulled(path: Path, column: Column, stored: Column) -> Iterator[Finding]:
+def _null_findings(path: Path, column: Column, stored: Column) -> Iterator[Finding]:
     if _bare(column.type) != _bare(stored.type) or column.is_nullable == stored.is_nullable:
         return
     if stored.is_nullable:
@@ -203,7 +203,7 @@ def _renulled(path: Path, column: Column, stored: Column) -> Iterator[Finding]:
         yield Finding(path, f"column {stored.name} is NOT NULL in the dataset, and stays so", fix)
 
 
-def _missing(
+def _missing_columns(
     source: Source, declarations: Mapping[str, Declaration], stored: Mapping[str, Column], event_time: str
 ) -> Iterator[Finding]:
     for name, column in stored.items():

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compatibility:
-    """Whether a dataset can go on with changes: problems if not, and notes on what comes of them."""
+    """Result of a check of changes: problems that forbid them, and notes on their effects."""
 
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def check(state: ChainState | None, manifest: Manifest, changes: Sequence[Change]) -> Compatibility:
-    """Compare changes with a dataset, and with None as the state only with each other."""
+    """Check changes against a dataset; a state of None checks them only against each other."""
     declared = _columns(state, manifest, changes)
     problems = tuple(sorted({*_records(state, manifest, changes), *declared.problems}))
     problems = problems or tuple(_chain_rules(state, manifest, changes)) or _queries(manifest, changes)
@@ -39,7 +39,7 @@ def check(state: ChainState | None, manifest: Manifest, changes: Sequence[Change
 
 
 def _records(state: ChainState | None, manifest: Manifest, changes: Sequence[Change]) -> Iterator[Problem]:
-    """Yield problems with changes of what existing records depend on."""
+    """Yield problems of changes on which existing records depend."""
     if state is None:
         return
     for change in changes:
@@ -61,27 +61,27 @@ def _records(state: ChainState | None, manifest: Manifest, changes: Sequence[Cha
 def _merge(
     before: model.MergeStrategy | None, after: model.MergeStrategy, manifest: Manifest, index: int
 ) -> Iterator[Problem]:
-    """Yield why a merge strategy cannot go on with records that another one has merged."""
+    """Yield why a merge strategy cannot continue a history that another one has written."""
     if before is None:
         return
     old, new = _primary_key(before), _primary_key(after)
-    other = "or start a dataset of another name"
+    alternative = "or start a dataset of another name"
     if not can_follow(before.kind, after.kind):
-        message = f"the dataset has data merged by {before.kind}, which {after.kind} cannot go on with"
-        yield Problem(manifest.place("metadata", index, "merge"), message, f"put {before.kind} back, {other}")
+        message = f"the dataset has data merged by {before.kind}, which {after.kind} cannot continue"
+        yield Problem(manifest.place("metadata", index, "merge"), message, f"put {before.kind} back, {alternative}")
     elif new and {k.lower() for k in old} != {k.lower() for k in new}:
         message = f"the dataset has data merged under the key ({', '.join(old)}), not ({', '.join(new)})"
         place = manifest.place("metadata", index, "merge", "primary_key")
-        yield Problem(place, message, f"put the key back, {other}")
+        yield Problem(place, message, f"put the key back, {alternative}")
 
 
 def _order(before: model.FetchStep | None, after: model.FetchStep, manifest: Manifest, index: int) -> Iterator[Problem]:
-    """Yield why a new order of files cannot go on where the old one is."""
+    """Yield why files cannot be ingested in a new order."""
     if not isinstance(before, model.FetchStepFilesGlob) or not isinstance(after, model.FetchStepFilesGlob):
         return
     old, new = (fetch.order or "ByName" for fetch in (before, after))
     if old != new:
-        message = f"files were taken in the order {old}; in the order {new} all of them would be taken again"
+        message = f"files were ingested in the order {old}; in the order {new} all of them would be ingested again"
         place = manifest.place("metadata", index, "fetch", "order")
         yield Problem(place, message, f"put {old} back, or start a dataset of another name")
 
@@ -124,7 +124,7 @@ def _columns(state: ChainState | None, manifest: Manifest, changes: Sequence[Cha
 
 
 def _queries(manifest: Manifest, changes: Sequence[Change]) -> tuple[Problem, ...]:
-    """Return problems of the SQL of sources that change; queries in force were checked before."""
+    """Return problems of the SQL of changed sources; other queries were checked before."""
     if not any(getattr(change.event, "preprocess", None) for change in changes):
         return ()
     # Reading SQL takes a third of a second to import.

@@ -19,7 +19,7 @@ from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.protocol import Column
 
 _SAME_AS_ABSENT = ("headers", "env", "prepare", "temporalTables", "keywords")
-"""Lists that say nothing where they are empty."""
+"""Lists that mean the same as no list if they are empty."""
 
 _FETCH_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "Url": {"eventTime": {"kind": "FromMetadata"}},
@@ -30,7 +30,7 @@ _PATH_DEFAULTS = {"timestampFormat": "yyyy-MM-dd"}
 
 @dataclass(frozen=True)
 class Difference:
-    """A property with another value: ``path`` is dotted; None stands for what is absent."""
+    """A property with another value: ``path`` is dotted; None means absent."""
 
     path: str
     before: Any
@@ -166,7 +166,7 @@ def _is_list_of(kind: type, *sides: Any) -> bool:
 
 
 def _entries(path: str, before: Sequence[str], after: Sequence[str]) -> Iterator[Difference]:
-    """Entries of two lists of texts that were put in, taken out, or replaced."""
+    """Return the entries of two lists of texts that were added, removed or replaced."""
     for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":
             continue

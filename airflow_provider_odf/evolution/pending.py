@@ -1,8 +1,8 @@
 """New and edited sources that wait for data.
 
-Where nobody declares the columns that a query reads, only an input shows whether the query is valid. A new or edited
-source with such a query is appended by the first merge in which the engine has analysed the query, so that none that
-breaks gets into the chain. Until then its block is a draft that no ref leads to.
+If no columns are declared for a query, only an input shows whether the query is valid. A new or edited source with such
+a query is appended by the first merge in which the engine has analysed the query, so no invalid query gets into the
+chain. Until then its block is a draft without a ref.
 """
 
 from __future__ import annotations

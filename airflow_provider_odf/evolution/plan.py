@@ -1,4 +1,4 @@
-"""What must be appended to a dataset's chain so that it says what its manifest says, or why it cannot be.
+"""The blocks that a manifest appends to a dataset's chain, or the problems that forbid it.
 
 Pure functions from the chain's state and the manifest to a ``Plan``: what `odf plan` shows is what `apply` appends.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.manifest.manifest import Manifest
 
-_KEPT: tuple[type[model.Variant], ...] = (model.SetInfo, model.SetLicense, model.SetAttachments, model.SetVocab)
+_PERSISTENT: tuple[type[model.Variant], ...] = (model.SetInfo, model.SetLicense, model.SetAttachments, model.SetVocab)
 _CLEARED = {
     "SetInfo": "an empty SetInfo clears it",
     "SetAttachments": "one with `items: []` clears them",
@@ -28,8 +28,8 @@ _CLEARED = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run appends before it polls, or with the data where a note says so. Where there are ``problems`` it
-    appends nothing."""
+    """Blocks that a run appends before it polls, or with the data if a note says so. With ``problems`` it appends
+    nothing."""
 
     dataset: str
     is_new: bool
@@ -56,22 +56,24 @@ def plan(state: ChainState | None, manifest: Manifest) -> Plan:
         return Plan(name, False, problems=(Problem(manifest.place("kind"), message, "choose another name"),))
     changes = all_changes(state, manifest)
     compatibility = check(state, manifest, changes)
-    notes = (*compatibility.notes, *_pending(changes), *_kept(state, manifest))
+    notes = (*compatibility.notes, *_pending(changes), *_leftovers(state, manifest))
     return Plan(name, state is None, changes, compatibility.problems, notes)
 
 
 def _pending(changes: Sequence[Change]) -> Iterator[str]:
-    """Name the sources that are appended later than the rest."""
+    """Yield notes on sources that are appended later."""
     for change in changes:
         if change.is_pending:
             yield f"{change.event.kind} is appended with its first input: only data show whether its query is valid"
 
 
-def _kept(state: ChainState | None, manifest: Manifest) -> Iterator[str]:
-    """Name the events that are no longer in the manifest, but that no block takes back."""
+def _leftovers(state: ChainState | None, manifest: Manifest) -> Iterator[str]:
+    """Yield notes on events that are no longer in the manifest and stay in force."""
     if state is None:
         return
-    for event, current in zip(_KEPT, (state.info, state.license, state.attachments, state.set_vocab), strict=True):
+    for event, current in zip(
+        _PERSISTENT, (state.info, state.license, state.attachments, state.set_vocab), strict=True
+    ):
         if current is not None and manifest.snapshot.last(event) is None and not is_same(None, current):
             clear = _CLEARED.get(current.kind)
             yield f"{current.kind} is no longer in the manifest and stays in force" + (f"; {clear}" if clear else "")

@@ -82,7 +82,7 @@ class OdfOperator(LineageMixin, BaseOperator):
 
     @cached_property
     def dataset_manifest(self) -> Manifest | None:
-        """The manifest of the dataset; None where the task names no manifest.
+        """The manifest of the dataset; None if the task names no manifest.
 
         :raises ManifestInvalid: the file is not valid, or uses steps that are switched off.
         """
@@ -92,7 +92,8 @@ class OdfOperator(LineageMixin, BaseOperator):
 
     @cached_property
     def dataset_name(self) -> str | None:
-        """The dataset that XComs of other tasks must be of; None where the task names neither dataset nor manifest."""
+        """The dataset of the task, which XComs of other tasks must match; None if the task names no dataset or
+        manifest."""
         if self.dataset is None and self.dataset_manifest is not None:
             return str(self.dataset_manifest.snapshot.alias)
         return self.dataset
@@ -157,7 +158,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         raise NotImplementedError
 
     def on_kill(self) -> None:
-        """Stop Spark, and what Pipe and Container steps are running."""
+        """Stop Spark and the programs of Pipe and Container steps."""
         from airflow_provider_odf.source.program import kill_all
 
         kill_all()
@@ -171,7 +172,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         self.has_report = load(self.odf.dataset(candidate.dataset), candidate.candidate) is not None
 
     def skip(self, reason: str) -> NoReturn:
-        """End the task as skipped; what depends on it is skipped too.
+        """Skip the task and its downstream tasks.
 
         :raises AirflowSkipException: always.
         """

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class ContractTestOperator(OdfOperator):
-    """Tests a data contract on a candidate, before anybody sees the data.
+    """Tests a data contract on a candidate, before its data are published.
 
-    Judges the report that the merge application left; where there is none, or the contract was edited since, Spark
-    runs the test. A failed clause of severity ``error`` fails the task: the dataset stays as it is, and the candidate
-    is kept as rejected. A clause that could not be evaluated fails it too, and can be retried.
+    It uses the report that the merge made. If there is none, or the contract was edited since, Spark runs the test. A
+    failed clause of severity ``error`` fails the task: the dataset stays as it is, and the candidate is kept as
+    rejected. A clause that could not be evaluated fails the task too, and can be retried.
 
     The XCom has the outcome: ``{"contract", "result", "pass", "fail", "error", "unsupported", "informational"}``.
 
-    :param candidate: what a `MergeOperator` made (its XCom). (templated)
+    :param candidate: XCom of a `MergeOperator`. (templated)
     :param manifest: path of the file with the dataset's manifest; the contract lies beside it. (templated)
     """
 

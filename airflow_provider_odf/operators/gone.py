@@ -1,4 +1,4 @@
-"""Check that a dataset which Airflow published is in the store: it may not be mounted, or was deleted."""
+"""Check that a dataset which Airflow published is in the store, which may be unmounted or deleted."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def check_published(hook: OdfHook, store: Store, alias: DatasetAlias, inlets: Sequence[Any], inlet_events: Any) -> None:
-    """Compare the store with the events of the dataset's asset, where a task has that among its inlets.
+    """Compare the store with the events of the dataset's asset, if it is an inlet of the task.
 
-    The store itself knows of a folder that was deleted, and nothing where all of it is away.
+    The registry of the store notices a deleted dataset, but not that the whole store is gone.
 
     :raises DatasetGone: the dataset was published, and is not in the store.
     """

@@ -1,4 +1,4 @@
-"""What operators tell Airflow's OpenLineage provider. OpenLineage is only imported when it asks."""
+"""Lineage of the operators for Airflow's OpenLineage provider. OpenLineage is imported only when the provider asks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class LineageMixin:
-    """Calls `task_lineage` when a task starts, succeeds and fails."""
+    """Reports `task_lineage` when a task starts, succeeds and fails."""
 
     def task_lineage(self) -> TaskLineage | None:
-        """What the task reports of what it has done so far; None: nothing."""
+        """Return the lineage of what the task has done so far, or None."""
         return None
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
@@ -36,19 +36,19 @@ class LineageMixin:
     def _operator_lineage(self) -> OperatorLineage[Any, Any]:
         from airflow.providers.openlineage.extractors import OperatorLineage
 
-        found = self.task_lineage()
-        if found is None:
+        lineage = self.task_lineage()
+        if lineage is None:
             return OperatorLineage()
         return OperatorLineage(
-            inputs=list(found.inputs),
-            outputs=list(found.outputs),
-            run_facets=dict(found.run_facets),
-            job_facets=dict(found.job_facets),
+            inputs=list(lineage.inputs),
+            outputs=list(lineage.outputs),
+            run_facets=dict(lineage.run_facets),
+            job_facets=dict(lineage.job_facets),
         )
 
 
 def source_of(manifest: Manifest) -> EditionNames | None:
-    """The manifest's polling source; None where it has none that lineage has a name for."""
+    """Return the polling source of a manifest, or None if lineage has no name for it."""
     from airflow_provider_odf.lineage.subject import of_source
     from airflow_provider_odf.manifest.model import SetPollingSource
 
@@ -59,7 +59,7 @@ def source_of(manifest: Manifest) -> EditionNames | None:
 
 
 def names_of(uris: Sequence[str]) -> list[EditionNames]:
-    """What was handed over as files and URIs; a URI's query may hold keys, and is no part of its name."""
+    """Return the names of pushed files and URIs, without the queries of URIs: these may hold keys."""
     from airflow_provider_odf.lineage.uri import from_uri
 
     edition = settings.read().naming_spec
@@ -67,7 +67,7 @@ def names_of(uris: Sequence[str]) -> list[EditionNames]:
 
 
 def subject_of(store: Store, candidate: Candidate) -> Subject:
-    """The dataset as of a candidate."""
+    """Return the dataset as of a candidate."""
     from airflow_provider_odf.chain.replay import replay
     from airflow_provider_odf.lineage.subject import of_dataset
 
@@ -77,7 +77,7 @@ def subject_of(store: Store, candidate: Candidate) -> Subject:
 
 
 def written_by(candidate: Candidate) -> OutputCounts:
-    """What a candidate holds beyond its base."""
+    """Return the size of a candidate's new data."""
     from airflow_provider_odf.lineage.events import OutputCounts
 
     return OutputCounts(records=candidate.records, size=candidate.size)

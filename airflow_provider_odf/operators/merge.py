@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 
 class MergeOperator(PushMixin, OdfOperator):
-    """Merges new data into a dataset, as blocks and one Parquet slice that nobody sees until they are published.
+    """Merges new data into a dataset, as blocks and Parquet slices that readers do not see until they are published.
 
-    One Spark application reads, preprocesses, merges and, with a contract beside the manifest, tests it. A repeated
-    run finds the candidate that an earlier one made. Nothing new in the data: the task and what depends on it are
-    skipped. An input that looks wrong is held back and fails the task: a Snapshot without rows, one that retracts more
-    than ``max_retracted_share`` of ``odf.yaml``, or a new header where columns are matched by position.
+    One Spark application reads, preprocesses, merges and, with a contract beside the manifest, tests it. A repeated run
+    finds the candidate that an earlier one made. Without new records the task and its downstream tasks are skipped. An
+    input that looks wrong is held back and fails the task: a Snapshot without rows, one that retracts more than
+    ``max_retracted_share`` of ``odf.yaml``, or a new header where columns are matched by position.
 
     The XCom is for `ContractTestOperator` and `PublishOperator`: ``{"dataset", "base", "candidate", "ref", "records",
     "offsets": {"start", "end"}, "watermark", "size", "notices", "changes": {"added", "removed", "corrected"}}``.
 
-    :param data: what a `PollingSourceOperator` or `PushSourceOperator` found (its XCom), or the path or URI of a file
-    or folder that an upstream task wrote, or a list of them. (templated)
+    :param data: XCom of a `PollingSourceOperator` or `PushSourceOperator`, or the path or URI of a file or folder that
+        an upstream task wrote, or a list of them. (templated)
     :param dataset: alias of the dataset; not needed for an XCom. (templated)
-    :param manifest: path of the file with the dataset's manifest; where given with files, the dataset is first made
-    to say what its manifest says. Spark then tests the contract beside it in the same application; without it
-    `ContractTestOperator` starts Spark once more. (templated)
-    :param source_name: the push source whose read, preprocess and merge steps apply to files; None: the only source, or
-    the push source that is called ``default``. (templated)
-    :param push_paths: folders and URIs from which an XCom or a template in ``data`` may take files, beside those of
-    ``[odf] push_paths``. Paths and URIs that stand in the DAG's own text need none.
+    :param manifest: path of the file with the dataset's manifest. With files as ``data``, the manifest is applied
+        first. Spark then tests the contract beside it in the same application; without a manifest
+        `ContractTestOperator` starts Spark once more. (templated)
+    :param source_name: the push source whose read, preprocess and merge steps apply to files; by default the only
+        source, or the push source that is called ``default``. (templated)
+    :param push_paths: folders and URIs that an XCom or a template in ``data`` may name, beside those of
+        ``[odf] push_paths``. Paths and URIs written in the DAG's own text are always allowed.
     """
 
     template_fields: Sequence[str] = (*OdfOperator.template_fields, "data", "source_name")

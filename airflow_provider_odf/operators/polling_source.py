@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class PollingSourceOperator(OdfOperator):
-    """Applies the manifest of a dataset, then fetches and prepares what is new in its polling source.
+    """Applies the manifest of a dataset, then fetches and prepares new data of its polling source.
 
     Without new data the task and its downstream tasks are skipped, and no JVM is started. The dataset's chain records
-    how far the source was read, not Airflow. Where the newest input was rejected before, the task fails with a link
-    to the report until the source, the manifest, the contract or ``odf.yaml`` changes, or somebody decides; with
+    how far the source was read, not Airflow. Where the newest input was rejected before, the task fails with a link to
+    the report until the source, the manifest, the contract or ``odf.yaml`` changes, or somebody decides; with
     ``[odf] still_rejected = skip`` it is skipped.
 
     The XCom is for a `MergeOperator`: ``{"dataset", "input", "base", "systemTime", "sourceName", "files": [{"label",
@@ -29,9 +29,9 @@ class PollingSourceOperator(OdfOperator):
     first 10.
 
     :param manifest: path of the file with the dataset's manifest. (templated)
-    :param dataset: which dataset of the file, where it has several. (templated)
-    :param read_on_spark: read and preprocess here, in a Spark application of their own, and hand typed Parquet on:
-    worth its JVM start where reading is heavy or a later task wants the typed data. By default merging reads.
+    :param dataset: name of the dataset in the file, if it has several. (templated)
+    :param read_on_spark: read and preprocess in this task, in a separate Spark application, and pass typed Parquet on.
+        This pays off where reading is slow or another task needs the typed data. By default the merge reads.
     """
 
     template_fields: Sequence[str] = OdfOperator.template_fields

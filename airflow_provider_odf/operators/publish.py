@@ -26,11 +26,11 @@ class PublishOperator(OdfOperator):
     Each asset among the task's outlets gets an event with ``{"blockHash", "offsets", "records", "watermark"}``, which
     is the XCom too.
 
-    The head moves forward only: the candidate descends from it. What the XCom says of the candidate is read from the
-    chain again, since users may write XComs. With a contract beside the manifest, a candidate whose contract test did
-    not pass, or never ran, is refused.
+    The head moves forward only: the candidate descends from it. The candidate is read from the chain again, since users
+    may write XComs. With a contract beside the manifest, a candidate whose contract test did not pass, or never ran, is
+    refused.
 
-    :param candidate: what a `MergeOperator` made (its XCom). (templated)
+    :param candidate: XCom of a `MergeOperator`. (templated)
     """
 
     template_fields: Sequence[str] = (*OdfOperator.template_fields, "candidate")

@@ -1,4 +1,4 @@
-"""What operators that push data share: checks of paths from outside, and the push id of a task."""
+"""Checks of paths from outside, and the push id of a task, for all operators that push data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PushMixin:
     data: Any
     push_paths: Sequence[str]
     written: tuple[str, ...] | None
-    """`push_paths.author_prefixes` of the ``data`` that the author wrote, before templates are filled."""
+    """Paths and URIs in ``data`` as the author wrote them, before templates: see `push_paths.author_prefixes`."""
 
     def allowed(self, data: Push, context: Context) -> Push:
         """Return a push that may redirect to allowed URLs only, after a check of its paths and URIs: those of the DAG's
@@ -40,7 +40,7 @@ class PushMixin:
 
 
 def push_id(context: Context) -> str | None:
-    """Return a name for what a task of a run pushes, the same when it runs again; None outside of a run."""
+    """Return the push id of a task in a DAG run, the same for each try; None outside of a run."""
     task = context.get("ti")
     if task is None:
         return None

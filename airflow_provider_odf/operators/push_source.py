@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     from airflow_provider_odf.lineage.events import TaskLineage
 
 CONF = {"file": "a path that workers see", "uri": "a URI", "records": "a list of objects"}
-"""Keys of a run's conf, of which it has one, and what they hold. ``source``, ``media_type`` and ``event_time``
-may go along."""
+"""Keys of a run's conf and descriptions of their values. A conf has one of them, and optionally ``source``,
+``media_type`` and ``event_time``."""
 
 
 class PushSourceOperator(PushMixin, OdfOperator):
-    """Takes a file, what a URI leads to, or records into the work area, for a push source of a dataset to read.
+    """Copies a file, the content of a URI, or records to the work area, for a push source of a dataset to read.
 
-    A run takes its input in once: tasks that are run again after their data were published are skipped. Nothing is
-    guessed: a conf that does not say what to push fails the task, without a retry.
+    A run merges its input once: a task that runs again after its data were published is skipped. A conf that does not
+    name the data to push fails the task without a retry.
 
-    The XCom is for a `MergeOperator`, like that of a `PollingSourceOperator`. Records never go into it: they are
+    The XCom is for a `MergeOperator`, like that of a `PollingSourceOperator`. It never contains records: they are
     written to the work area as NdJson, and read with the schema and the time formats of the source.
 
     :param data: a path or URI (file, http, https, ftp, ftps), a list of them that are read together, or a list of
-    records as dicts; None: what the conf of the DAG run says, as ``{"file": PATH}``, ``{"uri": URI}`` or ``{"records":
-    [...]}``, each with ``"source": NAME``, ``"media_type": TYPE`` and ``"event_time": RFC3339`` if wanted. A conf may
-    name the paths and URIs that ``[odf] push_paths`` allows: none by default. (templated)
+        records as dicts. By default the conf of the DAG run names the data, as ``{"file": PATH}``, ``{"uri": URI}`` or
+        ``{"records": [...]}``, each with optional ``"source": NAME``, ``"media_type": TYPE`` and
+        ``"event_time": RFC3339``. A conf may name only paths and URIs that ``[odf] push_paths`` allows: none by
+        default. (templated)
     :param dataset: alias of the dataset. (templated)
-    :param manifest: path of the file with the dataset's manifest; the dataset is first made to say what it says.
-    (templated)
-    :param source_name: the push source; None: the only one, or the one that is called ``default``. A ``source`` in the
-    conf counts more. (templated)
-    :param push_paths: folders and URIs from which a conf, an XCom or a template in ``data`` may take files, beside
-    those of ``[odf] push_paths``. Paths and URIs that stand in the DAG's own text need none.
+    :param manifest: path of the file with the dataset's manifest, which is applied first. (templated)
+    :param source_name: the push source; by default the only one, or the one that is called ``default``. A ``source`` in
+        the conf overrides it. (templated)
+    :param push_paths: folders and URIs that a conf, an XCom or a template in ``data`` may name, beside those of
+        ``[odf] push_paths``. Paths and URIs written in the DAG's own text are always allowed.
     """
 
     template_fields: Sequence[str] = (*OdfOperator.template_fields, "data", "source_name")
@@ -82,7 +82,7 @@ class PushSourceOperator(PushMixin, OdfOperator):
         return TaskLineage(inputs=tuple(map(source_dataset, names_of(self._input.pushed.origins))))
 
     def _conf(self, context: Context) -> Mapping[str, Any]:
-        """What is to be pushed, in the form of a run's conf."""
+        """Return the data to push in the form of a run's conf."""
         match self.data:
             case None:
                 return context["dag_run"].conf or {}
@@ -97,10 +97,10 @@ class PushSourceOperator(PushMixin, OdfOperator):
 
 
 def conf_params(source_names: Sequence[str]) -> dict[str, Param]:
-    """The keys of a run's conf as ``params`` of a DAG, for Airflow's trigger form and its API to check. A run says
-    which source is meant where none is the only one or called ``default``."""
-    meant = source_names[0] if len(source_names) == 1 else DEFAULT_SOURCE
-    default: dict[str, Any] = {"default": meant} if meant in source_names else {}
+    """Return the keys of a run's conf as ``params`` of a DAG, which Airflow's trigger form and API check. A run must
+    name its source if there are several and none is called ``default``."""
+    preselected = source_names[0] if len(source_names) == 1 else DEFAULT_SOURCE
+    default: dict[str, Any] = {"default": preselected} if preselected in source_names else {}
     text = ["null", "string"]
     return {
         "source": Param(
@@ -138,18 +138,18 @@ def conf_params(source_names: Sequence[str]) -> dict[str, Param]:
 def push_of(conf: Mapping[str, Any], source_name: str | None = None, push_id: str | None = None) -> Push:
     """Return the data that a run's conf pushes.
 
-    :raises InvalidInput: it names nothing to push, more than one thing, or has unknown keys.
+    :raises InvalidInput: the conf names no data or several, or has unknown keys.
     """
     values = {key: value for key, value in conf.items() if value not in (None, "")}
     keys = (*CONF, "source", "media_type", "event_time")
     if unknown := [key for key in values if key not in keys]:
-        raise InvalidInput(f"conf: {', '.join(unknown)} is not known; known are {', '.join(keys)}")
+        raise InvalidInput(f"conf: unknown key {', '.join(unknown)}: use {', '.join(keys)}")
     if values.get("records") == [] and ("file" in values or "uri" in values):
-        del values["records"]  # what the trigger form sends once somebody has looked at the field
+        del values["records"]  # The trigger form sends an empty list after a visit to the field.
     kinds = [key for key in CONF if key in values]
     if len(kinds) != 1:
         what = f"has {' and '.join(kinds)}" if kinds else "has nothing to push"
-        raise InvalidInput(f'conf {what}: give one of {", ".join(CONF)}, as in {{"file": "/data/new.csv"}}')
+        raise InvalidInput(f'conf {what}: set one of {", ".join(CONF)}, as in {{"file": "/data/new.csv"}}')
     (kind,) = kinds
     return Push(
         uris=() if kind == "records" else _uris(kind, values[kind]),
@@ -163,7 +163,7 @@ def push_of(conf: Mapping[str, Any], source_name: str | None = None, push_id: st
 
 def _text(value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise InvalidInput(f"conf: media_type is no text such as text/csv: {value!r}")
+        raise InvalidInput(f"conf: media_type is not a text such as text/csv: {value!r}")
     return value
 
 

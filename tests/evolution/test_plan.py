@@ -276,7 +276,7 @@ def test_a_strategy_goes_on_with_data_that_it_reads_rightly(edited: Edited, befo
     assert edited.plan(changed).problems == ()  # before there are data
     edited.add_data(K, V)
     is_allowed = before == after or (before, after) in ALLOWED
-    expected = [f"7: the dataset has data merged by {before}, which {after} cannot go on with"]
+    expected = [f"7: the dataset has data merged by {before}, which {after} cannot continue"]
     assert refused(edited.plan(changed)) == ([] if is_allowed else expected)
 
 
@@ -305,7 +305,7 @@ def test_the_order_of_a_glob_stays(edited: Edited) -> None:
     assert edited.plan(by_time).problems == ()
     edited.add_data(K, V)
     assert refused(edited.plan(by_time)) == [
-        "7: files were taken in the order ByName; in the order ByEventTime all of them would be taken again"
+        "7: files were ingested in the order ByName; in the order ByEventTime all of them would be ingested again"
     ]
     assert edited.plan(by_name).problems == ()
 

@@ -139,7 +139,7 @@ def test_an_input_of_another_dataset_is_refused(where, polled, tmp_path):
 
 
 def test_a_dataset_name_of_an_xcom_that_is_too_long_is_refused(polled, store):
-    with pytest.raises(InvalidInput, match=r"^XCom: 'a{80}'… is too long for the name of a dataset: pass on what"):
+    with pytest.raises(InvalidInput, match=r"^XCom: 'a{80}'… is too long for the name of a dataset: pass the XCom of"):
         receive_input(store, {**polled, "dataset": "a" * 5000})
 
 
