@@ -50,7 +50,7 @@ def append(store: Path, name: str, rows: int, steps: Iterable[int]) -> None:
                 size=new.size,
             ),
             new_watermark=Instant.parse(new.newest_event_time) if new.newest_event_time else state.watermark,
-            new_source_state=state.polled,
+            new_source_state=state.polling_state,
         )
         draft.append(event, base.system_time)
     dataset.storage.compare_and_set_ref("head", base.head, draft.state.head)

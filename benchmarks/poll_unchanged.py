@@ -53,7 +53,7 @@ def lengthen(store: Path, name: str, commits: int) -> None:
     dataset = Store.open(store).dataset(name)
     base = replay(dataset)
     draft = Draft(dataset, base)
-    kept = base.polled
+    kept = base.polling_state
     for number in range(commits):
         state = kept if number == commits - 1 else kept.model_copy(update={"value": f"older-{number}"})
         event = model.AddData(prev_offset=base.last_offset, new_watermark=base.watermark, new_source_state=state)

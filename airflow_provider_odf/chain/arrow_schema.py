@@ -79,10 +79,10 @@ def _type(builder: Any, field: pa.Field) -> tuple[int, int, int]:
     import pyarrow.types as pt
 
     arrow = field.type
-    found = next((entry for entry in _types() if entry[0](arrow)), None)
-    if found is None:
+    entry = next((entry for entry in _types() if entry[0](arrow)), None)
+    if entry is None:
         raise TypeUnsupported(f"column {field.name}: the Arrow type {arrow} cannot be stored")
-    _, type_id, attributes = found
+    _, type_id, attributes = entry
     if pt.is_integer(arrow) or pt.is_floating(arrow):
         children = _offsets(builder, [])
         return type_id, _table(builder, attributes(arrow)), children

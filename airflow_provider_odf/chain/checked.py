@@ -29,7 +29,7 @@ _THREADS = os.cpu_count() or 1
 def check(
     dataset: Dataset,
     dataset_id: str,
-    wanted: Sequence[DataSlice],
+    data_slices: Sequence[DataSlice],
     cache: Path | None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> None:
@@ -40,8 +40,8 @@ def check(
     :raises StorageError: a slice cannot be read.
     """
     record = _read(cache, dataset_id)
-    stamps = {s.physical_hash: _stamp(dataset, s) for s in wanted}
-    changed = [s for s in wanted if record.get(s.physical_hash) != stamps[s.physical_hash]]
+    stamps = {s.physical_hash: _stamp(dataset, s) for s in data_slices}
+    changed = [s for s in data_slices if record.get(s.physical_hash) != stamps[s.physical_hash]]
     if not changed:
         return
     progress(f"checking {counted(len(changed), 'slice')}, {counted(sum(s.size for s in changed), 'byte')}")

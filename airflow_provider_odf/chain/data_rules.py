@@ -50,7 +50,7 @@ def _check_data(state: ChainState, event: model.AddData | model.ExecuteTransform
 
 
 def _check_slice(state: ChainState, new_data: model.DataSlice) -> None:
-    require(state.schema is not None, "schema-first", "data come before SetDataSchema")
+    require(state.schema is not None, "schema-first", "the data have no SetDataSchema before them")
     interval, expected = new_data.offset_interval, 0 if state.last_offset is None else state.last_offset + 1
     require(interval.start == expected, "offsets", "newData starts at offset {}, not {}", interval.start, expected)
     require(interval.end >= interval.start, "offsets", "newData ends at offset {}, before its start", interval.end)
@@ -61,15 +61,15 @@ def check_add_data(state: ChainState, event: model.AddData) -> None:
 
     :raises BlockRejected: it violates a rule.
     """
-    brought = (event.new_data, event.new_checkpoint, event.new_watermark, event.new_source_state)
-    require(any(x is not None for x in brought), "empty", "AddData brings nothing")
+    parts = (event.new_data, event.new_checkpoint, event.new_watermark, event.new_source_state)
+    require(any(x is not None for x in parts), "empty", "AddData has no data, checkpoint, watermark or source state")
     _check_data(state, event)
     source_state = event.new_source_state
     require(
         _is_advanced(state, event)
         or (source_state is not None and source_state != state.source_state(source_state.source_name)),
         "no-op",
-        "AddData brings no data, and neither checkpoint, watermark nor source state are new",
+        "AddData has no data, and its checkpoint, watermark and source state are unchanged",
     )
 
 
@@ -87,27 +87,29 @@ def check_execute_transform(state: ChainState, event: model.ExecuteTransform) ->
 
     :raises BlockRejected: it violates a rule.
     """
-    brought = (event.new_data, event.new_checkpoint, event.new_watermark)
-    require(any(x is not None for x in brought), "empty", "ExecuteTransform brings nothing")
+    parts = (event.new_data, event.new_checkpoint, event.new_watermark)
+    require(any(x is not None for x in parts), "empty", "ExecuteTransform has no data, checkpoint or watermark")
     if state.transform is None:
         raise BlockRejected("query-inputs", "ExecuteTransform comes before SetTransform")
-    declared = [i.dataset_ref for i in state.transform.inputs]
-    given = [i.dataset_id for i in event.query_inputs]
-    require(given == declared, "query-inputs", "inputs are {}, but SetTransform has {}", given, declared)
+    expected = [i.dataset_ref for i in state.transform.inputs]
+    ids = [i.dataset_id for i in event.query_inputs]
+    require(ids == expected, "query-inputs", "inputs are {}, but SetTransform has {}", ids, expected)
     for query_input in event.query_inputs:
         _check_query_input(state, query_input)
     _check_data(state, event)
-    moved = any(i.new_block_hash is not None for i in event.query_inputs)
-    require(moved or _is_advanced(state, event), "no-op", "ExecuteTransform moves no input and brings nothing new")
+    has_new_input = any(i.new_block_hash is not None for i in event.query_inputs)
+    require(
+        has_new_input or _is_advanced(state, event), "no-op", "ExecuteTransform advances no input and changes nothing"
+    )
 
 
-def _check_query_input(state: ChainState, given: model.ExecuteTransformInput) -> None:
-    name, rule = given.dataset_id, "query-inputs"
+def _check_query_input(state: ChainState, item: model.ExecuteTransformInput) -> None:
+    name, rule = item.dataset_id, "query-inputs"
     last = state.query_inputs.get(name)
     block, offset = (last.block_hash, last.offset) if last else (None, None)
-    require(given.prev_block_hash == block, rule, "{}: prevBlockHash is {}, not {}", name, given.prev_block_hash, block)
-    require(given.prev_offset == offset, rule, "{}: prevOffset is {}, not {}", name, given.prev_offset, offset)
-    new_block, new_offset = given.new_block_hash, given.new_offset
+    require(item.prev_block_hash == block, rule, "{}: prevBlockHash is {}, not {}", name, item.prev_block_hash, block)
+    require(item.prev_offset == offset, rule, "{}: prevOffset is {}, not {}", name, item.prev_offset, offset)
+    new_block, new_offset = item.new_block_hash, item.new_offset
     require(new_block is None or new_block != block, rule, "{}: newBlockHash is prevBlockHash", name)
     require(new_offset is None or new_block is not None, rule, "{}: newOffset without newBlockHash", name)
     require(

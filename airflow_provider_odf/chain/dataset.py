@@ -53,15 +53,15 @@ class Dataset:
 
     def _damaged_ref(self, ref: str, text: str) -> ChainCorrupted:
         blocks = [name for name in self.storage.names("blocks") if name.startswith("f1620")]
-        what = "and there is no such block in blocks/" if is_hash(text) else "which is not a block hash"
+        what = "but blocks/ has no such block" if is_hash(text) else "which is not a block hash"
         near = difflib.get_close_matches(text, blocks, n=1, cutoff=0.9)
         advice = (
-            f"it was probably {near[0]}: write that into the file, then run `{self.command('verify', '{}')}`"
+            f"replace it by the similar block hash {near[0]}, then run `{self.command('verify', '{}')}`"
             if near
             else "restore it from a backup, or write the hash of the newest asset event or lineage event into it"
         )
         file = self.storage.location(f"refs/{ref}")
-        return ChainCorrupted(f"{file} is damaged: it says {text[:80]!r}, {what}; {advice}")
+        return ChainCorrupted(f"{file} is damaged: it holds {text[:80]!r}, {what}; {advice}")
 
     def block(self, block_hash: str) -> MetadataBlock:
         """Return the block of a hash.
@@ -73,7 +73,7 @@ class Dataset:
         if data is None:
             raise ChainCorrupted(f"{self.storage.location(path)}: the block is missing")
         if (actual := multiformats.sha3_256(data)) != block_hash:
-            raise ChainCorrupted(f"{self.storage.location(path)}: its bytes hash to {actual}, not what its name says")
+            raise ChainCorrupted(f"{self.storage.location(path)}: its bytes hash to {actual}, not to its name")
         try:
             return codec.decode(data)
         except ChainCorrupted as e:

@@ -49,7 +49,7 @@ def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
         "slices": len(state.slices),
         "size": _size(state),
         "watermark": str(state.watermark) if state.watermark else None,
-        "sourceStates": [model.dump(s) for s in (state.polled, *state.push_states.values()) if s is not None],
+        "sourceStates": [model.dump(s) for s in (state.polling_state, *state.push_states.values()) if s is not None],
     }
 
 

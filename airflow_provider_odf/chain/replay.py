@@ -80,7 +80,7 @@ def _add_data(state: ChainState, event: model.AddData) -> dict[str, Any]:
     source_state = event.new_source_state
     if state.polling_source is not None:
         # A polling source is the only source. Its state is what its newest block says, be it nothing.
-        changes |= {"polled": source_state, "polled_fetch": state.polling_source.fetch}
+        changes |= {"polling_state": source_state, "polling_fetch": state.polling_source.fetch}
     elif source_state is not None:
         changes["push_states"] = {**state.push_states, source_state.source_name: source_state}
     return changes

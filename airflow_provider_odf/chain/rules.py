@@ -1,6 +1,6 @@
 """The rules of the metadata chain: which block may follow (specification: Metadata Chain, event by event).
 
-Each rule has a name, which a ``BlockRejected`` carries:
+Each rule has a name, the attribute ``rule`` of a ``BlockRejected``:
 
 ================  ====================================================================================================
 seed              the first block, and no other, is a Seed
@@ -11,15 +11,15 @@ watermark         once there is a watermark, every data block has one, and it ne
 offsets           data continue at the offset after the last one, and prevOffset is that last one
 checkpoint        prevCheckpoint is the checkpoint of the last data block
 schema-first      SetDataSchema comes before the first data
-empty             a data block brings data, a checkpoint, a watermark or a source state
+empty             a data block has data, a checkpoint, a watermark or a source state
 no-op             an event changes something
-polling-source    at most one kind of source; what is disabled exists
+polling-source    at most one kind of source; only an existing source can be disabled
 push-source       the same for push sources
 read-schema       a read step has ``schema`` or ``ddlSchema``, not both
 fetch             EthereumLogs has chainId or nodeUrl
-transform         ``query`` is resolved into ``queries``; all but the last have an alias
+transform         ``query`` is converted to ``queries``; all but the last have an alias
 transform-inputs  inputs are distinct datasets, named by id, each with an alias
-query-inputs      ExecuteTransform has the inputs of SetTransform in their order, each continuing where it was
+query-inputs      ExecuteTransform has the inputs of SetTransform in their order, each continues at its last position
 schema-change     a new schema only adds optional columns, reorders them, or changes their attributes
 ================  ====================================================================================================
 """
@@ -81,17 +81,17 @@ def check(state: ChainState, block: model.MetadataBlock) -> None:
         state.system_time,
     )
     _check_kind(state, event)
-    if (specific := _CHECKS.get(event.kind)) is not None:
-        specific(state, event)
+    if (check_event := _CHECKS.get(event.kind)) is not None:
+        check_event(state, event)
 
 
 def _check_kind(state: ChainState, event: model.MetadataEvent) -> None:
-    wanted = None
+    kind = None
     if isinstance(event, _SOURCES | model.AddData):
-        wanted = "Root"
+        kind = "Root"
     elif isinstance(event, model.SetTransform | model.ExecuteTransform):
-        wanted = "Derivative"
-    require(wanted in (None, state.kind), "kind", "{} does not belong in a {} dataset", event.kind, state.kind)
+        kind = "Derivative"
+    require(kind in (None, state.kind), "kind", "{} does not belong in a {} dataset", event.kind, state.kind)
 
 
 # --- sources and transforms -----------------------------------------------------------------------------------------
@@ -101,15 +101,15 @@ def _check_polling_source(state: ChainState, event: model.SetPollingSource) -> N
     names = ", ".join(state.push_sources)
     require(not state.push_sources, "polling-source", "the dataset has push sources ({}); disable them first", names)
     if isinstance(event.fetch, model.FetchStepEthereumLogs):
-        known = event.fetch.chain_id is not None or event.fetch.node_url is not None
-        require(known, "fetch", "EthereumLogs needs chainId or nodeUrl")
+        has_node = event.fetch.chain_id is not None or event.fetch.node_url is not None
+        require(has_node, "fetch", "EthereumLogs needs chainId or nodeUrl")
     _check_source(event)
 
 
 def _check_push_source(state: ChainState, event: model.AddPushSource) -> None:
     require(state.polling_source is None, "push-source", "the dataset has a polling source; disable it first")
-    same = state.push_sources.get(event.source_name) == event
-    require(not same, "no-op", "push source {} is declared the same already", event.source_name)
+    is_unchanged = state.push_sources.get(event.source_name) == event
+    require(not is_unchanged, "no-op", "push source {} is unchanged", event.source_name)
     _check_source(event)
 
 
@@ -125,12 +125,12 @@ def _check_disable_polling(state: ChainState, event: model.DisablePollingSource)
 
 
 def _check_disable_push(state: ChainState, event: model.DisablePushSource) -> None:
-    known = event.source_name in state.push_sources
-    require(known, "push-source", "there is no push source {!r} to disable", event.source_name)
+    exists = event.source_name in state.push_sources
+    require(exists, "push-source", "there is no push source {!r} to disable", event.source_name)
 
 
 def _check_transform(transform: model.TransformSql) -> None:
-    require(transform.query is None, "transform", "`query` is not resolved into `queries`")
+    require(transform.query is None, "transform", "`query` is not converted to `queries`")
     queries = transform.queries or ()
     require(bool(queries), "transform", "there are no queries")
     require(queries[-1].alias is None, "transform", "the last query has an alias, {!r}", queries[-1].alias)
@@ -140,9 +140,9 @@ def _check_transform(transform: model.TransformSql) -> None:
 def _check_set_transform(state: ChainState, event: model.SetTransform) -> None:
     rule, refs = "transform-inputs", [i.dataset_ref for i in event.inputs]
     require(bool(refs), rule, "a transform has at least one input")
-    for given in event.inputs:
-        require(given.dataset_ref.startswith("did:odf:"), rule, "input {} is not resolved to an id", given.dataset_ref)
-        require(given.alias is not None, rule, "input {} has no alias", given.dataset_ref)
+    for item in event.inputs:
+        require(item.dataset_ref.startswith("did:odf:"), rule, "input {} is not resolved to an id", item.dataset_ref)
+        require(item.alias is not None, rule, "input {} has no alias", item.dataset_ref)
     require(len(set(refs)) == len(refs), rule, "a dataset is an input twice")
     _check_transform(event.transform)
 
@@ -157,13 +157,13 @@ def _check_schema(state: ChainState, event: model.SetDataSchema) -> None:
         return
     from airflow_provider_odf.chain import schema
 
-    old, new = (schema.resolved(schema.data_schema(said)) for said in (state.schema, event))
-    require(old != new, "no-op", "the schema is the one that the dataset has")
+    old, new = (schema.with_defaults(schema.data_schema(declaration)) for declaration in (state.schema, event))
+    require(old != new, "no-op", "the schema is unchanged")
     types = {f.name: f.type for f in new.fields}
     for field in old.fields:
-        require(field.name in types, "schema-change", "column {} is gone", field.name)
-        same = types.pop(field.name) == field.type
-        require(same, "schema-change", "column {} has another type, or is now optional or no longer so", field.name)
+        require(field.name in types, "schema-change", "the new schema has no column {}", field.name)
+        has_type = types.pop(field.name) == field.type
+        require(has_type, "schema-change", "column {} has another type or nullability", field.name)
     for name, added in types.items():
         optional = isinstance(added, model.DataTypeOption)
         require(optional, "schema-change", "the new column {} is required; only optional ones can be added", name)

@@ -35,16 +35,18 @@ def set_data_schema(schema: pa.Schema | str, *, manifest_version: int = 3) -> mo
     return model.SetDataSchema(raw_arrow_schema=raw.encode(arrow))
 
 
-def grown(known: model.SetDataSchema | None, schema: str, *, manifest_version: int = 3) -> model.SetDataSchema | None:
+def add_columns(
+    current: model.SetDataSchema | None, schema: str, *, manifest_version: int = 3
+) -> model.SetDataSchema | None:
     """Return the event that adds the new columns of ``schema`` (base64 of its IPC message), or None if it has none.
 
     Existing columns keep their declaration and attributes.
 
     :raises TypeUnsupported: a column's type has no ODF form; the message names the column.
     """
-    if known is None:
+    if current is None:
         return set_data_schema(schema, manifest_version=manifest_version)
-    old, new = data_schema(known), arrow_types.from_arrow(_from_base64(schema))
+    old, new = data_schema(current), arrow_types.from_arrow(_from_base64(schema))
     names = {f.name for f in old.fields}
     added = tuple(f for f in new.fields if f.name not in names)
     if not added:
@@ -74,10 +76,10 @@ def in_version(event: model.MetadataEvent, manifest_version: int) -> model.Metad
     return model.SetDataSchema(raw_arrow_schema=raw.encode(arrow_types.to_arrow(schema)))
 
 
-def resolved(schema: model.DataSchema) -> model.DataSchema:
+def with_defaults(schema: model.DataSchema) -> model.DataSchema:
     """Return the schema with explicit defaults, so that schemas with the same meaning are equal."""
     fields = tuple(
-        f.model_copy(update={"type": _resolved(f.type), "extra": _not_empty(f.extra)}) for f in schema.fields
+        f.model_copy(update={"type": _explicit(f.type), "extra": _not_empty(f.extra)}) for f in schema.fields
     )
     return schema.model_copy(update={"fields": fields, "extra": _not_empty(schema.extra)})
 
@@ -86,14 +88,14 @@ def _not_empty(extra: model.ExtraAttributes | None) -> model.ExtraAttributes | N
     return extra if extra is not None and extra.to_mapping() else None
 
 
-def _resolved(odf: Any) -> Any:
+def _explicit(odf: Any) -> Any:
     inner = {
-        name: _resolved(value)
+        name: _explicit(value)
         for name in ("inner", "item_type", "key_type", "value_type")
         if (value := getattr(odf, name, None)) is not None
     }
     if isinstance(odf, model.DataTypeStruct):
-        inner["fields"] = resolved(model.DataSchema(fields=odf.fields)).fields
+        inner["fields"] = with_defaults(model.DataSchema(fields=odf.fields)).fields
     if isinstance(odf, model.DataTypeTime | model.DataTypeDuration | model.DataTypeTimestamp):
         inner["unit"] = odf.unit or "Millisecond"
     if isinstance(odf, model.DataTypeTimestamp):

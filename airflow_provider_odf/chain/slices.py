@@ -50,7 +50,7 @@ def check(dataset: Dataset, part: DataSlice | Checkpoint) -> None:
     """
     file, size = dataset.storage.location(name(part)), stat(dataset, part).size
     if size != part.size:
-        raise ChainCorrupted(f"{file}: {size} bytes, the block says {part.size}{_advice(dataset)}")
+        raise ChainCorrupted(f"{file}: {size} bytes, its block has {part.size}{_advice(dataset)}")
     with dataset.storage.open(name(part)) as stream:
         actual = multiformats.hash_stream(stream)
     if actual != part.physical_hash:

@@ -47,9 +47,9 @@ class ChainState:
     watermark: Instant | None = None
     last_checkpoint: str | None = None
     """Physical hash of the newest checkpoint."""
-    polled: model.SourceState | None = None
+    polling_state: model.SourceState | None = None
     """Source state of the polling source, even if it is disabled."""
-    polled_fetch: model.FetchStep | None = None
+    polling_fetch: model.FetchStep | None = None
     """Fetch step that this source state belongs to."""
     push_states: Mapping[str, model.SourceState] = field(default_factory=dict)
     """Source states by name of the push source. A push source may have the name under which blocks keep the polling
@@ -69,7 +69,7 @@ class ChainState:
 
     def source_state(self, name: str) -> model.SourceState | None:
         """Return the state of the polling source if there is one, else of the push source of that name."""
-        return self.polled if self.polling_source is not None else self.push_states.get(name)
+        return self.polling_state if self.polling_source is not None else self.push_states.get(name)
 
     def arrow_schema(self) -> pa.Schema | None:
         """Return the dataset's columns as Arrow, or None if they are not known yet."""

@@ -150,13 +150,13 @@ class Store:
         entry, folder = self.registry.get(alias), self.folder(alias)
         has_data = bool(folder.names("data"))
         if self.get(alias) is not None:
-            return  # created by another writer just now, which is noticed when head is set
+            return  # another writer has just created it; setting the head will fail
         if has_data:
             advice = f"restore refs/head from a backup, or {self.restart_advice(alias, 'move the folder away and ')}"
             raise DatasetGone(f"{folder.location()}: the dataset has data, but refs/head is missing: {advice}")
         if entry is not None and entry.dataset_id != registry.FORGOTTEN:
             which = "a dataset" if entry.dataset_id == registry.DAMAGED else f"the dataset {entry.dataset_id}"
-            message = f"{folder.location()}: {which} was here and is gone"
+            message = f"{folder.location()}: {which} is missing"
             raise DatasetGone(f"{message}: restore its folder, or {self.restart_advice(alias)}")
 
     def forget(self, alias: DatasetAlias) -> None:
@@ -167,9 +167,9 @@ class Store:
         folder = self.folder(alias)
         location = folder.location()
         if self.get(alias) is not None:
-            raise InvalidInput(f"{location}: the dataset is there: delete its folder first")
+            raise InvalidInput(f"{location}: the dataset exists: delete its folder first")
         if folder.names("data"):
-            raise InvalidInput(f"{location}: there are data without refs/head: delete or move the folder first")
+            raise InvalidInput(f"{location}: the folder has data but no refs/head: delete or move it first")
         self.registry.forget(alias)
 
     def gone(self) -> Iterator[DatasetGone]:
@@ -181,9 +181,9 @@ class Store:
                 yield e
 
     def restart_advice(self, alias: DatasetAlias, first: str = "") -> str:
-        """Return the instruction to start a new history under a name."""
+        """Return the instruction to start a new history under a name; ``first`` is a step before the command."""
         command = Dataset(alias, self.folder(alias)).command("forget", "{}")
-        return f"to begin a new history {first}run `{command}`"
+        return f"{first}run `{command}` to start a new history"
 
 
 def parse_alias(alias: DatasetAlias | str) -> DatasetAlias:

@@ -72,9 +72,9 @@ def rows_at(dataset: Dataset, offsets: Sequence[int], ref: str = HEAD) -> Rows:
     columns, tables = tuple(_columns(state)), []
     for data_slice in state.slices:
         start, end = data_slice.offset_interval.start, data_slice.offset_interval.end
-        if wanted := [offset - start for offset in offsets if start <= offset <= end]:
+        if indices := [offset - start for offset in offsets if start <= offset <= end]:
             checked.check(dataset, state.dataset_id, [data_slice], None)
-            tables.append(slices.read(dataset, data_slice, state.arrow_schema()).take(_indices(wanted)))
+            tables.append(slices.read(dataset, data_slice, state.arrow_schema()).take(_indices(indices)))
     table = pa.concat_tables(tables) if tables else None
     return Rows(columns, table, state.vocab.operation_type_column)
 
@@ -96,8 +96,8 @@ def state_rows(dataset: Dataset, ref: str = HEAD, *, cache: Path | None = None) 
         return Rows(columns)
     key: Sequence[str] = getattr(state.merge, "primary_key", ())
     rows = _newest_of_each(table, key, state) if key else _not_undone(table, state)
-    shown = table.select(columns)
-    current = shown if len(rows) == table.num_rows else shown.take(_indices(rows))
+    data = table.select(columns)
+    current = data if len(rows) == table.num_rows else data.take(_indices(rows))
     return Rows(columns, current.sort_by([(name, "ascending") for name in _spelled(key, table)]) if key else current)
 
 
@@ -118,12 +118,12 @@ def _newest(dataset: Dataset, state: ChainState, cache: Path | None, n: int | No
     import pyarrow as pa
 
     first = 0 if n is None or state.last_offset is None else state.last_offset + 1 - n
-    wanted = [s for s in state.slices if s.offset_interval.end >= first]
-    checked.check(dataset, state.dataset_id, wanted, cache)
-    schema, tables, left = state.arrow_schema(), [], n
-    for data_slice in reversed(wanted):
-        tables.append(slices.read(dataset, data_slice, schema, left))
-        left = None if left is None else left - tables[-1].num_rows
+    newest = [s for s in state.slices if s.offset_interval.end >= first]
+    checked.check(dataset, state.dataset_id, newest, cache)
+    schema, tables, missing = state.arrow_schema(), [], n
+    for data_slice in reversed(newest):
+        tables.append(slices.read(dataset, data_slice, schema, missing))
+        missing = None if missing is None else missing - tables[-1].num_rows
     return pa.concat_tables(reversed(tables)) if tables else None
 
 

@@ -41,8 +41,8 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | 
             slices.check(dataset, checkpoint)
     for file in info.damaged(dataset):
         raise ChainCorrupted(
-            f"{file} is damaged: restore it from a backup or remove it; "
-            "a report is made again, the next header by position is held back"
+            f"{file} is damaged: restore it from a backup or remove it; a run writes a new report, "
+            "and holds the next file back whose columns are read by position"
         )
     for name in dataset.storage.refs():
         dataset.head(name)
@@ -66,10 +66,10 @@ def _check_slice(dataset: Dataset, data_slice: model.DataSlice) -> None:
             if records != _count(data_slice):
                 interval = data_slice.offset_interval
                 raise ChainCorrupted(
-                    f"{file}: {counted(records, 'record')}, the block says offsets {interval.start} to {interval.end}"
+                    f"{file}: {counted(records, 'record')}, its block has offsets {interval.start} to {interval.end}"
                 )
             actual = logical_hash(file)
     except TypeUnsupported as e:
         raise ChainCorrupted(f"{file}: {e}") from e
     if actual != data_slice.logical_hash:
-        raise ChainCorrupted(f"{file}: its rows hash to {actual}, the block says {data_slice.logical_hash}")
+        raise ChainCorrupted(f"{file}: its rows hash to {actual}, its block has {data_slice.logical_hash}")

@@ -165,7 +165,7 @@ class _Merge:
     def declare(self, schema: str | None) -> None:
         """Draft the SetDataSchema of new columns, if there are any."""
         current, version = self.draft.state.schema, self.draft.manifest_version
-        event = chain_schema.grown(current, schema, manifest_version=version) if schema is not None else None
+        event = chain_schema.add_columns(current, schema, manifest_version=version) if schema is not None else None
         if event is not None:
             self.draft.append(event, self.system_time)
 

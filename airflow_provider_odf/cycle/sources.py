@@ -57,9 +57,9 @@ def source_of(state: ChainState, name: str | None) -> Source:
 
 def source_state(state: ChainState, current: model.FetchStep) -> model.SourceState | None:
     """Return the state of the polling source. It is None if another kind of fetch step recorded it."""
-    if state.polled_fetch is None or not carries_over(state.polled_fetch, current):
+    if state.polling_fetch is None or not carries_over(state.polling_fetch, current):
         return None
-    return state.polled
+    return state.polling_state
 
 
 def read_step(source: Source, new_input: Input, state: ChainState) -> protocol.ReadStep:

@@ -122,7 +122,7 @@ def reader_columns(schema: model.SetDataSchema | None, vocab: DatasetVocabulary)
 
 def system_columns(event: model.SetDataSchema, vocab: DatasetVocabulary) -> Iterator[Finding]:
     """Yield a finding if a declared schema does not begin with the system columns."""
-    fields = chain_schema.resolved(chain_schema.data_schema(event)).fields
+    fields = chain_schema.with_defaults(chain_schema.data_schema(event)).fields
     path = ("schema_", "fields") if event.schema_ is not None else ("raw_arrow_schema",)
     for index, (name, types) in enumerate(zip(vocab.columns, _SYSTEM_TYPES, strict=True)):
         field = fields[index] if index < len(fields) else None

@@ -54,8 +54,8 @@ def _records(state: ChainState | None, manifest: Manifest, changes: Sequence[Cha
         if isinstance(event, model.SetPollingSource | model.AddPushSource) and state.has_data:
             before = change.before.merge if isinstance(change.before, type(event)) else state.merge
             yield from _merge(before, event.merge, manifest, index)
-        if isinstance(event, model.SetPollingSource) and state.polled is not None:
-            yield from _order(state.polled_fetch, event.fetch, manifest, index)
+        if isinstance(event, model.SetPollingSource) and state.polling_state is not None:
+            yield from _order(state.polling_fetch, event.fetch, manifest, index)
 
 
 def _merge(

@@ -53,7 +53,7 @@ def canonical(event: model.MetadataEvent) -> dict[str, Any]:
             items = sorted(event.attachments.items, key=lambda item: item.path)
             return content | {"attachments": {item.path: item.content for item in items}}
         case model.SetDataSchema():
-            schema = chain_schema.resolved(chain_schema.data_schema(event))
+            schema = chain_schema.with_defaults(chain_schema.data_schema(event))
             extra = {"extra": model.dump(schema)["extra"]} if schema.extra else {}
             return {"kind": event.kind, "schema": list(map(_field, schema.fields)), **extra}
     return content

@@ -16,7 +16,7 @@ folder."""
 def name(text: str) -> Iterator[Finding]:
     """Yield a problem of the dataset's name, which is also the name of its DAG."""
     if len(text) > LONGEST_NAME:
-        message = f"the name has {len(text)} characters: a DAG of Airflow, which is named like its dataset, has at most"
+        message = f"the name has {len(text)} characters: it is also the name of the DAG, which has at most"
         yield Finding(("name",), f"{message} {LONGEST_NAME}", "choose a shorter name")
 
 

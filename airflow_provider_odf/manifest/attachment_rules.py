@@ -29,11 +29,11 @@ def _items(items: Sequence[AttachmentEmbedded]) -> Iterator[Finding]:
 def _path(path: str, seen: set[str]) -> Iterator[Finding]:
     parts = path.split("/")
     if _ABSOLUTE.match(path) or "\\" in path or not path.isprintable() or {"", ".", ".."} & set(parts):
-        yield Finding((), f"an attachment's path may not be {path!r}", _FIX)
+        yield Finding((), f"an attachment's path cannot be {path!r}", _FIX)
     elif path.lower() in seen:
         yield Finding((), f"a second attachment {path}", "give it another path")
     else:
         folders = {"/".join(parts[:depth]).lower() for depth in range(1, len(parts))}
         if clash := next((p for p in seen if p in folders or p.startswith(f"{path.lower()}/")), None):
-            yield Finding((), f"{path} and {clash} cannot both be: one of them is a folder", "give it another path")
+            yield Finding((), f"{path} and {clash} exclude each other: one of them is a folder", "give it another path")
         seen.add(path.lower())

@@ -90,7 +90,7 @@ def _struct_field(field: d.DataField) -> str:
 def _decimal(data_type: d.DataTypeDecimal) -> str:
     if data_type.precision > _SPARK_PRECISION or not 0 <= data_type.scale <= data_type.precision:
         raise InvalidInput(
-            f"Decimal of precision {data_type.precision} and scale {data_type.scale} is beyond Spark's: "
+            f"Decimal of precision {data_type.precision} and scale {data_type.scale} exceeds Spark's limits: "
             f"precision up to {_SPARK_PRECISION}, scale from 0 to the precision"
         )
     return f"DECIMAL({data_type.precision},{data_type.scale})"

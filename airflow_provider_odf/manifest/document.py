@@ -114,7 +114,9 @@ class _Builder:
     def build(self, root: yaml.Node) -> Any:
         value, size = self._value(root)
         if size > _MAX_NODES:
-            self._problem(root, f"aliases expand to {size} values", "write it out or split the document")
+            self._problem(
+                root, f"aliases expand to {size} values", "write the values without aliases, or split the document"
+            )
         return value
 
     def _value(self, node: yaml.Node) -> tuple[Any, int]:
@@ -122,7 +124,7 @@ class _Builder:
         if id(node) in self._values:
             return self._values[id(node)]
         if id(node) in self._open:
-            self._problem(node, "an alias refers to what it is a part of")
+            self._problem(node, "an alias refers to a value that contains it")
             return None, 1
         if len(self._open) >= MAX_DEPTH:
             self._problem(node, f"nested deeper than {MAX_DEPTH} levels")
@@ -149,7 +151,7 @@ class _Builder:
             if not isinstance(key, yaml.ScalarNode) or key.tag == f"{TAG}merge":
                 continue
             if key.value in lines:
-                self._problem(key, f"`{key.value}` is given twice", f"the first is in line {lines[key.value]}")
+                self._problem(key, f"`{key.value}` is repeated", f"the first is in line {lines[key.value]}")
             lines.setdefault(key.value, key.start_mark.line + 1)
 
     def _sequence(self, node: yaml.SequenceNode) -> tuple[Any, int]:

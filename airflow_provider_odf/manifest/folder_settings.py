@@ -38,7 +38,7 @@ def _schedule(text: str) -> str:
         return text
     near = nearest(text, _PRESETS)
     fix = f"did you mean {near}?" if near else f'a cron expression such as "*/15 * * * *", or {", ".join(_PRESETS)}'
-    raise refuse(f"schedule {text!r} is no preset and no cron expression", fix)
+    raise refuse(f"schedule {text!r} is neither a preset nor a cron expression", fix)
 
 
 def _check_cron(text: str) -> None:
@@ -71,7 +71,7 @@ def _wrong_fields(text: str) -> str:
 def _start_date(time: Instant) -> Instant:
     if 1970 <= time.to_datetime().year < 9999:
         return time
-    raise refuse(f"{time} is no start of a DAG", "a time from 1970 to 9998")
+    raise refuse(f"{time} is not a valid start date", "a time from 1970 to 9998")
 
 
 def _tag(text: str) -> str:
@@ -112,7 +112,7 @@ def _field(text: str) -> str:
 def _variable(text: str) -> str:
     if _VARIABLE.fullmatch(text):
         return text
-    raise refuse(f"env.{text} is no name of a template", "letters, digits and _ are allowed")
+    raise refuse(f"env.{text} is not the name of a variable", "letters, digits and _ are allowed")
 
 
 class EnvironmentValue(BaseModel):

@@ -28,7 +28,7 @@ def _same_name(manifest: Manifest, others: Sequence[Manifest]) -> str:
     if same := [other for other in others if other.snapshot.alias == alias]:
         return f"dataset {alias} is also declared in {' and '.join(str(other.place('name')) for other in same)}"
     other = others[0]
-    message = f"dataset {alias} gives the DAG {str(alias).replace('/', '.')}, as does {other.snapshot.alias}"
+    message = f"dataset {alias} has the same DAG {str(alias).replace('/', '.')} as {other.snapshot.alias}"
     return f"{message} in {other.place('name')}"
 
 
@@ -60,4 +60,4 @@ def unknown_inputs(graph: Graph, is_known: Callable[[str], bool]) -> Iterator[Pr
             place = manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
             near = nearest(ref, names)
             fix = f"did you mean `{near}`?" if near else ""
-            yield Problem(place, f"input {ref} is neither in the files given nor in the store", fix)
+            yield Problem(place, f"input {ref} is neither in these manifests nor in the store", fix)

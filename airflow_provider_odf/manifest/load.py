@@ -50,7 +50,9 @@ def load_block(text: str, file: str) -> tuple[MetadataBlock, int]:
     """
     documents = parse(text, file)
     if len(documents) != 1 or documents[0].head("kind") != "MetadataBlock":
-        raise ManifestInvalid([Problem(Place(file), "exactly one manifest with `kind: MetadataBlock` is expected")])
+        raise ManifestInvalid(
+            [Problem(Place(file), "the file must have exactly one manifest, with `kind: MetadataBlock`")]
+        )
     document = documents[0]
     problems = _envelope_problems(document, (2, 3))
     if problems:
@@ -84,7 +86,7 @@ class _Loader:
         elif files.is_manifest_name(path.name) or not path.exists():
             self._file(path, is_named=True)
         elif not files.is_beside_manifests(path.name):
-            self.warnings.append(Problem(Place(str(path)), "not a manifest by its name: left alone"))
+            self.warnings.append(Problem(Place(str(path)), "ignored: not a manifest file name"))
 
     def _folder(self, path: Path) -> None:
         try:
@@ -113,7 +115,7 @@ class _Loader:
         for document in documents:
             self._document(document, path)
         if is_named and len(self.manifests) + len(self.problems) == before and not problems:
-            self.warnings.append(Problem(Place(str(path)), "no DatasetSnapshot in it: left alone"))
+            self.warnings.append(Problem(Place(str(path)), "ignored: the file has no DatasetSnapshot"))
         elif documents:
             self._check_settings(path)
 
@@ -132,7 +134,7 @@ class _Loader:
                 self.problems.append(Problem(place, f"unknown kind of manifest {kind!r}", f"did you mean `{near}`?"))
             return
         if kind != "DatasetSnapshot":
-            self.warnings.append(Problem(document.place(), f"a {kind} declares no dataset: left alone"))
+            self.warnings.append(Problem(document.place(), f"ignored: a {kind} declares no dataset"))
             return
         try:
             self._snapshot(document, path)

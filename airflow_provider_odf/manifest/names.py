@@ -25,7 +25,7 @@ def parse_name(text: str) -> str:
         return text
     suggestion = re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")
     suggestion = re.sub(r"-*\.[-.]*", ".", suggestion)
-    hint = f"; {suggestion!r} would do" if _NAME.fullmatch(suggestion) else ""
+    hint = f"; use {suggestion!r}" if _NAME.fullmatch(suggestion) else ""
     raise ValueError(f"{text!r} is not a dataset name: {_GRAMMAR}{hint}")
 
 

@@ -29,7 +29,7 @@ def _merged(first: e.AddPushSource, other: Numbered) -> Iterator[Finding]:
     index, source = other
     one, two = ddl.merge_strategy(first.merge), ddl.merge_strategy(source.merge)
     if not (can_follow(one.kind, two.kind) and can_follow(two.kind, one.kind)):
-        message = f"{two.kind} cannot go on with what source {first.source_name} merges by {one.kind}"
+        message = f"{two.kind} cannot share a history with source {first.source_name}, which merges by {one.kind}"
         yield Finding((index, "merge"), message, "use one strategy, or split the dataset")
     elif {k.lower() for k in one.primary_key} != {k.lower() for k in two.primary_key}:
         keys = f"({', '.join(two.primary_key)}), that of source {first.source_name} is ({', '.join(one.primary_key)})"

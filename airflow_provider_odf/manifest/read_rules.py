@@ -115,8 +115,8 @@ def _ddl_schema(entries: Sequence[str] | None) -> Iterator[Finding]:
         except ddl_parser.DdlError as e:
             if pieces := _pieces(entries or (), index):
                 column = ", ".join((entries or ())[index : pieces.stop]).replace('"', "'")
-                fix = f'quote the column, "{column}", or write one column a line'
-                yield Finding(path, "the comma ends the item of a list in [...]", fix, offset=len(entry))
+                fix = f'quote the column: "{column}", or write one column per line'
+                yield Finding(path, "a comma splits the items of a list in [...]", fix, offset=len(entry))
             else:
                 yield Finding(path, str(e), suggestion(e.word, ddl_parser.KNOWN) if e.word else "", offset=e.offset)
 

@@ -65,9 +65,9 @@ def check(snapshot: DatasetSnapshot) -> Iterator[Finding]:
 def _membership(declared: Declared) -> Iterator[Finding]:
     for index, event in declared.events:
         if isinstance(event, _WRITTEN_BY_RUNS):
-            yield Finding((index,), f"{event.kind} is written by runs, not declared", "remove it")
+            yield Finding((index,), f"{event.kind} cannot be declared: runs write it", "remove it")
         elif isinstance(event, _DISABLING):
-            yield Finding((index,), f"{event.kind} is not declared", "leave the source itself out of the manifest")
+            yield Finding((index,), f"{event.kind} is not declared", "remove the source from the manifest instead")
     yield from _membership_of_kind(declared)
 
 
@@ -115,7 +115,7 @@ def _completeness(declared: Declared) -> Iterator[Finding]:
     if declared.kind == "Derivative" and not declared.has(e.SetTransform):
         yield Finding(("metadata",), "a Derivative needs a SetTransform")
     if declared.kind == "Root" and not declared.has(e.SetPollingSource) and not declared.has(e.AddPushSource):
-        yield Finding(("metadata",), "the dataset has no source: nothing will ever be added to it", is_warning=True)
+        yield Finding(("metadata",), "the dataset has no source: no run can add data", is_warning=True)
 
 
 # --- each event -----------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def _column_list(attribute: str, columns: Sequence[str], nothing: Finding) -> It
     seen: set[str] = set()
     for index, column in valid(enumerate(columns)):
         if column.lower() in seen:
-            yield Finding((attribute, index), f"column {column} is given twice")
+            yield Finding((attribute, index), f"column {column} is repeated")
         seen.add(column.lower())
 
 
@@ -224,7 +224,7 @@ def _inputs(inputs: Sequence[TransformInput]) -> Iterator[Finding]:
     for index, given in valid(enumerate(inputs)):
         for attribute, name in valid((("dataset_ref", given.dataset_ref), ("alias", given.alias))):
             if name is not None and f"{attribute} {name.lower()}" in seen:
-                yield Finding(("inputs", index, attribute), f"{name} is given twice")
+                yield Finding(("inputs", index, attribute), f"{name} is repeated")
             seen.add(f"{attribute} {(name or '').lower()}")
 
 

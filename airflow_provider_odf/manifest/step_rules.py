@@ -60,7 +60,7 @@ def _glob_path(path: str) -> Iterator[Finding]:
     if not path.strip():
         yield Finding(("path",), "`path` is empty")
     elif "${{" in path:
-        yield Finding(("path",), "templates are not filled in `path`", "write the path out")
+        yield Finding(("path",), "`path` cannot have templates", "write the whole path")
 
 
 @rule
@@ -77,7 +77,7 @@ def _url(url: str) -> Iterator[Finding]:
     elif not _has_host(url) and url.partition(":")[0].lower() in _WEB:
         yield Finding(("url",), "the URL has no host")
     elif (port := re.search(r":(\d+)$", rest.partition("/")[0])) and int(port[1]) > _LAST_PORT:
-        yield Finding(("url",), f"there is no port {port[1]}: the last one is {_LAST_PORT}")
+        yield Finding(("url",), f"port {port[1]} is out of range: the highest is {_LAST_PORT}")
     elif separator and not rest:
         yield Finding(("url",), "the URL has no path")
 
@@ -143,8 +143,8 @@ def _order(order: str | None, source: f.EventTimeSource | None) -> Iterator[Find
     if order == "ByEventTime" and isinstance(
         source or f.EventTimeSourceFromSystemTime(), f.EventTimeSourceFromSystemTime
     ):
-        message = "the files have no event times to be ordered by"
-        yield Finding(("order",), message, "give `eventTime`: FromPath or FromMetadata")
+        message = "ordering by event time needs event times"
+        yield Finding(("order",), message, "add `eventTime`: FromPath or FromMetadata")
 
 
 @rule

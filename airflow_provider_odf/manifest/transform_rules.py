@@ -17,7 +17,7 @@ def check_transform(transform: f.TransformSql) -> Iterator[Finding]:
     yield from _engine(transform.engine)
     yield from _version(transform.engine, transform.version)
     if transform.query is not None and transform.queries is not None:
-        yield Finding(("query",), "`query` and `queries` are both given", "keep one: `query` is short for one step")
+        yield Finding(("query",), "`query` and `queries` exclude each other", "keep one: `query` is short for one step")
     elif transform.query is not None:
         yield from _query_text("query", transform.query)
     else:
@@ -40,7 +40,7 @@ def _version(engine: str, version: str | None) -> Iterator[Finding]:
 @rule
 def _queries(steps: Sequence[f.SqlQueryStep] | None) -> Iterator[Finding]:
     if not steps:
-        yield Finding((), "the transform has no query", "give `query`, or `queries` with at least one step")
+        yield Finding((), "the transform has no query", "add `query`, or `queries` with at least one step")
         return
     seen: set[str] = set()
     for index, step in valid(enumerate(steps)):
@@ -62,10 +62,10 @@ def _alias(step: f.SqlQueryStep, is_last: bool, seen: set[str]) -> Iterator[Find
     if is_last and step.alias is not None:
         yield Finding(("alias",), "the last query is the output and has no alias", "remove the alias")
     if not is_last and step.alias is None:
-        yield Finding((), "only the last query has no alias", "give it one, for the queries after it")
+        yield Finding((), "only the last query has no alias", "add an alias, by which later queries refer to it")
     alias = (step.alias or "").lower()
     if alias and alias in seen:
-        yield Finding(("alias",), f"alias {step.alias} is given twice")
+        yield Finding(("alias",), f"alias {step.alias} is repeated")
     seen.add(alias)
 
 
@@ -78,7 +78,7 @@ def check_preprocess(transform: f.TransformSql) -> Iterator[Finding]:
 @rule
 def _no_temporal_tables(transform: f.TransformSql) -> Iterator[Finding]:
     if transform.temporal_tables:
-        message = "temporal tables need a history, and what is preprocessed has none yet"
+        message = "temporal tables need a history, which new data do not have"
         yield Finding(("temporal_tables",), message, "join in a derivative dataset")
 
 
@@ -86,4 +86,6 @@ def _no_temporal_tables(transform: f.TransformSql) -> Iterator[Finding]:
 def _input_alias(transform: f.TransformSql) -> Iterator[Finding]:
     for index, step in valid(enumerate(transform.queries or ())):
         if step.alias is not INVALID and (step.alias or "").lower() == "input":
-            yield Finding(("queries", index, "alias"), "`input` is the name of the data read", "choose another alias")
+            yield Finding(
+                ("queries", index, "alias"), "`input` is the name of the data that was read", "choose another alias"
+            )

@@ -59,7 +59,7 @@ def public(url: str) -> str:
 def invalid(label: str) -> InvalidInput:
     """Return the error for an invalid URL. It does not quote a library's message, which may contain values of
     templates."""
-    return InvalidInput(f"{label}: not a URL once its templates are filled")
+    return InvalidInput(f"{label}: not a URL after its templates are filled")
 
 
 def fill(url: str, environment: Environment) -> str:
@@ -76,7 +76,7 @@ def fill(url: str, environment: Environment) -> str:
     def word(value: str) -> str:
         if _BORDER.search(value):
             raise InvalidInput(
-                f"{label}: a value in the host holds a space or one of / \\ @ : ? # %, which would lead elsewhere"
+                f"{label}: a value in the host has a space or one of / \\ @ : ? # %, which would change the host"
             )
         return value
 

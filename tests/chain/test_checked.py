@@ -75,5 +75,5 @@ def test_without_a_cache(grow):
     for _ in range(2):
         checked.check(growing.dataset, "did:odf:1", growing.draft.state.slices, None)
     file.write_bytes(b"")
-    with pytest.raises(ChainCorrupted, match=f"{file.name}: 0 bytes, the block says "):
+    with pytest.raises(ChainCorrupted, match=f"{file.name}: 0 bytes, its block has "):
         checked.check(growing.dataset, "did:odf:1", growing.draft.state.slices, None)

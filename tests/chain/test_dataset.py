@@ -47,9 +47,7 @@ def test_changed_block(foreign):
     cities = foreign("cities")
     path = Path(cities.location) / "blocks" / cities.head()
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
-    with pytest.raises(
-        ChainCorrupted, match=rf"{path.name}: its bytes hash to f1620[0-9a-f]{{64}}, not what its name says"
-    ):
+    with pytest.raises(ChainCorrupted, match=rf"{path.name}: its bytes hash to f1620[0-9a-f]{{64}}, not to its name"):
         cities.block(cities.head())
 
 
@@ -57,7 +55,7 @@ def test_changed_block(foreign):
 def test_refs_must_hold_a_hash(foreign, content):
     cities = foreign("cities")
     (Path(cities.location) / "refs/head").write_text(content)
-    with pytest.raises(ChainCorrupted, match=r"refs/head is damaged: it says .*, which is not a block hash; "):
+    with pytest.raises(ChainCorrupted, match=r"refs/head is damaged: it holds .*, which is not a block hash; "):
         cities.head()
 
 
@@ -70,9 +68,9 @@ def test_a_flipped_bit_of_a_ref_is_told_with_the_hash_that_it_was(foreign):
         file.write_bytes(data)
         with pytest.raises(ChainCorrupted) as raised:
             cities.head()
-        assert str(raised.value).startswith(f"{file} is damaged: it says ")
+        assert str(raised.value).startswith(f"{file} is damaged: it holds ")
         assert str(raised.value).endswith(
-            f"; it was probably {head}: write that into the file, then run `odf verify cities --store "
+            f"; replace it by the similar block hash {head}, then run `odf verify cities --store "
             f"{Path(cities.location).parent}`"
         )
 
@@ -80,7 +78,9 @@ def test_a_flipped_bit_of_a_ref_is_told_with_the_hash_that_it_was(foreign):
 def test_a_ref_to_a_block_that_is_not_there(foreign):
     cities = foreign("cities")
     (Path(cities.location) / "refs/head").write_text("f1620" + "ab" * 32)
-    with pytest.raises(ChainCorrupted, match=r"refs/head is damaged: it says 'f1620.*', and there is no such block in"):
+    with pytest.raises(
+        ChainCorrupted, match=r"refs/head is damaged: it holds 'f1620.*', but blocks/ has no such block"
+    ):
         list(cities.walk())
 
 

@@ -40,10 +40,8 @@ def test_a_dataset_that_is_gone_begins_anew_only_when_told(store, run):
     first = run()
     assert run() == first
     shutil.rmtree(store.folder(ALIAS).location())
-    message = (
-        rf"store/acme/Orders: the dataset {first} was here and is gone: restore its folder, or to begin a new history"
-    )
-    with pytest.raises(DatasetGone, match=rf"{message} run `odf forget acme/Orders --store {store.location}`"):
+    message = rf"store/acme/Orders: the dataset {first} is missing: restore its folder, or run `odf forget"
+    with pytest.raises(DatasetGone, match=rf"{message} acme/Orders --store {store.location}` to start a new history"):
         run()
     with pytest.raises(DatasetGone, match=message):
         store.dataset("acme/Orders")
@@ -64,9 +62,7 @@ def test_a_damaged_entry_is_written_again_and_still_says_that_a_dataset_was_ther
     assert store.registry.get(ALIAS).dataset_id == first
     file.write_text(damaged)
     shutil.rmtree(store.folder(ALIAS).location())
-    with pytest.raises(
-        DatasetGone, match="a dataset was here and is gone: restore its folder, or to begin a new history"
-    ):
+    with pytest.raises(DatasetGone, match="a dataset is missing: restore its folder, or run `odf forget"):
         run()
 
 
@@ -87,7 +83,7 @@ def test_data_without_a_head_are_no_beginning(store, run):
     (path / "data" / "f1620").touch()
     with pytest.raises(DatasetGone, match="the dataset has data, but refs/head is missing: restore refs/head from a"):
         run()
-    with pytest.raises(InvalidInput, match="there are data without refs/head: delete or move the folder first"):
+    with pytest.raises(InvalidInput, match="the folder has data but no refs/head: delete or move it first"):
         store.forget(ALIAS)
     (path / "head").rename(path / "refs" / "head")
     assert run() == first
@@ -95,5 +91,5 @@ def test_data_without_a_head_are_no_beginning(store, run):
 
 def test_a_dataset_that_is_there_is_not_forgotten(store, run):
     run()
-    with pytest.raises(InvalidInput, match="the dataset is there: delete its folder first"):
+    with pytest.raises(InvalidInput, match="the dataset exists: delete its folder first"):
         store.forget(ALIAS)

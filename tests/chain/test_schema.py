@@ -138,13 +138,13 @@ def test_new_columns_follow_the_known_ones_which_stay_as_declared(version):
     event = model.SetDataSchema(schema_=model.DataSchema(fields=tuple(known)))
     columns = [("new", pa.int32()), ("height", pa.int64()), ("at", pa.timestamp("ms", "UTC"))]
     text = base64.b64encode(pa.schema(columns).serialize()).decode()
-    grown = schema.grown(event, text, manifest_version=version)
+    grown = schema.add_columns(event, text, manifest_version=version)
     assert (grown.schema_ is None) == (version == 2)
     added = model.DataField(name="new", type=model.DataTypeOption(inner=model.DataTypeInt32()))
     if version == 3:
         assert grown.schema_.fields == (*known, added)
     assert [f.name for f in schema.data_schema(grown).fields] == ["at", "height", "new"]
-    assert schema.grown(grown, text, manifest_version=version) is None
+    assert schema.add_columns(grown, text, manifest_version=version) is None
 
 
 def test_schemas_that_mean_the_same_are_equal_once_resolved():
@@ -160,7 +160,7 @@ def test_schemas_that_mean_the_same_are_equal_once_resolved():
         model.ExtraAttributes(),
     )
     assert short != long
-    assert schema.resolved(short) == schema.resolved(long)
-    assert schema.resolved(short) != schema.resolved(
+    assert schema.with_defaults(short) == schema.with_defaults(long)
+    assert schema.with_defaults(short) != schema.with_defaults(
         event(model.DataTypeTimestamp(unit="Second"), model.DataTypeTime())
     )

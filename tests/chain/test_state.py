@@ -41,7 +41,7 @@ def test_chain_of_another_writer(foreign):
     assert state.last_offset == 3
     assert state.has_data
     assert str(state.watermark) == "2024-05-01T11:00:00.250Z"
-    assert (state.polled, state.push_states) == (state_of("c.ndjson"), {})
+    assert (state.polling_state, state.push_states) == (state_of("c.ndjson"), {})
     assert state.vocab.columns == ("seq", "change", "recorded", "measured")
     assert [(s.offset_interval.start, s.offset_interval.end) for s in state.slices] == [(0, 1), (2, 2), (3, 3)]
     assert state.merge == model.MergeStrategyLedger(primary_key=("measured", "sensor"))
@@ -129,9 +129,9 @@ def test_a_polling_source_without_state_forgets_it(draft):
         TIME,
     )
     draft.append(model.AddData(new_source_state=state_of("1")), TIME)
-    assert draft.state.polled == state_of("1")
+    assert draft.state.polling_state == state_of("1")
     draft.append(model.AddData(new_watermark=TIME), TIME)
-    assert draft.state.polled is None
+    assert draft.state.polling_state is None
 
 
 def test_push_sources_keep_their_states_apart(draft):

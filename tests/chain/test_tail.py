@@ -88,7 +88,7 @@ def test_only_the_slices_asked_for_are_read(grow):
 def test_damaged_slice(grow):
     growing = grow()
     growing.add(("+A", 1, "a")).write_text("no parquet")
-    with pytest.raises(ChainCorrupted, match="10 bytes, the block says "):
+    with pytest.raises(ChainCorrupted, match="10 bytes, its block has "):
         tail.state_rows(growing.dataset)
 
 

@@ -111,7 +111,7 @@ def test_a_dataset_that_is_gone_is_an_error_and_not_new(parks: Path) -> None:
     shown = odf_plan()
     assert shown.exit_code == 1
     assert "+ Seed" not in shown.stdout
-    assert "was here and is gone: restore its folder, or to begin a new history run `odf forget parks" in shown.output
+    assert "is missing: restore its folder, or run `odf forget parks" in shown.output
 
 
 def test_a_source_that_is_gone_is_shown(parks: Path) -> None:

@@ -58,7 +58,7 @@ def runtime(write: Write):
 
 def source_state(store: Store) -> model.SourceState | None:
     dataset = store.dataset("feed")
-    return replay(dataset).polled
+    return replay(dataset).polling_state
 
 
 @pytest.mark.spark

@@ -190,7 +190,8 @@ def test_the_command_lists_and_removes_and_one_damaged_dataset_stops_no_other(
     shown = gc()
     assert shown.exit_code == 1
     assert (
-        f"damaged: store/damaged/refs/head is damaged: it says '{UNKNOWN}', and there is no such block" in shown.stderr
+        f"damaged: store/damaged/refs/head is damaged: it holds '{UNKNOWN}', but blocks/ has no such block"
+        in shown.stderr
     )
     assert "1 item, 10 bytes: odf gc --delete removes them" in shown.stderr
     assert f"store/prices/data/{UNKNOWN}" in shown.stdout

@@ -71,7 +71,7 @@ def test_a_bad_manifest_is_one_import_error_and_hides_nothing(folder):
     [
         (BROKEN, "b@d.yaml:10:9: unknown key `pth`"),
         (BROKEN + "]", "b@d.yaml:16:1: not YAML"),
-        (MANIFEST + "  name: twice\n", "b@d.yaml:16:3: `name` is given twice"),
+        (MANIFEST + "  name: twice\n", "b@d.yaml:16:3: `name` is repeated"),
         (
             "version: 1\ncontent:  # of it\n\n  kind: Root\n  name: 'acme/bad' #\n  [\nkind: DatasetSnapshot",
             "not YAML",
@@ -129,8 +129,8 @@ def test_one_file_that_declares_a_name_twice_does_not_run(folder):
     )
     dag = build_dags(folder)["acme.parts"]
     assert dag.task_ids == ["validate"]
-    assert "dataset acme/parts gives the DAG acme.parts, as does acme.parts in" in dag.doc_md
-    assert "dataset acme.parts gives the DAG acme.parts, as does acme/parts in" in dag.doc_md
+    assert "dataset acme/parts has the same DAG acme.parts as acme.parts in" in dag.doc_md
+    assert "dataset acme.parts has the same DAG acme.parts as acme/parts in" in dag.doc_md
 
 
 def test_a_bad_contract_is_an_import_error_too(folder):

@@ -321,7 +321,7 @@ def test_a_source_that_is_gone_is_disabled_and_can_come_back(with_data: Edited) 
     assert [c.event.kind for c in with_data.plan(polling()).changes] == ["SetPollingSource"]
     state = with_data.apply(polling())
     assert state.polling_source is not None
-    assert state.polled.value == "1"
+    assert state.polling_state.value == "1"
 
 
 def test_push_sources_go_and_come_by_name(edited: Edited) -> None:
@@ -469,7 +469,7 @@ def test_a_declared_schema_grows_as_the_manifest_says(with_data: Edited) -> None
     assert with_data.plan(more, schema(*new)).changes == ()
     assert refused(with_data.plan(more, schema(*old))) == ["7: column w is not in the SetDataSchema of this manifest"]
     assert refused(with_data.plan(polling(preprocess=sql("select * from input")), schema(*old))) == [
-        "8: column w is gone (rule schema-change)"
+        "8: the new schema has no column w (rule schema-change)"
     ]
 
 

@@ -39,11 +39,11 @@ def test_good_paths(tmp_path):
 )
 def test_paths_that_lead_elsewhere(tmp_path, path: str):
     shown = path.encode().decode("unicode_escape")
-    assert problems(tmp_path, "ok", path) == [(2, f"an attachment's path may not be {shown!r}", FIX)]
+    assert problems(tmp_path, "ok", path) == [(2, f"an attachment's path cannot be {shown!r}", FIX)]
 
 
 def test_two_files_of_one_path(tmp_path):
     assert problems(tmp_path, "README.md", "a", "readme.md", "A/b") == [
         (3, "a second attachment readme.md", "give it another path"),
-        (4, "A/b and a cannot both be: one of them is a folder", "give it another path"),
+        (4, "A/b and a exclude each other: one of them is a folder", "give it another path"),
     ]

@@ -60,7 +60,8 @@ def test_ddl_schema_as_columns() -> None:
         (model.DataTypeDuration(), "the type Duration has no counterpart in Spark"),
         (
             model.DataTypeDecimal(precision=40, scale=2),
-            "Decimal of precision 40 and scale 2 is beyond Spark's: precision up to 38, scale from 0 to the precision",
+            "Decimal of precision 40 and scale 2 exceeds Spark's limits: "
+            "precision up to 38, scale from 0 to the precision",
         ),
     ],
 )

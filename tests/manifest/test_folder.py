@@ -139,7 +139,7 @@ def test_schedules(tmp_path: Path, schedule: str) -> None:
         ("{}\n---\n{}", "odf.yaml:3:1: a second YAML document: settings are one"),
         (
             "defaults: {schedule: sometimes}",
-            "odf.yaml:1:22: schedule 'sometimes' is no preset and no cron expression (a cron expression such as \"*/15 * * * *\", or @change, @once, "
+            "odf.yaml:1:22: schedule 'sometimes' is neither a preset nor a cron expression (a cron expression such as \"*/15 * * * *\", or @change, @once, "
             "@continuous, @hourly, @daily, @weekly, @monthly, @quarterly, @yearly)",
         ),
     ],
@@ -175,7 +175,10 @@ def test_entries_of_env_are_settings_each(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
-        ("schedule: '@chnge'", "2:13: schedule '@chnge' is no preset and no cron expression (did you mean @change?)"),
+        (
+            "schedule: '@chnge'",
+            "2:13: schedule '@chnge' is neither a preset nor a cron expression (did you mean @change?)",
+        ),
         ("poke_interval: 0", "2:18: `poke_interval` must be greater than or equal to 1, not the number 0"),
         (
             "env: {K: {variable: a, connection: b}}",
@@ -191,7 +194,7 @@ def test_entries_of_env_are_settings_each(tmp_path: Path) -> None:
         ),
         ("env: {K: {variable: b, field: login}}", "2:33: a variable has no fields (`field` goes with `connection`)"),
         ("env: {K: b}", "2:12: `K` must be a mapping, not the text 'b'"),
-        ("env: {a-b: {variable: b}}", "2:9: env.a-b is no name of a template (letters, digits and _ are allowed)"),
+        ("env: {a-b: {variable: b}}", "2:9: env.a-b is not the name of a variable (letters, digits and _ are allowed)"),
     ],
 )
 def test_settings_of_a_source_that_are_not_valid(tmp_path: Path, written: str, problem: str) -> None:

@@ -110,7 +110,7 @@ def test_all_problems_of_all_documents_and_files_at_once(outcome: Callable[..., 
     )
     assert got.names == ["a", "b", "d"]
     assert got.problems == [
-        "a.yaml:16:9: 'x_y' is not a dataset name: letters, digits and single '-' or '.' between them; 'x-y' would do",
+        "a.yaml:16:9: 'x_y' is not a dataset name: letters, digits and single '-' or '.' between them; use 'x-y'",
         "c.yaml:2:10: version 7 is not known (`version: 1`)",
         "c.yaml:11:14: 'Apend' is not a merge strategy (did you mean `Append`?)",
         "d.yaml:14:1: not YAML: did not find expected node content",
@@ -127,7 +127,7 @@ def test_all_problems_of_all_documents_and_files_at_once(outcome: Callable[..., 
         ("kind: DatasetSnapshot\ncontent: {name: a, kind: Root, metadata: []}", ["m.yaml:1:1: a manifest needs `version` (`version: 1`)"]),
         ("kind: DatasetSnapshot\nversion: '1'\ncontent: {name: a, kind: Root, metadata: []}", ["m.yaml:2:10: version '1' is not known (`version: 1`)"]),
         ("kind: DatasetSnapshot\nversion: 1\nmetadata: []\ncontent: {name: a, kind: Root, metadata: []}", ["m.yaml:3:1: unknown key `metadata` beside `content` (move or remove it)"]),
-        ("kind: DatasetSnapshot\nkind: DatasetSnapshot\nversion: 1\ncontent: {}", ["m.yaml:2:1: `kind` is given twice (the first is in line 1)"]),
+        ("kind: DatasetSnapshot\nkind: DatasetSnapshot\nversion: 1\ncontent: {}", ["m.yaml:2:1: `kind` is repeated (the first is in line 1)"]),
     ],
 )  # fmt: skip
 def test_around_the_content(outcome: Callable[..., Any], text: str, problems: list[str]) -> None:
@@ -154,13 +154,13 @@ def test_other_yaml_in_a_folder_is_left_alone(tmp_path: Path, text: str) -> None
 
 def test_a_file_without_a_dataset_that_is_named_is_warned_of(outcome: Callable[..., Any]) -> None:
     got = outcome("services: {}")
-    assert (got.problems, got.warnings) == ([], ["m.yaml: no DatasetSnapshot in it: left alone"])
+    assert (got.problems, got.warnings) == ([], ["m.yaml: ignored: the file has no DatasetSnapshot"])
 
 
 def test_blocks_declare_no_dataset(outcome: Callable[..., Any]) -> None:
     assert outcome(BLOCK).warnings == [
-        "m.yaml: no DatasetSnapshot in it: left alone",
-        "m.yaml:1:1: a MetadataBlock declares no dataset: left alone",
+        "m.yaml: ignored: the file has no DatasetSnapshot",
+        "m.yaml:1:1: ignored: a MetadataBlock declares no dataset",
     ]
 
 
@@ -229,8 +229,8 @@ def test_two_datasets_that_give_one_dag(outcome: Callable[..., Any]) -> None:
     got = outcome(a=root("acme/orders"), b=root("acme.orders"))
     assert got.names == []
     assert got.problems == [
-        "a.yaml:4:9: dataset acme/orders gives the DAG acme.orders, as does acme.orders in b.yaml:4:9 (rename one)",
-        "b.yaml:4:9: dataset acme.orders gives the DAG acme.orders, as does acme/orders in a.yaml:4:9 (rename one)",
+        "a.yaml:4:9: dataset acme/orders has the same DAG acme.orders as acme.orders in b.yaml:4:9 (rename one)",
+        "b.yaml:4:9: dataset acme.orders has the same DAG acme.orders as acme/orders in a.yaml:4:9 (rename one)",
     ]
 
 
@@ -245,7 +245,7 @@ def test_inputs_that_nobody_knows_are_warned_of(outcome: Callable[..., Any]) -> 
     assert got.names == ["orders", "b", "c", "d"]
     assert got.problems == []
     assert got.warnings == [
-        "c.yaml:9:23: input ordres is neither in the files given nor in the store (did you mean `orders`?)"
+        "c.yaml:9:23: input ordres is neither in these manifests nor in the store (did you mean `orders`?)"
     ]
 
 
@@ -275,7 +275,7 @@ def test_invalid_folder_settings_are_among_the_problems(tmp_path: Path) -> None:
     (tmp_path / "odf.yaml").write_text("defaults: {schedule: '@hurly'}\n")
     loaded = load([tmp_path])
     assert [str(p).replace(f"{tmp_path}/", "") for p in loaded.problems] == [
-        "odf.yaml:1:22: schedule '@hurly' is no preset and no cron expression (did you mean @hourly?)"
+        "odf.yaml:1:22: schedule '@hurly' is neither a preset nor a cron expression (did you mean @hourly?)"
     ]
     assert [m.snapshot.name for m in loaded.manifests] == ["a"]
 
@@ -347,7 +347,7 @@ def test_a_block_manifest() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (root("a"), "b.yaml: exactly one manifest with `kind: MetadataBlock` is expected"),
+        (root("a"), "b.yaml: the file must have exactly one manifest, with `kind: MetadataBlock`"),
         (BLOCK.replace("version: 3", "version: 1"), "b.yaml:2:10: version 1 is not known (`version: 2 or 3`)"),
         (BLOCK.replace("sequenceNumber: 0", "sequenceNumber: -1"), "b.yaml:5:19: `sequenceNumber` must be greater than or equal to 0, not the number -1"),
         (BLOCK.replace("2024-05-02T", "2024-05-02 at "), "b.yaml:4:15: '2024-05-02 at 08:00:00Z' is not an RFC 3339 time such as 2024-05-02T08:00:00Z"),
@@ -425,4 +425,4 @@ def test_a_manifest_without_its_kind_is_missed(tmp_path):
 def test_a_file_that_is_no_yaml_by_its_name_is_left_alone(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("kind: DatasetSnapshot\n")
-    assert [str(w) for w in load([path]).warnings] == [f"{path}: not a manifest by its name: left alone"]
+    assert [str(w) for w in load([path]).warnings] == [f"{path}: ignored: not a manifest file name"]

@@ -22,7 +22,7 @@ def test_invalid_names(name):
 
 
 def test_message_has_a_name_that_would_do():
-    with pytest.raises(ValueError, match=r"'my-data\.set' would do"):
+    with pytest.raises(ValueError, match=r"use 'my-data\.set'"):
         parse_name("my_data._set")
 
 

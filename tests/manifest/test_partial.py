@@ -100,7 +100,7 @@ def push(rest: str) -> str:
             [
                 "m.yaml:5:9: 'Rot' is not a kind of dataset (did you mean `Root`?)",
                 'm.yaml:11:36: `description` must be a text, not the number 5 (write "5" in quotes)',
-                "m.yaml:12:7: AddData is written by runs, not declared (remove it)",
+                "m.yaml:12:7: AddData cannot be declared: runs write it (remove it)",
                 "m.yaml:12:23: unknown key `x` in AddData (known: kind, prevCheckpoint, prevOffset, newData, newCheckpoint, newWatermark, newSourceState, extra)",
             ],
             id="events of a dataset of an unknown kind",
@@ -215,7 +215,7 @@ def test_names_and_inputs_of_manifests_that_are_invalid_otherwise(outcome: Calla
         "d.yaml:4:9: dataset a is also declared in c.yaml:4:9 (rename one)",
         "e.yaml:10:33: `keywords` must be a list, not the number 5",
     ]
-    assert got.warnings == ["e.yaml:8:29: input far is neither in the files given nor in the store"]
+    assert got.warnings == ["e.yaml:8:29: input far is neither in these manifests nor in the store"]
 
 
 RICH = """\

@@ -44,7 +44,7 @@ content:
         ("{kind: SetAttachments, attachments: {}}", "m.yaml:11:30: a source of attachments needs `kind` (one of Embedded)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, header: yes}, merge: Append}", "m.yaml:11:70: `header` must be true or false, not the text 'yes'"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT, 5]}, merge: Append}", 'm.yaml:11:78: item 2 of `schema` must be a text, not the number 5 (write "5" in quotes)'),
-        ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT], ddlSchema: []}, merge: Append}", "m.yaml:11:79: `schema` and `ddlSchema` are both given (keep one)"),
+        ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT], ddlSchema: []}, merge: Append}", "m.yaml:11:79: `schema` and `ddlSchema` exclude each other (keep one)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: {fields: [{name: a, type: itn32}]}}, merge: Append}", "m.yaml:11:96: 'itn32' is not a data type (did you mean `Int32`?)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: {fields: [{name: a, type: {kind: Decimal, precision: 100, scale: 1}}]}}, merge: Append}", "m.yaml:11:123: `precision` must be less than or equal to 76, not the number 100"),
         ("{kind: SetDataSchema, schema: '?'}", "m.yaml:11:37: not base64"),
@@ -81,7 +81,7 @@ def test_a_source(outcome: Callable[..., Any], rest: str, expected: str) -> None
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("{name: a_b, kind: Root, metadata: []}", "m.yaml:3:17: 'a_b' is not a dataset name: letters, digits and single '-' or '.' between them; 'a-b' would do"),
+        ("{name: a_b, kind: Root, metadata: []}", "m.yaml:3:17: 'a_b' is not a dataset name: letters, digits and single '-' or '.' between them; use 'a-b'"),
         ("{name: a, kind: Rot, metadata: []}", "m.yaml:3:26: 'Rot' is not a kind of dataset (did you mean `Root`?)"),
         ("{name: a, kind: Root}", "m.yaml:3:1: the manifest's `content` needs `metadata`"),
         ("{name: a, kind: Root, metadata: [], Root: 1}", "m.yaml:3:46: unknown key `Root` in the manifest's `content` (known: name, kind, metadata)"),

@@ -28,11 +28,11 @@ def source(name: str, schema: str = "id BIGINT, v STRING", merge: str = SNAPSHOT
         (source("b", rest="    preprocess: {kind: Sql, engine: spark, query: 'select id, v from input'}\n"), []),
         (
             source("b", merge="{kind: Append}"),
-            ["m.yaml:14:5: Append cannot go on with what source a merges by Snapshot (use one strategy, or split the"],
+            ["m.yaml:14:5: Append cannot share a history with source a, which merges by Snapshot (use one"],
         ),
         (
             source("b", merge="{kind: Ledger, primaryKey: [id]}"),
-            ["m.yaml:14:5: Ledger cannot go on with what source a merges by Snapshot (use one strategy, or split the"],
+            ["m.yaml:14:5: Ledger cannot share a history with source a, which merges by Snapshot (use one"],
         ),
         (
             source("b", merge="{kind: UpsertStream, primaryKey: [v]}"),

@@ -27,8 +27,8 @@ content:
         ("{kind: Csv, schema: ['id BIGNT']}", ["m.yaml:9:38: unknown type BIGNT (did you mean `BIGINT`?)"]),
         ("{kind: Csv, schema: [id INT, ID INT]}", ["m.yaml:9:42: column ID is declared twice, also as id"]),
         ("{kind: Csv, schema: [id INT, id INT]}", ["m.yaml:9:42: column id is declared twice"]),
-        ("{kind: Csv, schema: [day DATE, rate DECIMAL(8,2), a INT]}", ['m.yaml:9:58: the comma ends the item of a list in [...] (quote the column, "rate DECIMAL(8, 2)", or write one column a line)']),
-        ("{kind: Json, schema: [s STRUCT<a INT, b INT, c INT>]}", ['m.yaml:9:49: the comma ends the item of a list in [...] (quote the column, "s STRUCT<a INT, b INT, c INT>", or write one column a line)']),
+        ("{kind: Csv, schema: [day DATE, rate DECIMAL(8,2), a INT]}", ['m.yaml:9:58: a comma splits the items of a list in [...] (quote the column: "rate DECIMAL(8, 2)", or write one column per line)']),
+        ("{kind: Json, schema: [s STRUCT<a INT, b INT, c INT>]}", ['m.yaml:9:49: a comma splits the items of a list in [...] (quote the column: "s STRUCT<a INT, b INT, c INT>", or write one column per line)']),
         ("{kind: Csv, schema: []}", ["m.yaml:9:25: the schema has no columns (leave it out)"]),
         ("{kind: Csv, schema: {fields: []}}", ["m.yaml:9:25: the schema has no columns (leave it out)"]),
         (

@@ -24,24 +24,24 @@ def manifest(*events: str, kind: str = "Root") -> str:
     [
         pytest.param(
             manifest(POLL, f"- {{kind: Seed, datasetId: '{DID}', datasetKind: Root}}\n"),
-            ["m.yaml:11:7: Seed is written by runs, not declared (remove it)"],
+            ["m.yaml:11:7: Seed cannot be declared: runs write it (remove it)"],
             id="Seed",
         ),
         pytest.param(
             manifest(POLL, "- {kind: AddData, prevOffset: 1}\n"),
-            ["m.yaml:11:7: AddData is written by runs, not declared (remove it)"],
+            ["m.yaml:11:7: AddData cannot be declared: runs write it (remove it)"],
             id="AddData",
         ),
         pytest.param(
             manifest(POLL, "- {kind: ExecuteTransform, queryInputs: []}\n"),
-            ["m.yaml:11:7: ExecuteTransform is written by runs, not declared (remove it)"],
+            ["m.yaml:11:7: ExecuteTransform cannot be declared: runs write it (remove it)"],
             id="ExecuteTransform",
         ),
         pytest.param(
             manifest(POLL, "- DisablePollingSource\n", "- {kind: DisablePushSource, sourceName: x}\n"),
             [
-                "m.yaml:11:7: DisablePollingSource is not declared (leave the source itself out of the manifest)",
-                "m.yaml:12:7: DisablePushSource is not declared (leave the source itself out of the manifest)",
+                "m.yaml:11:7: DisablePollingSource is not declared (remove the source from the manifest instead)",
+                "m.yaml:12:7: DisablePushSource is not declared (remove the source from the manifest instead)",
             ],
             id="Disable",
         ),
@@ -93,7 +93,7 @@ def test_what_is_legal_but_odd_is_a_warning(outcome: Callable[..., Any]) -> None
     got = outcome(manifest("- SetInfo\n", "- SetInfo\n", license_))
     assert got.problems == []
     assert got.warnings == [
-        "m.yaml:6:3: the dataset has no source: nothing will ever be added to it",
+        "m.yaml:6:3: the dataset has no source: no run can add data",
         "m.yaml:8:7: a second SetInfo: the last one counts",
         "m.yaml:9:61: not a URL (such as https://…)",
     ]
@@ -149,7 +149,7 @@ SCHEMA = "{kind: Csv, schema: [id BIGINT, name STRING]}"
         ),
         pytest.param(
             manifest(push(SCHEMA, "{kind: Ledger, primaryKey: [id, name, Id]}")),
-            ["m.yaml:10:52: column Id is given twice"],
+            ["m.yaml:10:52: column Id is repeated"],
             id="key column twice",
         ),
         pytest.param(
@@ -232,8 +232,8 @@ def test_vocabulary(outcome: Callable[..., Any], vocab: str, problem: str) -> No
     ("inputs", "rest", "problems"),
     [
         ("[]", "", ["m.yaml:8:7: a SetTransform needs at least one input"]),
-        ("[{datasetRef: b}, {datasetRef: B}]", "", ["m.yaml:8:46: B is given twice"]),
-        ("[{datasetRef: b, alias: x}, {datasetRef: c, alias: x}]", "", ["m.yaml:8:66: x is given twice"]),
+        ("[{datasetRef: b}, {datasetRef: B}]", "", ["m.yaml:8:46: B is repeated"]),
+        ("[{datasetRef: b, alias: x}, {datasetRef: c, alias: x}]", "", ["m.yaml:8:66: x is repeated"]),
         (
             "[{datasetRef: b, alias: x}]",
             ", temporalTables: [{name: bb, primaryKey: [k]}]",

@@ -41,7 +41,10 @@ def manifest(**parts: str) -> str:
         ("{kind: Url, url: 'https:x.org/a'}", ["m.yaml:8:31: the URL has no host"]),
         ("{kind: Url, url: 'file://'}", ["m.yaml:8:31: the URL has no path"]),
         ("{kind: Url, url: ' '}", ["m.yaml:8:31: `url` is empty"]),
-        ("{kind: Url, url: 'https://x.org:65536/a'}", ["m.yaml:8:31: there is no port 65536: the last one is 65535"]),
+        (
+            "{kind: Url, url: 'https://x.org:65536/a'}",
+            ["m.yaml:8:31: port 65536 is out of range: the highest is 65535"],
+        ),
         ("{kind: Url, url: 'https://u:99999@x.org:8443/a'}", []),
         ("{kind: Url, url: 'https://[x'}", ["m.yaml:8:31: the URL has no host"]),
         ("{kind: Url, url: '${{ env.URL }}'}", []),
@@ -77,14 +80,11 @@ def manifest(**parts: str) -> str:
         ("{kind: FilesGlob, path: ''}", ["m.yaml:8:38: `path` is empty"]),
         (
             "{kind: FilesGlob, path: '${{ env.A }}/*'}",
-            ["m.yaml:8:38: templates are not filled in `path` (write the path out)"],
+            ["m.yaml:8:38: `path` cannot have templates (write the whole path)"],
         ),
         (
             "{kind: FilesGlob, path: a, order: ByEventTime}",
-            [
-                "m.yaml:8:48: the files have no event times to be ordered by "
-                "(give `eventTime`: FromPath or FromMetadata)"
-            ],
+            ["m.yaml:8:48: ordering by event time needs event times (add `eventTime`: FromPath or FromMetadata)"],
         ),
         ("{kind: FilesGlob, path: a, order: ByEventTime, eventTime: {kind: FromMetadata}}", []),
         (
@@ -121,15 +121,15 @@ def test_prepare(outcome: Callable[..., Any]) -> None:
     [
         ("engine: sprak, query: q", ["m.yaml:11:39: engine 'sprak' is not known (did you mean `spark`?)"]),
         ("engine: hive, query: q", ["m.yaml:11:39: engine 'hive' is not known (known: spark, datafusion, flink, risingwave)"]),
-        ("engine: flink", ["m.yaml:11:7: the transform has no query (give `query`, or `queries` with at least one step)"]),
-        ("engine: flink, queries: []", ["m.yaml:11:7: the transform has no query (give `query`, or `queries` with at least one step)"]),
+        ("engine: flink", ["m.yaml:11:7: the transform has no query (add `query`, or `queries` with at least one step)"]),
+        ("engine: flink, queries: []", ["m.yaml:11:7: the transform has no query (add `query`, or `queries` with at least one step)"]),
         ("engine: flink, query: ' '", ["m.yaml:11:53: the query is empty"]),
-        ("engine: flink, query: a, queries: [{query: b}]", ["m.yaml:11:53: `query` and `queries` are both given (keep one: `query` is short for one step)"]),
+        ("engine: flink, query: a, queries: [{query: b}]", ["m.yaml:11:53: `query` and `queries` exclude each other (keep one: `query` is short for one step)"]),
         ("engine: flink, queries: [{query: a, alias: x}]", ["m.yaml:11:74: the last query is the output and has no alias (remove the alias)"]),
-        ("engine: flink, queries: [{query: a}, {query: b}]", ["m.yaml:11:56: only the last query has no alias (give it one, for the queries after it)"]),
-        ("engine: flink, queries: [{query: a, alias: x}, {query: b, alias: X}, {query: c}]", ["m.yaml:11:96: alias X is given twice"]),
-        ("engine: flink, queries: [{query: a, alias: Input}, {query: c}]", ["m.yaml:11:74: `input` is the name of the data read (choose another alias)"]),
-        ("engine: flink, query: a, temporalTables: [{name: x, primaryKey: [k]}]", ["m.yaml:11:56: temporal tables need a history, and what is preprocessed has none yet (join in a derivative dataset)"]),
+        ("engine: flink, queries: [{query: a}, {query: b}]", ["m.yaml:11:56: only the last query has no alias (add an alias, by which later queries refer to it)"]),
+        ("engine: flink, queries: [{query: a, alias: x}, {query: b, alias: X}, {query: c}]", ["m.yaml:11:96: alias X is repeated"]),
+        ("engine: flink, queries: [{query: a, alias: Input}, {query: c}]", ["m.yaml:11:74: `input` is the name of the data that was read (choose another alias)"]),
+        ("engine: flink, query: a, temporalTables: [{name: x, primaryKey: [k]}]", ["m.yaml:11:56: temporal tables need a history, which new data do not have (join in a derivative dataset)"]),
     ],
 )  # fmt: skip
 def test_preprocess(outcome: Callable[..., Any], transform: str, problems: list[str]) -> None:

@@ -44,7 +44,7 @@ def test_a_value_does_not_lead_to_another_host(value: str) -> None:
         with pytest.raises(InvalidInput) as e:
             fill(url, Environment({"X": value}))
         assert str(e.value) == (
-            f"{url}: a value in the host holds a space or one of / \\ @ : ? # %, which would lead elsewhere"
+            f"{url}: a value in the host has a space or one of / \\ @ : ? # %, which would change the host"
         )
 
 

@@ -76,12 +76,12 @@ def test_anchors_and_merge_keys() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a: 1\nb: 2\na: 3", ["f.yaml:3:1: `a` is given twice (the first is in line 1)"]),
-        ("b: {a: 1, a: 2}", ["f.yaml:1:11: `a` is given twice (the first is in line 1)"]),
+        ("a: 1\nb: 2\na: 3", ["f.yaml:3:1: `a` is repeated (the first is in line 1)"]),
+        ("b: {a: 1, a: 2}", ["f.yaml:1:11: `a` is repeated (the first is in line 1)"]),
         ("a: !Ref x", ["f.yaml:1:4: unknown tag !Ref (quote the text)"]),
         ("a: !!int x", ["f.yaml:1:4: not a value of int: 'x' is not a whole number"]),
         ("? [a]\n: b", ["f.yaml:1:3: a key must be a text"]),
-        ("x: &a [*a]", ["f.yaml:1:4: an alias refers to what it is a part of"]),
+        ("x: &a [*a]", ["f.yaml:1:4: an alias refers to a value that contains it"]),
         (
             "a: b: c",
             [
@@ -124,7 +124,7 @@ def test_aliases_do_not_explode() -> None:
     lines = ["a: &a [" + "1," * 10 + "]"]
     lines += [f"{x}: &{x} [{f'*{y},' * 10}]" for y, x in zip("abcdefgh", "bcdefghi", strict=True)]
     assert errors("\n".join(lines)) == [
-        "f.yaml:1:1: aliases expand to 1234567900 values (write it out or split the document)"
+        "f.yaml:1:1: aliases expand to 1234567900 values (write the values without aliases, or split the document)"
     ]
 
 

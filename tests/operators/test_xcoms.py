@@ -244,7 +244,7 @@ def candidate_with_data(dataset):
     columns += [("event_time", pa.timestamp("ms", "UTC")), ("id", pa.int64())]
     schema = pa.schema([pa.field(name, kind, nullable=name == "id") for name, kind in columns])
     draft, time = Draft(dataset, replay(dataset)), Instant.parse("2030-05-01T00:00:00Z")
-    draft.append(chain_schema.grown(None, schemas.encode(schema)), time)
+    draft.append(chain_schema.add_columns(None, schemas.encode(schema)), time)
     one = model.OffsetInterval(start=0, end=0)
     digest = multiformats.sha3_256(b"a slice")
     data = model.DataSlice(logical_hash="f9680c00120" + digest[5:], physical_hash=digest, offset_interval=one, size=1)

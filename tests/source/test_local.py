@@ -59,7 +59,7 @@ def test_what_is_no_file(poller):
         poller.url("pipe.csv")
     with pytest.raises(SourceError, match=r"^file:///dev/zero: is a pipe or a device, not a file$"):
         poller.url("file:///dev/zero")
-    with pytest.raises(InvalidInput, match=r"^file:///a%00: not a URL once its templates are filled$"):
+    with pytest.raises(InvalidInput, match=r"^file:///a%00: not a URL after its templates are filled$"):
         poller.url("file:///a%00")
 
 
