@@ -15,6 +15,7 @@ from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.messages import Outcome
 from airflow_provider_odf.cycle.run import run as run_cycle
+from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Manifest
@@ -108,3 +109,33 @@ def run(store: Store, engine: LocalRunner) -> Run:
         return run_cycle(cycle_of(store, one, runner, Instant.parse(system_time), options=Options(**options)))
 
     return run
+
+
+ORDERS = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: orders
+  kind: Root
+  metadata:
+"""
+
+
+@pytest.fixture
+def declare(store: Store, tmp_path: Path) -> Callable[..., None]:
+    """Applies a manifest of the dataset ``orders`` with some sources."""
+
+    def declare(*sources: str) -> None:
+        (tmp_path / "orders.yaml").write_text(ORDERS + "".join(sources))
+        loaded = load([tmp_path / "orders.yaml"])
+        assert loaded.problems == ()
+        apply(store, loaded.manifests[0], Instant.parse("2026-05-01T00:00:00Z"))
+
+    return declare
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file to push."""
+    (tmp_path / "a.ndjson").write_text('{"id": 1}\n')
+    return tmp_path / "a.ndjson"
