@@ -1,6 +1,6 @@
-"""The command line tool ``odf``: it works without a running Airflow, and imports neither Airflow nor pyspark.
+"""The command line tool ``odf``. It works without a running Airflow, and imports neither Airflow nor pyspark.
 
-Exit codes: 0 done, 1 ran and did not succeed, 2 invalid input. ``validate`` reports: 0 or 1.
+Exit codes: 0 success, 1 failure, 2 invalid input. ``validate`` exits with 0 or 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from airflow_provider_odf.failures import as_odf_error
 
 app = typer.Typer(
     name="odf",
-    help="Open Data Fabric datasets: validate manifests, run them, and look at what they made.",
+    help="Open Data Fabric datasets: validate manifests, run them, and inspect the results.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -37,7 +37,7 @@ def _print_version(is_asked: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and end.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Options before a command."""
@@ -54,7 +54,7 @@ forget.register(app)
 
 
 def main() -> None:
-    """Entry point: errors of the package become one message and an exit code."""
+    """Run the tool; print errors as one message and exit with their code."""
     try:
         app()
     except (InvalidInput, DatasetNotFound) as e:

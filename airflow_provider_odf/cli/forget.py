@@ -14,13 +14,13 @@ def register(app: typer.Typer) -> None:
 
 
 def forget(name: NameArgument, store: StoreOption = None) -> None:
-    """Let a dataset that is gone from its store begin a new history.
+    """Allow a deleted dataset to start a new history.
 
-    A run refuses to create a dataset that the store had before and whose folder was deleted.
-    After this command the next run creates it anew, under another id.
+    A run refuses to create a dataset again if its folder was deleted from the store.
+    After this command the next run creates it with a new id.
     """
     from airflow_provider_odf.chain.store import parse_alias
 
     alias = parse_alias(name)
     open_store(store).forget(alias)
-    print(f"{alias}: the next run begins a new history")
+    print(f"{alias}: the next run starts a new history")

@@ -29,17 +29,17 @@ def collect(
     names: Annotated[
         list[str] | None, typer.Argument(help="Names of datasets.", metavar="NAME", show_default="all")
     ] = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Remove what is listed.")] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Remove the listed items.")] = False,
     older_than: Annotated[float, typer.Option(help="Grace period.", min=0, metavar="HOURS")] = 24,
     store: StoreOption = None,
     how: FormatOption = Format.table,
 ) -> None:
-    """List what a store no longer needs, and remove it with --delete.
+    """List files that a store no longer needs, and remove them with --delete.
 
-    These are blocks, slices and checkpoints that no ref leads to, candidates that can no longer be published, reports
-    of unknown blocks, state caches of other branches, what killed polls and merges left, and without names of datasets
-    also caches and work folders of datasets that are gone. Nothing that `head`, a
-    candidate or a rejected candidate leads to is ever removed, and nothing younger than the grace period.
+    These are blocks, slices and checkpoints without a ref, candidates that can no longer be published, reports of
+    unknown blocks, state caches of other branches, and files of killed polls and merges. Without names of datasets,
+    also caches and work folders of deleted datasets. Data of `head`, candidates and rejected candidates is never
+    removed, nor anything younger than the grace period.
     """
     from airflow_provider_odf.cycle import garbage
 
@@ -49,9 +49,9 @@ def collect(
     code = 0
     for dataset in datasets:
         try:
-            found = garbage.find(target, dataset, older_than * _HOUR)
-            items += [item for item in found if not delete or garbage.remove(item, dataset)]
-        except Exception as e:  # of whatever kind: it may not stop the other datasets
+            unused = garbage.find(target, dataset, older_than * _HOUR)
+            items += [item for item in unused if not delete or garbage.remove(item, dataset)]
+        except Exception as e:  # any error: the other datasets follow
             print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)
             code = 1
     if not names:

@@ -1,5 +1,6 @@
-"""Commands that look at datasets and files: ``log``, ``tail``, ``state``, ``verify``, ``hash`` and ``block``. None
-starts Spark."""
+"""Commands that inspect datasets and files: ``log``, ``tail``, ``state``, ``verify``, ``hash`` and ``block``.
+
+None starts Spark."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from airflow_provider_odf.cli.output import (
-    MOST_READ,
+    MAX_TABLE_ROWS,
     Format,
     FormatOption,
     NameArgument,
@@ -47,7 +48,7 @@ def register(app: typer.Typer) -> None:
 def log(
     name: NameArgument, ref: RefOption = "head", store: StoreOption = None, how: FormatOption = Format.table
 ) -> None:
-    """The metadata chain of a dataset, newest block last."""
+    """Show the metadata chain of a dataset, newest block last."""
     from airflow_provider_odf.chain.describe import log_entries, summary
 
     entries = log_entries(existing_store(store).dataset(name), ref)
@@ -69,12 +70,12 @@ def log(
 
 def tail(
     name: NameArgument,
-    n: Annotated[int, typer.Option("-n", help="How many of the newest rows.", min=1)] = 10,
+    n: Annotated[int, typer.Option("-n", help="Number of rows.", min=1)] = 10,
     ref: RefOption = "head",
     store: StoreOption = None,
     how: RowFormatOption = RowFormat.table,
 ) -> None:
-    """The newest rows of a dataset's history, in offset order."""
+    """Show the newest rows of a dataset's history, in offset order."""
     from airflow_provider_odf.chain.tail import tail_rows
 
     opened = existing_store(store)
@@ -85,19 +86,21 @@ def state(
     name: NameArgument,
     n: Annotated[
         int | None,
-        typer.Option("-n", help="How many rows at most.", min=1, show_default=f"{MOST_READ} in a table, else all"),
+        typer.Option(
+            "-n", help="Maximum number of rows.", min=1, show_default=f"{MAX_TABLE_ROWS} in a table, else all"
+        ),
     ] = None,
     ref: RefOption = "head",
     store: StoreOption = None,
     how: RowFormatOption = RowFormat.table,
 ) -> None:
-    """The current rows of a dataset, by its merge key; without a key those that no retraction or correction has
-    undone."""
+    """Show the current rows of a dataset, by its merge key. Without a key, these are the rows without a later
+    retraction or correction."""
     from airflow_provider_odf.chain.tail import state_rows
 
     opened = existing_store(store)
     rows = state_rows(opened.dataset(name), ref, cache=opened.cache(name))
-    most = n or (MOST_READ if how is RowFormat.table else len(rows))
+    most = n or (MAX_TABLE_ROWS if how is RowFormat.table else len(rows))
     _print(rows.first(most), how)
     if n is None and len(rows) > most:
         print(f"… {counted(len(rows) - most, 'more row')}: use -n or --format csv", file=sys.stderr)
@@ -115,9 +118,9 @@ def verify(
     store: StoreOption = None,
     how: FormatOption = Format.table,
 ) -> None:
-    """Check every block, link, size and hash of datasets, and that their data are what the logical hashes say.
+    """Verify every block, link, size and hash of datasets, and their data against the logical hashes.
 
-    Exit 1 where a dataset is damaged; the others are checked all the same.
+    Exit 1 if a dataset is damaged. All datasets are verified in any case.
     """
     from airflow_provider_odf.chain.verify import verify as check
 
@@ -125,15 +128,15 @@ def verify(
     code, rows = 0, []
     for dataset in [target.dataset(name) for name in names]:
         try:
-            verified = check(dataset)
-        except Exception as e:  # of whatever kind: it may not hide the other datasets
+            sizes = check(dataset)
+        except Exception as e:  # any error: the other datasets follow
             print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)
             code = 1
             continue
-        rows.append({"dataset": str(dataset.alias), **asdict(verified)})
+        rows.append({"dataset": str(dataset.alias), **asdict(sizes)})
         if how is Format.table:
-            sizes = (counted(getattr(verified, f"{noun}s"), noun) for noun in ("block", "slice", "record"))
-            print(f"{dataset.alias}: ok: {', '.join(sizes)}", flush=True)
+            counts = (counted(getattr(sizes, f"{noun}s"), noun) for noun in ("block", "slice", "record"))
+            print(f"{dataset.alias}: ok: {', '.join(counts)}", flush=True)
     if how is Format.json:
         print_json(rows)
     raise typer.Exit(code)
@@ -142,7 +145,7 @@ def verify(
 def hash_files(
     files: Annotated[list[Path], typer.Argument(help="Parquet files.", metavar="FILE", exists=True, dir_okay=False)],
 ) -> None:
-    """Print PHYSICAL LOGICAL FILE for each Parquet file, hashes as multibase text."""
+    """Print physical hash, logical hash and name of each Parquet file. Hashes are multibase text."""
     from airflow_provider_odf import multiformats
     from airflow_provider_odf.logical_hash import logical_hash
 
@@ -150,12 +153,12 @@ def hash_files(
         try:
             logical = logical_hash(file)
         except ValueError as e:
-            raise InvalidInput(f"{file}: not a Parquet file that can be read: {e}") from None
+            raise InvalidInput(f"{file}: not a readable Parquet file: {e}") from None
         print(multiformats.hash_file(file), logical, file, flush=True)
 
 
 def json_schema(
-    settings: Annotated[bool, typer.Option("--settings", help="Of odf.yaml instead.")] = False,
+    settings: Annotated[bool, typer.Option("--settings", help="Print the schema of odf.yaml instead.")] = False,
 ) -> None:
     """Print the JSON Schema of manifests, for editors."""
     from airflow_provider_odf.manifest.json_schema import manifest_schema, settings_schema
@@ -167,7 +170,7 @@ def json_schema(
 def block_show(
     file: Annotated[Path, typer.Argument(help="A block file.", metavar="FILE", exists=True, dir_okay=False)],
 ) -> None:
-    """Print a metadata block as the MetadataBlock YAML of the reference."""
+    """Print a metadata block as MetadataBlock YAML, like the reference implementation."""
     from airflow_provider_odf.chain.describe import block_yaml
 
     try:
@@ -180,11 +183,11 @@ def block_show(
 def block_encode(
     file: Annotated[Path, typer.Argument(help="A MetadataBlock as YAML.", metavar="FILE.yaml", exists=True)],
     manifest_version: Annotated[
-        int | None, typer.Option(help="Version of the frame, 2 or 3.", min=2, max=3, show_default="the YAML's")
+        int | None, typer.Option(help="Version of the manifest frame, 2 or 3.", min=2, max=3, show_default="the YAML's")
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Where to write the block.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write the block to.")] = None,
 ) -> None:
-    """Encode a MetadataBlock YAML, taken as it is, and print the block's hash."""
+    """Encode a MetadataBlock YAML without changes, and print the block's hash."""
     from airflow_provider_odf import multiformats
     from airflow_provider_odf.chain import codec
     from airflow_provider_odf.manifest.load import load_block

@@ -1,4 +1,4 @@
-"""How commands print: JSON, CSV or a table, chosen by ``--format``."""
+"""Output of commands as JSON, CSV or a table, chosen with ``--format``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
-MOST_READ = 1000
-"""Rows of a table that somebody may want to read."""
+MAX_TABLE_ROWS = 1000
+"""Maximum number of rows in a table for a reader."""
 
 _GAP = " " * 3
 
@@ -34,19 +34,19 @@ class RowFormat(str, Enum):
 
 StoreOption = Annotated[
     str | None,
-    typer.Option("--store", help="Where datasets lie: a path or URI.", envvar="ODF_STORE", show_default="./odf-store"),
+    typer.Option("--store", help="Path or URI of the store.", envvar="ODF_STORE", show_default="./odf-store"),
 ]
 NameArgument = Annotated[str, typer.Argument(help="Name of a dataset in the store.", metavar="NAME")]
 RefOption = Annotated[
     str,
     typer.Option("--ref", help="Show the dataset as of this ref or block hash, such as a rejected candidate."),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
-RowFormatOption = Annotated[RowFormat, typer.Option("--format", help="How to print.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
+RowFormatOption = Annotated[RowFormat, typer.Option("--format", help="Output format.")]
 
 
 def print_json(value: object) -> None:
-    """One JSON document, for other programs."""
+    """Print one JSON document, for other programs."""
     json.dump(value, sys.stdout, ensure_ascii=False, indent=1 if sys.stdout.isatty() else None)
     print()
 
@@ -54,8 +54,8 @@ def print_json(value: object) -> None:
 def print_rows(
     rows: Iterable[Mapping[str, Any]], how: Format | RowFormat, columns: Sequence[str] | None = None
 ) -> None:
-    """Rows that share their columns. JSON is one array of objects; in CSV and tables null is empty. JSON and CSV are
-    written row by row; where ``columns`` are not given they are those of the first row of a sequence."""
+    """Print rows with the same columns. JSON is one array of objects; in CSV and tables null is empty. JSON and CSV are
+    written row by row. Default for ``columns`` are the keys of the first row, if ``rows`` is a sequence."""
     if how.value == "json":
         _print_json_array(rows)
         return
@@ -70,7 +70,7 @@ def print_rows(
 
 
 def _print_json_array(rows: Iterable[Mapping[str, Any]]) -> None:
-    """One array, a row on each line where somebody reads it."""
+    """Print one array; on a terminal, with one row per line."""
     start, between = "[", ",\n " if sys.stdout.isatty() else ", "
     for row in rows:
         sys.stdout.write(start + json.dumps(row, ensure_ascii=False))
@@ -79,16 +79,16 @@ def _print_json_array(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def print_table(names: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-    """A table. On a terminal its cells are folded to fit, if the rows are not too many to read; else nothing is folded
-    or cut: the reader is a pipe or a log."""
-    if sys.stdout.isatty() and len(cells) <= MOST_READ:
-        _print_folded(names, cells)
+    """Print a table. On a terminal long cells are wrapped, unless there are too many rows to read. In a pipe or a log
+    they are neither wrapped nor cut."""
+    if sys.stdout.isatty() and len(cells) <= MAX_TABLE_ROWS:
+        _print_wrapped(names, cells)
     else:
         for line in _table(names, cells):
             print(line)
 
 
-def _print_folded(names: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+def _print_wrapped(names: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -103,7 +103,7 @@ def _print_folded(names: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
 
 
 def _table(names: Sequence[str], cells: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table that looks as the folded one does where nothing needs folding."""
+    """Yield the lines of a table in the style of the wrapped one."""
     widths = [max(map(_width, column)) for column in zip(names, *cells, strict=True)]
     yield from _lines(names, widths)
     yield "─" * (sum(widths) + len(_GAP) * max(0, len(widths) - 1))
@@ -112,7 +112,7 @@ def _table(names: Sequence[str], cells: Sequence[Sequence[str]]) -> Iterator[str
 
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
-    """A row: as many lines as its longest cell."""
+    """Yield the lines of a row, as many as its longest cell has."""
     for parts in zip_longest(*(_split(cell) for cell in row), fillvalue=""):
         yield _GAP.join(part + " " * (width - _width(part)) for part, width in zip(parts, widths, strict=True)).rstrip()
 
@@ -122,7 +122,7 @@ def _split(cell: str) -> list[str]:
 
 
 def _width(cell: str) -> int:
-    """Columns of a terminal that a cell needs."""
+    """Return the width of a cell on a terminal."""
     if cell.isascii() and cell.isprintable():
         return len(cell)
     from rich.cells import cell_len
@@ -139,12 +139,12 @@ def _cell(value: object) -> str:
 
 
 def near(message: object) -> str:
-    """A message with the paths below the current directory as a user there would write them."""
+    """Return a message with paths below the current directory relative to it."""
     here = os.getcwd()
     # Not within a URI, nor at the end of another path.
     return re.sub(rf"(?<![\w/:.-]){re.escape(here)}/", "", str(message)) if here != "/" else str(message)
 
 
 def absolute(path: str) -> Path:
-    """A path argument, relative to where the user stands."""
+    """Return a path argument as an absolute path."""
     return Path(path).expanduser().absolute()

@@ -1,4 +1,4 @@
-"""``odf plan``: what a run would append to the chains of datasets before it asks for data."""
+"""``odf plan``: the blocks that a run would append to the chains of datasets before it polls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, near, print_json
-from airflow_provider_odf.cli.run import every_problem, load_manifests, open_store, print_warnings, problem_json
+from airflow_provider_odf.cli.run import all_problems, load_manifests, open_store, print_warnings, problem_json
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.redaction import without
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from airflow_provider_odf.evolution.plan import Plan
     from airflow_provider_odf.manifest.manifest import Manifest
 
-_SHOWN = 100
-"""Characters of a value on one line."""
+_MAX_WIDTH = 100
+"""Maximum number of characters of a value on one line."""
 
 
 def register(app: typer.Typer) -> None:
@@ -37,10 +37,9 @@ def plan_manifests(
     store: StoreOption = None,
     how: FormatOption = Format.table,
 ) -> None:
-    """Show what a run would append before the data: blocks with what changes in them, or what is refused and why.
+    """Show the blocks that a run would append before the data, with their changes, or why a change is refused.
 
-    Nothing is written. Exit 0, also where there are changes; 1 where a dataset cannot be read; 2 where something is
-    refused.
+    Nothing is written. Exit 0 with or without changes, 1 if a dataset cannot be read, 2 if a change is refused.
     """
     target = open_store(store)
     loaded = load_manifests(manifests, target)
@@ -50,18 +49,20 @@ def plan_manifests(
     for manifest in loaded.manifests:
         try:
             plans.append(_plan(target, manifest))
-        except Exception as e:  # of whatever kind: it may not hide the other datasets
+        except Exception as e:  # any error: the other datasets follow
             problem = Problem(Place(str(manifest.file)), str(as_odf_error(e)))
             unreadable.append((str(manifest.snapshot.alias), problem))
     _print(plans, unreadable, how)
-    if problems := every_problem(loaded):
+    if problems := all_problems(loaded):
         raise ManifestInvalid(problems)
     raise typer.Exit(2 if any(plan.problems for plan in plans) else int(bool(unreadable)))
 
 
 def _plan(store: Store, manifest: Manifest) -> Plan:
-    """:raises DatasetGone: the store had the dataset, and it is gone."""
+    """Return the plan of a manifest.
 
+    :raises DatasetGone: the dataset was deleted from the store.
+    """
     from airflow_provider_odf.chain.replay import replay
     from airflow_provider_odf.evolution.plan import plan
 
@@ -73,7 +74,7 @@ def _plan(store: Store, manifest: Manifest) -> Plan:
 
 def _print(plans: Sequence[Plan], unreadable: Sequence[tuple[str, Problem]], how: Format) -> None:
     if how is Format.json:
-        print_json([*map(_as_json, plans), *(_error_json(name, problem) for name, problem in unreadable)])
+        print_json([*map(_plan_json, plans), *(_error_json(name, problem) for name, problem in unreadable)])
         return
     for plan in plans:
         print(near("\n".join(_lines(plan))))
@@ -123,23 +124,23 @@ def _content(change: Change) -> dict[str, Any]:
 
 
 def _secrets(change: Change) -> set[str]:
-    """The literal secrets in an event and the one that it replaces: continuous integration keeps what is printed."""
+    """Return the literal secrets in an event and the event that it replaces. Logs of CI keep all output."""
     from airflow_provider_odf.manifest import public
 
     before = public.secrets(change.before) if change.before is not None else set()
     return before | public.secrets(change.event)
 
 
-def _masked(value: Any, secrets: set[str]) -> Any:
+def _mask(value: Any, secrets: set[str]) -> Any:
     if isinstance(value, dict):
-        return {key: _masked(item, secrets) for key, item in value.items()}
+        return {key: _mask(item, secrets) for key, item in value.items()}
     if isinstance(value, list):
-        return [_masked(item, secrets) for item in value]
+        return [_mask(item, secrets) for item in value]
     return without(value, secrets) if isinstance(value, str) else value
 
 
 def _values(path: str, value: Any) -> Iterator[str]:
-    """Each value of an event under its dotted path."""
+    """Yield a line for each value of an event, with its dotted path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _values(f"{path}.{key}" if path else key, inner)
@@ -147,7 +148,7 @@ def _values(path: str, value: Any) -> Iterator[str]:
         for index, inner in enumerate(value):
             yield from _values(f"{path}[{index}]", inner)
     else:
-        yield f"      {path}: {_shown(value)}"
+        yield f"      {path}: {_format_value(value)}"
 
 
 def _difference(difference: Difference) -> Iterator[str]:
@@ -157,29 +158,29 @@ def _difference(difference: Difference) -> Iterator[str]:
         changed = list(unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm=""))[2:]
         yield from (f"        {line}" for line in changed if not line.startswith("@@"))
     elif before is None:
-        yield f"      {difference.path}: + {_shown(after)}"
+        yield f"      {difference.path}: + {_format_value(after)}"
     elif after is None:
-        yield f"      {difference.path}: - {_shown(before)}"
+        yield f"      {difference.path}: - {_format_value(before)}"
     else:
-        yield f"      {difference.path}: {_shown(before)} -> {_shown(after)}"
+        yield f"      {difference.path}: {_format_value(before)} -> {_format_value(after)}"
 
 
 def _is_long(before: str, after: str) -> bool:
-    """Whether two texts are easier to compare one above the other."""
-    return "\n" in before or "\n" in after or len(before) + len(after) > _SHOWN // 2
+    """Return whether two texts are too long to compare on one line."""
+    return "\n" in before or "\n" in after or len(before) + len(after) > _MAX_WIDTH // 2
 
 
-def _shown(value: Any) -> str:
-    """A value on one line: texts as they are where that is clear, others as JSON."""
+def _format_value(value: Any) -> str:
+    """Return a value on one line: plain texts without quotes, others as JSON."""
     is_plain = isinstance(value, str) and value.strip() == value != "" and value.isprintable()
     text = value if is_plain else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _MAX_WIDTH else f"{text[:_MAX_WIDTH]}…"
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 
-def _as_json(plan: Plan) -> dict[str, Any]:
+def _plan_json(plan: Plan) -> dict[str, Any]:
     return {
         "dataset": plan.dataset,
         "action": _action(plan),
@@ -190,7 +191,7 @@ def _as_json(plan: Plan) -> dict[str, Any]:
 
 
 def _error_json(name: str, problem: Problem) -> dict[str, Any]:
-    """A dataset whose chain cannot be read."""
+    """Return the entry of a dataset whose chain cannot be read."""
     return {
         "dataset": name,
         "action": "error",
@@ -209,7 +210,7 @@ def _block(change: Change) -> dict[str, Any]:
         "place": str(change.place) if change.place else None,
         "replaces": dump(change.before) if change.before is not None else None,
         "differences": [
-            {"path": d.path, "before": _masked(d.before, secrets), "after": _masked(d.after, secrets)}
+            {"path": d.path, "before": _mask(d.before, secrets), "after": _mask(d.after, secrets)}
             for d in change.differences
         ],
     }

@@ -44,7 +44,7 @@ def push(
     file: Annotated[
         list[str],
         typer.Argument(
-            help="Files, folders, or URIs (file, http, https, ftp, ftps), which are read together as one input; "
+            help="Files, folders or URIs (file, http, https, ftp, ftps), read together as one input, "
             "or - for standard input.",
             metavar="FILE...|-",
         ),
@@ -63,23 +63,24 @@ def push(
     ] = None,
     event_time: Annotated[
         str | None,
-        typer.Option(help="Event time of data without one, RFC 3339.", show_default="now", metavar="RFC3339"),
+        typer.Option(help="Event time of data without an event time, RFC 3339.", show_default="now", metavar="RFC3339"),
     ] = None,
     push_id: Annotated[
         str | None,
-        typer.Option(help="The same content under the same id is taken in once, for scripts that try again."),
+        typer.Option(help="Ingest the same content with the same id once, so that scripts can retry."),
     ] = None,
     manifest: Annotated[
-        str | None, typer.Option(help="The dataset's manifest: applied first, its contract tested.", metavar="FILE")
+        str | None,
+        typer.Option(help="The dataset's manifest. It is applied first, and its contract tested.", metavar="FILE"),
     ] = None,
     store: StoreOption = None,
     system_time: SystemTimeOption = None,
     forbid: ForbidOption = None,
     verbose: VerboseOption = False,
 ) -> None:
-    """Take files into a dataset: merge, test the contract, publish.
+    """Push files into a dataset: merge, test the contract, publish.
 
-    A dataset with a polling source takes them as if that source had fetched them.
+    If the dataset has a polling source, the files are read as if that source had fetched them.
     """
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.intake import Push
@@ -101,7 +102,7 @@ def push(
 
 
 def _manifest(file: str, name: str, store: Store) -> Manifest:
-    """Return the manifest of a dataset, and note if the command begins a store.
+    """Return the manifest of a dataset, and print a note if the command creates a store.
 
     :raises ManifestInvalid: the file is not valid, or has no such dataset.
     """
@@ -115,13 +116,13 @@ def _manifest(file: str, name: str, store: Store) -> Manifest:
 
 @contextmanager
 def _uris(files: list[str]) -> Iterator[tuple[tuple[str, ...], str | None]]:
-    """Yield the paths and URIs of file arguments, and their name in messages. Standard input becomes a temporary
+    """Yield the paths and URIs of file arguments, and their name in messages. Standard input is copied to a temporary
     file."""
     if _STDIN not in files:
         yield tuple(file if "://" in file or file.startswith("file:") else str(absolute(file)) for file in files), None
         return
     if files != [_STDIN]:
-        raise InvalidInput("- (standard input) goes alone: push other files in a second command")
+        raise InvalidInput("- (standard input) must be the only file: push other files with a second command")
     with TemporaryDirectory("push") as directory:
         kept = directory / "stdin"
         with kept.open("wb") as file:

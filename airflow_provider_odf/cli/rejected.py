@@ -1,4 +1,4 @@
-"""``odf rejected``: look at candidates that were not published, and decide on them."""
+"""``odf rejected``: inspect candidates that were not published, and decide on them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.rejected import Rejection
 
 app = typer.Typer(
-    name="rejected", help="Candidates that were rejected by a data contract, or held back.", no_args_is_help=True
+    name="rejected",
+    help="Inspect candidates that failed their data contract or were held back, and decide on them.",
+    no_args_is_help=True,
 )
 RefArgument = Annotated[str | None, typer.Argument(help="Ref of the candidate.", show_default="the newest")]
 _COLUMNS = ("outcome", "severity", "column", "description", "expected", "actual", "failedRows")
@@ -74,9 +76,9 @@ def show(
     name: NameArgument,
     ref: RefArgument = None,
     rows: Annotated[
-        bool, typer.Option("--rows", help="Show the rows that break the contract, or those of an input held back.")
+        bool, typer.Option("--rows", help="Show the rows that violate the contract, or the rows of an input held back.")
     ] = False,
-    n: Annotated[int, typer.Option("-n", help="How many rows at most, with --rows.", min=1)] = 100,
+    n: Annotated[int, typer.Option("-n", help="Maximum number of rows, with --rows.", min=1)] = 100,
     store: StoreOption = None,
     how: RowFormatOption = RowFormat.table,
 ) -> None:
@@ -119,21 +121,21 @@ def _reasons(rejection: Rejection) -> Iterator[str]:
 def _print_rows_of(dataset: Dataset, rejection: Rejection, most: int, how: RowFormat) -> None:
     from airflow_provider_odf.cycle.rejected_rows import rejected_rows
 
-    found = rejected_rows(dataset, rejection, most)
-    if not found.total and how is RowFormat.table:
-        print("the report names no rows: see it without --rows", file=sys.stderr)
+    rows = rejected_rows(dataset, rejection, most)
+    if not rows.total and how is RowFormat.table:
+        print("the report has no rows: show it without --rows", file=sys.stderr)
         return
-    print_rows(found, how, found.columns)
-    if found.total > most:
-        print(f"… {counted(found.total - most, 'more row')}: use -n", file=sys.stderr)
+    print_rows(rows, how, rows.columns)
+    if rows.total > most:
+        print(f"… {counted(rows.total - most, 'more row')}: use -n", file=sys.stderr)
 
 
 @app.command()
 def publish(name: NameArgument, ref: RefArgument = None, store: StoreOption = None) -> None:
     """Publish a rejected candidate anyway, once.
 
-    Where the head has moved since, the candidate cannot be published. The decision is kept then: the next run that
-    merges the same input publishes it.
+    If the head has moved since, the candidate cannot be published. The decision is then kept: the next run that merges
+    the same input publishes it.
     """
     from airflow_provider_odf.cycle.decide import find, publish_anyway
 
@@ -149,9 +151,9 @@ def publish(name: NameArgument, ref: RefArgument = None, store: StoreOption = No
 
 @app.command()
 def discard(name: NameArgument, ref: RefArgument = None, store: StoreOption = None) -> None:
-    """Decide that the input of a rejected candidate is not wanted.
+    """Discard the input of a rejected candidate.
 
-    Later runs no longer fail for it, and merge what the source has next. Its blocks and data stay to be looked at.
+    Later runs no longer fail because of it, and continue with newer data of the source. Its blocks and data are kept.
     """
     from airflow_provider_odf.cycle.decide import discard as discard_
     from airflow_provider_odf.cycle.decide import find
@@ -159,6 +161,6 @@ def discard(name: NameArgument, ref: RefArgument = None, store: StoreOption = No
     dataset = existing_store(store).dataset(name)
     rejection = find(dataset, ref)
     if rejection.base != dataset.head():
-        raise InvalidInput(f"{rejection.ref} is superseded: the head has moved since, there is nothing to decide")
+        raise InvalidInput(f"{rejection.ref} is superseded: the head has moved since, so no decision is needed")
     discard_(dataset, rejection)
     print(f"{name}: discarded {counted(rejection.records, 'record')} of {rejection.ref}")

@@ -32,9 +32,9 @@ SystemTimeOption = Annotated[
 ]
 ForbidOption = Annotated[
     list[str] | None,
-    typer.Option(help="A kind of step that may not run here: Pipe or Container.", metavar="KIND"),
+    typer.Option(help="Forbid a kind of step: Pipe or Container.", metavar="KIND"),
 ]
-VerboseOption = Annotated[bool, typer.Option("-v", "--verbose", help="Tell what is being done.")]
+VerboseOption = Annotated[bool, typer.Option("-v", "--verbose", help="Print progress messages and tracebacks.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -44,20 +44,20 @@ def register(app: typer.Typer) -> None:
 
 
 def open_store(store: str | None) -> Store:
-    """Return the store of a command that may create it: the option, ``$ODF_STORE``, else ``./odf-store``."""
+    """Return the store of the option, by default ``./odf-store``, for commands that may create it."""
     from airflow_provider_odf.chain.store import Store
 
     return Store.open(store or "odf-store")
 
 
 def note_new_store(store: Store) -> None:
-    """Say on standard error that a command begins a store, since a mistyped path begins one, too."""
+    """Print a note if a command creates a store, since a mistyped path does so, too."""
     if not store.storage.exists():
         print(f"note: new store at {near(store.location)}", file=sys.stderr)
 
 
 def existing_store(store: str | None) -> Store:
-    """Return the store of a command that only reads.
+    """Return the store of a command that needs an existing one.
 
     :raises InvalidInput: there is no such folder.
     """
@@ -68,13 +68,14 @@ def existing_store(store: str | None) -> Store:
 
 
 def validate(
-    paths: PathsArgument, how: Annotated[str, typer.Option("--format", help="text or json.", metavar="FORMAT")] = "text"
+    paths: PathsArgument,
+    how: Annotated[str, typer.Option("--format", help="Output format, text or json.", metavar="FORMAT")] = "text",
 ) -> None:
-    """Check manifests and their data contracts: exit 0, or 1 with every error of every file."""
+    """Validate manifests and their data contracts. Exit 0, or 1 with all errors of all files."""
     if how not in ("text", "json"):
         raise typer.BadParameter(f"{how!r} is neither text nor json", param_hint="--format")
     loaded = load_manifests(paths, None)
-    problems = every_problem(loaded)
+    problems = all_problems(loaded)
     if how == "json":
         entries = [("error", p) for p in problems] + [("warning", w) for w in loaded.warnings]
         print_json([problem_json(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
@@ -97,9 +98,9 @@ def run(
     forbid: ForbidOption = None,
     verbose: VerboseOption = False,
 ) -> None:
-    """One cycle of each dataset: poll, merge, test the contract, publish.
+    """Run one cycle of each dataset: poll, merge, test the contract, publish.
 
-    At most one JVM is started for all of them, and none if nothing is new.
+    All datasets share one JVM. It is only started if there is new data.
     """
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.kinds import KINDS
@@ -112,7 +113,7 @@ def run(
     target = open_store(store)
     loaded = load_manifests(manifests, target)
     print_warnings(loaded)
-    if problems := every_problem(loaded):
+    if problems := all_problems(loaded):
         raise ManifestInvalid(problems)
     if any(manifest.snapshot.kind in KINDS for manifest in loaded.manifests):
         note_new_store(target)
@@ -128,21 +129,21 @@ def run(
 
 
 def progress(verbose: bool) -> Progress:
-    """Progress goes to standard error where somebody watches or asked for it."""
+    """Return a function that prints progress on a terminal or with ``--verbose``."""
     from airflow_provider_odf.cycle.messages import silent
 
-    return _tell if verbose or sys.stderr.isatty() else silent
+    return _print_progress if verbose or sys.stderr.isatty() else silent
 
 
 def print_warnings(loaded: Loaded) -> None:
-    """On standard error, each with what to do about it."""
+    """Print warnings with their fixes on standard error."""
     for warning in loaded.warnings:
         fix = f" ({warning.fix})" if warning.fix else ""
         print(near(f"{warning.place}: warning: {warning.message}{fix}"), file=sys.stderr)
 
 
 def print_outcome(outcome: Outcome, verbose: bool) -> int:
-    """Print what a cycle did, and the traceback of an unexpected error if asked for; return the exit code."""
+    """Print the outcome of a cycle, if verbose with the traceback of an unexpected error; return the exit code."""
     if verbose and isinstance(outcome.error, UnexpectedError):
         print(*format_exception(outcome.error), sep="", end="", file=sys.stderr)
     for notice in outcome.notices:
@@ -151,26 +152,26 @@ def print_outcome(outcome: Outcome, verbose: bool) -> int:
     return 2 if isinstance(outcome.error, InvalidInput) else int(outcome.error is not None)
 
 
-def _tell(message: str) -> None:
-    with suppress(OSError):  # a reader that has gone away stops no dataset
+def _print_progress(message: str) -> None:
+    with suppress(OSError):  # a closed terminal must not stop a run
         print(near(message), file=sys.stderr, flush=True)
 
 
 def load_manifests(paths: Sequence[str], store: Store | None) -> Loaded:
-    """The manifests of path arguments; datasets of the store are known as inputs."""
+    """Return the manifests of path arguments. Datasets of the store are valid inputs."""
     from airflow_provider_odf.manifest.load import load
 
-    def known(ref: str) -> bool:
+    def is_in_store(ref: str) -> bool:
         try:
             return store is not None and store.find(ref) is not None
         except (OdfError, OSError, ValueError):
             return False
 
-    return load([absolute(path) for path in paths], known=known)
+    return load([absolute(path) for path in paths], known=is_in_store)
 
 
-def every_problem(loaded: Loaded) -> list[Problem]:
-    """What is wrong with manifests, with the contracts beside them, and with their queries."""
+def all_problems(loaded: Loaded) -> list[Problem]:
+    """Return the problems of manifests, of the contracts beside them, and of their queries."""
     return sorted([*loaded.problems, *_contract_problems(loaded.manifests), *_query_problems(loaded.manifests)])
 
 
@@ -189,7 +190,7 @@ def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:
 
 
 def _query_problems(manifests: Sequence[Manifest]) -> list[Problem]:
-    """SQL that has no exact form on Spark; nothing is imported for it where no manifest has any."""
+    """Return problems of queries that Spark cannot run exactly. Imports the dialects only if a manifest has a query."""
     sources = [event for m in manifests for event in m.snapshot.metadata if getattr(event, "preprocess", None)]
     if not sources:
         return []
@@ -211,7 +212,7 @@ def problem_json(severity: str, problem: Problem) -> dict[str, Any]:
 
 
 def instant(text: str | None, option: str = "--system-time") -> Instant:
-    """The time that an option gives, else now."""
+    """Return the time of an option, by default now."""
     from airflow_provider_odf.instant import Instant
 
     try:

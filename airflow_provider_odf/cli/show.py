@@ -1,4 +1,4 @@
-"""``odf list`` and ``odf show``: which datasets a store has, and what one of them is."""
+"""``odf list`` and ``odf show``: the datasets of a store, and the description of one of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.table) -> None:
-    """The datasets of a store: kind, records, size, watermark and time of the newest block."""
+    """List the datasets of a store: kind, records, size, watermark and time of the newest block."""
     from airflow_provider_odf.chain.facts import summary
 
     target = existing_store(store)
@@ -53,7 +53,7 @@ def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.ta
     for dataset in target.datasets():
         try:
             rows.append(summary(dataset))
-        except Exception as e:  # of whatever kind: it may not hide the other datasets
+        except Exception as e:  # any error: the other datasets follow
             print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)
             code = 1
     if rows or how is not RowFormat.table:
@@ -77,7 +77,7 @@ def show(
     store: StoreOption = None,
     how: FormatOption = Format.table,
 ) -> None:
-    """What a dataset is: description, licence, attachments, sources, schema, size and state."""
+    """Show the description, license, attachments, sources, schema, size and state of a dataset."""
     from airflow_provider_odf.chain.facts import facts
     from airflow_provider_odf.chain.replay import replay
 
@@ -86,18 +86,18 @@ def show(
     if attachment is not None:
         _print_attachment(state, str(dataset.alias), attachment, how)
         return
-    found = facts(dataset, state)
+    info = facts(dataset, state)
     if how is Format.json:
-        print_json(found)
+        print_json(info)
         return
-    print(f"{found['alias']} ({found['kind']})")
-    if found["description"]:
-        print(_wrapped(found["description"], ""))
+    print(f"{info['alias']} ({info['kind']})")
+    if info["description"]:
+        print(_wrap(info["description"], ""))
     print()
-    _print_pairs(list(_pairs(found, state)))
-    if found["schema"]:
+    _print_pairs(list(_pairs(info, state)))
+    if info["schema"]:
         print()
-        _print_columns(found, getattr(state.merge, "primary_key", ()))
+        _print_columns(info, getattr(state.merge, "primary_key", ()))
 
 
 def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> None:
@@ -113,19 +113,19 @@ def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> 
         sys.stdout.buffer.write(contents[path].encode())
 
 
-def _pairs(found: Mapping[str, Any], state: ChainState) -> Iterator[tuple[str, str]]:
-    """Label and text of each fact that there is."""
+def _pairs(info: Mapping[str, Any], state: ChainState) -> Iterator[tuple[str, str]]:
+    """Yield a label and text for each known fact."""
     from airflow_provider_odf.manifest import public
 
-    yield "Id", found["id"]
-    if found["keywords"]:
-        yield "Keywords", ", ".join(found["keywords"])
-    if found["license"]:
-        yield "Licence", _license(found["license"])
-    if found["attachments"]:
-        yield "Attachments", ", ".join(f"{a['path']} ({public.size(a['size'])})" for a in found["attachments"])
+    yield "Id", info["id"]
+    if info["keywords"]:
+        yield "Keywords", ", ".join(info["keywords"])
+    if info["license"]:
+        yield "License", _license(info["license"])
+    if info["attachments"]:
+        yield "Attachments", ", ".join(f"{a['path']} ({public.size(a['size'])})" for a in info["attachments"])
     yield from _source_pairs(state)
-    yield from _state_pairs(found)
+    yield from _state_pairs(info)
 
 
 def _source_pairs(state: ChainState) -> Iterator[tuple[str, str]]:
@@ -148,19 +148,19 @@ def _source_pairs(state: ChainState) -> Iterator[tuple[str, str]]:
         yield "Vocabulary", ", ".join(f"{role.replace('_', ' ')} {name}" for role, name in sorted(renamed))
 
 
-def _state_pairs(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _state_pairs(info: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     from airflow_provider_odf.manifest import public
 
-    files = f" in {counted(found['slices'], 'file')}, {public.size(found['size'])}" if found["slices"] else ""
-    yield "Records", f"{found['records']:,}{files}"
-    if found["watermark"]:
-        yield "Watermark", found["watermark"]
-    for state in found["sourceStates"]:
+    files = f" in {counted(info['slices'], 'file')}, {public.size(info['size'])}" if info["slices"] else ""
+    yield "Records", f"{info['records']:,}{files}"
+    if info["watermark"]:
+        yield "Watermark", info["watermark"]
+    for state in info["sourceStates"]:
         yield "Source at", f"{state['value']} ({state['kind']}, source {state['sourceName']})"
-    yield "Head", found["head"]
-    yield "Chain", f"{counted(found['blocks'], 'block')}, the newest of {found['systemTime']}"
-    uri = urlsplit(found["uri"])
-    yield "Stored at", unquote(uri.path) if uri.scheme == "file" else found["uri"]
+    yield "Head", info["head"]
+    yield "Chain", f"{counted(info['blocks'], 'block')}, the newest of {info['systemTime']}"
+    uri = urlsplit(info["uri"])
+    yield "Stored at", unquote(uri.path) if uri.scheme == "file" else info["uri"]
 
 
 def _license(license_: Mapping[str, str]) -> str:
@@ -172,28 +172,28 @@ def _license(license_: Mapping[str, str]) -> str:
 def _print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
     width = max(len(label) for label, _ in pairs) + 2
     for label, text in pairs:
-        print(label.ljust(width) + _wrapped(text, " " * width).lstrip(" "))
+        print(label.ljust(width) + _wrap(text, " " * width).lstrip(" "))
 
 
-def _print_columns(found: Mapping[str, Any], key: tuple[str, ...]) -> None:
+def _print_columns(info: Mapping[str, Any], key: tuple[str, ...]) -> None:
     keys = {name.lower() for name in key}
     print_table(
         ("Column", "Type", "", ""),
         [
             (
-                _printable(column["name"]),
+                _escape(column["name"]),
                 column["type"],
                 "" if column["nullable"] else "NOT NULL",
                 "key" if column["name"].lower() in keys else "",
             )
-            for column in found["schema"]
+            for column in info["schema"]
         ],
     )
 
 
-def _wrapped(text: str, indent: str) -> str:
-    """The text in lines as wide as the terminal. Off a terminal its own lines stay whole."""
-    lines = [_printable(line) for line in text.strip().splitlines()]
+def _wrap(text: str, indent: str) -> str:
+    """Return an indented text, wrapped to the width of a terminal. In a pipe lines are not wrapped."""
+    lines = [_escape(line) for line in text.strip().splitlines()]
     if sys.stdout.isatty():
         width = max(40, shutil.get_terminal_size().columns)
         wrap = textwrap.TextWrapper(width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
@@ -203,6 +203,6 @@ def _wrapped(text: str, indent: str) -> str:
     return "\n".join(lines)
 
 
-def _printable(text: str) -> str:
-    """The text without what a terminal would obey."""
+def _escape(text: str) -> str:
+    """Return a text with control characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,5 +1,5 @@
-"""Where data come from: fetch steps, prepare steps and source states of the specification.
+"""Sources: fetch steps, prepare steps and source states of the specification.
 
-`poll.poll` asks a source for what is new and leaves files in the work area; `watch.look` only asks. Neither
-knows Airflow or Spark.
+`poll.poll` fetches new data into the work area, `watch.check` only checks for a change. Neither imports Airflow or
+Spark.
 """

@@ -1,9 +1,9 @@
 """FetchStep::Container: a container image that writes the data to its standard output.
 
-The container learns how far the source was read from ``ODF_ETAG`` or ``ODF_LAST_MODIFIED`` and says how far it has read
-in files under ``/opt/odf/out``: ``new-etag`` or ``new-last-modified``, and ``new-has-more-data`` if it wants to be run
-again. Each run that brings data is an input of its own; one that only moves its state is kept in mind. One that says
-nothing of its state is compared by content. One that says nothing at all has nothing new, but at first it has failed.
+The container reads the source state from ``ODF_ETAG`` or ``ODF_LAST_MODIFIED``. It writes the new state to a file under
+``/opt/odf/out``: ``new-etag`` or ``new-last-modified``, and ``new-has-more-data`` to run again. Each run with output is
+an input of its own; a run without output may still move the state. Output without a state is compared by content. A run
+without output and state has nothing new; without a previous state it has failed.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 _NEW_ETAG, _NEW_LAST_MODIFIED, _HAS_MORE = "new-etag", "new-last-modified", "new-has-more-data"
 _BATCH_SIZE = "10000"
-_LARGEST_STATE = 1 << 16
+_MAX_STATE = 1 << 16
 _NOT_STARTED, _KILLED = (125, 126, 127), 137
 _RUNTIME_ERRORS = ("Error: ", "docker: ")
 
 
 @dataclass(frozen=True)
 class Image:
-    """What a step says, its templates filled. ``label`` is the image as the manifest has it."""
+    """A container step with its templates filled. ``label`` is the image as the manifest spells it."""
 
     name: str
     command: tuple[str, ...]
@@ -48,15 +48,18 @@ class Image:
 
     @classmethod
     def of(cls, step: FetchStepContainer, environment: Environment) -> Image:
-        """:raises InvalidInput: a template cannot be filled, or a variable without a value is not set."""
+        """Return the image of a step.
+
+        :raises InvalidInput: a template cannot be filled, or a variable without a value is not set.
+        """
         variables = {"ODF_BATCH_SIZE": _BATCH_SIZE}
         for variable in step.env or ():
             where = f"env {variable.name} of {step.image}"
             value = variable.value
-            filled = environment.get(variable.name, where) if value is None else environment.fill(value, where)
-            variables[variable.name] = filled
+            text = environment.get(variable.name, where) if value is None else environment.fill(value, where)
+            variables[variable.name] = text
             if redaction.is_sensitive(variable.name):
-                environment.hide(filled)
+                environment.hide(text)
         return cls(
             name=environment.fill(step.image, f"image {step.image}"),
             command=tuple(step.command or ()),
@@ -67,24 +70,24 @@ class Image:
 
 
 def _argument(text: str, image: str, environment: Environment) -> str:
-    """An argument with its templates filled.
+    """Return an argument with its templates filled.
 
-    :raises InvalidInput: a variable with the name of a secret is in it: everyone on a machine can read command lines.
+    :raises InvalidInput: it uses a variable named like a secret; everyone on a machine can read command lines.
     """
     for name in variables_of(text):
         if redaction.is_sensitive(name):
             raise InvalidInput(
-                f"args of {image}: env.{name} would be on a command line, which everyone on the machine can read: "
+                f"args of {image}: env.{name} would appear on a command line, which everyone on the machine can read: "
                 "pass it in `env`"
             )
     return environment.fill(text, f"args of {image}")
 
 
 def fetch(image: Image, context: Context) -> FetchResult:
-    """What successive runs of the container bring.
+    """Run the container until it has no more data, and return the output of each run as an input.
 
     :raises InvalidInput: no container runtime is installed, or containers are forbidden here.
-    :raises SourceError: the container fails, does not end, or brings data without moving its state.
+    :raises SourceError: the container fails, times out, or writes data without moving its state.
     """
     if "Container" in context.options.forbidden_steps:
         raise InvalidInput(f"{image.label}: fetch step Container is forbidden here (forbid_steps)")
@@ -102,24 +105,24 @@ def fetch(image: Image, context: Context) -> FetchResult:
         if not has_more:
             return FetchResult(tuple(fetched))
         context = replace(context, state=file.state)
-    limit = f"{image.label}: has more data after {context.options.container_batches} runs: the next poll goes on there"
+    limit = f"{image.label}: has more data after {context.options.container_batches} runs: the next poll continues"
     return FetchResult(tuple(fetched), (limit,), has_more=True)
 
 
 def _run(image: Image, context: Context, index: int) -> tuple[FetchedFile | None, bool]:
-    """The input that one run brings, None where it brings nothing new, and whether there is more."""
+    """Return the input of one run, or None if it has nothing new, and whether there is more."""
     private, target = context.directory / "container", context.directory / f"batch-{index:05}"
     private.mkdir(mode=0o700)
     out = private / "out"
     out.mkdir()
-    out.chmod(0o777)  # whoever the container's user is; nobody else gets into the folder around it
+    out.chmod(0o777)  # the container may run as any user; the folder around it is private
     try:
         _execute(image, private, target, context)
         state = _state(out, image.label)
         has_more = (out / _HAS_MORE).exists()
     finally:
         shutil.rmtree(private, ignore_errors=True)
-    file = _judged(state, target, image.label, context)
+    file = _input(state, target, image.label, context)
     if file is None or file.path is None:
         target.unlink()
     return file, has_more
@@ -140,29 +143,29 @@ def _execute(image: Image, private: Path, target: Path, context: Context) -> Non
         *container_runtime.output_flags(runtime, image.label),
         *container_runtime.flags(private, variables, image.label, options),
     ]
-    command = (*runtime, "run", "--rm", "--name", name, *flags, *_what(image))
+    command = (*runtime, "run", "--rm", "--name", name, *flags, *_image_and_arguments(image))
     stop = (*runtime, "kill", name)
     program = Program(command, image.label, context.base, options, stop=stop, name="the container")
     code = program.run(None, target, options.container_timeout, {**variables, **os.environ})
     if code:
         context.environment.hide(*redaction.secrets_of(os.environ))
-        raise SourceError(f"{image.label}: {_ending(program, code, context)}")
+        raise SourceError(f"{image.label}: {_failure(program, code, context)}")
 
 
-def _ending(program: Program, code: int, context: Context) -> str:
-    """Why a container failed. Where the runtime could not start it, the runtime's last word, not its tries before."""
+def _failure(program: Program, code: int, context: Context) -> str:
+    """Return why a container failed. If the runtime could not start it, only the runtime's last error counts."""
     redact = context.environment.redact
-    errors = [line for line in program.said(redact).splitlines() if line.startswith(_RUNTIME_ERRORS)]
+    errors = [line for line in program.error_output(redact).splitlines() if line.startswith(_RUNTIME_ERRORS)]
     if code in _NOT_STARTED and errors:
         return f"the container could not be started: {errors[-1].partition(': ')[2]}"
     if code == _KILLED:
         limit = context.options.container_memory
-        return "the container was killed" + (f": perhaps it needs more than its {limit} of memory" if limit else "")
-    return program.ending(code, redact)
+        return "the container was killed" + (f": it may need more than {limit} of memory" if limit else "")
+    return program.failure(code, redact)
 
 
-def _what(image: Image) -> list[str]:
-    """Image, entry point and arguments: ``command`` replaces the one, ``args`` the other, no shell sees them."""
+def _image_and_arguments(image: Image) -> list[str]:
+    """Return image, entry point and arguments. ``command`` replaces the entry point; no shell parses them."""
     if not image.command:
         return [image.name, *image.arguments]
     entry_point, *rest = image.command
@@ -170,7 +173,7 @@ def _what(image: Image) -> list[str]:
 
 
 def _state(out: Path, label: str) -> SourceState | None:
-    """How far the container says it has read."""
+    """Return the source state that the container wrote, or None."""
     if etag := _text(out / _NEW_ETAG):
         return states.etag(etag)
     if modified := _text(out / _NEW_LAST_MODIFIED):
@@ -182,28 +185,29 @@ def _state(out: Path, label: str) -> SourceState | None:
 
 
 def _text(path: Path) -> str:
-    """A small file's text; a link is not followed, for it leads out of the container."""
+    """Return the text of a small file. Links are not followed, since they lead out of the container."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return ""
     with os.fdopen(file, "rb") as stream:
-        return stream.read(_LARGEST_STATE).decode("utf-8", "replace")
+        return stream.read(_MAX_STATE).decode("utf-8", "replace")
 
 
-def _judged(state: SourceState | None, target: Path, label: str, context: Context) -> FetchedFile | None:
+def _input(state: SourceState | None, target: Path, label: str, context: Context) -> FetchedFile | None:
     is_empty = target.stat().st_size == 0
     if states.is_same(state, context.state):
         if is_empty:
             return None
         raise SourceError(
-            f"{label}: the container wrote data and left its state as it was: they would come again with each poll"
+            f"{label}: the container wrote data but not a new state, so each poll would fetch it again: write a new "
+            f"state to {_NEW_ETAG} or {_NEW_LAST_MODIFIED}"
         )
     if is_empty:
         if state is None and context.state is None:
             raise SourceError(
-                f"{label}: the container wrote nothing: no data, and no {_NEW_ETAG} or {_NEW_LAST_MODIFIED} that says "
-                "it has none yet"
+                f"{label}: the container wrote neither data nor a state: write {_NEW_ETAG} or {_NEW_LAST_MODIFIED} if "
+                "there is no data yet"
             )
         return FetchedFile(None, context.system_time, state, label) if state else None
     state = state or states.content_hash(target)

@@ -1,8 +1,8 @@
 """The container runtime: podman or docker, and its flags.
 
-Podman copies standard output through a monitor process (conmon) to whoever is attached. Under load output was lost on
-that way while the container succeeded and moved its state, so that rows would have been skipped in silence. Podman
-therefore passes our file itself to the container (`output_flags`).
+Podman copies standard output through a monitor process (conmon) to the attached client. Under load this loses output
+although the container succeeds and moves its state, so rows would be skipped silently. Podman therefore passes our file
+itself to the container (`output_flags`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _VERSION_SECONDS = 60
 def command(options: Options, label: str) -> tuple[str, ...]:
     """Return the command of the container runtime.
 
-    :raises InvalidInput: there is none.
+    :raises InvalidInput: no runtime is installed.
     """
     if options.container_command:
         return options.container_command
@@ -39,7 +39,7 @@ def command(options: Options, label: str) -> tuple[str, ...]:
 
 
 def output_flags(runtime: tuple[str, ...], label: str) -> tuple[str, ...]:
-    """Return flags of ``run`` with which no output of a container is lost.
+    """Return the flags of ``run`` that prevent lost output.
 
     Docker needs none: its client attaches before it starts a container, and waits for the end of the output.
 
@@ -48,25 +48,25 @@ def output_flags(runtime: tuple[str, ...], label: str) -> tuple[str, ...]:
     try:
         return (_DIRECT_OUTPUT,) if "podman" in _version(runtime).lower() else ()
     except OSError:
-        return ()  # starting the container fails as well, with a message
+        return ()  # starting the container fails too, with a message
     except subprocess.SubprocessError as e:
         raise SourceError(f"{label}: the container runtime does not show its version: {e}") from None
 
 
 @lru_cache
 def _version(runtime: tuple[str, ...]) -> str:
-    """Return the version text of a runtime: wrappers and podman's own ``docker`` command hide its name."""
+    """Return the version text of a runtime. Its command does not tell: podman also has a ``docker`` command."""
     arguments = (*runtime, "--version")
     return subprocess.run(arguments, capture_output=True, timeout=_VERSION_SECONDS, check=True).stdout.decode()
 
 
 def flags(private: Path, variables: dict[str, str], label: str, options: Options) -> list[str]:
-    """Return flags of ``run``.
+    """Return the flags of ``run``.
 
-    Values of variables stay out of the command line, which everyone on a machine can read: they are inherited, and
+    Values of variables stay out of the command line, which everyone on a machine can read. The container inherits them;
     those that the runtime needs itself (PATH, HOME) are in a private file.
 
-    :raises InvalidInput: such a value has line breaks, which the file cannot have.
+    :raises InvalidInput: a value for that file has line breaks.
     """
     result = ["--network", options.container_network, "--volume", f"{(private / 'out').absolute()}:{OUT}"]
     if options.container_memory:
@@ -83,8 +83,8 @@ def flags(private: Path, variables: dict[str, str], label: str, options: Options
 def _env_file(path: Path, variables: dict[str, str], label: str) -> Path:
     if broken := [name for name, value in variables.items() if "\n" in value or "\r" in value]:
         raise InvalidInput(
-            f"env {broken[0]} of {label}: its value has line breaks, and the worker has a variable of the same name: "
-            "take another name"
+            f"env {broken[0]} of {label}: the value has line breaks, and the worker has a variable of the same name: "
+            "rename the variable"
         )
     path.touch(mode=0o600)
     path.write_text("".join(f"{name}={value}\n" for name, value in variables.items()), encoding="utf-8")

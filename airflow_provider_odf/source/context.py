@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FetchedFile:
-    """One input as the source has it, before any prepare step; without a path only the source's state has moved."""
+    """One input before any prepare step. Without a path only the source state has moved."""
 
     path: Path | None
     event_time: Instant
@@ -42,7 +42,7 @@ class Context:
     base: Path
     """Folder to which paths are relative."""
     state: SourceState | None
-    """How far the source was read before."""
+    """Last source state."""
     system_time: Instant
     directory: Path
     """Folder for files. The caller of `poll` passes a folder of the dataset, the same for each poll; the steps of a
@@ -57,9 +57,9 @@ class Context:
     dataset_id: str | None = None
     """The dataset for which files are sealed. Without it they are neither sealed nor kept for retries."""
     past_states: Callable[[], Collection[str]] | None = None
-    """Returns the values of all states of the source in the chain, with repetitions. It is called only where files of
-    a glob may be late."""
+    """Returns the values of all states of the source in the chain, with repetitions. It is only called if files of a
+    glob may be late."""
     allows: Callable[[str], bool] | None = None
-    """Whether a redirect may lead to a URL; None where the author of the manifest named the source."""
+    """Whether a redirect may lead to a URL; None if the author of the manifest chose the source."""
     unpacks_gzip: bool = False
     """Whether the first prepare step unpacks gzip."""

@@ -1,6 +1,6 @@
-"""The attributes of a shapefile: a dBASE III table, whose values become JSON as they are written.
+"""Read the attributes of a shapefile, a dBASE III table, as JSON.
 
-A value that is not of its column's type stays a text, so that whoever gives it a type says where it is. Blank values
+A value that does not fit its column's type stays a text; the reader that casts it then reports its place. Blank values
 and the asterisks of an overflow are null.
 """
 
@@ -57,16 +57,16 @@ _CODE_PAGES = {
     0xCB: 1253,
     0xCC: 1257,
 }
-"""Code pages by the language driver that a table names. 0x57 says no more than that it comes from Windows."""
+"""Code pages by language driver. 0x57 is missing: it only means "Windows"."""
 
 
-class Damaged(Exception):
-    """The file is no dBASE table, is cut off, or has what shapefiles do not have."""
+class DbfError(Exception):
+    """The file is not a dBASE table, is truncated, or uses features that shapefiles do not have."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column of the table. ``at`` is where it begins in a record."""
+    """A column of the table. ``at`` is its position in a record."""
 
     name: str
     kind: str
@@ -76,7 +76,7 @@ class Field:
 
     @property
     def type(self) -> str:
-        """The DDL type that holds all its values."""
+        """The DDL type of its values."""
         if self.kind == "N" and self.decimals == 0:
             exact = f"DECIMAL({min(self.width, _LONGEST_DECIMAL)},0)"
             return "BIGINT" if self.width <= _LONGEST_BIGINT else exact
@@ -84,10 +84,10 @@ class Field:
 
 
 class Table:
-    """A table whose texts are of a given encoding, or of the one that it says itself.
+    """A table with texts in an encoding.
 
-    :raises Damaged: the header is not that of a table, or says more than there is.
-    :raises UnicodeDecodeError: the name of a column is not of the encoding.
+    :raises DbfError: the header is not that of a table, or the file is too short for it.
+    :raises UnicodeDecodeError: the name of a column is not in the encoding.
     """
 
     def __init__(self, path: Path, encoding: str) -> None:
@@ -95,20 +95,20 @@ class Table:
         with path.open("rb") as file:
             head = file.read(_HEADER.size)
             if len(head) < _HEADER.size:
-                raise Damaged("the .dbf file is cut off")
+                raise DbfError("the .dbf file is truncated")
             self.count, self._start, self._width, _ = _HEADER.unpack(head)
             self.fields = tuple(self._fields(file.read(max(0, self._start - _HEADER.size))))
         if path.stat().st_size < self._start + self.count * self._width:
-            raise Damaged(f"the .dbf file is cut off: it is too short for its {counted(self.count, 'record')}")
+            raise DbfError(f"the .dbf file is truncated: it is too short for its {counted(self.count, 'record')}")
 
     @property
     def columns(self) -> tuple[Column, ...]:
         return tuple(Column(field.name, field.type) for field in self.fields)
 
     def records(self) -> Iterator[str | None]:
-        """Each record as the text of a JSON object, None for deleted ones.
+        """Yield each record as a JSON object, or None if it is deleted.
 
-        :raises UnicodeDecodeError: a text is not of the encoding.
+        :raises UnicodeDecodeError: a text is not in the encoding.
         """
         keys = [json.dumps(field.name, ensure_ascii=False) for field in self.fields]
         with self._path.open("rb") as file:
@@ -127,18 +127,18 @@ class Table:
             if data.startswith(_END_OF_FIELDS, start):
                 break
             if len(data) < start + _FIELD.size:
-                raise Damaged("the .dbf file has a damaged header")
+                raise DbfError("the .dbf file has a damaged header")
             raw, kind, width, decimals = _FIELD.unpack_from(data, start)
             name = raw.partition(b"\0")[0].decode(self._encoding).strip()
             if kind not in (b"C", b"D", b"F", b"L", b"N"):
-                raise Damaged(f"column {name} is of the type {kind!r}: only C, D, F, L and N are read")
+                raise DbfError(f"column {name} has type {kind!r}: only C, D, F, L and N are supported")
             names[name.lower()] += 1
             if names[name.lower()] > 1:
-                raise Damaged(f"the .dbf file names the column {name} twice")
+                raise DbfError(f"the .dbf file names the column {name} twice")
             yield Field(name, kind.decode(), width, decimals, at)
             at += width
         if at > self._width:
-            raise Damaged("the .dbf file has a damaged header: its records are shorter than their columns")
+            raise DbfError("the .dbf file has a damaged header: its records are shorter than their columns")
 
     def _json(self, field: Field, raw: bytes) -> str:
         if field.kind == "C":
@@ -155,7 +155,7 @@ class Table:
         data = raw.partition(b"\0")[0]
         if len(data) < width or data.endswith(b" "):
             return data.decode(self._encoding).rstrip(" ")
-        # A text that fills its column may have been cut within its last character.
+        # A text that fills its column may be cut within its last character.
         return codecs.getincrementaldecoder(self._encoding)().decode(data).rstrip(" ")
 
 
@@ -166,31 +166,31 @@ def _date(text: str) -> str:
 
 
 def _number(text: str) -> str:
-    """The text as a number of JSON: no plus sign, no zeros before it, digits on both sides of a point."""
-    found = _NUMBER.fullmatch(text)
-    if found is None or not any(c.isdigit() for c in text.lower().partition("e")[0]):
+    """Return a text as a JSON number: without plus sign and leading zeros, with digits on both sides of the point."""
+    match = _NUMBER.fullmatch(text)
+    if match is None or not any(c.isdigit() for c in text.lower().partition("e")[0]):
         return json.dumps(text)
-    sign, whole, decimals, exponent = found.groups()
+    sign, whole, decimals, exponent = match.groups()
     return ("-" if sign == "-" else "") + (whole or "0") + (f".{decimals}" if decimals else "") + (exponent or "")
 
 
 def encoding_of(path: Path) -> str | None:
-    """The encoding that a table's header names, None where it names none.
+    """Return the encoding that the header of a table names, or None.
 
-    :raises Damaged: there is no header.
+    :raises DbfError: there is no header.
     """
     with path.open("rb") as file:
         head = file.read(_HEADER.size)
     if len(head) < _HEADER.size:
-        raise Damaged("the .dbf file is cut off")
+        raise DbfError("the .dbf file is truncated")
     page = _CODE_PAGES.get(_HEADER.unpack(head)[3])
     return f"cp{page}" if page else None
 
 
-def encoding_named(text: str) -> str:
-    """Python's name of what a ``.cpg`` file says: ``UTF-8``, ``1252``, ``ANSI 1251``, ``88595``, ``ISO 8859-1``.
+def parse_encoding(text: str) -> str:
+    """Return Python's name of the encoding in a ``.cpg`` file: ``UTF-8``, ``1252``, ``ANSI 1251``, ``ISO 8859-1``.
 
-    :raises LookupError: an encoding that is not known.
+    :raises LookupError: the encoding is unknown.
     """
     name = re.sub(r"^(ansi|oem|cp|windows)[\s_-]*(?=\d)", "", text.strip().lower())
     if re.fullmatch(r"8859\d{1,2}", name):

@@ -1,6 +1,6 @@
 """PrepStep::Decompress: gzip (all members) and zip, streamed, with limits against decompression bombs.
 
-What a ``subPath`` matches in a zip is read as one input, in the order of names. ``*`` also matches ``/``. Without
+The files of a zip that match ``subPath`` are one input, in the order of their names. ``*`` also matches ``/``. Without
 ``subPath`` the archive must hold one file. Entries are never written under their own names.
 """
 
@@ -28,10 +28,10 @@ _PIECE = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_MEMBER = "Not a gzipped file"
 _ENCRYPTED = 0x1
-_SHOWN = 10
+_MAX_LISTED = 10
 
-DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, struct.error)
-"""What reading a damaged zip file raises."""
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, struct.error)
+"""Errors of the library for a damaged zip file."""
 
 
 def is_gzip(path: Path) -> bool:
@@ -42,30 +42,32 @@ def is_gzip(path: Path) -> bool:
 def gunzip(source: Path, target: Path, label: str, options: Options, tell: Callable[[str], None]) -> None:
     """Unpack all members of a gzip file.
 
-    :raises SourceError: it is not gzip, is cut off or damaged, or unpacks to more than is allowed.
+    :raises SourceError: it is not gzip, is truncated or damaged, or exceeds a limit.
     """
     if not is_gzip(source):
-        raise SourceError(f"{label}: not gzip: take the Decompress step out, or correct its format")
+        raise SourceError(f"{label}: not a gzip file: remove the Decompress step, or correct its format")
     try:
         with gzip.open(source, "rb") as packed, target.open("wb") as file:
             _Unpacking(label, source.stat().st_size, options, tell).copy(iter(lambda: packed.read(_PIECE), b""), file)
     except EOFError:
-        raise SourceError(f"{label}: the gzip file is cut off") from None
+        raise SourceError(f"{label}: the gzip file is truncated") from None
     except (gzip.BadGzipFile, zlib.error) as e:
         if str(e).startswith(_NO_MEMBER):
-            raise SourceError(f"{label}: after the gzip data comes something else: is the file whole?") from None
+            raise SourceError(
+                f"{label}: the gzip file ends with data that is not gzip: check that the file is complete"
+            ) from None
         raise SourceError(f"{label}: the gzip file is damaged: {e}") from None
 
 
 def unzip(
     source: Path, target: Path, sub_path: str | None, label: str, options: Options, tell: Callable[[str], None]
 ) -> tuple[Path, ...]:
-    """The unpacked files that a ``subPath`` selects, under numbered names that begin with ``target``.
+    """Unpack the files that match ``subPath`` to numbered names that begin with ``target``, and return these.
 
-    :raises SourceError: it is not a zip, is damaged or encrypted, has unsafe names, unpacks to more than is allowed, or
-        has no file that is meant.
+    :raises SourceError: it is not a zip, is damaged or encrypted, has unsafe names, exceeds a limit, or has no matching
+        file.
     """
-    with _reading(label):
+    with _zip_errors(label):
         archive = zipfile.ZipFile(source)
     with archive:
         entries = _select(archive, sub_path, label)
@@ -77,20 +79,18 @@ def unzip(
 
 
 @contextmanager
-def _reading(label: str) -> Iterator[None]:
-    """While the archive is read, and nothing is written: errors are the archive's.
-
-    The library passes on what its parts raise, and a position that damage has made negative as an `OSError`."""
+def _zip_errors(label: str) -> Iterator[None]:
+    """Turn errors of the library into `SourceError`. Only for reading: a damaged position raises `OSError`, too."""
     try:
         yield
     except NotImplementedError as e:
         raise SourceError(f"{label}: the zip file cannot be unpacked: {e}") from None
-    except DAMAGED as e:
-        raise SourceError(f"{label}: not a zip file, or a damaged or cut one: {damage(e)}") from None
+    except ZIP_ERRORS as e:
+        raise SourceError(f"{label}: not a zip file, or damaged or truncated: {zip_problem(e)}") from None
 
 
-def damage(error: Exception) -> str:
-    """What is wrong with a zip file, of one of the errors that reading it raises."""
+def zip_problem(error: Exception) -> str:
+    """Return what is wrong with a zip file."""
     return "a name in it is not UTF-8" if isinstance(error, UnicodeError) else str(error)
 
 
@@ -104,7 +104,7 @@ def _select(archive: zipfile.ZipFile, sub_path: str | None, label: str) -> list[
     if not chosen:
         raise SourceError(f"{label}: the zip file has no {sub_path or 'file'}; {_listing(files)}")
     if sub_path is None and len(chosen) > 1:
-        raise SourceError(f"{label}: the zip file has several files, choose by subPath; {_listing(files)}")
+        raise SourceError(f"{label}: the zip file has several files: choose one with subPath; {_listing(files)}")
     if locked := [name for name in chosen if files[name].flag_bits & _ENCRYPTED]:
         raise SourceError(f"{label}: {locked[0]} in the zip file is encrypted")
     if links := [name for name in chosen if stat.S_ISLNK(files[name].external_attr >> 16)]:
@@ -118,12 +118,12 @@ def _matching(names: list[str], sub_path: str) -> list[str]:
 
 
 def _listing(names: dict[str, zipfile.ZipInfo]) -> str:
-    shown = ", ".join(sorted(names)[:_SHOWN]) or "nothing"
-    return f"it has {shown}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    shown = ", ".join(sorted(names)[:_MAX_LISTED]) or "nothing"
+    return f"it has {shown}" + (f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else "")
 
 
 def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, unpacking: _Unpacking) -> Path:
-    with _reading(unpacking.label):
+    with _zip_errors(unpacking.label):
         packed = archive.open(entry)
     with packed, target.open("wb") as file:
         unpacking.copy(_pieces(packed, unpacking.label), file)
@@ -132,7 +132,7 @@ def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, unp
 
 def _pieces(packed: IO[bytes], label: str) -> Iterator[bytes]:
     while True:
-        with _reading(label):
+        with _zip_errors(label):
             piece = packed.read(_PIECE)
         if not piece:
             return
@@ -140,7 +140,7 @@ def _pieces(packed: IO[bytes], label: str) -> Iterator[bytes]:
 
 
 class _Unpacking:
-    """Copies what is unpacked from one file of ``packed_size`` bytes, and stops where that cannot be meant."""
+    """Copies unpacked data of one file of ``packed_size`` bytes, and stops at the limits."""
 
     def __init__(self, label: str, packed_size: int, options: Options, tell: Callable[[str], None]) -> None:
         self.label, self._packed_size, self._options = label, packed_size, options

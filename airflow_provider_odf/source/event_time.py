@@ -1,4 +1,4 @@
-"""EventTimeSource: the event time that a source gives to data which have none of their own."""
+"""EventTimeSource: the event time of data without an event time column."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.model import EventTimeSource
 
-MOST_SECONDS = 1.0
-"""How long a pattern may look for the time in one path."""
+MAX_SECONDS = 1.0
+"""Time limit of a pattern for one path."""
 
 
 def of(
     source: EventTimeSource | None, *, paths: tuple[str, ...], modified: Instant | None, system_time: Instant
 ) -> Instant:
-    """The event time of a file: ``modified`` (Last-Modified or modification time) or system time FromMetadata, the time
-    in the first of ``paths`` that has one FromPath, else system time. Messages name the last of ``paths``.
+    """Return the event time of a file.
 
-    :raises SourceError: no path has the pattern, or what it has there is not a time.
-    :raises InvalidInput: pattern or time format are not valid.
+    FromMetadata: ``modified`` (Last-Modified or modification time), else system time. FromPath: the time in the first
+    of ``paths`` that has one. Otherwise system time. Messages name the last of ``paths``.
+
+    :raises SourceError: no path matches the pattern, or the match is not a time.
+    :raises InvalidInput: the pattern or the time format is not valid.
     """
     if isinstance(source, EventTimeSourceFromMetadata):
         return modified or system_time
@@ -43,27 +45,27 @@ def _from_path(source: EventTimeSourceFromPath, paths: tuple[str, ...]) -> Insta
     if match is None:
         raise SourceError(
             f"{paths[-1]}: eventTime.pattern {source.pattern} matches no part of the path: correct the pattern, or "
-            "keep files without a time in their path out of the folder",
+            "move files without a time in their path to another folder",
             at=("event_time", "pattern"),
         )
     try:
         return java_time.parse(match[1], time_format)
     except ValueError as e:
         raise SourceError(
-            f"{paths[-1]}: no event time where eventTime.pattern {source.pattern} matches: {e}: correct "
-            "eventTime.timestampFormat or the pattern, or keep files with other names out of the folder",
+            f"{paths[-1]}: eventTime.pattern {source.pattern} matches, but not an event time: {e}: correct "
+            "eventTime.timestampFormat or the pattern, or move files with other names to another folder",
             at=("event_time", "pattern" if source.timestamp_format is None else "timestamp_format"),
         ) from None
 
 
 def _search(regex: Pattern, path: str) -> Any:
-    """Names of files are not ours: some patterns take for ever with a name that was made for it."""
+    """Search with a time limit, since crafted file names can make a pattern backtrack forever."""
     try:
-        return regex.search(path, timeout=MOST_SECONDS)
+        return regex.search(path, timeout=MAX_SECONDS)
     except TimeoutError:
         raise SourceError(
-            f"{path[:300]}: eventTime.pattern {regex.pattern} takes more than {MOST_SECONDS:g} s on this name: rename "
-            "the file, or write the pattern without repetitions within repetitions",
+            f"{path[:300]}: eventTime.pattern {regex.pattern} takes more than {MAX_SECONDS:g} s on this name: rename "
+            "the file, or write the pattern without nested repetitions",
             at=("event_time", "pattern"),
         ) from None
 
@@ -74,5 +76,5 @@ def _compile(pattern: str) -> Pattern:
     except ValueError as e:
         raise InvalidInput(f"eventTime.pattern {pattern} is not a regular expression: {e}") from None
     if not regex.groups:
-        raise InvalidInput(f"eventTime.pattern {pattern} has no group: put the timestamp into parentheses")
+        raise InvalidInput(f"eventTime.pattern {pattern} has no group: put the timestamp in parentheses")
     return regex

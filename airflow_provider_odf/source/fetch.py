@@ -1,4 +1,4 @@
-"""Which code fetches which fetch step."""
+"""Choose the code that fetches a step."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Fetch:
-    """How to fetch a step. ``filled`` are its texts with their templates filled; ``is_kept`` says that fetching again
-    costs more than keeping; ``askable`` are the kinds of states that the source itself can compare."""
+    """How to fetch a step. ``texts`` are its texts with templates filled, ``is_kept`` whether a savepoint is worth
+    its space, and ``askable`` the kinds of states that the source itself can compare."""
 
     run: Callable[[Context], FetchResult]
-    filled: object = None
+    texts: object = None
     is_kept: bool = False
     askable: frozenset[str] = frozenset()
 
@@ -47,15 +47,15 @@ def fetch_of(step: FetchStep, context: Context) -> Fetch:
         return _url(step, context)
     if isinstance(step, FetchStepContainer):
         image = container.Image.of(step, context.environment)
-        return Fetch(lambda context: container.fetch(image, context), filled=repr(image), is_kept=True)
+        return Fetch(lambda context: container.fetch(image, context), texts=repr(image), is_kept=True)
     raise InvalidInput(f"fetch step {step.kind} is not supported: use Url, FilesGlob or Container")
 
 
-def filled(step: FetchStepUrl, environment: Environment) -> tuple[str, Headers, str]:
-    """URL and headers of a step with their templates filled, and the URL that messages may show: as written, without
-    user and password.
+def fill(step: FetchStepUrl, environment: Environment) -> tuple[str, Headers, str]:
+    """Return URL and headers of a step with their templates filled, and the URL for messages: as written, without user
+    and password.
 
-    :raises InvalidInput: a template cannot be filled, or what comes out is not a URL or not a header.
+    :raises InvalidInput: a template cannot be filled, or the result is not a valid URL or header.
     """
     label = urls.public(step.url)
     url = urls.fill(step.url, environment)
@@ -71,14 +71,14 @@ def filled(step: FetchStepUrl, environment: Environment) -> tuple[str, Headers, 
         if redaction.is_sensitive(name):
             environment.hide(value, value.rpartition(" ")[2])
         if not _HEADER_NAME.fullmatch(name):
-            raise InvalidInput(f"{label}: {name!r} is not the name of a header")
+            raise InvalidInput(f"{label}: {name!r} is not a valid header name")
         if not (value.isascii() and value.isprintable()):
-            raise InvalidInput(f"header {name} of {label}: has line breaks or other characters that no header may have")
+            raise InvalidInput(f"header {name} of {label}: the value has line breaks or other invalid characters")
     return url, headers, label
 
 
 def _url(step: FetchStepUrl, context: Context) -> Fetch:
-    url, headers, label = filled(step, context.environment)
+    url, headers, label = fill(step, context.environment)
     path = local.path_of(url, context.base)
     if path is not None:
         return Fetch(lambda context: local.fetch(step, path, label, context))
@@ -86,16 +86,16 @@ def _url(step: FetchStepUrl, context: Context) -> Fetch:
     if scheme in ("ftp", "ftps"):
         from airflow_provider_odf.source import ftp
 
-        return Fetch(lambda context: ftp.fetch(step, url, label, context), filled=url, is_kept=True)
+        return Fetch(lambda context: ftp.fetch(step, url, label, context), texts=url, is_kept=True)
     if scheme not in ("http", "https"):
-        raise InvalidInput(f"{label}: unknown scheme: known are http, https, ftp, ftps and file")
+        raise InvalidInput(f"{label}: unknown scheme: use http, https, ftp, ftps or file")
     from airflow_provider_odf.source import http, web  # a poll of files needs no HTTP library
 
     follows = context.options.private_redirects
     target = http.Target(url, headers, label, context.environment.redact, context.allows, follows)
     return Fetch(
         run=lambda context: web.fetch(step, target, context),
-        filled=[url, headers],
+        texts=[url, headers],
         is_kept=True,
         askable=frozenset((states.ETAG, states.LAST_MODIFIED)),
     )

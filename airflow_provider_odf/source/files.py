@@ -1,4 +1,4 @@
-"""New files of a source in the work area, each with the state of the source after it."""
+"""New files of a source in the work area, each with its source state."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One input. ``paths`` are read together (an archive may give several) and do not change until they are discarded.
+    """One input. ``paths`` are read together (an archive may have several) and do not change until they are discarded.
 
-    ``event_time`` is the source's time of these data, ``state`` what the chain records once they are in it, ``label``
-    what messages call the input: the URL as the manifest has it, or the path. Without paths only the state has
-    moved."""
+    ``event_time`` is the time that the source has for the data, ``state`` the source state that the chain records with
+    it, ``label`` the name of the input in messages: the URL as the manifest spells it, or the path. Without paths only
+    the state has moved."""
 
     paths: tuple[Path, ...]
     event_time: Instant
@@ -27,11 +27,11 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class SourceFiles:
-    """New inputs, in the order in which they are to be merged.
+    """New inputs, in merge order.
 
-    ``directory`` holds their files; hand it to `savepoint.discard` once they are merged or can never be. ``late`` are
-    files that came too late for the order of a glob and were left out. ``has_more`` says that the source has yet more
-    for the next poll."""
+    ``directory`` holds their files; pass it to `savepoint.discard` once they are merged or cannot be merged. ``late``
+    are skipped files that sort before files of a glob that were already ingested. ``has_more`` is whether the source
+    has more data for the next poll."""
 
     files: tuple[SourceFile, ...]
     directory: Path

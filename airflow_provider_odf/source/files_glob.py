@@ -1,8 +1,8 @@
 """FetchStep::FilesGlob: every new file is an input of its own, in order.
 
 ByName (the default) orders by base name, byte by byte; the state is the base name of the last file. ByEventTime orders
-by event time, then base name. Either way a file that sorts before the state is left out: it is ``late`` if the chain
-never took it in. So is a second file of a name that was taken; a file that changes afterwards is not seen.
+by event time, then base name. Either way a file that sorts before the state is skipped. It is ``late`` if it was never
+ingested; so is a second file with the name of an ingested file. A change of an ingested file is not noticed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAGIC = re.compile(r"[*?[]")
 
 
 @dataclass(frozen=True, order=True)
-class _Found:
+class _Match:
     """A matching file; sorts in the order of its glob."""
 
     time: Instant | None
@@ -48,23 +48,23 @@ class _Found:
 def fetch(step: FetchStepFilesGlob, context: Context) -> FetchResult:
     """Return copies of the new files.
 
-    :raises SourceError: nothing matches although the source was never read, or a file cannot be read.
+    :raises SourceError: no file matches in the first poll, or a file cannot be read.
     """
-    found = listing(step, context.base, context.system_time, context.options)
-    if not found and context.state is None:
+    files = listing(step, context.base, context.system_time, context.options)
+    if not files and context.state is None:
         raise SourceError(f"{step.path}: no file matches in {context.base}", at=("path",))
-    new = [file for file in found if is_new(file, context.state)]
-    late = _late([f for f in found if not is_new(f, context.state)], context.base, context.past_states)
+    new = [file for file in files if is_new(file, context.state)]
+    late = _late([f for f in files if not is_new(f, context.state)], context.base, context.past_states)
     fetched, warnings = _copies(new, step, context)
     if late:
         warnings = (_late_warning(step.path, late), *warnings)
     return FetchResult(fetched, warnings, late)
 
 
-def listing(step: FetchStepFilesGlob, base: Path, system_time: Instant, options: Options) -> list[_Found]:
-    """The matching files in order.
+def listing(step: FetchStepFilesGlob, base: Path, system_time: Instant, options: Options) -> list[_Match]:
+    """Return the matching files in order.
 
-    :raises InvalidInput: the order needs event times that the files do not have.
+    :raises InvalidInput: the order needs event times, and the step has none.
     :raises SourceError: a link leads out of the folder.
     """
     by_time = step.order == "ByEventTime"
@@ -73,24 +73,24 @@ def listing(step: FetchStepFilesGlob, base: Path, system_time: Instant, options:
     paths = _paths(step.path, base)
     if not options.outside_links:
         _refuse_outside(step.path, base, paths)
-    return sorted(_Found(_time(step, base, p, system_time) if by_time else None, _name(p), p) for p in paths)
+    return sorted(_Match(_time(step, base, p, system_time) if by_time else None, _name(p), p) for p in paths)
 
 
 def _paths(pattern: str, base: Path) -> list[str]:
-    """Matching files, each once: ``**`` comes by a file in several ways, and links lead it round in circles."""
+    """Return the matching files, each once: ``**`` reaches a file on several ways, and links form circles."""
     folder: Callable[[str], str] = functools.cache(os.path.realpath)
-    found: dict[tuple[str, str], str] = {}
+    paths: dict[tuple[str, str], str] = {}
     for path in sorted(glob.glob(pattern, root_dir=base, recursive=True), key=lambda path: (path.count(os.sep), path)):
         parent, name = os.path.split(os.path.join(base, path))
         if os.path.isfile(os.path.join(parent, name)):
-            found.setdefault((folder(parent), name), path)
-    return list(found.values())
+            paths.setdefault((folder(parent), name), path)
+    return list(paths.values())
 
 
 def _refuse_outside(pattern: str, base: Path, paths: list[str]) -> None:
-    """Whoever may put files into a folder may put links there, too, to whatever the worker can read.
+    """Refuse links to files elsewhere: who may write to the folder could read all files of the worker by a link.
 
-    :raises SourceError: a link leads out of the folder that the pattern names.
+    :raises SourceError: a link leads out of the folder of the pattern.
     """
     if not glob.has_magic(pattern):
         return
@@ -103,8 +103,8 @@ def _refuse_outside(pattern: str, base: Path, paths: list[str]) -> None:
             )
 
 
-def is_new(file: _Found, state: SourceState | None) -> bool:
-    """Whether a file sorts after the state."""
+def is_new(file: _Match, state: SourceState | None) -> bool:
+    """Return whether a file sorts after the state."""
     if file.time is None:
         last = states.value_of(state, states.ETAG)
         return last is None or file.name > last
@@ -116,9 +116,9 @@ def is_new(file: _Found, state: SourceState | None) -> bool:
 
 
 def _copies(
-    new: list[_Found], step: FetchStepFilesGlob, context: Context
+    new: list[_Match], step: FetchStepFilesGlob, context: Context
 ) -> tuple[tuple[FetchedFile, ...], tuple[str, ...]]:
-    """Up to the first file that is still being written: the order must hold."""
+    """Copy files up to the first one that is still being written, to keep the order."""
     fetched: list[FetchedFile] = []
     for file in new:
         try:
@@ -130,7 +130,7 @@ def _copies(
     return tuple(fetched), ()
 
 
-def _copy(file: _Found, step: FetchStepFilesGlob, context: Context, index: int) -> FetchedFile:
+def _copy(file: _Match, step: FetchStepFilesGlob, context: Context, index: int) -> FetchedFile:
     target = context.directory / f"file-{index:05}"
     modified = local.copy(context.base / file.path, target, file.path)
     time = file.time or event_time.of(
@@ -154,20 +154,20 @@ def _name(path: str) -> str:
     return name
 
 
-def _late(old: list[_Found], base: Path, past_states: Callable[[], Collection[str]] | None) -> tuple[str, ...]:
-    """Files that were never taken in. Where several share a base name, so many of them were as the chain has states of
-    that name, and the others are the newest."""
+def _late(old: list[_Match], base: Path, past_states: Callable[[], Collection[str]] | None) -> tuple[str, ...]:
+    """Return the files that were never ingested. Of files with the same base name, the oldest were ingested: as many as
+    the chain has states with that name."""
     if not old or past_states is None:
         return ()
-    known, late = Counter(past_states()), []
+    counts, late = Counter(past_states()), []
     for value, same in itertools.groupby(old, key=lambda file: file.state.value):
         files = list(same)
-        if known[value] and len(files) > known[value]:
+        if counts[value] and len(files) > counts[value]:
             files.sort(key=lambda file: local.stat(base / file.path, file.path).st_mtime_ns)
-        late += files[known[value] :]
+        late += files[counts[value] :]
     return tuple(file.path for file in late)
 
 
 def _late_warning(pattern: str, late: tuple[str, ...]) -> str:
     shown = ", ".join(late[:10]) + (f" and {len(late) - 10} more" if len(late) > 10 else "")
-    return f"{pattern}: too late for the order of files and left out: {shown} (odf push them, then move them away)"
+    return f"{pattern}: skipped files that sort before ingested ones: {shown} (odf push them, then move them away)"

@@ -1,8 +1,7 @@
 """FetchStep::Url over ftp and ftps.
 
-FTP has no reliable sign of a version: the file is fetched each time and its content compared. A download that broke off
-goes on where it stopped if the server tells size and time of the file (RFC 3659) and both are as before; else it starts
-over.
+FTP has no reliable version of a file: it is fetched each time and its content compared. A broken download is resumed if
+the server supports size and time of files (RFC 3659) and both are unchanged; otherwise it starts over.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def fetch(step: FetchStepUrl, url: str, label: str, context: Context) -> FetchResult:
-    """The file, if its content is not what the context's state says.
+    """Fetch the file if its content differs from the context's state.
 
-    :raises InvalidInput: the URL is not one.
-    :raises SourceError: the server has no such file, or does not let us in.
-    :raises SourceUnavailable: the server cannot be reached or breaks off.
+    :raises InvalidInput: the URL is not valid.
+    :raises SourceError: the server has no such file, or refuses the login.
+    :raises SourceUnavailable: the server cannot be reached, or the connection is lost.
     """
     download = _Download(urlsplit(url), label, context)
     download.run()
@@ -58,7 +57,7 @@ def fetch(step: FetchStepUrl, url: str, label: str, context: Context) -> FetchRe
 
 @dataclass(frozen=True)
 class _Version:
-    """What a server says of a file, where it does."""
+    """Size and modification time of a file, if the server supports them."""
 
     size: int | None = None
     modified: Instant | None = None
@@ -76,26 +75,26 @@ class _Version:
 
 
 class _Download:
-    """A download to ``path``. After `run` the file is complete, and of that ``version``."""
+    """A download to ``path``. After `run` the file is complete and has that ``version``."""
 
     def __init__(self, url: SplitResult, label: str, context: Context) -> None:
         self.url, self.label, self.options, self.tell = url, label, context.options, context.tell
         self.path, self.version = context.directory / "download", _Version()
-        self._received, self._best, self._barren = 0, 0, 0
+        self._received, self._best, self._failed_attempts = 0, 0, 0
 
     def run(self) -> None:
-        retrying(self.options, lambda: self._barren >= self.options.attempts)(self._try)
+        retrying(self.options, lambda: self._failed_attempts >= self.options.attempts)(self._try)
 
     def _try(self) -> None:
-        self._barren += 1
+        self._failed_attempts += 1
         try:
-            self._connected()
+            self._download()
         except ftplib.error_perm as e:
             if str(e).startswith(_MISSING):
                 raise SourceError(f"{self.label}: not found (FTP {e})") from None
             raise SourceError(f"{self.label}: FTP {e}") from None
         except (ftplib.Error, EOFError, TimeoutError, ConnectionError) as e:
-            raise TryAgain(f"{self.label}: {str(e) or 'the connection broke off'}") from None
+            raise TryAgain(f"{self.label}: {str(e) or 'the connection was lost'}") from None
         except OSError as e:
             if e.errno in _DISK:
                 raise
@@ -103,7 +102,7 @@ class _Download:
         except ValueError:
             raise urls.invalid(self.label) from None
 
-    def _connected(self) -> None:
+    def _download(self) -> None:
         url = self.url
         with _client(url.scheme, self.options.read_timeout) as client:
             client.connect(url.hostname or "", url.port or 0)
@@ -119,7 +118,7 @@ class _Download:
             self._receive(client, name)
             if _Version.of(client, name) != version:
                 self.version = _Version()
-                raise TryAgain(f"{self.label}: the file changes while it is read")
+                raise TryAgain(f"{self.label}: the file changed while it was read")
 
     def _receive(self, client: ftplib.FTP, name: str) -> None:
         size = self.version.size
@@ -132,29 +131,29 @@ class _Download:
                 if not self._received:
                     raise
                 self.version = _Version()
-                raise TryAgain(f"{self.label}: the server did not continue a cut download") from None
+                raise TryAgain(f"{self.label}: the server did not resume a download") from None
             with connection:
                 while piece := connection.recv(_PIECE):
                     file.write(piece)
-                    self._note(len(piece))
+                    self._record_progress(len(piece))
                     transfer.reached(self._received)
             file.flush()
             os.fsync(file.fileno())
         client.voidresp()
         if size is not None and self._received != size:
-            raise TryAgain(f"{self.label}: the connection broke off after {self._received} of {size} bytes")
+            raise TryAgain(f"{self.label}: the connection was lost after {self._received} of {size} bytes")
 
-    def _note(self, size: int) -> None:
+    def _record_progress(self, size: int) -> None:
         self._received += size
         if self._received > self._best:
-            self._best, self._barren = self._received, 0
+            self._best, self._failed_attempts = self._received, 0
         if self._received > self.options.largest_download:
             limit = megabytes(self.options.largest_download)
             raise SourceError(f"{self.label}: larger than {limit}, the limit for downloads")
 
 
 def _client(scheme: str, timeout: float) -> ftplib.FTP:
-    """A client in the clear, if that is what the manifest asks for."""
+    """Return a client for ftp or ftps, as the manifest asks for."""
     if scheme == "ftps":
         return ftplib.FTP_TLS(context=ssl.create_default_context(), timeout=timeout)  # noqa: S321
     return ftplib.FTP(timeout=timeout)  # noqa: S321

@@ -1,4 +1,4 @@
-"""HTTP of a poll: conditional requests, validators, refusals, and redirects without secrets for other servers."""
+"""HTTP requests of a poll: conditions, validators, refusals, and redirects that send no secrets to other servers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from airflow_provider_odf.source.redirects import Guard, Scope
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import SourceState
 
-MOST_REDIRECTS = 10
+MAX_REDIRECTS = 10
 
 NOT_MODIFIED, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, GONE, TOO_MANY_REQUESTS = 304, 401, 403, 404, 410, 429
 _USER_AGENT = "airflow-provider-odf/0.1"
@@ -43,7 +43,10 @@ class Target:
     private_redirects: bool = False
 
     def request(self, extra: Mapping[str, str]) -> httpx.Request:
-        """:raises InvalidInput: the URL is not one."""
+        """Return the request with ``extra`` headers.
+
+        :raises InvalidInput: the URL is not valid.
+        """
         standard = {"User-Agent": _USER_AGENT, "Accept": "*/*", "Accept-Encoding": "gzip"}
         headers = httpx.Headers({**standard, **extra})
         headers.update(self.headers)
@@ -52,19 +55,19 @@ class Target:
         except (httpx.InvalidURL, ValueError):
             raise urls.invalid(self.label) from None
         if not request.url.host:
-            raise InvalidInput(f"{self.label}: the URL names no host")
+            raise InvalidInput(f"{self.label}: the URL has no host")
         return request
 
-    def redirected(self, response: httpx.Response, hops: int) -> httpx.Request:
+    def redirect(self, response: httpx.Response, hops: int) -> httpx.Request:
         """Return the request that a redirect asks for, without the manifest's headers if it leads to another origin.
 
-        :raises SourceError: it leads in circles, away from HTTP, or where it may not lead.
+        :raises SourceError: there are too many redirects, or it leads away from HTTP or to a forbidden address.
         """
         request = response.next_request
         if request is None or request.url.scheme not in ("http", "https"):
-            raise SourceError(f"{self.label}: redirected to what is not an HTTP address")
-        if hops > MOST_REDIRECTS:
-            raise SourceError(f"{self.label}: more than {MOST_REDIRECTS} redirects")
+            raise SourceError(f"{self.label}: redirected to an address that is not HTTP")
+        if hops > MAX_REDIRECTS:
+            raise SourceError(f"{self.label}: more than {MAX_REDIRECTS} redirects")
         if self.allows is not None and not self.allows(str(request.url)):
             raise SourceError(f"{self.label}: redirected to an address that [odf] push_paths does not allow")
         if not _is_same_origin(httpx.URL(self.url), request.url):
@@ -72,10 +75,10 @@ class Target:
                 request.headers.pop(name, None)
         return request
 
-    def guarded(self, request: httpx.Request, origin: Scope, *, is_async: bool = False) -> httpx.Request:
-        """Return the request of a redirect, which fails rather than connect to a narrower network than ``origin``.
+    def guard(self, request: httpx.Request, origin: Scope, *, is_async: bool = False) -> httpx.Request:
+        """Return the request of a redirect. It fails instead of connecting to a narrower network than ``origin``.
 
-        :raises SourceError: its host is an address in one.
+        :raises SourceError: its host is an address in a narrower network.
         """
         if not self.private_redirects:
             guard = Guard(request, origin, self.label)
@@ -94,7 +97,7 @@ class Validators:
     etag: str | None
     last_modified: Instant | None
     is_settled: bool
-    """Whether a later change would get another Last-Modified, which has seconds only: its second is over."""
+    """Whether the second of Last-Modified is over, so that a later change gets another Last-Modified."""
 
     @classmethod
     def of(cls, headers: httpx.Headers) -> Validators:
@@ -104,7 +107,7 @@ class Validators:
 
     @property
     def state(self) -> SourceState | None:
-        """The source state; None where only the content can be compared."""
+        """The source state, or None if only the content can be compared."""
         if self.etag:
             return states.etag(self.etag)
         return states.last_modified(self.last_modified) if self.last_modified and self.is_settled else None
@@ -120,7 +123,7 @@ class Validators:
 def conditional(state: SourceState | None) -> dict[str, str]:
     """Return headers that ask for the content only if it differs from that of a state."""
     if (etag := states.value_of(state, states.ETAG)) is not None:
-        # Other tags cannot be sent; the tag of the answer is compared then.
+        # Other tags cannot be sent; then the tag of the response is compared.
         return {"If-None-Match": etag} if is_sendable(etag) else {}
     if (modified := states.value_of(state, states.LAST_MODIFIED)) is not None:
         return {"If-Modified-Since": _http_date(Instant.parse(modified))}
@@ -128,17 +131,17 @@ def conditional(state: SourceState | None) -> dict[str, str]:
 
 
 def is_conditional(request: httpx.Request) -> bool:
-    """Return whether a request may be answered by 304."""
+    """Return whether the response to a request may be 304."""
     return "If-None-Match" in request.headers or "If-Modified-Since" in request.headers
 
 
 def is_sendable(value: str) -> bool:
-    """Return whether a header may have a value."""
+    """Return whether a value is valid in a header."""
     return value.isascii() and value.isprintable()
 
 
 def refusal(response: httpx.Response, label: str, quote: str = "") -> SourceError:
-    """Return the error for a status without data, with a ``quote`` of the server's answer."""
+    """Return the error for a status without data, with a ``quote`` of the response."""
     status = f"{response.status_code} {response.reason_phrase}".strip()
     if response.status_code in (NOT_FOUND, GONE):
         return SourceError(f"{label}: not found (HTTP {status})")
@@ -173,9 +176,9 @@ def reason(error: httpx.RequestError) -> str:
 
 
 def first_line(response: httpx.Response, redact: Callable[[str], str]) -> str:
-    """Return the beginning of an unread body, or an empty text for a page for browsers.
+    """Return the beginning of an unread body, or an empty text if it is HTML.
 
-    It is cut after it was redacted: half a secret is a secret, too."""
+    The text is redacted before it is cut: half a secret is a secret, too."""
     try:
         piece = next(response.iter_bytes(4 * _EXCERPT), b"")
     except httpx.HTTPError:
@@ -188,7 +191,7 @@ def first_line(response: httpx.Response, redact: Callable[[str], str]) -> str:
 
 
 def _is_same_origin(one: httpx.URL, other: httpx.URL) -> bool:
-    """Return whether two URLs lead to the same server, or to the same over TLS."""
+    """Return whether two URLs have the same server, or the second is the same server over TLS."""
     ports = {"http": 80, "https": 443}
     places = [(url.scheme, url.host, url.port or ports.get(url.scheme)) for url in (one, other)]
     is_upgrade = places[0] == ("http", one.host, 80) and places[1] == ("https", one.host, 443)

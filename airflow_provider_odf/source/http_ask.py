@@ -1,4 +1,4 @@
-"""Ask for something new over HTTP without blocking: hundreds of waiting triggers share an event loop and a client."""
+"""Asynchronous HTTP requests of triggers: hundreds of them share an event loop and a client."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from airflow_provider_odf.errors import SourceUnavailable
 from airflow_provider_odf.source import http
 from airflow_provider_odf.source.http import Target
 from airflow_provider_odf.source.http_session import is_polling, ssl_context
-from airflow_provider_odf.source.redirects import Scope, reached
+from airflow_provider_odf.source.redirects import Scope, scope_of_response
 
-MOST_AT_ONCE = 64
-"""Sources that are asked at once in one event loop; the others take turns."""
+MAX_CONCURRENT = 64
+"""Maximum number of concurrent requests in one event loop; others wait."""
 
 _TIMEOUT, _CONNECT_TIMEOUT = 30.0, 10.0
 
@@ -30,11 +30,11 @@ async def ask(
     client: httpx.AsyncClient | None,
     read: Callable[[httpx.Response], Awaitable[Answer]],
 ) -> Answer:
-    """Return what ``read`` makes of the answer to one request, after redirects; it may read the body. Without
-    ``client`` the request has one of its own.
+    """Send one request, follow redirects and return the result of ``read``, which may read the body of the response.
+    Without ``client`` the request uses a new one.
 
-    :raises SourceError: the server redirects in circles.
-    :raises SourceUnavailable: the server could not be reached, or broke off.
+    :raises SourceError: the server redirects too often.
+    :raises SourceUnavailable: the server cannot be reached, or the connection is lost.
     """
     token = is_polling.set(True)
     try:
@@ -58,10 +58,10 @@ async def _ask(
     try:
         if not response.has_redirect_location:
             return await read(response)
-        origin = reached(response)
+        origin = scope_of_response(response)
     finally:
         await response.aclose()
-    # Connections of its own: a kept one may lead where only another source's URL may lead.
+    # A new client: a pooled connection may lead to a network that this source may not reach.
     async with httpx.AsyncClient(verify=ssl_context("https"), timeout=_TIMEOUT) as own:
         return await _follow(own, target, response, origin, read)
 
@@ -76,7 +76,7 @@ async def _follow(
     hops = 0
     while True:
         hops += 1
-        request = target.guarded(target.redirected(response, hops), origin, is_async=True)
+        request = target.guard(target.redirect(response, hops), origin, is_async=True)
         response = await client.send(request, stream=True, follow_redirects=False)
         try:
             if not response.has_redirect_location:
@@ -85,34 +85,34 @@ async def _follow(
             await response.aclose()
 
 
-class Waiting:
-    """What all triggers in one event loop share: a client without cookies, and turns at asking, since a client is slow
-    with hundreds of requests in its queue, and time spent there counts as the server's."""
+class SharedClient:
+    """Shared by all triggers in one event loop: a client without cookies, and a limit of concurrent requests. With
+    hundreds of requests in its queue the client is slow, and time in the queue counts as the server's."""
 
     def __init__(self) -> None:
-        self.turns = asyncio.Semaphore(MOST_AT_ONCE)
+        self.turns = asyncio.Semaphore(MAX_CONCURRENT)
         self.client = httpx.AsyncClient(
             verify=ssl_context("https"),
             timeout=httpx.Timeout(_TIMEOUT, connect=_CONNECT_TIMEOUT),
-            limits=httpx.Limits(max_connections=MOST_AT_ONCE),
+            limits=httpx.Limits(max_connections=MAX_CONCURRENT),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         )
         self.users = 0
 
 
 @asynccontextmanager
-async def waiting() -> AsyncIterator[Waiting]:
-    """Yield what the triggers in the running event loop share; it is closed with the last of them."""
+async def shared_client() -> AsyncIterator[SharedClient]:
+    """Yield the shared client of the running event loop; the last user closes it."""
     loop = asyncio.get_running_loop()
-    shared = _waiting.get(loop) or _waiting.setdefault(loop, Waiting())
+    shared = _clients.get(loop) or _clients.setdefault(loop, SharedClient())
     shared.users += 1
     try:
         yield shared
     finally:
         shared.users -= 1
         if not shared.users:
-            del _waiting[loop]
+            del _clients[loop]
             await shared.client.aclose()
 
 
-_waiting: dict[asyncio.AbstractEventLoop, Waiting] = {}
+_clients: dict[asyncio.AbstractEventLoop, SharedClient] = {}

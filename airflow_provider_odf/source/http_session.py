@@ -1,4 +1,4 @@
-"""Connections of one poll over HTTP."""
+"""HTTP connections of one poll."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from airflow_provider_odf.errors import SourceError
-from airflow_provider_odf.source.redirects import Scope, reached
+from airflow_provider_odf.source.redirects import Scope, scope_of_response
 
 if TYPE_CHECKING:
     from airflow_provider_odf.source.http import Target
@@ -25,7 +25,7 @@ logging.getLogger("httpx").addFilter(lambda _record: not is_polling.get())
 
 
 class Session:
-    """Connections of one poll."""
+    """HTTP connections of one poll, a client per scheme."""
 
     def __init__(self, target: Target, options: Options) -> None:
         self.target = target
@@ -41,10 +41,10 @@ class Session:
 
     @contextmanager
     def get(self, extra: Mapping[str, str]) -> Iterator[httpx.Response]:
-        """Yield the answer after redirects; its body is not read yet.
+        """Yield the response after redirects; its body is not read yet.
 
-        :raises SourceError: the server redirects in circles, or its certificate is not valid.
-        :raises httpx.TransportError: the server could not be reached.
+        :raises SourceError: the server redirects too often, or its certificate is not valid.
+        :raises httpx.TransportError: the server cannot be reached.
         """
         token = is_polling.set(True)
         try:
@@ -66,10 +66,10 @@ class Session:
             response = self._client(request.url.scheme).send(request, stream=True)
             if not response.has_redirect_location:
                 return response
-            origin = origin if hops else reached(response)
+            origin = origin if hops else scope_of_response(response)
             response.close()
             hops += 1
-            request = self.target.guarded(self.target.redirected(response, hops), origin)
+            request = self.target.guard(self.target.redirect(response, hops), origin)
 
     def _client(self, scheme: str) -> httpx.Client:
         if scheme not in self._clients:
@@ -79,7 +79,7 @@ class Session:
 
 @functools.cache
 def ssl_context(scheme: str) -> ssl.SSLContext:
-    """Return how to check certificates.
+    """Return the TLS settings of a client.
 
-    Loading the authorities takes longer than a small request: http does without, and so accepts no certificate."""
+    Loading the certificate authorities takes longer than a small request, so http does not load them."""
     return httpx.create_ssl_context() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

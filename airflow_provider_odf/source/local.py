@@ -1,4 +1,4 @@
-"""Files: ``file://`` URLs, and copies that stay as they are while their originals change."""
+"""Local files: ``file://`` URLs, and copies that do not change with their originals."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _PAUSE = 0.3
 
 
 def fetch(step: FetchStepUrl, path: Path, label: str, context: Context) -> FetchResult:
-    """A copy of the file, if its modification time is not the state's.
+    """Copy the file if its modification time differs from the state.
 
     :raises SourceError: there is no such file, or it cannot be read.
-    :raises SourceUnavailable: the file does not come to rest.
+    :raises SourceUnavailable: the file keeps changing.
     """
     if states.is_same(states.last_modified(modified(stat(path, label))), context.state):
         return FetchResult()
@@ -49,7 +49,7 @@ def fetch(step: FetchStepUrl, path: Path, label: str, context: Context) -> Fetch
 
 
 def path_of(url: str, base: Path) -> Path | None:
-    """The path that a URL means: of ``file://`` or, relative to ``base``, of no scheme at all. None for other schemes.
+    """Return the path of a ``file://`` URL or of a path relative to ``base``, or None for other schemes.
 
     >>> str(path_of("file:///data/a%20b.csv", Path("/dags")))
     '/data/a b.csv'
@@ -64,64 +64,66 @@ def path_of(url: str, base: Path) -> Path | None:
 
 
 def modified(stat: os.stat_result) -> Instant:
-    """The modification time, rounded to milliseconds as the reference implementation keeps it."""
+    """Return the modification time, rounded to milliseconds like the reference implementation."""
     return Instant((stat.st_mtime_ns + _MILLISECOND // 2) // _MILLISECOND * _MILLISECOND)
 
 
 def stat(path: Path, label: str) -> os.stat_result:
-    """:raises SourceError: there is no such file, or it is a directory, a pipe or a device.
-    :raises InvalidInput: no file can have such a path.
+    """Return the status of a file.
+
+    :raises SourceError: there is no such file, or it is a directory, a pipe or a device.
+    :raises InvalidInput: the path is not valid.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         raise SourceError(f"{path}: not found: correct the path, or put the file there", at=("url",)) from None
     except ValueError:
         raise urls.invalid(label) from None
     except OSError as e:
         raise SourceError(f"{label}: {e.strerror}: {path}") from None
-    if S_ISDIR(found.st_mode):
-        raise SourceError(f"{label}: is a directory; FilesGlob takes the files in one")
-    if not S_ISREG(found.st_mode):
+    if S_ISDIR(status.st_mode):
+        raise SourceError(f"{label}: is a directory: use FilesGlob for its files")
+    if not S_ISREG(status.st_mode):
         raise SourceError(f"{label}: is a pipe or a device, not a file")
-    return found
+    return status
 
 
 def copy(source: Path, target: Path, label: str) -> Instant:
-    """The modification time of exactly the bytes that were copied.
+    """Copy a file and return the modification time of the copied bytes.
 
-    A file that changes under the hand is copied again, and a change so fresh that another could bear the same time is
-    waited out.
+    A file that changes meanwhile is copied again. After a very recent change it waits, since the next change could have
+    the same time.
 
     :raises SourceError: the file cannot be read.
-    :raises SourceUnavailable: the file does not come to rest.
+    :raises SourceUnavailable: the file keeps changing.
     """
     for attempt in range(_ATTEMPTS):
         clock.sleep(_PAUSE * attempt)
         stat(source, label)
-        if (time_of_copy := _copy(source, target, label)) is not None:
-            return time_of_copy
-    raise SourceUnavailable(f"{label}: the file changes while it is read")
+        if (modification := _copy(source, target, label)) is not None:
+            return modification
+    raise SourceUnavailable(f"{label}: the file changed while it was read")
 
 
 def _copy(source: Path, target: Path, label: str) -> Instant | None:
     try:
         with source.open("rb") as file:
             before = os.fstat(file.fileno())
-            _let_settle(before)
+            _wait_until_settled(before)
             with target.open("wb") as copy:
                 shutil.copyfileobj(file, copy, _PIECE)
                 size = copy.tell()
             after = os.fstat(file.fileno())
     except FileNotFoundError:
-        return None  # replaced in this moment, or gone: the next try tells
+        return None  # just replaced or deleted: the next attempt decides
     except PermissionError:
         raise SourceError(f"{label}: no permission to read {source}") from None
     is_stable = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and size == after.st_size
     return modified(after) if is_stable else None
 
 
-def _let_settle(stat: os.stat_result) -> None:
+def _wait_until_settled(stat: os.stat_result) -> None:
     """Wait until a further change of the file would show in its modification time."""
     granularity = _TICK if stat.st_mtime_ns % _SECOND else _SECOND
     remaining = stat.st_mtime_ns + granularity - clock.time_ns()

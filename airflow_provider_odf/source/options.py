@@ -1,4 +1,4 @@
-"""Limits and switches of polls that belong to an installation, not to a manifest."""
+"""Limits and switches of polls that an installation sets, not a manifest."""
 
 from __future__ import annotations
 
@@ -19,55 +19,55 @@ _STEPS = ("Pipe", "Container")
 
 @dataclass(frozen=True)
 class Options:
-    """Sizes are in bytes, times in seconds. Those that an installation sets as texts are in `OPTIONS`."""
+    """Sizes are in bytes, times in seconds. An installation can set those in `OPTIONS`."""
 
     connect_timeout: float = 30
     read_timeout: float = 60
-    """How long a server or a stalled connection may stay silent."""
+    """Maximum time without data from a server."""
     attempts: int = 4
-    """Tries in a row that bring no byte beyond those before, after which a source counts as unavailable."""
+    """Attempts in a row without progress after which a source is unavailable."""
     first_wait: float = 0.5
-    """Pause before the second try; it doubles with every further one."""
+    """Pause before the second attempt; it doubles with each further one."""
     longest_wait: float = 60
-    """A server that asks for a longer pause (Retry-After) is left to the next poll."""
+    """Longest pause. If a server asks for more (Retry-After), the poll fails."""
     largest_download: int = 256 * _GIB
     largest_file: int = 1024 * _GIB
-    """Limit of what a prepare step may write, in all."""
+    """Maximum total output of a prepare step."""
     largest_ratio: int = 250
-    """Beyond ``ratio_free`` bytes a file may unpack to so many times its size."""
+    """Maximum ratio of unpacked to packed size, for more than ``ratio_free`` unpacked bytes."""
     ratio_free: int = _GIB // 4
     pipe_timeout: float = 3600
     savepoint_age: float = 3600
-    """How long a kept fetch stands in for a source that cannot be asked whether it is still current."""
+    """How long a savepoint replaces a fetch if the source cannot tell whether it is still current."""
     forbidden_steps: frozenset[str] = frozenset()
-    """Kinds of steps that may not run here: ``Pipe``, ``Container``."""
+    """Forbidden kinds of steps: ``Pipe``, ``Container``."""
     container_command: tuple[str, ...] = ()
-    """Container runtime and its global flags; podman or docker, whichever is found, where empty."""
+    """Container runtime and its global flags. If empty, podman, else docker."""
     container_arguments: tuple[str, ...] = ()
-    """Further flags of its ``run``."""
+    """Further flags of ``run``."""
     container_network: str = "none"
     container_memory: str = "2g"
     container_cpus: str = "1"
     container_timeout: float = 3600
     container_batches: int = 1000
-    """How often one poll runs a container that says it has more data."""
+    """Maximum runs of a container in one poll, while it has more data."""
     private_redirects: bool = False
     """Whether a redirect may lead into a narrower network than the source's own URL."""
     outside_links: bool = False
     """Whether links may lead out of the folder of a glob."""
     still_rejected: str = "fail"
-    """How a poll ends that finds only input which was rejected before: ``fail`` or ``skip``."""
+    """How a poll ends if all new input was rejected before: ``fail`` or ``skip``."""
     stderr_tail: int = 2 * _KIB
-    """How much of a failed program's error output a message shows."""
+    """Bytes of a failed program's error output in its message."""
 
 
 def from_texts(texts: Mapping[str, str], where: Callable[[str], str] = str) -> Options:
-    """Options from texts by the names in `OPTIONS`; what is not among them has its default.
+    """Return options from texts by the names in `OPTIONS`; others have their defaults.
 
     >>> from_texts({"largest_download": "10 GB", "forbid_steps": "pipe"}).largest_download
     10737418240
 
-    :raises InvalidInput: a text that the option does not take; ``where`` says where it stands.
+    :raises InvalidInput: a text is not valid for its option. ``where`` returns the place of an option for messages.
     """
     values: dict[str, Any] = {}
     for name, text in texts.items():
@@ -82,7 +82,7 @@ def from_texts(texts: Mapping[str, str], where: Callable[[str], str] = str) -> O
 def _size(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise ValueError("must be a number of bytes, with k, m, g or t for more: 10g")
+        raise ValueError("must be a size such as 1000, 512m or 10g")
     return int(match[1]) << 10 * " kmgt".index(match[2].lower() or " ")
 
 
@@ -93,11 +93,11 @@ def _seconds(text: str) -> float:
 
 
 def _steps(text: str) -> frozenset[str]:
-    known = {step.lower(): step for step in _STEPS}
-    asked = [part.strip() for part in text.split(",") if part.strip()]
-    if unknown := [part for part in asked if part.lower() not in known]:
-        raise ValueError(f"{unknown[0]} is no kind of step that can be switched off: take {', '.join(_STEPS)}")
-    return frozenset(known[part.lower()] for part in asked)
+    kinds = {step.lower(): step for step in _STEPS}
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if unknown := [part for part in parts if part.lower() not in kinds]:
+        raise ValueError(f"{unknown[0]} is not a kind of step that can be forbidden: use {' or '.join(_STEPS)}")
+    return frozenset(kinds[part.lower()] for part in parts)
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -144,13 +144,13 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
 }
 
 OPTIONS = tuple(_OPTIONS)
-"""Names of the options that an installation sets: in ``[odf]`` of airflow.cfg, or as ``ODF_NAME`` for ``odf run``."""
+"""Names of the options that an installation sets: in ``[odf]`` of airflow.cfg, or as ``ODF_NAME`` for ``odf``."""
 
 
 def from_environment(environment: Mapping[str, str], forbid: Sequence[str] = ()) -> Options:
-    """Options from ``ODF_FORBID_STEPS``, ``ODF_LARGEST_FILE`` and so on, with further steps forbidden.
+    """Return options from ``ODF_FORBID_STEPS``, ``ODF_LARGEST_FILE`` and so on, and forbid further steps.
 
-    :raises InvalidInput: a value that the option does not take.
+    :raises InvalidInput: a value is not valid for its option.
     """
     texts = {name: environment[_variable(name)] for name in OPTIONS if _variable(name) in environment}
     options = from_texts(texts, _variable)

@@ -1,6 +1,6 @@
-"""PrepStep::Pipe: a program that gets the data on standard input and writes them to standard output.
+"""PrepStep::Pipe: a program that transforms data from standard input to standard output.
 
-It runs without a shell, in the manifest's folder, in a process group of its own, which ends with the poll.
+It runs without a shell in the manifest's folder, in its own process group, which ends with the poll.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 def run(step: PrepStepPipe, source: Path, target: Path, label: str, context: Context) -> None:
-    """Write what the program makes of a file.
+    """Run the program with a file as input and write its output to ``target``.
 
-    :raises InvalidInput: there is no such program, or such steps are forbidden here.
-    :raises SourceError: it fails, does not end in time or writes more than is allowed.
+    :raises InvalidInput: there is no such program, or Pipe steps are forbidden here.
+    :raises SourceError: the program fails, times out or writes too much.
     """
     if step.kind in context.options.forbidden_steps:
         raise InvalidInput(f"{label}: prepare step {step.kind} is forbidden here (forbid_steps)")
     program = Program(step.command, label, context.base, context.options)
     code = program.run(source, target, context.options.pipe_timeout)
     if code:
-        # A program has the environment of its worker, and might quote secrets that no template names.
+        # The program inherits the worker's environment and may print secrets that no template uses.
         context.environment.hide(*redaction.secrets_of(os.environ))
-        raise SourceError(f"{label}: {program.ending(code, context.environment.redact)}")
+        raise SourceError(f"{label}: {program.failure(code, context.environment.redact)}")

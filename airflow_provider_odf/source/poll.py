@@ -1,7 +1,7 @@
-"""Ask a source for what is new: FetchStep and PrepStep of the specification, from source state to files.
+"""Poll a source for new data: FetchStep and PrepStep of the specification, from source state to files.
 
-A poll never records a state of other bytes than those it read, and its files do not change afterwards: they are
-downloads, or copies of local files. What was fetched over a network is kept until it is merged (see `savepoint`).
+A poll records the state of exactly the bytes that it read. Its files are downloads or copies, and do not change
+afterwards. Downloads are kept until they are merged (see `savepoint`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from airflow_provider_odf.seal import seal
 from airflow_provider_odf.source import savepoint, states
 from airflow_provider_odf.source.fetch import fetch_of
 from airflow_provider_odf.source.files import SourceFiles
-from airflow_provider_odf.source.prepare import prepare as prepared
+from airflow_provider_odf.source.prepare import prepare as prepare_file
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStep, PrepStep, SourceState
@@ -38,87 +38,87 @@ if TYPE_CHECKING:
 def poll(step: FetchStep, prepare: Sequence[PrepStep], context: Context) -> SourceFiles | None:
     """Return the new data of a source as files in the context's directory, or None if there are none.
 
-    :raises InvalidInput: the step itself is wrong: a template, a pattern, a program that does not exist.
-    :raises SourceError: the source is missing, or differs from what the step says.
-    :raises SourceUnavailable: the source cannot be reached now.
+    :raises InvalidInput: the step is not valid: a template, a pattern, a program that does not exist.
+    :raises SourceError: the source does not exist, or does not fit the step.
+    :raises SourceUnavailable: the source is unavailable now; retry later.
     :raises StorageError: the work area cannot be written.
     """
     if isinstance(step, FetchStepUrl) and step.cache is not None and context.state is not None:
         return None
     work, redact = context.directory, context.environment.redact
-    with _reported(context.environment, work), savepoint.polling(work) as directory:
+    with _redacted_errors(context.environment, work), savepoint.polling(work) as directory:
         steps = dataclasses.replace(
             context,
             directory=directory,
             tell=lambda message: context.tell(redact(message)),
             unpacks_gzip=any(isinstance(s, PrepStepDecompress) and s.format == "Gzip" for s in prepare[:1]),
         )
-        polled = _Poll(step, prepare, steps, work).run()
-        polled = dataclasses.replace(polled, warnings=tuple(map(redact, polled.warnings)))
-        for warning in polled.warnings:
+        result = _Poll(step, prepare, steps, work).run()
+        result = dataclasses.replace(result, warnings=tuple(map(redact, result.warnings)))
+        for warning in result.warnings:
             if context.warn is None:
                 context.tell(f"warning: {warning}")
-            elif not polled.files:
+            elif not result.files:
                 context.warn(warning)
-        if polled.files:
-            return polled
+        if result.files:
+            return result
         shutil.rmtree(directory, ignore_errors=True)
         return None
 
 
 class _Poll:
-    """One poll: asks the source, falls back on a savepoint, prepares the files."""
+    """One poll: fetch from the source or from a savepoint, and prepare the files."""
 
     def __init__(self, step: FetchStep, prepare: Sequence[PrepStep], context: Context, work: Path) -> None:
         self.prepare, self.context, self.work = prepare, context, work
         self.fetch = fetch_of(step, context)
-        self.key = savepoint.key(step, prepare, context.state, self.fetch.filled)
+        self.key = savepoint.key(step, prepare, context.state, self.fetch.texts)
 
     def run(self) -> SourceFiles:
-        saved = self._saved()
+        saved = self._load()
         if saved is None:
-            return self._fetched(self.context.state)
+            return self._fetch(self.context.state)
         if saved.state is None or saved.state.kind not in self.fetch.askable:
             is_young = saved.age < self.context.options.savepoint_age
-            return self._kept(saved) if is_young else self._fetched(self.context.state)
+            return self._reuse(saved) if is_young else self._fetch(self.context.state)
         return self._newest(saved, saved.state)
 
-    def _saved(self) -> savepoint.Savepoint | None:
+    def _load(self) -> savepoint.Savepoint | None:
         dataset = self.context.dataset_id
         if dataset is None or not self.fetch.is_kept:
             return None
         return savepoint.load(self.work, self.key, dataset)
 
     def _newest(self, saved: savepoint.Savepoint, state: SourceState) -> SourceFiles:
-        """What is kept, unless the source says that it has something else by now."""
+        """Return the savepoint's files, or newer ones if the source has any."""
         try:
-            polled = self._fetched(state)
+            result = self._fetch(state)
         except SourceUnavailable as e:
-            return self._kept(saved, f"{e}; going on with what was fetched {saved.age:.0f} s ago")
-        if not polled.files:
-            return self._kept(saved)
-        is_back = states.is_same(polled.files[-1].state, self.context.state)
-        return dataclasses.replace(polled, files=()) if is_back else polled
+            return self._reuse(saved, f"{e}; using the data fetched {saved.age:.0f} s ago")
+        if not result.files:
+            return self._reuse(saved)
+        is_back = states.is_same(result.files[-1].state, self.context.state)
+        return dataclasses.replace(result, files=()) if is_back else result
 
-    def _kept(self, saved: savepoint.Savepoint, *warnings: str) -> SourceFiles:
-        self.context.tell(f"{saved.polled.files[0].label}: was fetched before and is still current, not fetched again")
-        return savepoint.take(saved, self.context.directory, warnings) or self._fetched(self.context.state)
+    def _reuse(self, saved: savepoint.Savepoint, *warnings: str) -> SourceFiles:
+        self.context.tell(f"{saved.result.files[0].label}: not fetched again, the data fetched before is still current")
+        return savepoint.take(saved, self.context.directory, warnings) or self._fetch(self.context.state)
 
-    def _fetched(self, state: SourceState | None) -> SourceFiles:
+    def _fetch(self, state: SourceState | None) -> SourceFiles:
         batch = self.fetch.run(dataclasses.replace(self.context, state=state))
-        files = tuple(prepared(file, self.prepare, self.context) for file in batch.files)
-        polled = SourceFiles(files, self.context.directory, batch.warnings, batch.late, batch.has_more)
+        files = tuple(prepare_file(file, self.prepare, self.context) for file in batch.files)
+        result = SourceFiles(files, self.context.directory, batch.warnings, batch.late, batch.has_more)
         dataset = self.context.dataset_id
         if files and dataset is not None:
-            seal(polled.directory, [path for file in files for path in file.paths], dataset=dataset)
+            seal(result.directory, [path for file in files for path in file.paths], dataset=dataset)
             if self.fetch.is_kept:
-                savepoint.keep(self.work, self.key, polled, dataset)
-        return polled
+                savepoint.keep(self.work, self.key, result, dataset)
+        return result
 
 
 @contextmanager
-def _reported(environment: Environment, work: Path) -> Iterator[None]:
-    """Errors without secrets, and without the causes that may hold them."""
+def _redacted_errors(environment: Environment, work: Path) -> Iterator[None]:
+    """Redact errors. Their causes may contain secrets too, and are dropped."""
     try:
         yield
     except SourceError as e:

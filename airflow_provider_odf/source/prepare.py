@@ -1,4 +1,4 @@
-"""The prepare steps of a source (PrepStep), one after the other, each from files to files."""
+"""Run the prepare steps of a source (PrepStep), each from files to files."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def prepare(file: FetchedFile, steps: Sequence[PrepStep], context: Context) -> SourceFile:
-    """The input after all steps; what lies between them is deleted.
+    """Return the input after all steps; intermediate files are deleted.
 
-    :raises SourceError: the data are not what a step takes, or a program fails.
+    :raises SourceError: the data does not fit a step, or a program fails.
     """
     paths: tuple[Path, ...] = (file.path,) if file.path is not None else ()
     for index, step in enumerate(steps):

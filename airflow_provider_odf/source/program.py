@@ -1,6 +1,6 @@
-"""Programs that a source's steps run: without a shell, killed with all that they started, watched for time and size.
+"""Run programs of a source's steps: without a shell, with limits of time and size, killed with all their children.
 
-They end with this process however it ends, see `watchman`.
+They end with this process, however it ends; see `watchman`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from airflow_provider_odf.watchman import Watchman
 if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
 
-_LOOK = 0.5
+_CHECK_INTERVAL = 0.5
 _PIECE = 1 << 16
 _STOP_SECONDS = 30
 
 
 class Program:
-    """A command to run once. ``label`` begins its messages, ``name`` is what they call it; ``stop`` is a command that
-    ends what killing it does not."""
+    """A command to run once. Messages begin with ``label`` and call the program ``name``. The command ``stop`` ends
+    processes that killing the program does not end."""
 
     def __init__(
         self,
@@ -48,10 +48,11 @@ class Program:
         self._errors = b""
 
     def run(self, source: Path | None, target: Path, timeout: float, environment: dict[str, str] | None = None) -> int:
-        """The exit code, negative for a signal, once standard output is in ``target``; ``source`` is standard input.
+        """Run with ``source`` as standard input and ``target`` as standard output; return the exit code, negative for a
+        signal.
 
         :raises InvalidInput: there is no such program.
-        :raises SourceError: it does not end in time, or writes more than is allowed.
+        :raises SourceError: the program times out or writes too much.
         """
         with open(source or os.devnull, "rb") as stdin, target.open("wb") as stdout:
             process = self._start(stdin, stdout, environment)
@@ -61,7 +62,7 @@ class Program:
             reader.start()
             try:
                 code = self._wait(process, target, timeout)
-                reader.join(_LOOK)
+                reader.join(_CHECK_INTERVAL)
                 return code
             finally:
                 self._end(process)
@@ -69,14 +70,14 @@ class Program:
                 watchman.dismiss()
                 reader.join()
 
-    def ending(self, code: int, redact: Callable[[str], str]) -> str:
-        """How the program ended, and the end of what it `said`."""
+    def failure(self, code: int, redact: Callable[[str], str]) -> str:
+        """Return how the program ended, with the end of its error output."""
         how = f"failed with exit code {code}" if code > 0 else f"was killed by {signal.Signals(-code).name}"
-        said = self.said(redact)
-        return f"{self.name} {how}" + (f": {said}" if said else "")
+        output = self.error_output(redact)
+        return f"{self.name} {how}" + (f": {output}" if output else "")
 
-    def said(self, redact: Callable[[str], str]) -> str:
-        """The end of what it wrote to standard error, cut after it was redacted: half a secret is one, too."""
+    def error_output(self, redact: Callable[[str], str]) -> str:
+        """Return the end of standard error, redacted before it is cut: half a secret is a secret, too."""
         return redact(self._errors.decode("utf-8", "replace").strip())[-self.options.stderr_tail :].lstrip()
 
     def _start(
@@ -98,21 +99,23 @@ class Program:
             raise InvalidInput(f"{self.label}: command {self._file} cannot be run: {e}") from None
 
     def _advice(self) -> str:
-        """What to do about a program that is not there."""
+        """Return what to do about a missing program."""
         if not self.command or len(self.command[0].split()) < 2:
             return "install it where polls run, or give its full path"
         line = " ".join([self.command[0], *map(shlex.quote, self.command[1:])])
-        return f"each word is an item of its own: {listed(line)}"
+        return f"write each word as a separate item: {listed(line)}"
 
     def _wait(self, process: subprocess.Popen[bytes], target: Path, timeout: float) -> int:
         deadline = time.monotonic() + timeout
         while True:
             remaining = deadline - time.monotonic()
             try:
-                code = process.wait(max(0.0, min(_LOOK, remaining)))
+                code = process.wait(max(0.0, min(_CHECK_INTERVAL, remaining)))
             except subprocess.TimeoutExpired:
                 if remaining <= 0:
-                    raise SourceError(f"{self.label}: {self.name} did not end within {timeout:g} s: killed") from None
+                    raise SourceError(
+                        f"{self.label}: {self.name} timed out after {timeout:g} s and was killed"
+                    ) from None
                 self._check_size(target)
             else:
                 self._check_size(target)
@@ -124,7 +127,7 @@ class Program:
             raise SourceError(f"{self.label}: {self.name} wrote more than {megabytes(limit)}: killed")
 
     def _read_errors(self, stderr: IO[bytes] | None) -> None:
-        """Keep the end; a program must neither wait for us nor fill the disk."""
+        """Read all error output but keep only its end: the program must not block, and the disk not fill."""
         with stderr or open(os.devnull, "rb") as stream:
             while piece := os.read(stream.fileno(), _PIECE):
                 self._errors = (self._errors + piece)[-2 * self.options.stderr_tail :]
@@ -141,6 +144,6 @@ _running: dict[int, Callable[[], None]] = {}
 
 
 def kill_all() -> None:
-    """End the programs that polls of this process are running: for who is told to stop."""
+    """Kill the programs that polls of this process are running, when the task is stopped."""
     for end in list(_running.values()):
         end()

@@ -1,4 +1,4 @@
-"""Progress of long transfers, told now and then."""
+"""Progress messages of long transfers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MB = 1_000_000
 
 
 class Transfer:
-    """Says how far a transfer is, at most every ten seconds."""
+    """Reports the progress of a transfer, at most every ten seconds."""
 
     def __init__(self, label: str, tell: Callable[[str], None], total: int | None = None) -> None:
         self._label, self._tell = label, tell
@@ -18,7 +18,7 @@ class Transfer:
         self._next = time.monotonic() + _INTERVAL
 
     def reached(self, size: int) -> None:
-        """``size`` bytes are done."""
+        """Report ``size`` transferred bytes, if it is time."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _INTERVAL
@@ -27,5 +27,5 @@ class Transfer:
 
 
 def megabytes(size: int) -> str:
-    """``480 MB``, or ``480 bytes`` where that says more."""
+    """Return a size in MB, or in bytes below one MB."""
     return f"{size // _MB} MB" if size >= _MB else f"{size} bytes"

@@ -1,6 +1,6 @@
 """Files of pushed data: those of paths and URIs, or records that the push itself contains.
 
-Files that are fetched, prepared or copied lie in a directory of their own; other files are read where they are.
+Fetched, prepared and copied files are in a directory of their own; other files are read in place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _READERS = {"Parquet": ("Parquet",), "zip": ("EsriShapefile",), "gzip": ()}
 
 @dataclass(frozen=True)
 class InputFiles:
-    """Files that are read together as one input, and their event time, or None if the source has none."""
+    """Files of one input, and their event time, or None if the source has none."""
 
     paths: tuple[Path, ...]
     event_time: Instant | None = None
@@ -40,7 +40,7 @@ class InputFiles:
 
 @dataclass(frozen=True)
 class Receiver:
-    """Turns pushed paths and URIs into files. ``directory`` makes the directory for files that are fetched or copied.
+    """Turns pushed paths and URIs into files. ``directory`` creates the directory for fetched and copied files.
 
     ``prepare`` and ``event_time`` are those of a polling source; push sources have neither."""
 
@@ -51,14 +51,14 @@ class Receiver:
     prepare: Sequence[model.PrepStep] = ()
     event_time: model.EventTimeSource | None = None
     copies: bool = False
-    """Copy files of this machine, too: they are read later, or elsewhere."""
+    """Whether local files are copied, because they are read later or on another machine."""
     allows: Callable[[str], bool] | None = None
-    """Return whether a redirect may lead to a URL, see `Context.allows`."""
+    """Whether a redirect may lead to a URL, see `Context.allows`."""
 
     def receive(self, uris: Iterable[str]) -> InputFiles:
-        """Return the files of paths and URIs. A folder stands for the part files in it.
+        """Return the files of paths and URIs. A folder means the part files in it.
 
-        :raises InvalidInput: there is no such file, or nothing here fetches such a URI.
+        :raises InvalidInput: there is no such file, or the scheme of a URI is not supported.
         :raises SourceError: a URI cannot be fetched.
         """
         inputs = [one for uri in uris for one in self._receive(uri)]
@@ -76,11 +76,11 @@ class Receiver:
         return [InputFiles((file.path,)) for file in files]
 
     def _copy(self, file: LocalFile) -> Path:
-        """Return a copy under the same relative name: files of one set refer to each other by name."""
+        """Return a copy with the same relative path, since files of a set refer to each other by name."""
         target = self._copies / file.relative
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
-            raise InvalidInput(f"{file.path}: another file of the same push has this name: rename one")
+            raise InvalidInput(f"{file.path}: another pushed file has the same name: rename one of them")
         local.copy(file.path, target, str(file.path))
         return target
 
@@ -89,7 +89,7 @@ class Receiver:
         return self.directory() / "files"
 
     def _fetch(self, uri: str, label: str) -> InputFiles:
-        """Fetch and prepare a URI as a Url source would. The query may hold keys: messages are without it."""
+        """Fetch and prepare a URI like a Url source. Messages omit its query, which may contain keys."""
         plain, separator, query = uri.partition("?")
         step = model.FetchStepUrl(url=f"{plain}?{_QUERY}" if separator else uri, event_time=self.event_time)
         try:
@@ -118,7 +118,7 @@ class Receiver:
 def write_records(records: Sequence[Any], path: Path) -> Path:
     """Write records as NdJson and return the file. Dates, times and decimals become texts that readers accept.
 
-    :raises InvalidInput: a record is not an object, or has a value without a form in JSON.
+    :raises InvalidInput: a record is not an object, or has a value that JSON cannot represent.
     """
     with path.open("w", encoding="utf-8") as file:
         for index, record in enumerate(records):
@@ -133,7 +133,7 @@ def write_records(records: Sequence[Any], path: Path) -> Path:
 
 
 def check_form(path: Path, kind: str, label: str) -> None:
-    """Check the first bytes of a file against the kind of reader.
+    """Check that the first bytes of a file fit the kind of reader.
 
     :raises InvalidInput: the file has another format.
     """
@@ -142,8 +142,8 @@ def check_form(path: Path, kind: str, label: str) -> None:
     form = next((form for magic, form in _FORMS.items() if begin.startswith(magic)), None)
     if form is None or kind in _READERS[form]:
         return
-    hint = "" if form == "Parquet" else ": push sources have no prepare steps, unpack it first"
-    raise InvalidInput(f"{label}: is a {form} file, and the source reads {kind}{hint}")
+    hint = "" if form == "Parquet" else ": unpack it first, since push sources have no prepare steps"
+    raise InvalidInput(f"{label}: is a {form} file, but the source reads {kind}{hint}")
 
 
 def _without_query(message: str) -> str:
@@ -155,4 +155,4 @@ def _text(value: object) -> str:
         return value.isoformat()
     if isinstance(value, decimal.Decimal):
         return str(value)
-    raise TypeError(f"a {type(value).__name__} has no form in JSON")
+    raise TypeError(f"JSON cannot represent a {type(value).__name__}")

@@ -1,8 +1,7 @@
-"""Networks that a redirect may lead to: none that is narrower than the network of the source's own URL.
+"""Refuse redirects to a narrower network than that of the source's own URL.
 
-Whoever controls a public server could otherwise read from the worker's own network: metadata services of clouds, admin
-pages on ``localhost``. The address that is connected to counts, not the name: a name may change its address between two
-lookups.
+The owner of a public server could otherwise read from the worker's network: metadata services of clouds, admin pages on
+``localhost``. The address of the connection counts, not the name, whose address may change between two lookups.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def scope_of(address: str) -> Scope:
         return Scope.LOOPBACK
     if isinstance(ip, ipaddress.IPv6Address):
         if ip in _LOCAL_NAT64:
-            return max(Scope.PRIVATE, *(scope_of(str(inner)) for inner in _translated(ip)))
+            return max(Scope.PRIVATE, *(scope_of(str(inner)) for inner in _nat64_addresses(ip)))
         if (inner := _embedded(ip)) is not None:
             return scope_of(str(inner))
         if ip.is_site_local:
@@ -69,28 +68,28 @@ def _embedded(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     return ip.ipv4_mapped or ip.sixtofour
 
 
-def _translated(ip: ipaddress.IPv6Address) -> tuple[ipaddress.IPv4Address, ipaddress.IPv4Address]:
-    """The IPv4 addresses that an address of a local NAT64 may stand for: by a prefix of 96 bits, and by one of 48,
-    which leaves bits 64 to 71 out (RFC 6052)."""
+def _nat64_addresses(ip: ipaddress.IPv6Address) -> tuple[ipaddress.IPv4Address, ipaddress.IPv4Address]:
+    """Return the IPv4 addresses that a local NAT64 address may mean: with a prefix of 96 bits, and with one of 48,
+    which skips bits 64 to 71 (RFC 6052)."""
     bits = int(ip)
     around = ((bits >> 64 & 0xFFFF) << 16) | (bits >> 40 & 0xFFFF)
     return ipaddress.IPv4Address(bits & _IPV4_BITS), ipaddress.IPv4Address(around)
 
 
-def reached(response: httpx.Response) -> Scope:
-    """Return the kind of network that a response came from; public where the connection does not say."""
+def scope_of_response(response: httpx.Response) -> Scope:
+    """Return the kind of network of a response; public if the connection has no address."""
     stream = response.extensions.get("network_stream")
     return _scope(stream.get_extra_info("server_addr")) if stream is not None else Scope.PUBLIC
 
 
 class Guard:
-    """Checks the connection of a redirected request before anything is sent over it. ``narrowest`` is the kind of
-    network that it may still lead to."""
+    """Checks the connection of a redirected request before anything is sent. ``narrowest`` is the narrowest allowed
+    kind of network."""
 
     def __init__(self, request: httpx.Request, narrowest: Scope, label: str) -> None:
         self._host, self._narrowest, self._label = request.url.raw_host.decode("ascii"), narrowest, label
         self._is_direct = False
-        with suppress(ValueError):  # a name: its connection is checked
+        with suppress(ValueError):  # a name: the check follows when it connects
             self._check(scope_of(self._host))
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
@@ -98,7 +97,7 @@ class Guard:
 
         :raises SourceError: the connection leads into a narrower network.
         """
-        if (stream := self._connected(event, info)) is not None:
+        if (stream := self._direct_stream(event, info)) is not None:
             try:
                 self._check(_scope(stream.get_extra_info("server_addr")))
             except SourceError:
@@ -106,16 +105,16 @@ class Guard:
                 raise
 
     async def atrace(self, event: str, info: Mapping[str, Any]) -> None:
-        """The same for an asynchronous client."""
-        if (stream := self._connected(event, info)) is not None:
+        """Do the same for an asynchronous client."""
+        if (stream := self._direct_stream(event, info)) is not None:
             try:
                 self._check(_scope(stream.get_extra_info("server_addr")))
             except SourceError:
                 await stream.aclose()
                 raise
 
-    def _connected(self, event: str, info: Mapping[str, Any]) -> Any:
-        """The new connection to the host itself; None for other events, and for connections to a proxy."""
+    def _direct_stream(self, event: str, info: Mapping[str, Any]) -> Any:
+        """Return the new connection to the host; None for other events and for connections to a proxy."""
         if event == "connection.connect_tcp.started":
             self._is_direct = info["host"] == self._host
         return info["return_value"] if event == "connection.connect_tcp.complete" and self._is_direct else None

@@ -1,4 +1,4 @@
-"""Trying again: what every fetch over a network does when a server stumbles."""
+"""Retries of fetches over a network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TryAgain(SourceUnavailable):
-    """This try failed, the next may not; ``after`` is when the server wants it, in seconds."""
+    """A retryable failure of one attempt; ``after`` is the pause that the server asks for, in seconds."""
 
     def __init__(self, message: str, after: float | None = None) -> None:
         super().__init__(message)
@@ -23,8 +23,8 @@ class TryAgain(SourceUnavailable):
 
 
 def retrying(options: Options, is_hopeless: Callable[[], bool] | None = None) -> Retrying:
-    """Calls again after each `TryAgain`, with growing pauses, until it is hopeless: after so many tries, if not told
-    otherwise. The last error is raised."""
+    """Return a retry policy: retry after `TryAgain` with growing pauses, until ``is_hopeless`` or, without it, for
+    ``options.attempts`` attempts. The last error is raised."""
     stop = (lambda _state: is_hopeless()) if is_hopeless else stop_after_attempt(options.attempts)
 
     def wait(state: RetryCallState) -> float:

@@ -1,13 +1,11 @@
-"""What was fetched over a network is kept until it is merged, so that a retry does not fetch it again.
+"""Savepoints: downloads are kept until they are merged, so that a retry does not fetch them again.
 
-A savepoint belongs to a fetch step with its templates filled, its prepare steps and the source state before. It never
-hides newer data: a source that can be asked is asked first whether the kept content is still its current one; for
-others a savepoint counts for a limited time. Whoever merged the input, or learned that it can never be merged, discards
-it.
+The key of a savepoint is made of the fetch step with its templates filled, the prepare steps and the last source state.
+A savepoint never hides newer data: if the source can compare, the poll first asks it whether the data is still current;
+otherwise a savepoint is valid for a limited time. It is discarded when the input was merged, or can never be merged.
 
-Each poll holds hard links in a directory of its own, so that discarding takes nothing from a poll that runs elsewhere.
-The hashes of its files are in the seal of that directory. A savepoint has them too, with the dataset id and its key,
-and is not used if they differ.
+Each poll has hard links in its own directory, so discarding does not affect other polls. The seal of that directory has
+the hashes of its files. A savepoint has them too, with the dataset id and its key, and is not used if they differ.
 """
 
 from __future__ import annotations
@@ -38,43 +36,43 @@ _POLL = "poll-"
 _MERGE = "merge-"
 _INDEX = "savepoint.json"
 ABANDONED = 7 * 24 * 3600
-"""Seconds after which nobody comes back for the files of a poll."""
+"""Seconds after which the files of a poll are removed."""
 
 
 @dataclass(frozen=True)
 class Savepoint:
-    """A kept poll of a dataset. ``hashes`` are those of its files, by name."""
+    """Kept files of a poll of a dataset. ``hashes`` are those of the files, by name."""
 
-    polled: SourceFiles
+    result: SourceFiles
     dataset_id: str
     saved_at: float
     hashes: Mapping[str, str]
 
     @property
     def state(self) -> SourceState | None:
-        """State of the source when it was fetched."""
-        return self.polled.files[-1].state
+        """Source state of the data."""
+        return self.result.files[-1].state
 
     @property
     def age(self) -> float:
-        """Seconds since it was fetched."""
+        """Seconds since the data was fetched."""
         return max(0.0, time.time() - self.saved_at)
 
 
-def key(step: FetchStep, prepare: Sequence[PrepStep], state: SourceState | None, filled: object) -> str:
-    """Names what was asked of a source; ``filled`` are the step's texts with their templates filled."""
-    asked = [
+def key(step: FetchStep, prepare: Sequence[PrepStep], state: SourceState | None, texts: object) -> str:
+    """Return the key of a savepoint. ``texts`` are the step's texts with their templates filled."""
+    parts = [
         step.model_dump_json(),
         [p.model_dump_json() for p in prepare],
         state and [state.kind, state.value],
-        filled,
+        texts,
     ]
-    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:24]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
 def directory(work: Path) -> Path:
-    """A new directory for the files of one poll. Directories that others left are removed: of polls that were killed,
-    and of results that nobody has taken for a week."""
+    """Return a new directory for the files of one poll. Directories of killed polls, and those older than a week, are
+    removed."""
     for old in work.glob(f"{_POLL}*"):
         if _age(old) > ABANDONED or was_killed(old):
             shutil.rmtree(old, ignore_errors=True)
@@ -85,7 +83,7 @@ def directory(work: Path) -> Path:
 
 @contextmanager
 def polling(work: Path) -> Iterator[Path]:
-    """A new directory while a poll fills it, removed again if the poll fails, or at the next one if it is killed."""
+    """Yield a new directory for a poll. It is removed if the poll fails, or by the next poll if this one is killed."""
     new = directory(work)
     try:
         with owned_directory(new):
@@ -97,7 +95,7 @@ def polling(work: Path) -> Iterator[Path]:
 
 @contextmanager
 def merging(work: Path) -> Iterator[Path]:
-    """A new directory for the files of one merge, removed at its end, or by the next merge if it is killed."""
+    """Yield a new directory for a merge. It is removed at the end, or by the next merge if this one is killed."""
     sweep(work, f"{_MERGE}*")
     new = work / f"{_MERGE}{uuid.uuid4().hex[:12]}"
     new.mkdir(parents=True)
@@ -108,26 +106,26 @@ def merging(work: Path) -> Iterator[Path]:
         shutil.rmtree(new, ignore_errors=True)
 
 
-def keep(work: Path, key: str, polled: SourceFiles, dataset_id: str) -> None:
-    """Keep a sealed poll under a key, in place of what was kept before."""
+def keep(work: Path, key: str, result: SourceFiles, dataset_id: str) -> None:
+    """Keep the files of a sealed poll under a key, in place of the last savepoint."""
     kept, building = work / f"{_NAME}{key}", work / f"{_POLL}{uuid.uuid4().hex[:16]}"
     building.mkdir()
-    for path in (path for file in polled.files for path in file.paths):
+    for path in (path for file in result.files for path in file.paths):
         _link(path, building / path.name)
         _sync(building / path.name)
-    about = {"dataset": dataset_id, "key": key, "savedAt": time.time(), **_to_json(polled)}
-    about["hashes"] = sealed_hashes(polled.directory, dataset=dataset_id)
+    about = {"dataset": dataset_id, "key": key, "savedAt": time.time(), **_to_json(result)}
+    about["hashes"] = sealed_hashes(result.directory, dataset=dataset_id)
     (building / _INDEX).write_bytes(sealed_json(about))
     _sync(building / _INDEX)
     _remove_kept(work)
     try:
         building.rename(kept)
-    except OSError:  # another poll kept the same in this moment
+    except OSError:  # another poll has just made the same savepoint
         shutil.rmtree(building, ignore_errors=True)
 
 
 def load(work: Path, key: str, dataset_id: str) -> Savepoint | None:
-    """What is kept of a dataset under a key, if it is as it was kept."""
+    """Return the savepoint of a dataset with a key, or None if there is none or it was changed."""
     kept = work / f"{_NAME}{key}"
     try:
         content = open_json((kept / _INDEX).read_bytes(), dataset=dataset_id, key=key)
@@ -135,30 +133,30 @@ def load(work: Path, key: str, dataset_id: str) -> Savepoint | None:
         return None
     if content is None:
         return None
-    polled, hashes = _from_json(content, kept), content["hashes"]
-    is_intact = all(is_file(path, hashes.get(path.name)) for file in polled.files for path in file.paths)
-    return Savepoint(polled, dataset_id, content["savedAt"], hashes) if is_intact else None
+    result, hashes = _from_json(content, kept), content["hashes"]
+    is_intact = all(is_file(path, hashes.get(path.name)) for file in result.files for path in file.paths)
+    return Savepoint(result, dataset_id, content["savedAt"], hashes) if is_intact else None
 
 
 def take(savepoint: Savepoint, directory: Path, warnings: tuple[str, ...] = ()) -> SourceFiles | None:
-    """The kept poll as links in a poll's own directory; None where another poll discarded it meanwhile."""
+    """Link the files of a savepoint into a poll's directory; return None if another poll has discarded it."""
     files = []
     try:
-        for file in savepoint.polled.files:
+        for file in savepoint.result.files:
             paths = tuple(_link(path, directory / path.name) for path in file.paths)
             files.append(SourceFile(paths, file.event_time, file.state, file.label))
     except FileNotFoundError:
-        for path in directory.iterdir():  # or a new fetch would write through the links
+        for path in directory.iterdir():  # otherwise a new fetch would write through the links
             path.unlink()
         return None
     write_seal(directory, savepoint.hashes, dataset=savepoint.dataset_id)
-    warnings = (*savepoint.polled.warnings, *warnings)
-    return SourceFiles(tuple(files), directory, warnings, has_more=savepoint.polled.has_more)
+    warnings = (*savepoint.result.warnings, *warnings)
+    return SourceFiles(tuple(files), directory, warnings, has_more=savepoint.result.has_more)
 
 
 def discard(directory: Path) -> None:
-    """Remove the files of a poll (`SourceFiles.directory`) and what is kept for its retries. To be called when the
-    input is in the chain, was rejected, or failed in a way that another try cannot mend."""
+    """Remove the files of a poll (`SourceFiles.directory`) and its savepoint. Call it when the input is in the chain,
+    was rejected, or failed with an error that is not retryable."""
     shutil.rmtree(directory, ignore_errors=True)
     _remove_kept(directory.parent)
 
@@ -190,7 +188,7 @@ def _age(path: Path) -> float:
         return 0.0
 
 
-def _to_json(polled: SourceFiles) -> dict[str, Any]:
+def _to_json(result: SourceFiles) -> dict[str, Any]:
     return {
         "files": [
             {
@@ -199,10 +197,10 @@ def _to_json(polled: SourceFiles) -> dict[str, Any]:
                 "state": file.state.model_dump() if file.state else None,
                 "label": file.label,
             }
-            for file in polled.files
+            for file in result.files
         ],
-        "warnings": polled.warnings,
-        "hasMore": polled.has_more,
+        "warnings": result.warnings,
+        "hasMore": result.has_more,
     }
 
 

@@ -1,8 +1,8 @@
-"""Source states: how far a source has been read, as the chain keeps it (SourceState).
+"""Source states: how far a source was read, as the chain records it (SourceState).
 
-``odf/etag`` and ``odf/last-modified`` are the specification's kinds, with the values that the reference implementation
-writes. Three kinds are our own: ``odf/content-hash`` for sources that say nothing about their version,
-``odf/event-time`` for a glob ordered by event time, and ``odf/push-id`` for what was pushed under an id.
+``odf/etag`` and ``odf/last-modified`` are kinds of the specification, with values like those of the reference
+implementation. Three kinds are our own: ``odf/content-hash`` for sources without a version, ``odf/event-time`` for a
+glob ordered by event time, and ``odf/push-id`` for data pushed with an id.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ LAST_MODIFIED = "odf/last-modified"
 CONTENT_HASH = "odf/content-hash"
 EVENT_TIME = "odf/event-time"
 PUSH_ID = "odf/push-id"
-PUSH_ID = "odf/push-id"
 
 SOURCE_NAME = "default"
-"""The name of the polling source in the chain."""
+"""Name of the polling source in the chain."""
 
 
 def etag(value: str) -> SourceState:
-    """State of an HTTP resource (its ETag), a glob (base name of the last file) or a container (its own word)."""
+    """Return the state of an HTTP resource (its ETag), a glob (base name of the last file) or a container."""
     return SourceState(source_name=SOURCE_NAME, kind=ETAG, value=value)
 
 
@@ -40,33 +39,33 @@ def last_modified(time: Instant) -> SourceState:
 
 
 def content_hash(path: Path) -> SourceState:
-    """State that says what the content is; reads the file."""
+    """Return the state of a file's content."""
     return content_of(multiformats.hash_file(path))
 
 
 def content_of(value: str) -> SourceState:
-    """State of content with that SHA3-256 multihash."""
+    """Return the state of content with a SHA3-256 multihash."""
     return SourceState(source_name=SOURCE_NAME, kind=CONTENT_HASH, value=value)
 
 
 def event_time(time: Instant, name: str) -> SourceState:
-    """State of a glob in the order of event times: the last file's time and base name."""
+    """Return the state of a glob in the order of event times: the last file's time and base name."""
     return SourceState(source_name=SOURCE_NAME, kind=EVENT_TIME, value=f"{time} {name}")
 
 
 def value_of(state: SourceState | None, kind: str) -> str | None:
-    """The state's value if it is of that kind."""
+    """Return the value of a state if it has that kind, else None."""
     return state.value if state is not None and state.kind == kind else None
 
 
 def is_same(one: SourceState | None, other: SourceState | None) -> bool:
-    """Whether both say the same of the same source, whatever the source is called."""
+    """Return whether two states are equal, whatever the names of their sources."""
     return one is not None and other is not None and (one.kind, one.value) == (other.kind, other.value)
 
 
 def carries_over(previous: FetchStep, current: FetchStep) -> bool:
-    """Whether a state of the previous fetch step means anything to the current one: an ETag says nothing about another
-    URL, and a date could hide older data there. Headers, event time and the pattern of a glob may change."""
+    """Return whether a state of the previous fetch step is valid for the current one. An ETag belongs to one URL, and a
+    date could hide older data at another. Headers, event time and the pattern of a glob may change."""
     match previous, current:
         case FetchStepUrl(), FetchStepUrl():
             return previous.url == current.url

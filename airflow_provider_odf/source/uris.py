@@ -1,4 +1,4 @@
-"""Paths and URIs of pushed data: their files on this machine, and their form in messages."""
+"""Paths and URIs of pushed data: their local files, and their form in messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REMOTE = ("http", "https", "ftp", "ftps")
 
 @dataclass(frozen=True)
 class LocalFile:
-    """A file and its name in the folder that was named."""
+    """A file and its path in the pushed folder."""
 
     path: Path
     relative: Path
@@ -30,25 +30,25 @@ def path_of(uri: str) -> Path | None:
 
 
 def local_files(uri: str) -> list[LocalFile]:
-    """Return the files of a path or ``file:`` URI: itself, or those of a folder that Spark would read.
+    """Return the file of a path or ``file:`` URI, or the files of a folder that Spark would read.
 
-    :raises InvalidInput: there are none, or the URI has another scheme.
+    :raises InvalidInput: there is no file, or the URI has another scheme.
     """
     path = path_of(uri)
     if path is None:
         raise InvalidInput(
-            f"{shown(uri)}: {scheme_of(uri)}: is an unknown scheme: use a path, or a URI of file, http, https or ftp"
+            f"{shown(uri)}: unknown scheme {scheme_of(uri)}: use a path, or a URI of file, http, https, ftp or ftps"
         )
     if path.is_file():
         return [LocalFile(path, Path(path.name))]
     files = sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] not in "._")
     if not files:
-        raise InvalidInput(f"{uri}: no such file, or no files in it")
+        raise InvalidInput(f"{uri}: no such file, or a folder without files")
     return [LocalFile(file, file.relative_to(path)) for file in files]
 
 
 def shown(uri: str) -> str:
-    """Return a URI without user, password and query, as messages show it. A path is shown as it is.
+    """Return a URI without user, password and query, for messages. A path is returned unchanged.
 
     >>> shown("https://me:secret@example.org/a.csv?sig=1a2b")
     'https://example.org/a.csv?***'

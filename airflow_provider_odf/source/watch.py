@@ -1,6 +1,6 @@
-"""Whether a source has something new, asked without taking it in: what a waiting trigger does over and over.
+"""Check a source for a change without fetching it, as waiting triggers do again and again.
 
-The answer is a wake-up, not a promise: the poll that follows compares for itself.
+A change only wakes up a run: its poll compares for itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import FetchStepFilesGlob, FetchStepUrl
 from airflow_provider_odf.manifest.template import Environment
 from airflow_provider_odf.source import files_glob, local, states
-from airflow_provider_odf.source.fetch import filled
+from airflow_provider_odf.source.fetch import fill
 
 if TYPE_CHECKING:
     import httpx
@@ -29,33 +29,33 @@ if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
 
 UNKNOWN = "unknown"
-"""What is seen of a source that only a poll can compare: containers, FTP, long content of unknown version."""
+"""Version of a source that only a poll can compare: containers, FTP, long content without validators."""
 
 LONGEST_COMPARED = 16 << 20
-"""Bytes of an HTTP answer without validators that are read to compare them."""
+"""Maximum size of an HTTP response without validators that is read to compare it."""
 
 FIRST_REMINDER, LONGEST_PAUSE = 300.0, 3600.0
-"""Seconds after which a change that nobody took in is news again: the pauses double from the one to the other."""
+"""Seconds after which a change that was not ingested is reported again; the pauses double from first to longest."""
 
 _OK = 200
 
 
-class Attention:
-    """Tells news from what was told before. News that nobody takes in are told again, ever more rarely: the run that
-    they started may have failed, or Airflow may have lost the event."""
+class ChangeFilter:
+    """Selects which changes to report. A change that was not ingested is reported again with growing pauses: its run
+    may have failed, or Airflow may have lost the event."""
 
     def __init__(self) -> None:
-        self._told: object = None
+        self._reported: object = None
         self._due = self._pause = 0.0
 
-    def is_news(self, seen: object, now: float, *, longest: bool = False) -> bool:
-        """Whether to tell at time ``now`` (seconds) of what is ``seen``, None being nothing; ``longest`` says that it
-        is no sign of a change, and repeated after the longest pause only."""
-        if seen is None:
-            self._told = None
+    def should_report(self, version: object, now: float, *, longest: bool = False) -> bool:
+        """Return whether to report a new ``version`` (None: nothing new) at time ``now`` in seconds. With ``longest``
+        it is only repeated after the longest pause, for versions that do not indicate a change."""
+        if version is None:
+            self._reported = None
             return False
-        if seen != self._told:
-            self._told, self._pause = seen, LONGEST_PAUSE if longest else FIRST_REMINDER
+        if version != self._reported:
+            self._reported, self._pause = version, LONGEST_PAUSE if longest else FIRST_REMINDER
         elif now < self._due:
             return False
         else:
@@ -64,7 +64,7 @@ class Attention:
         return True
 
 
-async def look(
+async def check(
     step: FetchStep,
     *,
     base: Path,
@@ -73,31 +73,31 @@ async def look(
     options: Options,
     client: httpx.AsyncClient | None = None,
 ) -> str | None:
-    """What a source has beyond ``state``, as a text that stays the same as long as the source does; None where it has
-    nothing new.
+    """Return the version of the source's data after ``state``, or None if nothing is new. The text changes with the
+    source.
 
-    Over HTTP one conditional request is sent, and no body is read that validators speak for; files are looked at, not
-    opened. ``environment`` is read in a thread. Who asks often keeps a ``client``, and with it its connections.
+    HTTP: one conditional request, and the body is only read without validators. Files are not opened. ``environment``
+    is read in a thread. A ``client`` keeps connections between checks.
 
-    :raises InvalidInput: the step itself is wrong.
+    :raises InvalidInput: the step is not valid.
     :raises SourceError: the source refuses.
-    :raises SourceUnavailable: the source cannot be asked now, or is not there yet; asking again later may help.
+    :raises SourceUnavailable: the source is unavailable now, or does not exist yet; retry later.
     """
     if isinstance(step, FetchStepFilesGlob):
-        return await asyncio.to_thread(_look_at_glob, step, base, state, options)
+        return await asyncio.to_thread(_check_glob, step, base, state, options)
     if not isinstance(step, FetchStepUrl):
         return UNKNOWN
     if step.cache is not None and state is not None:
         return None
     variables = Environment(environment)
     try:
-        return await _look_at_url(step, base, state, variables, client, options)
+        return await _check_url(step, base, state, variables, client, options)
     except (SourceUnavailable, SourceError) as e:
         kind: type[OdfError] = SourceUnavailable if isinstance(e, SourceUnavailable) else SourceError
         raise kind(variables.redact(str(e))) from None
 
 
-async def _look_at_url(
+async def _check_url(
     step: FetchStepUrl,
     base: Path,
     state: SourceState | None,
@@ -105,10 +105,10 @@ async def _look_at_url(
     client: httpx.AsyncClient | None,
     options: Options,
 ) -> str | None:
-    url, headers, label = await asyncio.to_thread(filled, step, environment)
+    url, headers, label = await asyncio.to_thread(fill, step, environment)
     path = local.path_of(url, base)
     if path is not None:
-        return await asyncio.to_thread(_look_at_file, path, label, state)
+        return await asyncio.to_thread(_check_file, path, label, state)
     if urlsplit(url).scheme not in ("http", "https"):
         return UNKNOWN
     from airflow_provider_odf.source import http, http_ask  # files need no HTTP library
@@ -120,17 +120,17 @@ async def _look_at_url(
             raise SourceUnavailable(str(http.refusal(response, label)))
         if response.status_code != _OK:
             raise http.refusal(response, label)
-        found = http.Validators.of(response.headers).state or await _content(response)
-        if found is None:
+        current = http.Validators.of(response.headers).state or await _content(response)
+        if current is None:
             return UNKNOWN
-        return None if states.is_same(found, state) else f"{found.kind} {found.value}"
+        return None if states.is_same(current, state) else f"{current.kind} {current.value}"
 
     target = http.Target(url, headers, label, private_redirects=options.private_redirects)
     return await http_ask.ask(target, http.conditional(state), client, read)
 
 
 async def _content(response: httpx.Response) -> SourceState | None:
-    """The state that the content makes, as a poll would record it; None where it is too long to be read each time."""
+    """Return the state of the content as a poll would record it, or None if it is too long to read each time."""
     length = response.headers.get("Content-Length", "")
     if length.isdecimal() and int(length) > LONGEST_COMPARED:
         return None
@@ -143,15 +143,15 @@ async def _content(response: httpx.Response) -> SourceState | None:
     return states.content_of(multiformats.multihash(multiformats.SHA3_256, digest.digest()))
 
 
-def _look_at_file(path: Path, label: str, state: SourceState | None) -> str | None:
+def _check_file(path: Path, label: str, state: SourceState | None) -> str | None:
     stat = _stat(path)
     if stat is None:
         raise SourceUnavailable(f"{label}: no such file")
     return None if states.is_same(states.last_modified(local.modified(stat)), state) else _stamp(stat)
 
 
-def _look_at_glob(step: FetchStepFilesGlob, base: Path, state: SourceState | None, options: Options) -> str | None:
-    """New files with size and time: one that is still being written looks different at every turn."""
+def _check_glob(step: FetchStepFilesGlob, base: Path, state: SourceState | None, options: Options) -> str | None:
+    """Return the version of new files. It includes size and time, so it changes while a file is being written."""
     new = [file for file in files_glob.listing(step, base, Instant.now(), options) if files_glob.is_new(file, state)]
     if not new:
         return None

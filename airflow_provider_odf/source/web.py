@@ -1,7 +1,7 @@
 """FetchStep::Url over http and https.
 
-State is the ETag, else Last-Modified, else the content's hash: sources that say nothing about their version are fetched
-each time and compared.
+The state is the ETag, else Last-Modified, else the hash of the content. Sources without the first two are fetched each
+time and compared.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def fetch(step: FetchStepUrl, target: http.Target, context: Context) -> FetchResult:
-    """The resource, if it is not what the context's state says.
+    """Fetch the resource if it differs from the context's state.
 
-    :raises SourceError: the server refuses, or sends something else than it says.
-    :raises SourceUnavailable: the server cannot be reached or breaks off.
+    :raises SourceError: the server refuses, or the content does not have its declared encoding.
+    :raises SourceUnavailable: the server cannot be reached, or the connection is lost.
     """
     with Session(target, context.options) as session:
         download = Download(session, context.directory / "download.part", context.options, context.tell)
@@ -47,19 +47,19 @@ def fetch(step: FetchStepUrl, target: http.Target, context: Context) -> FetchRes
 
 
 def _decoded(download: Download, context: Context) -> Path:
-    """The content without the encoding of its transfer."""
+    """Return the file without its content encoding."""
     raw, path = download.path, context.directory / "download"
     if download.encoding in ("", "identity"):
         return raw.rename(path)
     if download.encoding not in ("gzip", "x-gzip"):
-        raise SourceError(f"{download.label}: the server sent content encoding {download.encoding!r}, asked was gzip")
+        raise SourceError(f"{download.label}: the server sent content encoding {download.encoding!r} instead of gzip")
     if not decompress.is_gzip(raw):
         if not raw.stat().st_size:
             return raw.rename(path)
-        raise SourceError(f"{download.label}: the server says that the content is encoded with gzip, and it is not")
+        raise SourceError(f"{download.label}: the server declares content encoding gzip, but the content is not gzip")
     decompress.gunzip(raw, path, download.label, context.options, context.tell)
     if context.unpacks_gzip and not decompress.is_gzip(path):
-        # Servers that know .gz only as an encoding: what the manifest calls gzip is what came over the wire.
+        # Some servers declare .gz files as an encoding: then the gzip of the manifest is what came over the wire.
         return raw.replace(path)
     raw.unlink()
     return path

@@ -1,4 +1,4 @@
-"""``PollingSourceTrigger``: tells when a dataset's source has something new."""
+"""``PollingSourceTrigger``: fires when a dataset's source has new data."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ DEFAULT_POKE_INTERVAL = 60.0
 DEFAULT_OUTAGE = 3600.0
 
 _LONGEST_DELAY = 60.0
-"""Seconds over which the first looks of sources that begin to wait together are spread."""
+"""Maximum random delay of the first check, so that triggers that start together do not check at once."""
 
 _FRESH = 300.0
-"""Seconds for which values of templates are kept: connections and variables are asked of Airflow's API."""
+"""Seconds for which values of templates are cached: connections and variables need requests to Airflow's API."""
 
 
 class PollingSourceTrigger(BaseEventTrigger):
-    """Looks at a dataset's source again and again, in the triggerer, without taking anything in.
+    """Checks a dataset's source for new data in the triggerer, without fetching it.
 
-    For a task that waits (`PollingSourceSensor`), and for an asset that starts DAGs::
+    It wakes a waiting task (`PollingSourceSensor`), or an asset that starts DAGs::
 
         AssetWatcher(name="orders", trigger=PollingSourceTrigger(manifest="/dags/orders.yaml"))
 
-    How far the source was read, the dataset's chain says. Each state of the source beyond that is one event:
-    ``{"status": "changed"}``, or ``{"status": "error", "message"}`` where the source refuses, or the manifest
-    is not valid, so that somebody sees it. A change that is not taken in is told again, after five minutes and then
-    ever more rarely, up to once an hour. A source that cannot be reached, or is not there, is asked again: the
-    triggerer's log says so once, and an outage that lasts is an error. A source that only a poll can compare (a
-    container, FTP, long content without ETag and Last-Modified) is told of once an hour.
+    The dataset's chain records how far the source was read. Each newer version of the source is one event:
+    ``{"status": "changed"}``, or ``{"status": "error", "message"}`` if the source refuses or the manifest is not
+    valid. If a change is not ingested, the event is repeated after five minutes and then less often, down to once an
+    hour. If the source cannot be reached or does not exist, the trigger logs this once and retries; a long outage is an
+    error. For a source that only a poll can compare (a container, FTP, long content without ETag and Last-Modified) it
+    fires once an hour.
 
-    Manifest and store must be seen by the triggerer as by workers.
+    The triggerer needs access to the manifest and the store with the same paths as workers.
 
     :param manifest: path of the file with the dataset's manifest.
-    :param dataset: which dataset of the file, where it has several.
-    :param store: path or URI of the store, in place of the connection's.
+    :param dataset: name of the dataset, if the file has several.
+    :param store: path or URI of the store, instead of the connection's.
     :param odf_conn_id: connection of type ``odf`` that names the store.
-    :param poke_interval: seconds between two looks.
-    :param outage: seconds without an answer after which that is told as an error; None: never.
+    :param poke_interval: seconds between two checks.
+    :param outage: seconds without a response that become an error event; None: no error event.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class PollingSourceTrigger(BaseEventTrigger):
         self.odf_conn_id = odf_conn_id
         self.poke_interval = poke_interval
         self.outage = outage
-        self._trouble: str | None = None
-        self._troubled_since = 0.0
+        self._last_problem: str | None = None
+        self._outage_start = 0.0
         self._watch: Watch | None = None
         self._environment: TaskEnvironment | None = None
         self._stale = 0.0
@@ -88,40 +88,40 @@ class PollingSourceTrigger(BaseEventTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         from airflow_provider_odf.source import http_ask, watch
 
-        attention = watch.Attention()
+        changes = watch.ChangeFilter()
         await asyncio.sleep(random.uniform(0, min(self.poke_interval, _LONGEST_DELAY)))  # noqa: S311 - no secret
-        async with http_ask.waiting() as shared:
+        async with http_ask.shared_client() as shared:
             while True:
                 try:
                     async with shared.turns:
-                        seen = await self._look(shared.client)
+                        version = await self._check(shared.client)
                     event = {"status": "changed"}
                 except Exception as e:
-                    seen = self._said(e)
-                    event = {"status": "error", "message": seen}
-                if attention.is_news(seen, time.monotonic(), longest=seen == watch.UNKNOWN):
+                    version = self._message(e)
+                    event = {"status": "error", "message": version}
+                if changes.should_report(version, time.monotonic(), longest=version == watch.UNKNOWN):
                     yield TriggerEvent(event)  # type: ignore[no-untyped-call]
                 await asyncio.sleep(self.poke_interval)
 
     async def has_changed(self) -> bool:
-        """Whether the source has something new, asked once. A source that cannot be reached has not.
+        """Check once whether the source has new data. A source that cannot be reached has none.
 
-        :raises OdfError: the source is not what the manifest says; asking again does not help.
+        :raises OdfError: the source does not fit the manifest; a retry does not help.
         """
-        return await self._look(None) is not None
+        return await self._check(None) is not None
 
-    async def _look(self, client: httpx.AsyncClient | None) -> str | None:
-        """What the source has beyond how far it was read, and with that, since progress makes it news. None, too, where
-        it cannot be asked now.
+    async def _check(self, client: httpx.AsyncClient | None) -> str | None:
+        """Return the version of new data together with the source state, since a change of either is reported. None if
+        nothing is new, or the source is unavailable now.
 
-        :raises OdfError: asking again does not help, or did not for too long.
+        :raises OdfError: the error is not retryable, or lasts too long.
         """
-        from airflow_provider_odf.source.watch import UNKNOWN, look
+        from airflow_provider_odf.source.watch import UNKNOWN, check
 
-        position, environment = await asyncio.to_thread(self._where)
+        position, environment = await asyncio.to_thread(self._position)
         state = position.state
         try:
-            seen = await look(
+            version = await check(
                 position.fetch,
                 base=position.base,
                 state=state,
@@ -133,36 +133,36 @@ class PollingSourceTrigger(BaseEventTrigger):
             if not e.is_transient or self._lasts_too_long(str(e)):
                 raise
             return None
-        if self._trouble is not None:
-            self.log.info("%s: the source answers again", position.dataset)
-            self._trouble = None
-        return seen if seen in (None, UNKNOWN) or state is None else f"{state.kind} {state.value}: {seen}"
+        if self._last_problem is not None:
+            self.log.info("%s: the source is available again", position.dataset)
+            self._last_problem = None
+        return version if version in (None, UNKNOWN) or state is None else f"{state.kind} {state.value}: {version}"
 
-    def _said(self, error: Exception) -> str:
-        """What an event says of an error. One that nobody foresaw is told, too, since a trigger that it ends does not
-        look again; its own words may hold anything, and stay in the triggerer's log."""
+    def _message(self, error: Exception) -> str:
+        """Return the message of an error event. An unexpected error must not end the trigger, which would then never
+        check again; its text may contain secrets and goes to the triggerer's log only."""
         if isinstance(error, OdfError | AirflowException | AirflowRuntimeError):
             return str(error)
-        said = f"{self.manifest}: cannot look at the source: {type(error).__name__}, see the log of the triggerer"
-        if self._is_new(said):
-            self.log.error("%s: cannot look at the source", self.manifest, exc_info=error)
-        return said
+        message = f"{self.manifest}: cannot check the source: {type(error).__name__}, see the log of the triggerer"
+        if self._is_new(message):
+            self.log.error("%s: cannot check the source", self.manifest, exc_info=error)
+        return message
 
-    def _lasts_too_long(self, trouble: str) -> bool:
-        """Whether the source has not answered for longer than it may. Logs what is new of it."""
-        if self._is_new(trouble):
-            self.log.warning("%s; asking again every %s s", trouble, self.poke_interval)
-        return self.outage is not None and time.monotonic() - self._troubled_since >= self.outage
+    def _lasts_too_long(self, problem: str) -> bool:
+        """Return whether an outage is longer than allowed, and log a new problem."""
+        if self._is_new(problem):
+            self.log.warning("%s; retrying every %s s", problem, self.poke_interval)
+        return self.outage is not None and time.monotonic() - self._outage_start >= self.outage
 
-    def _is_new(self, trouble: str) -> bool:
-        """Whether the last look had no such trouble."""
-        if self._trouble is None:
-            self._troubled_since = time.monotonic()
-        before, self._trouble = self._trouble, trouble
-        return trouble != before
+    def _is_new(self, problem: str) -> bool:
+        """Return whether a problem differs from that of the last check."""
+        if self._last_problem is None:
+            self._outage_start = time.monotonic()
+        before, self._last_problem = self._last_problem, problem
+        return problem != before
 
-    def _where(self) -> tuple[Position, TaskEnvironment]:
-        """The source, how far it was read, and what its templates are filled from."""
+    def _position(self) -> tuple[Position, TaskEnvironment]:
+        """Return the source with its state, and the environment of its templates."""
         from airflow_provider_odf.cycle.watch import Watch
         from airflow_provider_odf.settings.manifests import load_one
 

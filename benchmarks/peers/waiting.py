@@ -43,14 +43,14 @@ def ours(tally: Tally, folder: Path, pause: float) -> list[Callable[[], Awaitabl
     from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
     class Tallied(PollingSourceTrigger):
-        async def _look(self, client: httpx.AsyncClient | None) -> str | None:
-            seen: list[str | None] = []
+        async def _check(self, client: httpx.AsyncClient | None) -> str | None:
+            versions: list[str | None] = []
 
-            async def look() -> None:
-                seen.append(await super(Tallied, self)._look(client))
+            async def check() -> None:
+                versions.append(await super(Tallied, self)._check(client))
 
-            await tally.ask(look())
-            return seen[0]
+            await tally.ask(check())
+            return versions[0]
 
     def waiting(manifest: Path) -> Callable[[], Awaitable[None]]:
         async def wait() -> None:

@@ -267,7 +267,7 @@ def test_looking_at_a_dataset_imports_little(folder: Path, command: str) -> None
 
 def test_a_file_that_is_no_parquet_has_no_hash(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a\n1\n")
-    assert odf("hash", "x.csv", code=2, cwd=tmp_path).startswith("x.csv: not a Parquet file that can be read: ")
+    assert odf("hash", "x.csv", code=2, cwd=tmp_path).startswith("x.csv: not a readable Parquet file: ")
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("run", "--help"), ("validate", "."), ("schema",)])

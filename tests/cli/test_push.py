@@ -74,10 +74,10 @@ def test_a_file_of_another_format_says_what_is_wrong(folder: Path) -> None:
 
 def test_nothing_is_pushed_without_a_source_a_file_or_a_dataset(folder: Path, server: Server) -> None:
     for arguments, code, message in [
-        (("scans", "no.json"), 2, "scans: no.json: no such file, or no files in it\n"),
+        (("scans", "no.json"), 2, "scans: no.json: no such file, or a folder without files\n"),
         (("scans", "1.ndjson", "--source", "dpot"), 2, "scans: no push source 'dpot' (did you mean `depot`?)\n"),
         (("scan", "1.ndjson"), 2, "no dataset scan in"),
-        (("scans", "-", "1.ndjson"), 2, "- (standard input) goes alone"),
+        (("scans", "-", "1.ndjson"), 2, "- (standard input) must be the only file"),
         (("scans", "1.ndjson", "--event-time", "soon"), 2, "Invalid value for --event-time"),
         (("scans", f"{server.url}/no?sig=s3cr3t", "-v"), 1, f"scans: {server.url}/no?***: not found (HTTP 404"),
     ]:

@@ -122,7 +122,7 @@ All cities.
 
 Id           {id_}
 Keywords     geo, people
-Licence      Creative Commons Zero, CC0, SPDX CC0-1.0, https://example.org/cc0
+License      Creative Commons Zero, CC0, SPDX CC0-1.0, https://example.org/cc0
 Attachments  README.md (20 B)
 Source       https://example.org/cities.csv.gz?key=*** > Gzip > Csv
 Merge        Ledger by City

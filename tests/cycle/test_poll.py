@@ -47,7 +47,7 @@ def test_late_files_are_told_at_every_run_and_each_file_moves_the_watermark(
         ("2024-05-03", "2024-05-03T00:00:00Z"),
     ]
     write("in/2024-05-01", "0\n")
-    late = "in/*: too late for the order of files and left out: in/2024-05-01 (odf push them, then move them away)"
+    late = "in/*: skipped files that sort before ingested ones: in/2024-05-01 (odf push them, then move them away)"
     for _ in range(2):
         outcome = run(numbers)
         assert (str(outcome), outcome.notices) == ("up to date", (late,))
@@ -64,7 +64,7 @@ def test_what_the_source_does_not_fit_is_named_with_its_place(run: Run, write: W
     write("in/notes.txt", "1\n")
     assert message() == (
         r"numbers.yaml:8:83: in/notes.txt: eventTime.pattern -(\d{4}-\d\d-\d\d) matches no part of the path: correct "
-        "the pattern, or keep files without a time in their path out of the folder"
+        "the pattern, or move files without a time in their path to another folder"
     )
     numbers = manifest(write, "{kind: Url, url: nope.csv}")
     assert message() == "numbers.yaml:8:31: nope.csv: not found: correct the path, or put the file there"

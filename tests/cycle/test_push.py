@@ -77,7 +77,7 @@ def test_no_records_are_input_without_records(store, declare):
     ("record", "message"),
     [
         ([1], r"records\[1\] is not an object: \[1\]"),
-        ({"a": {1}}, r"records\[1\]: a set has no form in JSON"),
+        ({"a": {1}}, r"records\[1\]: JSON cannot represent a set"),
         ({"a": float("nan")}, r"records\[1\]: Out of range float"),
     ],
 )

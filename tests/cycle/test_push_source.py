@@ -48,9 +48,9 @@ def test_an_invalid_push_is_refused(store, declare, uri, name, message):
 @pytest.mark.parametrize(
     ("read", "content", "message"),
     [
-        ("Csv", b"\x1f\x8b\x08\x00", "is a gzip file, and the source reads Csv: push sources have no prepare steps"),
-        ("NdJson", b"PK\x03\x04", "is a zip file, and the source reads NdJson"),
-        ("NdJson", b"PAR1", "is a Parquet file, and the source reads NdJson"),
+        ("Csv", b"\x1f\x8b\x08\x00", "is a gzip file, but the source reads Csv: push sources have no prepare steps"),
+        ("NdJson", b"PK\x03\x04", "is a zip file, but the source reads NdJson"),
+        ("NdJson", b"PAR1", "is a Parquet file, but the source reads NdJson"),
     ],
 )
 def test_a_file_of_another_form_is_refused(store, declare, tmp_path, read, content, message):

@@ -110,7 +110,7 @@ def test_cycles(write, run, store, engine, tmp_path: Path) -> None:
     (tmp_path / "stations.zip").write_bytes(whole[:-30])
     outcome = run(manifest, "2024-01-02T12:00:00Z")
     assert isinstance(outcome.error, SourceError)
-    assert "not a zip file, or a cut one" in str(outcome.error)
+    assert "not a zip file, or truncated" in str(outcome.error)
     assert dataset.head() == head
 
     changed = polled(zipped(tmp_path / "b.zip", "Main St", "Burrard"))

@@ -392,15 +392,15 @@ def test_a_deferred_sensor_is_woken_by_a_new_file(dags, store, one_jvm, read_aga
     run(dags, "coffee-prices")
     (folder / "waiting.py").write_text(WAITING)
     answers = []
-    look = PollingSourceTrigger._look
+    check = PollingSourceTrigger._check
 
-    async def looked(trigger, client):
-        answers.append(await look(trigger, client))
+    async def check_and_add_a_file(trigger, client):
+        answers.append(await check(trigger, client))
         if len(answers) == 2:  # the sensor has asked and deferred, the trigger has asked once
             (folder / "data" / "coffee-prices" / "2026-05-03.csv").write_text("sku,title,origin,price\n")
         return answers[-1]
 
-    monkeypatch.setattr(PollingSourceTrigger, "_look", looked)
+    monkeypatch.setattr(PollingSourceTrigger, "_check", check_and_add_a_file)
     assert run(read_again(folder), "waiting") == {"wait": "success", "poll": "success"}
     assert [answer is not None for answer in answers] == [False, False, True]
 

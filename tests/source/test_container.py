@@ -121,7 +121,7 @@ def test_more_data_are_fetched_batch_by_batch(run, poller):
     polled = run(script, container_batches=2, env=(model.EnvVar(name="X", value="1"),))
     assert len(polled.files) == 2
     assert polled.has_more
-    assert polled.warnings == (f"{IMAGE}: has more data after 2 runs: the next poll goes on there",)
+    assert polled.warnings == (f"{IMAGE}: has more data after 2 runs: the next poll continues",)
 
 
 def test_nothing_new(run, poller):
@@ -134,7 +134,8 @@ def test_a_container_that_says_nothing_at_first(run, poller):
     with pytest.raises(SourceError) as e:
         run("touch $ODF_NEW_HAS_MORE_DATA_PATH")
     assert str(e.value) == (
-        f"{IMAGE}: the container wrote nothing: no data, and no new-etag or new-last-modified that says it has none yet"
+        f"{IMAGE}: the container wrote neither data nor a state: write new-etag or new-last-modified if there is no "
+        "data yet"
     )
     assert poller.leftovers == []
 
@@ -167,7 +168,7 @@ def test_last_word_of_a_runtime(recorder, poller):
     advice = "Unable to find image\ndocker: Error response from daemon: no such image\n\nRun 'docker run --help'"
     assert failure(advice, 125) == expected + "Error response from daemon: no such image"
     assert failure("Error: no such table", 1) == "img: the container failed with exit code 1: Error: no such table"
-    assert failure("half", 137) == "img: the container was killed: perhaps it needs more than its 2g of memory"
+    assert failure("half", 137) == "img: the container was killed: it may need more than 2g of memory"
 
 
 def test_an_empty_batch_may_move_the_state(run, poller):
@@ -212,7 +213,8 @@ def test_failures(run, poller):
     assert half.endswith("failed with exit code 1: *** and more")
     same = poller.state("odf/etag", "e1")
     assert failure("echo rows; printf e1 > $ODF_NEW_ETAG_PATH", state=same) == (
-        f"{IMAGE}: the container wrote data and left its state as it was: they would come again with each poll"
+        f"{IMAGE}: the container wrote data but not a new state, so each poll would fetch it again: write a new "
+        "state to new-etag or new-last-modified"
     )
     assert failure("echo yesterday > $ODF_NEW_LAST_MODIFIED_PATH").startswith(
         f"{IMAGE}: the container wrote new-last-modified: 'yesterday\\n' is not"[: len(IMAGE) + 45]
@@ -257,7 +259,7 @@ def containers() -> list[str]:
 
 
 def test_a_container_that_never_ends_is_killed(run):
-    with pytest.raises(SourceError, match=r"did not end within 2 s: killed$"):
+    with pytest.raises(SourceError, match=r"timed out after 2 s: killed$"):
         run("sleep 600", container_timeout=2)
     assert containers() == []
 
@@ -328,10 +330,10 @@ def test_the_out_folder_lies_in_a_private_one(recorder, poller):
 def test_secrets_do_not_get_onto_a_command_line(recorder, poller):
     poller.environment.update(API_KEY="s3cret", PATH="a\nb")
     with pytest.raises(
-        InvalidInput, match=r"^args of img: env.API_KEY would be on a command line, .* pass it in `env`$"
+        InvalidInput, match=r"^args of img: env.API_KEY would appear on a command line, .* pass it in `env`$"
     ):
         poller(model.FetchStepContainer(image="img", args=("--key=${{ env.NOPE || env.API_KEY }}",)))
-    with pytest.raises(InvalidInput, match=r"^env PATH of img: its value has line breaks, .* take another name$"):
+    with pytest.raises(InvalidInput, match=r"^env PATH of img: its value has line breaks, .* rename the variable$"):
         poller(model.FetchStepContainer(image="img", env=(model.EnvVar(name="PATH"),)))
     assert not (recorder / "argv").exists()
 

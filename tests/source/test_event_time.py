@@ -50,7 +50,7 @@ def test_a_name_that_takes_too_long_says_what_to_do():
         of(from_path(r"(a|aa)+$"), "a" * 60 + "!")
     assert str(refused.value) == (
         "a" * 60 + "!: eventTime.pattern (a|aa)+$ takes more than 1 s on this name: rename the file, or write the "
-        "pattern without repetitions within repetitions"
+        "pattern without nested repetitions"
     )
 
 
@@ -62,7 +62,7 @@ def test_from_path_takes_the_first_group_of_the_first_path_that_matches():
 @pytest.mark.parametrize(
     ("source", "error", "message"),
     [
-        (from_path(r"\d+"), InvalidInput, r"eventTime.pattern \d+ has no group: put the timestamp into parentheses"),
+        (from_path(r"\d+"), InvalidInput, r"eventTime.pattern \d+ has no group: put the timestamp in parentheses"),
         (from_path("("), InvalidInput, "eventTime.pattern ( is not a regular expression: missing ) at"),
         (from_path("(.*)", "YYYY"), InvalidInput, "eventTime.timestampFormat: 'YYYY' is not a time format"),
         (
@@ -73,7 +73,7 @@ def test_from_path_takes_the_first_group_of_the_first_path_that_matches():
         (
             from_path(r"(a)"),
             SourceError,
-            "in/a.csv: no event time where eventTime.pattern (a) matches: 'a' does not have the form yyyy-MM-dd",
+            "in/a.csv: eventTime.pattern (a) matches, but not an event time: 'a' does not have the form yyyy-MM-dd",
         ),
     ],
 )

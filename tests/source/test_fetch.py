@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.watch import look
+from airflow_provider_odf.source.watch import check
 
 SECRET = "s3kr1t/+ &x@:?#%"
 
@@ -35,7 +35,7 @@ def test_nothing_of_a_value_is_told(poller, url: str) -> None:
 def test_nothing_of_a_value_is_told_while_waiting(poller) -> None:
     step = model.FetchStepUrl(url="http://host:8${{ env.PART }}/x")
     with pytest.raises(InvalidInput) as e:
-        asyncio.run(look(step, base=poller.base, state=None, environment={"PART": "S3kr1t"}, options=Options()))
+        asyncio.run(check(step, base=poller.base, state=None, environment={"PART": "S3kr1t"}, options=Options()))
     assert str(e.value) == "http://host:8${{ env.PART }}/x: not a URL after its templates are filled"
 
 
@@ -51,5 +51,5 @@ def test_a_header_is_checked_before_a_library_quotes_it(server, poller) -> None:
     poller.environment["KEY"] = " s3kr1t "
     poller.url(url, headers=(model.RequestHeader(name="X-Key", value="${{ env.KEY }}"),))
     assert server.requests[0][1]["x-key"] == "s3kr1t"
-    with pytest.raises(InvalidInput, match="'X Key' is not the name of a header"):
+    with pytest.raises(InvalidInput, match="'X Key' is not a valid header name"):
         poller.url(url, headers=(model.RequestHeader(name="X Key", value="${{ env.KEY }}"),))

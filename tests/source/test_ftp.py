@@ -71,7 +71,7 @@ def test_a_server_that_cannot_continue(ftp_server, poller):
 
 def test_downloads_that_always_break_off(ftp_server, poller):
     ftp_server.files["a"], ftp_server.cuts = b"abcdef", [2] * 9
-    with pytest.raises(SourceUnavailable, match=r"/a: the connection broke off after 2 of 6 bytes$"):
+    with pytest.raises(SourceUnavailable, match=r"/a: the connection was lost after 2 of 6 bytes$"):
         poller.url(f"ftp://{ftp_server.place}/a")
     assert ftp_server.commands.count("RETR a") == 5
 

@@ -48,7 +48,7 @@ def test_missing_file_and_directory(poller):
     with pytest.raises(SourceError, match=r"^/.*/dags/nope\.csv: not found: correct the path, or put the file there$"):
         poller.url("nope.csv")
     (poller.base / "folder").mkdir()
-    with pytest.raises(SourceError, match=r"^folder: is a directory; FilesGlob takes the files in one$"):
+    with pytest.raises(SourceError, match=r"^folder: is a directory: use FilesGlob for its files$"):
         poller.url("folder")
     assert poller.leftovers == []
 
@@ -74,7 +74,7 @@ def test_a_file_that_never_rests_is_unavailable(poller, monkeypatch):
             file.write("x")
 
     monkeypatch.setattr(shutil, "copyfileobj", copy_while_it_grows)
-    with pytest.raises(SourceUnavailable, match=r"^busy\.csv: the file changes while it is read$"):
+    with pytest.raises(SourceUnavailable, match=r"^busy\.csv: the file changed while it was read$"):
         poller.url("busy.csv")
 
 

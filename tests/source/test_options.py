@@ -65,14 +65,18 @@ def test_sizes(text, size):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("LARGEST_FILE", "-1", "ODF_LARGEST_FILE = -1: must be a number of bytes, with k, m, g or t for more: 10g"),
+        (
+            "LARGEST_FILE",
+            "-1",
+            "ODF_LARGEST_FILE = -1: must be a size such as 1000, 512m or 10g",
+        ),
         ("PIPE_TIMEOUT", "0", "ODF_PIPE_TIMEOUT = 0: must be a number of seconds above 0"),
         ("PIPE_TIMEOUT", "1h", "ODF_PIPE_TIMEOUT = 1h: must be a number of seconds above 0"),
         ("CONTAINER_COMMAND", "a 'b", "ODF_CONTAINER_COMMAND = a 'b: must be a command line: a quotation mark is not"),
         (
             "FORBID_STEPS",
             "Pip",
-            "ODF_FORBID_STEPS = Pip: Pip is no kind of step that can be switched off: take Pipe, C",
+            "ODF_FORBID_STEPS = Pip: Pip is not a kind of step that can be forbidden: use Pipe or",
         ),
     ],
 )
@@ -84,5 +88,5 @@ def test_what_is_not_understood_is_named(name, text, message):
 
 def test_steps_forbidden_on_the_command_line_come_on_top():
     assert from_environment({"ODF_FORBID_STEPS": "Pipe"}, ["container"]).forbidden_steps == {"Pipe", "Container"}
-    with pytest.raises(InvalidInput, match=r"^--forbid = Pip: Pip is no kind of step"):
+    with pytest.raises(InvalidInput, match=r"^--forbid = Pip: Pip is not a kind of step"):
         from_environment({}, ["Pip"])

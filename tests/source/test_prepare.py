@@ -64,17 +64,17 @@ def test_gzip_with_all_its_members(polled):
 
 def test_gzip_that_is_none_or_broken(failure):
     packed = gzip.compress(os.urandom(100_000))
-    assert failure(b"id,name\n", GZIP) == "in: not gzip: take the Decompress step out, or correct its format"
-    assert failure(b"", GZIP) == "in: not gzip: take the Decompress step out, or correct its format"
-    assert failure(packed[:-9], GZIP) == "in: the gzip file is cut off"
-    assert failure(packed[:5], GZIP) == "in: the gzip file is cut off"
+    assert failure(b"id,name\n", GZIP) == "in: not a gzip file: remove the Decompress step, or correct its format"
+    assert failure(b"", GZIP) == "in: not a gzip file: remove the Decompress step, or correct its format"
+    assert failure(packed[:-9], GZIP) == "in: the gzip file is truncated"
+    assert failure(packed[:5], GZIP) == "in: the gzip file is truncated"
     assert failure(packed[:-8] + b"00000000", GZIP).startswith("in: the gzip file is damaged: CRC check failed")
     assert failure(packed[:50] + b"x" * 100 + packed[150:], GZIP).startswith("in: the gzip file is damaged")
 
 
 def test_gzip_with_something_behind_it(failure, polled):
     packed = gzip.compress(b"a\n")
-    assert failure(packed + b"more", GZIP) == "in: after the gzip data comes something else: is the file whole?"
+    assert failure(packed + b"more", GZIP) == "in: the gzip file ends with other data: check that it is complete"
     assert polled(packed + bytes(512), GZIP) == [b"a\n"]  # padding, as tapes have it
 
 
@@ -113,16 +113,16 @@ def test_zip_with_sub_path(polled, sub_path, expected):
 
 def test_zip_that_is_none_or_does_not_have_what_is_meant(failure):
     many = zipped({"a.csv": b"a", "b.csv": b"b"})
-    assert failure(b"PK nothing", unzip()) == "in: not a zip file, or a damaged or cut one: File is not a zip file"
+    assert failure(b"PK nothing", unzip()) == "in: not a zip file, or damaged or truncated: File is not a zip file"
     assert failure(zipped({"a": os.urandom(9999)})[:-30], unzip()).startswith(
-        "in: not a zip file, or a damaged or cut one:"
+        "in: not a zip file, or damaged or truncated:"
     )
-    assert failure(many, unzip()) == "in: the zip file has several files, choose by subPath; it has a.csv, b.csv"
+    assert failure(many, unzip()) == "in: the zip file has several files: choose one with subPath; it has a.csv, b.csv"
     assert failure(many, unzip("c*")) == "in: the zip file has no c*; it has a.csv, b.csv"
     assert failure(zipped({}), unzip()) == "in: the zip file has no file; it has nothing"
     damaged = bytearray(zipped({"a": os.urandom(9999)}))
     damaged[500:600] = bytes(100)
-    assert failure(bytes(damaged), unzip()).startswith("in: not a zip file, or a damaged or cut one: Bad CRC-32")
+    assert failure(bytes(damaged), unzip()).startswith("in: not a zip file, or damaged or truncated: Bad CRC-32")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
@@ -140,7 +140,7 @@ def test_zip_damaged_anywhere(poller, polled, method):
 
 def test_zip_with_a_name_that_is_not_utf_8(failure):
     damaged = zipped({"é.csv": b"a"}).replace("é".encode(), b"\xff\xff")
-    expected = "in: not a zip file, or a damaged or cut one: a name in it is not UTF-8"
+    expected = "in: not a zip file, or damaged or truncated: a name in it is not UTF-8"
     assert failure(damaged, unzip()) == expected
 
 
@@ -209,7 +209,7 @@ def test_pipe_that_does_not_end_is_killed_with_its_children(failure, tmp_path):
     pid = tmp_path / "pid"
     step = model.PrepStepPipe(command=("sh", "-c", f"sleep 60 & echo $! > {pid}; wait"))
     start = time.monotonic()
-    assert failure(b"", step, pipe_timeout=0.5) == "in: sh did not end within 0.5 s: killed"
+    assert failure(b"", step, pipe_timeout=0.5) == "in: sh timed out after 0.5 s: killed"
     assert time.monotonic() - start < 5
     for _ in range(100):
         if not is_running(int(pid.read_text())):
@@ -236,7 +236,7 @@ def test_pipe_of_a_program_that_is_missing(failure):
     expected = "in: command not found: no-such-program (install it where polls run, or give its full path)"
     assert failure(b"", step, kind=InvalidInput) == expected
     step = model.PrepStepPipe(command=("jq -c", ". | keys"))
-    expected = 'in: command not found: jq -c (each word is an item of its own: [jq, -c, ". | keys"])'
+    expected = 'in: command not found: jq -c (write each word as a separate item: [jq, -c, ". | keys"])'
     assert failure(b"", step, kind=InvalidInput) == expected
     assert failure(b"", model.PrepStepPipe(command=()), kind=InvalidInput).startswith("in: command not found: (empty)")
 

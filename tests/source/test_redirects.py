@@ -17,7 +17,7 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import http_ask, http_session, redirects
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.redirects import Scope, scope_of
-from airflow_provider_odf.source.watch import look
+from airflow_provider_odf.source.watch import check
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_redirect_into_a_narrower_network_is_refused_before_anything_is_sent(s
         step = model.FetchStepUrl(url=outer.url)
         async with httpx.AsyncClient() as client:
             await client.get(inner)  # a kept connection, as another source's
-            return await look(
+            return await check(
                 step, base=poller.base, state=None, environment={}, client=client, options=Options(**options)
             )
 
@@ -150,4 +150,4 @@ def test_what_a_proxy_connects_to_is_its_own_matter_but_for_addresses(server, ou
 
 
 def test_the_scope_of_a_response():
-    assert redirects.reached(httpx.Response(200)) == Scope.PUBLIC
+    assert redirects.scope_of_response(httpx.Response(200)) == Scope.PUBLIC

@@ -30,7 +30,7 @@ def test_a_retry_asks_but_does_not_fetch_again(server, poller):
     first = poller.url(url)
     again = poller.url(url)
     assert statuses_and_bodies(server) == [("/a", None), ("/a", '"v1"')]
-    assert poller.messages == [f"{url}: was fetched before and is still current, not fetched again"]
+    assert poller.messages == [f"{url}: not fetched again, the data fetched before is still current"]
     assert poller.content(again) == [b"abc"]
     assert again.files[0].state == first.files[0].state
     assert again.files[0].event_time == first.files[0].event_time
@@ -60,7 +60,7 @@ def test_what_was_kept_stands_in_for_a_source_that_is_down(server, poller):
     polled = poller.url(url)
     assert poller.content(polled) == [b"abc"]
     said = re.sub(r"\d+ s ago", "N s ago", polled.warnings[0])
-    assert said == f"{url}: HTTP 503 Service Unavailable; going on with what was fetched N s ago"
+    assert said == f"{url}: HTTP 503 Service Unavailable; using the data fetched N s ago"
 
 
 def test_a_source_that_is_gone_is_not_stood_in_for(server, poller):
@@ -138,7 +138,7 @@ def test_a_savepoint_that_vanishes_meanwhile(server, poller, monkeypatch):
 
     def load_and_lose(*kept):
         saved = load(*kept)
-        shutil.rmtree(saved.polled.directory)
+        shutil.rmtree(saved.result.directory)
         return saved
 
     monkeypatch.setattr(savepoint, "load", load_and_lose)
@@ -158,7 +158,7 @@ def test_a_savepoint_that_vanishes_half_way_is_not_written_through(server, polle
 
     def load_and_lose(*kept):
         saved = load(*kept)
-        saved.polled.files[0].paths[1].unlink()
+        saved.result.files[0].paths[1].unlink()
         return saved
 
     monkeypatch.setattr(savepoint, "load", load_and_lose)
@@ -215,7 +215,10 @@ def test_failures_leave_nothing_behind(server, poller):
 
 def test_a_work_area_that_cannot_be_written(server, poller):
     poller.work.write_text("a file where a folder should be")
-    with pytest.raises(StorageError, match=r"^work area .*/work: .*\(free space there, or set another work area\)$"):
+    with pytest.raises(
+        StorageError,
+        match=r"^work area .*/work: .*\(free space there, or set another work area\)$",
+    ):
         poller.url(server.serve("/a", b"abc"))
 
 

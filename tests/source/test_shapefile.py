@@ -274,13 +274,13 @@ def test_texts_of_no_known_encoding(convert, refusal_of) -> None:
     found = convert(files)
     assert found.properties == [{"v": "é  a"}]
     assert found.notices == (
-        f"{LABEL}: the shapefile does not say how its texts are encoded and they are not UTF-8: read as ISO-8859-1",
+        f"{LABEL}: the shapefile declares no encoding, and its texts are not UTF-8: read as ISO-8859-1",
     )
     assert refusal_of({**files, ".cpg": b"UTF-8"}) == (
         "the shapefile roads.shp: byte 0xe9 of a text is not utf-8, which the .cpg file says"
     )
     assert refusal_of({**files, ".cpg": b"klingon"}) == (
-        "the shapefile roads.shp: the .cpg file names the encoding 'klingon', which is not known"
+        "the shapefile roads.shp: the .cpg file declares an unknown encoding: 'klingon'"
     )
 
 
@@ -313,14 +313,14 @@ def test_suffixes_match_ignoring_case(convert) -> None:
         (
             A[".shp"],
             None,
-            "not a zip file, or a cut one (File is not a zip file): a shapefile is read from a zip with its .shp, "
-            ".shx, .dbf files",
+            "not a zip file, or truncated (File is not a zip file): provide a zip with the .shp, .shx, .dbf "
+            "files of the shapefile",
         ),
         (
             SEVERAL[:-30],
             None,
-            "not a zip file, or a cut one (File is not a zip file): a shapefile is read from a zip with its .shp, "
-            ".shx, .dbf files",
+            "not a zip file, or truncated (File is not a zip file): provide a zip with the .shp, .shx, .dbf "
+            "files of the shapefile",
         ),
         (
             zipped({**named("x", A), "../../etc/passwd": b"x"}),
@@ -367,14 +367,14 @@ MULTIPATCH = parts(
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({**ONE, ".shp": ONE[".shp"][:-8]}, "the .shp file is cut off: 180 of 188 bytes"),
-        ({**ONE, ".shp": b"PK"}, "the .shp file is none of a shapefile"),
-        ({**ONE, ".shx": ONE[".shx"][:-1]}, "the .shx file is cut off: 107 of 108 bytes"),
-        ({**ONE, ".shx": bytes(100)}, "the .shx file is none of a shapefile"),
-        ({**ONE, ".dbf": ONE[".dbf"][:-3]}, "the .dbf file is cut off: it is too short for its 1 record"),
-        ({**ONE, ".dbf": b"\x03"}, "the .dbf file is cut off"),
+        ({**ONE, ".shp": ONE[".shp"][:-8]}, "the .shp file is truncated: 180 of 188 bytes"),
+        ({**ONE, ".shp": b"PK"}, "the .shp file is not part of a shapefile"),
+        ({**ONE, ".shx": ONE[".shx"][:-1]}, "the .shx file is truncated: 107 of 108 bytes"),
+        ({**ONE, ".shx": bytes(100)}, "the .shx file is not part of a shapefile"),
+        ({**ONE, ".dbf": ONE[".dbf"][:-3]}, "the .dbf file is truncated: it is too short for its 1 record"),
+        ({**ONE, ".dbf": b"\x03"}, "the .dbf file is truncated"),
         ({**ONE, ".dbf": patched(ONE[".dbf"], 10, "<H", 5)}, "the .dbf file has a damaged header: its records are "),
-        ({**ONE, ".dbf": patched(ONE[".dbf"], 32 + 11, "c", b"T")}, "column name is of the type b'T': only C, D, F, "),
+        ({**ONE, ".dbf": patched(ONE[".dbf"], 32 + 11, "c", b"T")}, "column name has type b'T': only C, D, F, "),
         ({**ONE, ".dbf": parts(point("a"), point("b"))[".dbf"]}, "the .shx file has 1 record and the .dbf file 2"),
         ({**ONE, ".shx": patched(ONE[".shx"], 100, ">i", 9999)}, "record 1: its shape is beyond the end of the .shp"),
         ({**ONE, ".shp": patched(ONE[".shp"], 108, "<i", 77)}, "record 1: its shape is damaged: 77"),
@@ -383,8 +383,8 @@ MULTIPATCH = parts(
             {**ONE, ".shp": patched(ONE[".shp"], 156, "<d", float("nan"))},
             "record 1: its shape is damaged: Out of range",
         ),
-        (MULTIPATCH, "record 1: a MULTIPATCH cannot be said in GeoJSON"),
-        (parts(point(1), fields=[("GEOMETRY", "N", 4)]), "it has a column GEOMETRY, the name of the column of "),
+        (MULTIPATCH, "record 1: GeoJSON does not support a MULTIPATCH"),
+        (parts(point(1), fields=[("GEOMETRY", "N", 4)]), "column GEOMETRY has the name of the geometry column"),
         (parts(point(1, 2), fields=[("a", "N", 4), ("A", "N", 4)]), "the .dbf file names the column A twice"),
     ],
 )
@@ -404,6 +404,6 @@ def test_a_table_without_records(convert) -> None:
 def test_a_zip_with_a_damaged_name(refusal_of) -> None:
     damaged = zipped({"é.shp": b""}).replace("é".encode(), b"\xff\xff")
     assert refusal_of(damaged) == (
-        "not a zip file, or a cut one (a name in it is not UTF-8): a shapefile is read from a zip with its .shp, .shx, "
-        ".dbf files"
+        "not a zip file, or truncated (a name in it is not UTF-8): provide a zip with the .shp, .shx, .dbf "
+        "files of the shapefile"
     )

@@ -11,7 +11,7 @@ from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavail
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import http_ask
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.watch import LONGEST_COMPARED, UNKNOWN, Attention, look
+from airflow_provider_odf.source.watch import LONGEST_COMPARED, UNKNOWN, ChangeFilter, check
 
 NOON = 1714651200  # 2024-05-02T12:00:00Z
 
@@ -23,7 +23,7 @@ def asked(poller):
     def ask(step, state=None):
         async def once():
             async with httpx.AsyncClient(timeout=0.5) as client:
-                return await look(
+                return await check(
                     step,
                     base=poller.base,
                     state=state,
@@ -154,7 +154,7 @@ def test_forever_and_containers(poller, asked):
 
 def test_without_a_client(server, poller):
     step, state = url(server.serve("/a", b"abc", etag='"v1"')), poller.state("odf/etag", '"v1"')
-    assert not asyncio.run(look(step, base=poller.base, state=state, environment={}, options=Options()))
+    assert not asyncio.run(check(step, base=poller.base, state=state, environment={}, options=Options()))
 
 
 def test_hundreds_of_sources_in_one_loop(server, poller):
@@ -162,11 +162,11 @@ def test_hundreds_of_sources_in_one_loop(server, poller):
     state = poller.state("odf/etag", '"v1"')
 
     async def ask_all():
-        async with http_ask.waiting() as shared:
+        async with http_ask.shared_client() as shared:
 
             async def ask(step):
                 async with shared.turns:
-                    return await look(
+                    return await check(
                         step, base=poller.base, state=state, environment={}, options=Options(), client=shared.client
                     )
 
@@ -179,7 +179,7 @@ def test_waiters_share_a_client_that_keeps_no_cookies(server):
     server.serve("/a", b"x", etag='"v1"', headers={"Set-Cookie": "session=1"})
 
     async def ask_twice():
-        async with http_ask.waiting() as shared, http_ask.waiting() as other:
+        async with http_ask.shared_client() as shared, http_ask.shared_client() as other:
             assert shared is other
             await shared.client.get(f"{server.url}/a")
             await shared.client.get(f"{server.url}/a")
@@ -193,10 +193,10 @@ class Told:
     """At which of some times something was told."""
 
     def __init__(self):
-        self.attention = Attention()
+        self.changes = ChangeFilter()
 
     def __call__(self, seen, *times, **how):
-        return [time for time in times if self.attention.is_news(seen, time, **how)]
+        return [time for time in times if self.changes.should_report(seen, time, **how)]
 
 
 def test_a_change_is_told_once_and_again_ever_more_rarely():

@@ -192,7 +192,7 @@ def test_an_outage_is_logged_once_and_told_when_it_lasts(watched, server, logged
 
     running(body)
     assert len(server.answers) > 1
-    assert logged == [("warning", f"{server.url}/a: not found (HTTP 404 Not Found); asking again every 0.01 s")]
+    assert logged == [("warning", f"{server.url}/a: not found (HTTP 404 Not Found); retrying every 0.01 s")]
 
 
 def test_a_source_that_comes_back_is_logged(watched, server, logged):
@@ -203,8 +203,8 @@ def test_a_source_that_comes_back_is_logged(watched, server, logged):
 
     running(body)
     assert logged == [
-        ("warning", f"{url}: HTTP 503 Service Unavailable; asking again every 0.01 s"),
-        ("info", "readings: the source answers again"),
+        ("warning", f"{url}: HTTP 503 Service Unavailable; retrying every 0.01 s"),
+        ("info", "readings: the source is available again"),
     ]
 
 
@@ -270,7 +270,7 @@ def test_an_error_that_nobody_foresaw_does_not_end_the_trigger(watched, tmp_path
         event = await run.next()
         assert event == {
             "status": "error",
-            "message": f"{trigger.manifest}: cannot look at the source: ExceptionGroup, see the log of the triggerer",
+            "message": f"{trigger.manifest}: cannot check the source: ExceptionGroup, see the log of the triggerer",
         }
         await asyncio.sleep(0.1)
         (tmp_path / "1.csv").touch()
@@ -279,8 +279,8 @@ def test_an_error_that_nobody_foresaw_does_not_end_the_trigger(watched, tmp_path
 
     running(body)
     assert logged == [
-        ("error", f"{trigger.manifest}: cannot look at the source"),
-        ("info", "readings: the source answers again"),
+        ("error", f"{trigger.manifest}: cannot check the source"),
+        ("info", "readings: the source is available again"),
     ]
 
 
