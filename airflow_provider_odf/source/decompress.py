@@ -53,9 +53,7 @@ def gunzip(source: Path, target: Path, label: str, options: Options, tell: Calla
         raise SourceError(f"{label}: the gzip file is truncated") from None
     except (gzip.BadGzipFile, zlib.error) as e:
         if str(e).startswith(_NO_MEMBER):
-            raise SourceError(
-                f"{label}: the gzip file ends with data that is not gzip: check that the file is complete"
-            ) from None
+            raise SourceError(f"{label}: the gzip file ends with other data: check that it is complete") from None
         raise SourceError(f"{label}: the gzip file is damaged: {e}") from None
 
 

@@ -113,9 +113,7 @@ class Program:
                 code = process.wait(max(0.0, min(_CHECK_INTERVAL, remaining)))
             except subprocess.TimeoutExpired:
                 if remaining <= 0:
-                    raise SourceError(
-                        f"{self.label}: {self.name} timed out after {timeout:g} s and was killed"
-                    ) from None
+                    raise SourceError(f"{self.label}: {self.name} timed out after {timeout:g} s: killed") from None
                 self._check_size(target)
             else:
                 self._check_size(target)

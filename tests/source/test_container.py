@@ -333,7 +333,7 @@ def test_secrets_do_not_get_onto_a_command_line(recorder, poller):
         InvalidInput, match=r"^args of img: env.API_KEY would appear on a command line, .* pass it in `env`$"
     ):
         poller(model.FetchStepContainer(image="img", args=("--key=${{ env.NOPE || env.API_KEY }}",)))
-    with pytest.raises(InvalidInput, match=r"^env PATH of img: its value has line breaks, .* rename the variable$"):
+    with pytest.raises(InvalidInput, match=r"^env PATH of img: the value has line breaks, .* rename the variable$"):
         poller(model.FetchStepContainer(image="img", env=(model.EnvVar(name="PATH"),)))
     assert not (recorder / "argv").exists()
 

@@ -277,7 +277,7 @@ def test_texts_of_no_known_encoding(convert, refusal_of) -> None:
         f"{LABEL}: the shapefile declares no encoding, and its texts are not UTF-8: read as ISO-8859-1",
     )
     assert refusal_of({**files, ".cpg": b"UTF-8"}) == (
-        "the shapefile roads.shp: byte 0xe9 of a text is not utf-8, which the .cpg file says"
+        "the shapefile roads.shp: byte 0xe9 of a text is not utf-8, the encoding in the .cpg file"
     )
     assert refusal_of({**files, ".cpg": b"klingon"}) == (
         "the shapefile roads.shp: the .cpg file declares an unknown encoding: 'klingon'"
