@@ -58,6 +58,6 @@ def publish_anyway(store: Store, dataset: Dataset, rejection: Rejection) -> bool
 
 
 def discard(dataset: Dataset, rejection: Rejection) -> None:
-    """Decide that the input of a rejected candidate is not wanted: later runs do not fail for it, and do not merge it
-    again while source, manifest and contract stay as they are. Its blocks and data stay."""
+    """Discard the input of a rejected candidate: later runs neither fail for it nor merge it again until the source,
+    the manifest or the contract changes. Its blocks and data stay."""
     rejected.save(dataset, rejection.block_hash, replace(rejection.record, is_discarded=True))

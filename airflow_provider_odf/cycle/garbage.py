@@ -57,7 +57,7 @@ class _Live:
     files: set[str] = field(default_factory=set)
 
     def mark(self, dataset: Dataset, block_hash: str) -> None:
-        """Mark a chain, or nothing of it.
+        """Mark the files of a chain.
 
         :raises ChainCorrupted: a block is missing or damaged.
         """

@@ -116,7 +116,7 @@ class Intake:
         :raises InvalidInput: it is unknown or does not fit the files, or their suffixes differ.
         """
         step, name = ddl.read_step(source.read), self.data.name
-        # A folder shows suffixes in its files alone, a download in its URI alone.
+        # The suffix of a folder is that of its files, the suffix of a download that of its URI.
         names = [*self.data.uris, *map(str, files.paths)]
         media_type = self.data.media_type or media_types.of_names(names, step.kind)
         kind = step.kind if media_type is None else media_types.read_as(step, media_type, name).kind

@@ -53,7 +53,7 @@ def merge(cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
         with savepoint.merging(work_area) as work:
             result = step.run(work)
     except OdfError as e:
-        # A damaged dataset says nothing about the input, which can be merged once the dataset is restored.
+        # The input is kept: it can be merged once the dataset is restored.
         if not e.is_transient and not isinstance(e, ChainCorrupted):
             _discard(work_area, new_input)
         raise
@@ -119,7 +119,7 @@ class _Merge:
         cycle, base = self.cycle, self.base
         strategy = ddl.merge_strategy(source.merge)
         needs_slices = strategy.traits.has_state or self.contract is not None
-        # A damaged cache takes the record of checked slices with it: look at the cache first.
+        # This comes before `history`: with a damaged cache, the record of checked slices is removed too.
         prev_state = self.caches.newest(self.dataset, base.head, cycle.progress) if strategy.traits.has_state else None
         return protocol.MergeRequest(
             dataset_id=base.dataset_id,
@@ -140,7 +140,7 @@ class _Merge:
         )
 
     def publish_source(self, success: protocol.MergeSuccess) -> bool:
-        """Publish the source that waited for this input, if the engine could analyse its query. Return whether the
+        """Publish the source that waited for this input, if the engine could analyze its query. Return whether the
         source is in force.
 
         :raises CommitConflict: another writer published since the poll.

@@ -152,7 +152,7 @@ class Outcome:
         if self.candidate is not None and self.candidate.offsets is not None:
             offsets = self.candidate.offsets
             changes = self.candidate.changes
-            # Where every record adds a row, the number of records says it all.
+            # Without corrections and removals the changes only repeat the number of records.
             what = f": {changes}" if changes and changes.added < self.candidate.records else ""
             records = counted(self.candidate.records, "record")
             return f"published {records} (offsets {offsets.start}..{offsets.end}){what}"

@@ -54,7 +54,7 @@ def settle(
                 if e is conflict:
                     raise
                 conflict = e
-        assert conflict is not None  # noqa: S101 - each attempt ended in one
+        assert conflict is not None  # noqa: S101 - each attempt has raised one
         raise conflict
     finally:
         turn.release()
@@ -77,7 +77,7 @@ def settle_input(
 
 
 class _Turn:
-    """One writer's view of a dataset's turn."""
+    """The turn of a dataset, as one writer holds it or waits for it."""
 
     def __init__(self, file: Path, progress: Progress | None) -> None:
         self._file, self._progress = file, progress
@@ -87,7 +87,7 @@ class _Turn:
         """Wait while another writer holds the turn."""
         try:
             lock = os.open(self._file, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:  # nobody ever lost a race here
+        except OSError:  # No file: no writer has lost a race yet.
             return
         try:
             self._acquire(lock, fcntl.LOCK_SH)

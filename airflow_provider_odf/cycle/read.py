@@ -30,7 +30,7 @@ def read(cycle: Cycle, new_input: Input) -> Input:
     state = replay(cycle.store.dataset(new_input.dataset), new_input.base)
     check_input(cycle.store, new_input, state.dataset_id)
     source = source_of(state, new_input.source_name)
-    # Beside what was fetched it is removed with it; files that are not ours have no such place.
+    # In the folder of the fetched files it is removed with them; other files have no such folder.
     parent = cycle.store.work(new_input.dataset)
     work = (parent / new_input.directory if new_input.directory else parent) / f"read-{uuid.uuid4().hex[:12]}"
     work.mkdir(parents=True)

@@ -54,7 +54,7 @@ def _outcome(cycle: Cycle, new_input: Callable[[Cycle], Input | UpToDate]) -> Ou
         result = race.settle_input(cycle, lambda _: new_input(cycle), lambda new: finish(cycle, new))
     except CandidateRejected as e:
         return Outcome(dataset, error=e, notices=e.notices)
-    except Exception as e:  # of whatever kind: it may not stop the other datasets
+    except Exception as e:  # An error of one dataset must not stop the others.
         return Outcome(dataset, error=as_odf_error(e))
     if isinstance(result, UpToDate):
         return Outcome(dataset, up_to_date=result.reason, notices=result.notices)

@@ -1,6 +1,6 @@
-"""Have the engine analyse new and edited queries before the manifest is applied.
+"""Have the engine analyze new and edited queries before the manifest is applied.
 
-Only Spark knows the result types of its queries, and whether the dataset can go on with them. It analyses the queries
+Only Spark knows the result types of its queries, and whether the dataset can go on with them. It analyzes the queries
 of sources whose input columns are declared; other queries wait for data. The coordinator itself plans queries of
 DataFusion.
 """
@@ -29,8 +29,8 @@ Ask: TypeAlias = Callable[[protocol.MergeRequest], object]
 _PLACE = re.compile(r"preprocess, query (\d+)(?: \([^)]*\))?(?:, line (\d+))?: ")
 
 
-def analyse(state: ChainState | None, manifest: Manifest, changes: tuple[Change, ...], ask: Ask) -> None:
-    """Have the engine analyse the queries of sources that are new or edited, or whose dataset gets another schema.
+def analyze(state: ChainState | None, manifest: Manifest, changes: tuple[Change, ...], ask: Ask) -> None:
+    """Have the engine analyze the queries of sources that are new or edited, or whose dataset gets another schema.
 
     :raises ManifestInvalid: Spark refuses a query, or its columns are not those of the dataset.
     :raises InternalError: the engine broke down.
@@ -52,7 +52,7 @@ def _problems(
     preprocess = source.preprocess
     if preprocess is None or read.columns is None:
         return
-    if preprocess.engine == datafusion.NAME:  # planned by the coordinator, see `evolution.columns`
+    if preprocess.engine == datafusion.NAME:  # The coordinator plans it, see `evolution.columns`.
         return
     try:
         ask(_request(state, manifest, source, preprocess))
@@ -64,7 +64,7 @@ def _problems(
 def _request(
     state: ChainState | None, manifest: Manifest, source: columns.Source, preprocess: model.TransformSql
 ) -> protocol.MergeRequest:
-    """Return a merge without inputs: the engine analyses the query and the columns, and writes nothing."""
+    """Return a merge without inputs: the engine analyzes the query and the columns, and writes nothing."""
     # sqlglot takes a third of a second to import.
     from airflow_provider_odf.dialect.translate import input_columns, to_spark
 

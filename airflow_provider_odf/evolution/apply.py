@@ -9,7 +9,7 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import CommitConflict
-from airflow_provider_odf.evolution.analysis import Ask, analyse
+from airflow_provider_odf.evolution.analysis import Ask, analyze
 from airflow_provider_odf.evolution.plan import plan
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetId
@@ -30,10 +30,10 @@ def apply(
     """Create or amend a dataset by its manifest, and return the chain's state.
 
     Changes are published at once. Only a source with a query over columns that nobody declares waits for data, see
-    `evolution.pending`. With ``ask`` the engine analyses the other new and edited queries first.
+    `evolution.pending`. With ``ask`` the engine analyzes the other new and edited queries first.
 
     :raises ManifestInvalid: the manifest changes what existing data depend on, or a query is not valid; nothing was
-    written.
+        written.
     :raises InternalError: the engine broke down; nothing was written.
     :raises CommitConflict: other writers came first, each time.
     :raises DatasetGone: the store had the dataset, and it is gone.
@@ -41,7 +41,7 @@ def apply(
     for _ in range(ATTEMPTS - 1):
         with suppress(CommitConflict):
             return _apply(store, manifest, system_time, manifest_version, ask)
-        ask = None  # analysed once, so each further attempt takes milliseconds: no turn is needed to win
+        ask = None  # The queries are analyzed once; further attempts take milliseconds and need no turn.
     return _apply(store, manifest, system_time, manifest_version, ask)
 
 
@@ -61,7 +61,7 @@ def _apply(
     if base is not None and not changes:
         return base
     if ask is not None:
-        analyse(base, manifest, changes, ask)
+        analyze(base, manifest, changes, ask)
     dataset = dataset or store.create(alias)
     draft = Draft(dataset, base, manifest_version=manifest_version)
     time = not_before(base, system_time)

@@ -57,7 +57,7 @@ def compare(source: Source, declared: model.SetDataSchema, vocab: DatasetVocabul
     for name, (path, column) in declarations.items():
         if name in stored:
             result.findings.extend(_type_findings(path, column, stored[name], is_event=name == event_time))
-            # Nulls of a query are found when they come.
+            # The merge checks nulls that a query returns.
             if source.preprocess is None and name != event_time:
                 result.findings.extend(_null_findings(path, column, stored[name]))
         elif is_final:
@@ -159,7 +159,7 @@ def _output(source: Source, preprocess: model.TransformSql) -> tuple[Column, ...
 
     try:
         columns = translate(preprocess, {"input": input_columns(ddl.read_step(source.read))}).columns
-    except QueryRefused:  # reported when the query is translated
+    except QueryRefused:  # It is reported when the query is translated.
         return None
     if columns.others is not None:
         return None

@@ -89,7 +89,7 @@ def _fetch(fetch: dict[str, Any]) -> dict[str, Any]:
 def _read(read: model.ReadStep) -> dict[str, Any]:
     try:
         step = ddl.read_step(read)
-    except InvalidInput:  # another writer's, in words that are not ours
+    except InvalidInput:  # Another writer's schema has a type that this package does not know.
         return _without_empty(model.dump(read))
     options = {to_camel(k): v for k, v in vars(step).items() if k != "columns" and v is not None}
     options["encoding"] = _encoding(step.encoding)

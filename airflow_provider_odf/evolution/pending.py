@@ -1,7 +1,7 @@
 """New and edited sources that wait for data.
 
 If no columns are declared for a query, only an input shows whether the query is valid. A new or edited source with such
-a query is appended by the first merge in which the engine has analysed the query, so no invalid query gets into the
+a query is appended by the first merge in which the engine has analyzed the query, so no invalid query gets into the
 chain. Until then its block is a draft without a ref.
 """
 

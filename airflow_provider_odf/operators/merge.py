@@ -105,10 +105,10 @@ class MergeOperator(PushMixin, OdfOperator):
                 return again(cycle, new_input)
             if cycle.manifest is not None:
                 return poll(cycle)
-            raise conflict  # only an earlier task knows the source
+            raise conflict  # Only an upstream task knows the source.
 
         self._pushed = new_input.pushed
-        self.runner.open()  # a wrong connection is no fault of the input, which `merge` would discard
+        self.runner.open()  # `merge` discards its input after an error: find a wrong connection before.
         return settle_input(cycle, take, lambda current: merge(cycle, current))
 
     def _new_input(self, context: Context) -> tuple[Cycle, Input | UpToDate]:
