@@ -129,14 +129,14 @@ def literals(url: str) -> Iterator[str]:
 def secrets_of(variables: Mapping[str, str]) -> set[str]:
     """Return the secrets in environment variables: values of sensitive names, connections of Airflow, passwords of
     URLs."""
-    found: set[str] = set()
+    secrets: set[str] = set()
     for name, text in variables.items():
         if name.upper().startswith(_CONNECTION):
-            found |= {text, *_of_connection(text)}
+            secrets |= {text, *_of_connection(text)}
         elif is_sensitive(name) and _hides(text):
-            found.add(text)
-        found |= {*literals(text), *filter(_hides, _of_settings(text))}
-    return found - {""}
+            secrets.add(text)
+        secrets |= {*literals(text), *filter(_hides, _of_settings(text))}
+    return secrets - {""}
 
 
 def _hides(text: str) -> bool:
@@ -182,8 +182,8 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     while named := _NAMED.search(text, at):
         at = named.end()
-        if _is_surely_sensitive(named["name"]) and (found := _VALUE.match(text, at)):
-            begin, at = found.span("quoted" if found["quote"] else 0)
+        if _is_surely_sensitive(named["name"]) and (value := _VALUE.match(text, at)):
+            begin, at = value.span("quoted" if value["quote"] else 0)
             if begin < at and not text.startswith(("$", MASK), begin):
                 yield begin, at
 

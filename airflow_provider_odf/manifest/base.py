@@ -72,12 +72,12 @@ class Spelled:
         known = {spelling: name for name in names for spelling in spellings(name)}
         article = "an" if self.noun[0] in "aeio" else "a"
 
-        def name(given: Any) -> Any:
-            found = known.get(given) if isinstance(given, str) else None
-            if found is None:
+        def name(value: Any) -> Any:
+            spelling = known.get(value) if isinstance(value, str) else None
+            if spelling is None:
                 at = ("kind",) if is_union else ()
-                raise refuse(f"{given!r} is not {article} {self.noun}", suggestion(given, names), at)
-            return found
+                raise refuse(f"{value!r} is not {article} {self.noun}", suggestion(value, names), at)
+            return spelling
 
         def member(value: Any) -> Any:
             if isinstance(value, str):

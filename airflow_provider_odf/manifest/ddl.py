@@ -134,5 +134,5 @@ def vocabulary(vocab: SetVocab | None) -> protocol.DatasetVocabulary:
     """Return the names of the system columns: those of the last SetVocab, with defaults for absent ones."""
     if vocab is None:
         return protocol.DatasetVocabulary()
-    given = {name: value for name, value in vocab if name != "kind" and value is not None}
-    return protocol.DatasetVocabulary(**given)
+    names = {name: value for name, value in vocab if name != "kind" and value is not None}
+    return protocol.DatasetVocabulary(**names)

@@ -230,8 +230,8 @@ class _Parser:
 
     def _expect(self, token: str, message: str) -> None:
         if not self._take(token):
-            found = self._peek()
-            raise DdlError(f"{message}, not {found!r}" if found else message, self._skip_space(self.position))
+            next_token = self._peek()
+            raise DdlError(f"{message}, not {next_token!r}" if next_token else message, self._skip_space(self.position))
 
     def name(self, expected: str) -> str:
         start = self.position

@@ -27,19 +27,19 @@ def names(file: Path) -> list[str]:
     except OSError:
         return []
     documents, _ = scan(text, str(file))
-    found = [*_of_documents(documents), *(match[2] for match in _OF_CONTENT.finditer(text))]
-    return list({name.lower(): name for name in reversed(found) if _is_name(name)}.values())[::-1]
+    names = [*_of_documents(documents), *(match[2] for match in _OF_CONTENT.finditer(text))]
+    return list({name.lower(): name for name in reversed(names) if _is_name(name)}.values())[::-1]
 
 
 def may_declare(file: Path, name: str) -> bool:
     """Return whether a file may declare a dataset of a name, ignoring case and with ``.`` for ``/``. The file is read
     but not parsed."""
     try:
-        found = _ANY.findall(file.read_bytes())
+        names = _ANY.findall(file.read_bytes())
     except OSError:
         return False
-    wanted = name.replace("/", ".").lower().encode()
-    return any(text.replace(b"/", b".").lower() == wanted or not _PLAIN.fullmatch(text) for text in found)
+    key = name.replace("/", ".").lower().encode()
+    return any(text.replace(b"/", b".").lower() == key or not _PLAIN.fullmatch(text) for text in names)
 
 
 def _of_documents(documents: list[Document]) -> Iterator[str]:

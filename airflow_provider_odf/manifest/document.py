@@ -59,10 +59,10 @@ class Document:
         The place of a mapping or list is that of its key; ``offset`` counts characters in a text of one line."""
         node, key = self._root, None
         for step in path:
-            found = self._step(node, step)
-            if found is None:
+            entry = self._step(node, step)
+            if entry is None:
                 return self._mark(key or node)
-            key, node = found
+            key, node = entry
         is_at_key = key is not None and (of_key or not isinstance(node, yaml.ScalarNode))
         if is_at_key and key is not None:
             return self._mark(key)

@@ -15,10 +15,10 @@ def python_name(name: str) -> str:
 
     :raises ValueError: the encoding is unknown, or does not encode text.
     """
-    given = name.strip().lower() or "utf-8"
+    key = name.strip().lower() or "utf-8"
     try:
-        found = codecs.lookup(_JAVA_NAMES.get(given, given)).name
-        "".encode(found)  # Python also has codecs that are not of text
+        codec = codecs.lookup(_JAVA_NAMES.get(key, key)).name
+        "".encode(codec)  # Python also has codecs that are not of text
     except LookupError:
         raise ValueError(f"unknown encoding {name!r}") from None
-    return found
+    return codec

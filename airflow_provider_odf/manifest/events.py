@@ -133,9 +133,9 @@ class SetDataSchema(Variant):
 
     @model_validator(mode="after")
     def _is_one_schema(self) -> SetDataSchema:
-        given = (self.raw_arrow_schema is not None) + (self.schema_ is not None)
-        if given != 1:
-            raise refuse(f"a SetDataSchema needs exactly one of `schema` and `rawArrowSchema`, not {given}")
+        count = (self.raw_arrow_schema is not None) + (self.schema_ is not None)
+        if count != 1:
+            raise refuse(f"a SetDataSchema needs exactly one of `schema` and `rawArrowSchema`, not {count}")
         return self
 
 

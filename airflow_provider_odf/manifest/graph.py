@@ -35,17 +35,17 @@ class Graph:
 
     def cycles(self) -> list[tuple[DatasetAlias, ...]]:
         """Return the cycles of datasets that read themselves through others, inputs first."""
-        found: list[tuple[DatasetAlias, ...]] = []
+        cycles: list[tuple[DatasetAlias, ...]] = []
         edges = {alias: self._edges(alias) for alias in self.manifests}
         while True:
             try:
                 TopologicalSorter(edges).prepare()
             except CycleError as e:
                 cycle = tuple(e.args[1][:-1])
-                found.append(cycle)
+                cycles.append(cycle)
                 edges = {alias: reads - set(cycle) for alias, reads in edges.items() if alias not in cycle}
             else:
-                return found
+                return cycles
 
     def _edges(self, alias: DatasetAlias) -> set[DatasetAlias]:
         return {ref for ref in self.inputs(alias) if isinstance(ref, DatasetAlias) and ref in self.manifests}

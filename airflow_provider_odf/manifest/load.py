@@ -90,12 +90,12 @@ class _Loader:
 
     def _folder(self, path: Path) -> None:
         try:
-            found = files.discover(path)
+            manifests = files.discover(path)
         except OSError as e:
             self.problems.append(Problem(Place(str(e.filename or path)), f"cannot be read: {e.strerror}"))
             return
         self._folders.append(_absolute(path))
-        for file in found:
+        for file in manifests:
             self._file(file, is_named=False)
 
     def _file(self, path: Path, is_named: bool) -> None:
@@ -193,7 +193,7 @@ class _Loader:
     def _unknown_settings(self, file: Path) -> Iterator[Problem]:
         """Yield the settings of unknown datasets; none unless all files of the folder were read and are valid."""
         folder = file.parent
-        is_whole = any(folder.is_relative_to(given) for given in self._folders)
+        is_whole = any(folder.is_relative_to(path) for path in self._folders)
         if is_whole and self._is_valid(folder):
             names = [m.snapshot.name for m in self.manifests if _absolute(m.file).is_relative_to(folder)]
             yield from folders.unknown_datasets(file, names)

@@ -46,13 +46,13 @@ def _is_valid(value: Any) -> bool:
 
 
 def _construct(model: type[BaseModel], raw: Any) -> BaseModel:
-    given = ddl_list_apart(raw) if isinstance(raw, dict) else {}
+    value = ddl_list_apart(raw) if isinstance(raw, dict) else {}
     keys = {str(model.model_fields[name].alias): name for name in _fields(model)}
-    misspelled = {nearest(key, keys.keys() - given.keys()) for key in given.keys() - keys.keys() - {"kind"}}
+    misspelled = {nearest(key, keys.keys() - value.keys()) for key in value.keys() - keys.keys() - {"kind"}}
     values: dict[str, Any] = {}
     for key, name in keys.items():
-        if key in given:
-            values[name] = build(_fields(model)[name], given[key])
+        if key in value:
+            values[name] = build(_fields(model)[name], value[key])
         elif key in misspelled or model.model_fields[name].is_required():
             values[name] = INVALID
     return model.model_construct(**values)

@@ -47,14 +47,14 @@ def locate(value: Any, path: Sequence[str | int]) -> Path:
 
     Names of union members, which pydantic adds to its paths, are omitted; short forms lead to the written value.
     """
-    found: list[str | int] = []
+    keys: list[str | int] = []
     for step in path:
         key = _key(value, step)
         if key is None:
             continue
-        found.append(key)
+        keys.append(key)
         value = value[key]
-    return tuple(found)
+    return tuple(keys)
 
 
 def _key(value: Any, step: str | int) -> str | int | None:
@@ -132,32 +132,32 @@ class _Validated:
 
 
 def _wrong_value(details: Any, name: str) -> tuple[str, str]:
-    given, kind = details["input"], details["type"]
-    if name == "`schema`" and isinstance(given, str):
-        return f"{name} must be a list of columns, not {_shown(given)}", f"write [{given}]"
+    value, kind = details["input"], details["type"]
+    if name == "`schema`" and isinstance(value, str):
+        return f"{name} must be a list of columns, not {_shown(value)}", f"write [{value}]"
     if kind in _EXPECTED:
-        return f"{name} must be {_EXPECTED[kind]}, not {_shown(given)}", _fix(kind, given, name)
+        return f"{name} must be {_EXPECTED[kind]}, not {_shown(value)}", _fix(kind, value, name)
     message = str(details["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
-    return f"{name} must be {message}, not {_shown(given)}", ""
+    return f"{name} must be {message}, not {_shown(value)}", ""
 
 
-def _fix(kind: str, given: Any, name: str) -> str:
-    if kind == "string_type" and isinstance(given, int | float):
-        return f'write "{str(given).lower() if isinstance(given, bool) else given}" in quotes'
-    if kind == "tuple_type" and isinstance(given, str):
-        return f"write {listed(given)}" if name == "`command`" else f"write [{given}]"
+def _fix(kind: str, value: Any, name: str) -> str:
+    if kind == "string_type" and isinstance(value, int | float):
+        return f'write "{str(value).lower() if isinstance(value, bool) else value}" in quotes'
+    if kind == "tuple_type" and isinstance(value, str):
+        return f"write {listed(value)}" if name == "`command`" else f"write [{value}]"
     return ""
 
 
 def _shown(value: Any) -> str:
-    shown: dict[type, Callable[[], str]] = {
+    texts: dict[type, Callable[[], str]] = {
         dict: lambda: "a mapping",
         list: lambda: "a list",
         type(None): lambda: "nothing",
         bool: lambda: "true" if value else "false",
         str: lambda: f"the text {value[:40]!r}" + ("…" if len(value) > 40 else ""),
     }
-    return shown.get(type(value), lambda: f"the number {value}")()
+    return texts.get(type(value), lambda: f"the number {value}")()
 
 
 def _descend(value: Any, path: Path) -> Any:

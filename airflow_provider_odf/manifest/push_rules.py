@@ -60,5 +60,5 @@ def _declared(source: e.AddPushSource, vocabulary: DatasetVocabulary) -> dict[st
     if source.preprocess is not None:
         return {}
     own = {vocabulary.event_time_column.lower(), vocabulary.operation_type_column.lower()}
-    found = {column.name.lower(): column for column in read_rules.columns(source.read)}
-    return {name: column for name, column in found.items() if name not in own}
+    columns = {column.name.lower(): column for column in read_rules.columns(source.read)}
+    return {name: column for name, column in columns.items() if name not in own}

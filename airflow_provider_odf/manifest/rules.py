@@ -221,8 +221,8 @@ def _inputs(inputs: Sequence[TransformInput]) -> Iterator[Finding]:
     if not inputs:
         yield Finding(("inputs",), "a SetTransform needs at least one input")
     seen: set[str] = set()
-    for index, given in valid(enumerate(inputs)):
-        for attribute, name in valid((("dataset_ref", given.dataset_ref), ("alias", given.alias))):
+    for index, item in valid(enumerate(inputs)):
+        for attribute, name in valid((("dataset_ref", item.dataset_ref), ("alias", item.alias))):
             if name is not None and f"{attribute} {name.lower()}" in seen:
                 yield Finding(("inputs", index, attribute), f"{name} is repeated")
             seen.add(f"{attribute} {(name or '').lower()}")
@@ -230,7 +230,7 @@ def _inputs(inputs: Sequence[TransformInput]) -> Iterator[Finding]:
 
 @rule
 def _temporal_tables(event: e.SetTransform) -> Iterator[Finding]:
-    names = [name for given in event.inputs for name in (given.alias, given.dataset_ref) if name]
+    names = [name for item in event.inputs for name in (item.alias, item.dataset_ref) if name]
     for index, table in valid(enumerate(event.transform.temporal_tables or ())):
         if table.name is not INVALID and table.name not in names:
             path = ("transform", "temporal_tables", index, "name")
@@ -239,12 +239,12 @@ def _temporal_tables(event: e.SetTransform) -> Iterator[Finding]:
 
 def _vocab(event: e.SetVocab) -> Iterator[Finding]:
     seen: dict[str, str] = {}
-    given = {name for name, value in event if name != "kind" and value is not None}
+    renamed = {name for name, value in event if name != "kind" and value is not None}
     for name, column in valid(vars(ddl.vocabulary(event)).items()):
         if not column.strip():
             yield Finding((name,), "the name of a column is empty")
         if other := seen.get(column.lower()):
-            path = (name,) if name in given else (other,)
+            path = (name,) if name in renamed else (other,)
             message = f"{name.replace('_', ' ')} and {other.replace('_', ' ')} are both called {column!r}"
             yield Finding(path, message, "give one of them another name")
         seen[column.lower()] = name

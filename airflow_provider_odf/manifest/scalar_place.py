@@ -28,27 +28,27 @@ def place_within(source: str, start: Place, text: str, line: int, column: int) -
         return start
     lines = text.split("\n")
     before = "".join(lines[: line - 1]) + lines[min(line, len(lines)) - 1][: column - 1]
-    wanted = len("".join(before.split()))
+    count = len("".join(before.split()))
     begin = sum(map(len, source.splitlines(keepends=True)[: start.line - 1])) + start.column - 1
-    position = _skip(source, begin, wanted)
+    position = _skip(source, begin, count)
     if position is None:
         return start
     head = source[:position]
     return Place(start.file, head.count("\n") + 1, position - (head.rfind("\n") + 1) + 1)
 
 
-def _skip(source: str, begin: int, wanted: int) -> int | None:
-    """Return the position of the scalar's character number ``wanted``, not counting white space."""
+def _skip(source: str, begin: int, count: int) -> int | None:
+    """Return the position of the scalar's character number ``count``, not counting white space."""
     match = _PROPERTIES.match(source, begin)
     position = match.end() if match else begin
     header = _BLOCK_HEADER.match(source, position)
     quote = source[position : position + 1] if source[position : position + 1] in ("'", '"') else ""
     position = header.end() if header else position + len(quote)
     unit = _UNITS[quote]
-    while found := unit.match(source, position):
-        is_white = found[0].isspace() or (quote == '"' and found[0] in _WHITE_ESCAPES)
-        if not is_white and not wanted:
+    while match := unit.match(source, position):
+        is_white = match[0].isspace() or (quote == '"' and match[0] in _WHITE_ESCAPES)
+        if not is_white and not count:
             return position
-        wanted -= not is_white
-        position = found.end()
+        count -= not is_white
+        position = match.end()
     return None
