@@ -1,4 +1,4 @@
-"""A DAG by hand: an upstream task writes a Parquet file, and a dataset with a push source takes it in."""
+"""A hand-written DAG: a task writes a Parquet file, which is pushed into a dataset."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def merge_parquet() -> None:
         pq.write_table(orders, file)
         return str(file)
 
-    # An XCom may name files of these folders only: users may write XComs.
+    # Users may write XComs, so an XCom may only name files in these folders.
     merge = MergeOperator(
         task_id="merge", data=export(), push_paths=[str(EXPORTS)], manifest=MANIFEST, source_name="export"
     )

@@ -1,4 +1,4 @@
-"""Every dataset whose manifest lies in this folder or below, as an Airflow DAG."""
+"""Airflow DAGs of all datasets with a manifest in this folder or below."""
 
 from airflow_provider_odf import build_dags
 

@@ -1,4 +1,4 @@
-"""What is wrong in manifests, as an Airflow import error of this file, which has no DAGs to hide."""
+"""Errors in manifests, as an Airflow import error of this file, which has no DAGs of its own."""
 
 from airflow_provider_odf import raise_manifest_errors
 

@@ -1,4 +1,4 @@
-"""A DAG by hand: what a task returns is pushed as records, and becomes the next state of a dataset."""
+"""A hand-written DAG: the return value of a task is pushed as records into a dataset."""
 
 from __future__ import annotations
 

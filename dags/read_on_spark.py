@@ -1,4 +1,4 @@
-"""A DAG by hand: reading and preprocessing are a Spark application of their own, merging is another."""
+"""A hand-written DAG: one Spark application reads and preprocesses, another one merges."""
 
 from __future__ import annotations
 

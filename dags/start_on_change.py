@@ -1,4 +1,4 @@
-"""A DAG by hand that starts when a file arrives, rather than on a clock."""
+"""A hand-written DAG that starts when a file arrives, without a schedule."""
 
 from __future__ import annotations
 

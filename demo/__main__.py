@@ -1,7 +1,7 @@
-"""``make demo``: the example manifests of ``dags/`` as real Airflow DAGs, and what they made.
+"""``make demo``: run the example manifests of ``dags/`` as real Airflow DAGs and show the results.
 
-Everything lies in ``.demo/``: an Airflow home with SQLite, the store, and a copy of ``dags/`` whose data may change.
-The first time two batches arrive: the second of the coffee prices breaks its contract. Any later time nothing is new.
+All files are in ``.demo/``: an Airflow home with SQLite, the store, and a copy of ``dags/`` with changing data. The
+first session has two batches; the second batch of coffee prices violates its contract. Later sessions find no new data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EVENTS = HOME / "lineage.jsonl"
 
 
 def main() -> int:
-    """0 when everything went as the demo tells it."""
+    """Run the demo; return 0 if all results are as expected."""
     from airflow_provider_odf.engine.jvm import find_java
     from airflow_provider_odf.errors import OdfError
 

@@ -1,4 +1,4 @@
-"""Runs the DAGs and tells what they did."""
+"""Run the DAGs and show their results."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from airflow_provider_odf import build_dags
 from airflow_provider_odf.wording import counted
 
 NEXT_BATCH = ("coffee-prices/2026-05-02.csv",)
-"""Files that arrive between the two rounds of the first time."""
+"""Files that arrive between the two rounds of the first session."""
 
 PUSHED = {"parcel-scans": ("depot", "parcel-scans/2026-05-01.csv")}
-"""What is pushed into datasets that poll nothing: the source, and a file."""
+"""Push source and file for each dataset without a polling source."""
 
 
 class Demo:
@@ -36,45 +36,45 @@ class Demo:
         sys.addaudithook(self._count_engines)
 
     def first(self) -> bool:
-        """Two rounds; whether they did what the examples are made for."""
+        """Run two rounds; return whether their results are as expected."""
         self.say("First round: every dataset is new (two files of bike stations and river levels, a push of parcels)")
         states = self.round()
-        self.say("Second round: a price list arrives that breaks its contract")
+        self.say("Second round: a price list arrives that violates its contract")
         for name in NEXT_BATCH:
             shutil.copy(self.dags / "data" / "arriving" / name, self.dags / "data" / name)
         states |= {f"{dag} again": state for dag, state in self.round("coffee-prices").items()}
         self.show_datasets()
-        self.say("What the contract rejected stays unpublished")
+        self.say("Rejected candidates stay unpublished")
         self.odf("rejected", "list", "coffee-prices")
         self.odf("rejected", "show", "coffee-prices")
         self.show_lineage()
         self.console.print(
             "\nRun [bold]make demo[/] again: it polls, finds nothing new and starts no JVM.\n"
-            "Or look at the same datasets yourself: "
+            "Or inspect the same datasets yourself: "
             f"[bold].venv/bin/odf tail river-levels --store {self.home.name}/store[/]\n"
-            f"What the tasks logged is in {self.home.name}/tasks.log.\n"
+            f"The task logs are in {self.home.name}/tasks.log.\n"
         )
         rejected = states.pop("coffee-prices again")
         return rejected == "failed" and set(states.values()) == {"success"}
 
     def again(self) -> bool:
-        """One round; whether nothing was new."""
+        """Run one round; return whether there was no new data."""
         self.say("Polling every dataset again")
         states = self.round(*(dag.dag_id for dag in self._dags() if dag.dag_id not in PUSHED))
-        # The rejected price list stays red until somebody decides.
+        # The DAG with the rejected price list fails until somebody decides.
         still_rejected = states.pop("coffee-prices") == "failed"
         is_quiet = self.engines == 0 and still_rejected and set(states.values()) == {"success"}
         if is_quiet:
-            self.console.print("\nNothing new at any source: no JVM was started, no block was written.")
-            self.console.print("The rejected price list is still there: its DAG fails until somebody decides.")
+            self.console.print("\nNo source has new data: no JVM was started, no block was written.")
+            self.console.print("The price list is still rejected: its DAG fails until somebody decides.")
             self.odf("rejected", "list", "coffee-prices")
         else:
-            self.console.print(f"\nSomething else than expected happened: see {self.home.name}/tasks.log.")
+            self.console.print(f"\nUnexpected results: see {self.home.name}/tasks.log.")
         self.console.print("Remove .demo/ to start over.")
         return is_quiet
 
     def round(self, *only: str) -> dict[str, str]:
-        """Run the DAGs one after another; their final states. What is pushed goes along as the conf of the run."""
+        """Run the DAGs one after another and return their final states. The conf of a run contains its push."""
         states = {}
         for dag in self._dags(*only):
             engines = self.engines
@@ -94,8 +94,8 @@ class Demo:
             self.odf("verify", dag.dag_id)
 
     def show_lineage(self) -> None:
-        """Names of datasets in the OpenLineage events, by the task that named them."""
-        self.say("Lineage, as OpenLineage got it")
+        """Show the datasets in the OpenLineage events of each task."""
+        self.say("Lineage in OpenLineage events")
         names = Counter(_names(self.events))
         for (job, direction, namespace, name), count in sorted(names.items()):
             dataset = f"namespace={namespace} name={name}"
@@ -127,7 +127,7 @@ class Demo:
 
 @contextmanager
 def _quiet(log: Path) -> Iterator[None]:
-    """What Airflow prints of its tasks goes to a file."""
+    """Redirect the output of Airflow's tasks to a file."""
     sys.stdout.flush()
     kept = [os.dup(1), os.dup(2)]
     with log.open("ab") as file:

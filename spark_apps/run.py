@@ -1,7 +1,7 @@
-"""Answers one request of the engine protocol: ``spark-submit … run.py REQUEST_FILE RESPONSE_FILE``.
+"""Run one request of the engine protocol: ``spark-submit … run.py REQUEST_FILE RESPONSE_FILE``.
 
-The response file gets a line of JSON for each response, the last of which is the outcome. The exit code is 0 whenever
-there is an outcome, also when it is an error: only a broken application is a failed one.
+Each response is a line of JSON in the response file; the last one is the outcome. The exit code is 0 for every outcome,
+also for an error, so that only a crashed application counts as failed.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Answers requests of the engine protocol from standard input in one JVM, until the input ends.
+"""Run requests of the engine protocol from standard input in one JVM, until the input ends.
 
-Started by the local runner with one argument, the JSON of the parameters of `serve`.
+The local runner starts it with one argument, the parameters of `serve` as JSON.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""+ - * / % between numbers, and of dates and times with intervals, as Flink has them.
+"""Arithmetic of Flink: + - * / % of numbers, and dates and times plus or minus intervals.
 
-FLOAT is calculated with in 32 bits, and beside a DOUBLE the type of the left side decides. A BIGINT has 19 digits
-beside a DECIMAL. Quotients of decimals are rounded half up. RisingWave shares whole numbers and DOUBLE.
+FLOAT has 32 bits; of FLOAT and DOUBLE the type of the left side is the result. With a DECIMAL a BIGINT has 19 digits.
+Quotients of decimals are rounded half up. RisingWave has the same arithmetic of whole numbers and DOUBLE.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from airflow_provider_odf.dialect.types import (
 OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _BIGINT_DIGITS = 19
 _LEAST_SCALE = 6
-"""Fewest digits after the point of a quotient."""
+"""Minimum scale of a quotient."""
 _DOUBLE_DIGITS, _COMPACT_DIGITS = 15, 18
-"""Digits that a DOUBLE holds exactly, and those up to which Flink keeps a DECIMAL as a whole number."""
+"""Digits that a DOUBLE holds exactly, and maximum digits of a DECIMAL that Flink stores as a whole number."""
 
 
 def operator_rule(calculate: Callable[[exp.Expr, Typed, Typed], Typed]) -> NodeRule:
-    """Return the rule of operators by what one makes of its two sides; long sums do not recurse."""
+    """Return a rule that applies ``calculate`` to each operator of a chain. Long sums do not recurse."""
 
     def rule(t: Translation, node: exp.Expr) -> Typed:
         first, operators = chain(node, OPERATORS)
@@ -50,13 +50,13 @@ def operator_rule(calculate: Callable[[exp.Expr, Typed, Typed], Typed]) -> NodeR
 
 
 def calculate(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    """Return what an operator makes of its sides; overflow and division by zero stop the query."""
+    """Return the result of an operator. Overflow and division by zero fail the query."""
     sides = (left.type, right.type)
     if INTERVAL in sides:
         return _with_interval(node, left, right)
     if not all(type_.is_numeric for type_ in sides):
         advice = SCHEMA_ADVICE if not all(type_.is_known for type_ in sides) else "cast them to numbers"
-        raise Refused(node, f"{left.type} and {right.type} are not calculated with", advice)
+        raise Refused(node, f"arithmetic with {left.type} and {right.type} is not translated", advice)
     if isinstance(node, exp.Mod):
         return remainder(node, left, right)
     if any(type_.is_float for type_ in sides):
@@ -74,7 +74,7 @@ def _whole(node: exp.Expr, left: Typed, right: Typed) -> Typed:
 
 
 def remainder(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    """% of whole numbers has the type of the divisor."""
+    """Return the remainder. For whole numbers it has the type of the divisor."""
     if left.type.is_integer and right.type.is_integer:
         rest = paren(exp.Mod, left.sql, right.sql)
         return Typed(rest if left.type == right.type else cast(rest, right.type), right.type)
@@ -84,7 +84,7 @@ def remainder(node: exp.Expr, left: Typed, right: Typed) -> Typed:
 
 
 def _floats(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    """In DOUBLE, then rounded where the result is FLOAT: that is exact, as a DOUBLE has more than twice the digits."""
+    """Calculate in DOUBLE and round a FLOAT result. This is exact, since DOUBLE has more than twice the digits."""
     sides = (left.type, right.type)
     refuse_rounded_twice(node, *sides)
     type_ = DOUBLE
@@ -116,28 +116,29 @@ def _as_decimal(type_: Type) -> Type:
 
 
 def is_rounded_twice(type_: Type) -> bool:
-    """Whether Flink makes a DECIMAL a DOUBLE by way of a whole number that has more digits than a DOUBLE holds."""
+    """Return whether Flink converts a DECIMAL to DOUBLE through a whole number with more digits than DOUBLE holds."""
     return type_.is_decimal and type_.scale > 0 and _DOUBLE_DIGITS < type_.precision <= _COMPACT_DIGITS
 
 
 def refuse_rounded_twice(node: exp.Expr, *types_: Type) -> None:
-    """:raises Refused: if one of the types becomes a DOUBLE in two steps, which may differ in the last bit."""
+    """:raises Refused: one of the types is converted to DOUBLE in two steps, which may differ in the last bit."""
     for type_ in filter(is_rounded_twice, types_):
         advice = f"cast to DECIMAL({_COMPACT_DIGITS + 1},{type_.scale}) first"
-        raise Refused(node, f"Flink rounds {type_} twice on its way to a DOUBLE", advice)
+        raise Refused(node, f"Flink rounds {type_} twice when it converts to DOUBLE", advice)
 
 
 def _with_interval(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    """A date or time plus or minus an interval."""
+    """Return a date or time plus or minus an interval."""
     if isinstance(node, exp.Add) and left.type == INTERVAL:
         left, right = right, left
     is_time = left.type.is_timestamp or left.type == DATE
     if not is_time or right.type != INTERVAL or not isinstance(node, (exp.Add, exp.Sub)):
-        raise Refused(node, f"{left.type} and {right.type} are not calculated with", "add intervals to times only")
+        message = f"arithmetic with {left.type} and {right.type} is not translated"
+        raise Refused(node, message, "add intervals to times only")
     if left.type != DATE:
         return Typed(paren(type(node), left.sql, right.sql), left.type)
     literal = node.expression if isinstance(node.expression, exp.Interval) else node.this
     if any(interval_parts(literal)[4:]):
-        raise Refused(node, "engines take hours with a DATE in different ways", "cast the date to TIMESTAMP first")
+        raise Refused(node, "engines add hours to a DATE in different ways", "cast the date to TIMESTAMP first")
     moved = type(node)(this=cast(left.sql, timestamp()), expression=right.sql)
     return Typed(cast(moved, DATE), DATE)

@@ -1,4 +1,4 @@
-"""Calls of functions with DISTINCT, FILTER, OVER and frames, and the aggregates and windows that engines mean alike."""
+"""Function calls with DISTINCT, FILTER, OVER and frames, and the aggregates and windows that all engines share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BOUNDS = {"UNBOUNDED", "CURRENT ROW"}
 
 
 def anonymous(t: Translation, node: exp.Expr) -> Typed:
-    """A call of a scalar or aggregate function."""
+    """Translate a call of a scalar or aggregate function."""
     if node.name.lower() in t.engine.aggregates:
         return _aggregate(t, node)
     return t.call(node, t.engine.scalars, node.expressions)
@@ -39,7 +39,7 @@ def _aggregate(t: Translation, node: exp.Expr) -> Typed:
 
 
 def filter_rows(t: Translation, node: exp.Expr) -> Typed:
-    """An aggregate over some of the rows: FILTER (WHERE …)."""
+    """Translate an aggregate with FILTER (WHERE …)."""
     inner = t.expression(node.this)
     if not isinstance(inner.sql, exp.Anonymous):
         raise Refused(node, "FILTER is not translated with this function")
@@ -48,7 +48,7 @@ def filter_rows(t: Translation, node: exp.Expr) -> Typed:
 
 
 def over(t: Translation, node: exp.Expr) -> Typed:
-    """A function OVER (PARTITION BY … ORDER BY … frame)."""
+    """Translate a function OVER (PARTITION BY … ORDER BY … frame)."""
     if node.args.get("alias") or node.args.get("first"):
         raise Refused(node, "named windows are not translated", "write the window out: OVER (…)")
     inner = node.this
@@ -91,7 +91,7 @@ def count(c: Call) -> Typed:
 
 
 def extreme(name: str, types: Collection[str]) -> FunctionRule:
-    """MIN and MAX of columns of types that engines order as Spark does."""
+    """Return the rule of MIN or MAX for types that the engines order like Spark."""
 
     def rule(c: Call) -> Typed:
         value = c.only()
@@ -111,7 +111,7 @@ def ranking(name: str) -> FunctionRule:
 
 
 def neighbour(name: str) -> FunctionRule:
-    """LAG and LEAD with an optional distance. The value for the edge is refused: Flink uses it for nulls, too."""
+    """Return the rule of LAG or LEAD with an optional distance. A default is refused: Flink uses it for nulls, too."""
 
     def rule(c: Call) -> Typed:
         c.expect(1, 2)

@@ -1,7 +1,6 @@
-"""What is wrong with the SQL of manifests: queries without an exact translation, and columns that they do not give.
+"""Check the SQL of manifests: queries without an exact translation, and missing output columns.
 
-Reading SQL takes a third of a second to import, so this is no part of loading a manifest: commands call it, the DAG
-loaders do not.
+The import of the SQL parser takes a third of a second. So commands call this check, but DAG loaders do not.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _UNKNOWN = ("UNKNOWN", "VOID")
 
 
 def check(manifests: Iterable[Manifest]) -> list[Problem]:
-    """Every problem of the preprocess queries of these manifests; they are valid in all other respects."""
+    """Return the problems of the preprocess queries of manifests that are valid otherwise."""
     return sorted(problem for manifest in manifests for problem in _manifest_problems(manifest))
 
 
@@ -36,7 +35,7 @@ def _manifest_problems(manifest: Manifest) -> Iterator[Problem]:
 
 
 class _Preprocess:
-    """The preprocess of one source, seen from the manifest."""
+    """The preprocess step of one source in a manifest."""
 
     def __init__(self, manifest: Manifest, index: int, source: _Source, vocabulary: DatasetVocabulary) -> None:
         self.manifest, self.index, self.source, self.vocabulary = manifest, index, source, vocabulary
@@ -68,10 +67,10 @@ class _Preprocess:
         return place_within(source, start, steps[number - 1].query, line, column)
 
     def _columns(self, types: dict[str, str]) -> Iterator[Problem]:
-        """What the merge needs of the output."""
+        """Yield problems with the columns that the merge needs."""
         merge = ddl.merge_strategy(self.source.merge)
-        known = {name: "" if kind in _UNKNOWN else kind for name, kind in types.items()}
-        for problem in column_rules.check(known, self.vocabulary, merge, "the output of preprocess"):
+        kinds = {name: "" if kind in _UNKNOWN else kind for name, kind in types.items()}
+        for problem in column_rules.check(kinds, self.vocabulary, merge, "the output of preprocess"):
             if problem.part == "columns":
                 yield self._of_output(problem.message, problem.fix)
             elif problem.part == "merge":

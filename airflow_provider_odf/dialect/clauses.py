@@ -1,4 +1,4 @@
-"""Clauses of a query that hold expressions: GROUP BY, ORDER BY, LIMIT and OFFSET."""
+"""Translate GROUP BY, ORDER BY, LIMIT and OFFSET."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ORDINAL_DIGITS = 4
 
 
 def refuse_others(node: exp.Expr, allowed: Collection[str]) -> None:
-    """:raises Refused: if the node has a part that is not one of those allowed."""
+    """:raises Refused: the node has a part that is not allowed."""
     for key, value in node.args.items():
         if key not in allowed and value not in (None, False, [], ""):
             name = key.strip("_").replace("_", " ").upper()
@@ -32,7 +32,7 @@ def group(t: Translation, node: exp.Group) -> exp.Group:
 
 
 def order(t: Translation, node: exp.Order) -> exp.Order:
-    """Return ORDER BY with the place of nulls written out, since engines have different defaults."""
+    """Return ORDER BY with explicit NULLS FIRST or LAST, since the defaults of engines differ."""
     return exp.Order(expressions=[_order_item(t, item) for item in node.expressions])
 
 
@@ -54,7 +54,7 @@ def _ordinal_or_expression(t: Translation, node: exp.Expr) -> exp.Expr:
 
 
 def add_order(t: Translation, node: exp.Expr, query: exp.Query) -> None:
-    """Give a query the ORDER BY, LIMIT and OFFSET of a node."""
+    """Add ORDER BY, LIMIT and OFFSET of a node to a query."""
     if node.args.get("order"):
         query.set("order", order(t, node.args["order"]))
     for key in ("limit", "offset"):

@@ -1,4 +1,4 @@
-"""Comparisons, BETWEEN and IN, where the engines compare values of two types in the same way."""
+"""Translate comparisons, BETWEEN and IN for types that the engines compare in the same way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PREDICATES = (exp.Predicate, exp.RegexpLike, exp.RegexpILike, exp.Not)
 
 
 def operand(t: Translation, node: exp.Expr) -> Typed:
-    """Return a side of an operator. Engines bind comparisons, LIKE, IN and NOT differently beside each other."""
+    """Return a side of an operator. Precedence of comparisons, LIKE, IN and NOT differs between engines."""
     if isinstance(node, _PREDICATES):
         raise Refused(node, "engines may read this in different ways", "put it in parentheses")
     return t.expression(node)
@@ -28,7 +28,7 @@ def comparison(t: Translation, node: exp.Expr) -> Typed:
 def comparable(t: Translation, node: exp.Expr, left: Typed, right: Typed) -> tuple[Typed, Typed]:
     """Return both sides in the type in which the source engine and Spark compare them.
 
-    :raises Refused: if the engines differ."""
+    :raises Refused: the engines differ."""
     left, right = _as_time(node, left, right.type), _as_time(node, right, left.type)
     if left.type.is_known and right.type.is_known:
         shared = t.engine.compared(left.type, right.type)
@@ -39,23 +39,23 @@ def comparable(t: Translation, node: exp.Expr, left: Typed, right: Typed) -> tup
 
 
 def align(value: Typed, type_: Type) -> exp.Expr:
-    """Return a value beside others of a common type: cast where Spark would choose another common type."""
+    """Return a value as a member of a common type, cast if Spark would choose another common type."""
     is_implicit = value.type == NULL or type_.is_integer or type_.is_decimal
     return value.sql if is_implicit else convert(value, type_)
 
 
 def _as_time(node: exp.Expr, value: Typed, other: Type) -> Typed:
-    """Return a string literal beside a date or time as one itself."""
+    """Return a string literal as a date or time if the other side is one."""
     is_beside_time = value.text is not None and (other == DATE or other.is_timestamp)
     return time_literal(node, value.text or "", other) if is_beside_time else value
 
 
 def _require_type(node: exp.Expr, value: Typed, other: Typed) -> Typed:
-    """Return a side of unknown type, which Spark stops if it is not of the other side's type."""
+    """Return a side of unknown type; Spark fails the query if it does not have the type of the other side."""
     if value.type.is_known or other.type == NULL:
         return value
     if not other.type.is_known:
-        raise Refused(node, "the types of both sides are not known", SCHEMA_ADVICE)
+        raise Refused(node, "the types of both sides are unknown", SCHEMA_ADVICE)
     if not (other.type.is_integer or other.type == DOUBLE):
         return Typed(strictly(value, other.type, "a column"), other.type)
     is_number = has_type(value.sql, "int", "bigint", "double")
@@ -81,7 +81,7 @@ def in_(t: Translation, node: exp.Expr) -> Typed:
         raise Refused(node, "IN is translated with a list of values or a query")
     members = t.expressions(node.expressions)
     if other := next((m.type for m in members if not t.engine.is_member(value.type, m.type)), None):
-        raise Refused(node, f"IN of {value.type} with {other} is not what = is", f"cast the values to {value.type}")
+        raise Refused(node, f"IN of {value.type} with {other} differs from =", f"cast the values to {value.type}")
     pairs = [comparable(t, node, value, member) for member in members]
     if len({side.sql.sql() for side, _ in pairs}) > 1 or not _fit_together(t, [side.type for side, _ in pairs]):
         raise Refused(node, "IN is translated only with values of one type", "cast them to one type")
@@ -89,7 +89,7 @@ def in_(t: Translation, node: exp.Expr) -> Typed:
 
 
 def _fit_together(t: Translation, types: list[Type]) -> bool:
-    """Whether one DECIMAL holds all values of these: Spark would cut off the places for which it has no digits."""
+    """Return whether one DECIMAL holds all values of the types: otherwise Spark would cut off decimal places."""
     shared: Type | None = types[0]
     for type_ in types[1:] if types[0].is_decimal else []:
         shared = shared and t.engine.compared(shared, type_)

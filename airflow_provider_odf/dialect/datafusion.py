@@ -1,4 +1,4 @@
-"""``engine: datafusion``: queries checked by DataFusion itself, before anything is read."""
+"""``engine: datafusion``: check queries with DataFusion before data is read."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def output(steps: Sequence[protocol.SqlQueryStep], tables: Mapping[str, tuple[protocol.Column, ...] | None]) -> Columns:
-    """The columns of the last query, planned by DataFusion over empty tables. Where the data must tell the columns of a
-    table, only what does not depend on them is checked, and nothing is known of the result.
+    """Return the columns of the last query, planned by DataFusion over empty tables. If the columns of a table are only
+    known from its data, only the syntax is checked, and the columns are unknown.
 
     :raises QueryRefused: DataFusion refuses a query, or Spark cannot hold its result.
     """
@@ -37,7 +37,7 @@ def output(steps: Sequence[protocol.SqlQueryStep], tables: Mapping[str, tuple[pr
 
 
 def _schema(columns: tuple[protocol.Column, ...] | None) -> pa.Schema | None:
-    """Declared columns as the reference's readers type them; None where not all of them are known."""
+    """Return declared columns with the types of the reference's readers, or None if not all are known."""
     import pyarrow as pa
 
     if columns is None or any(column.name == EVERY_COLUMN for column in columns):

@@ -1,7 +1,7 @@
-"""A source engine's dialect as tables of rules, and the translation of one expression by them.
+"""The dialect of a source engine as tables of rules, and the translation of an expression with them.
 
-The tables are an allow-list: a node or function without a rule is refused at its place. So nothing reaches Spark
-unchecked, whatever sqlglot learns to parse.
+The tables are an allow-list: a node or function without a rule is refused. So nothing reaches Spark unchecked, even if
+sqlglot learns new syntax.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Call:
         return self.arguments[index]
 
     def expect(self, fewest: int, most: int | None = None) -> None:
-        """:raises Refused: if the number of arguments is another."""
+        """:raises Refused: the number of arguments is out of range."""
         most = fewest if most is None else most
         if not fewest <= len(self.arguments) <= most:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
@@ -47,12 +47,12 @@ class Call:
     def only(self) -> Typed:
         """Return the only argument.
 
-        :raises Refused: if there are more or none."""
+        :raises Refused: there is not exactly one."""
         self.expect(1)
         return self.argument(0)
 
     def string(self, index: int) -> exp.Expr:
-        """Return an argument that must be a string; Spark checks one of unknown type."""
+        """Return an argument that must be a string. If its type is unknown, Spark checks it."""
         value = self.argument(index)
         if not value.type.is_known:
             return strictly(value, STRING, f"argument {index + 1} of {self.name}")
@@ -81,11 +81,11 @@ FunctionRule = Callable[[Call], Typed]
 
 @dataclass(frozen=True)
 class Engine:
-    """A source engine: how its SQL is parsed, and what its nodes and functions are in Spark.
+    """A source engine: its parser, and the rules for its nodes and functions.
 
-    ``common`` is the type of a CASE over values of two types, ``compared`` the type in which two are compared; None
-    where the engine and Spark do not agree. ``is_member`` says whether IN compares values of two types as = does.
-    ``query`` returns the query in a statement."""
+    ``common`` returns the type of a CASE over values of two types, ``compared`` the type in which two are compared, or
+    None if the engine and Spark differ. ``is_member`` returns whether IN compares two types like =. ``query`` returns
+    the query in a statement."""
 
     name: str
     dialect: type[Dialect]
@@ -101,19 +101,19 @@ class Engine:
 
 @dataclass(frozen=True)
 class Translation:
-    """Translates expressions as a scope sees them. ``subquery`` translates a query inside an expression."""
+    """Translates expressions in a scope. ``subquery`` translates a query inside an expression."""
 
     engine: Engine
     scope: Scope
     subquery: Callable[[exp.Expr, Scope], tuple[exp.Query, Columns]]
 
     def expression(self, node: exp.Expr) -> Typed:
-        """Return the Spark form of ``node`` and its type.
+        """Return ``node`` as a Spark expression with its type.
 
-        :raises Refused: if no form is known to be exact."""
+        :raises Refused: there is no exact translation."""
         rule = self.engine.nodes.get(type(node))
         if rule is None:
-            raise Refused(node, f"{spell(node)} is not known to the {self.engine.name} translation", ADVICE)
+            raise Refused(node, f"{spell(node)} is not supported by the {self.engine.name} translation", ADVICE)
         try:
             value = rule(self, node)
             limits.check_result(node, value.sql)
@@ -121,7 +121,7 @@ class Translation:
             raise
         except RecursionError:
             raise Refused(node, "the expression is too long to be translated", "split it into queries") from None
-        except Exception as e:  # a fault of a rule costs this query, and says where
+        except Exception as e:  # a bug in a rule refuses the query with its place
             raise Refused(node, f"{spell(node)} cannot be translated: {e!r}", ADVICE) from e
         return value
 
@@ -129,7 +129,7 @@ class Translation:
         return tuple(map(self.expression, nodes))
 
     def call(self, node: exp.Expr, table: Mapping[str, FunctionRule], arguments: Sequence[exp.Expr]) -> Typed:
-        """Return a call by the rule that a table of functions has for its name."""
+        """Translate a call with the rule for its name in a table of functions."""
         rule = table.get(node.name.lower())
         if rule is None:
             raise self._unknown_function(node, node.name.lower())
@@ -139,8 +139,8 @@ class Translation:
         kinds = {"aggregate": self.engine.aggregates, "window": self.engine.windows, "scalar": self.engine.scalars}
         kind = next((kind for kind, table in kinds.items() if name in table), None)
         if kind:
-            return Refused(node, f"{name} is a function of kind {kind} and not translated in this place", ADVICE)
-        return Refused(node, f"function {name} is not known to the {self.engine.name} translation", ADVICE)
+            return Refused(node, f"{kind} function {name} is not translated in this place", ADVICE)
+        return Refused(node, f"function {name} is not supported by the {self.engine.name} translation", ADVICE)
 
     def within(self, scope: Scope) -> Translation:
         return replace(self, scope=scope)

@@ -1,6 +1,6 @@
-"""The parts of SQL that mean the same in every engine here: columns, logic, LIKE, CASE, queries as values, the sign.
+"""Translate expressions that all engines share: columns, logic, LIKE, CASE, queries as values, the sign.
 
-"The same" depends on types: what one engine compares as text and another as numbers is refused.
+An expression is refused if the engines treat its types differently, for example compare them as text or as numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, cast, in_pa
 from airflow_provider_odf.dialect.types import BOOLEAN, NULL, STRING, UNKNOWN, Type
 
 _EXACT_DIGITS = 34
-"""Spark's unary minus and abs round a DECIMAL to so many digits."""
+"""Digits to which Spark's unary minus and abs round a DECIMAL."""
 
 
 def column(t: Translation, node: exp.Expr) -> Typed:
@@ -88,7 +88,7 @@ def _string(t: Translation, node: exp.Expr) -> Typed:
     if not value.type.is_known:
         return Typed(strictly(value, STRING, "a column"), STRING)
     if value.type not in (STRING, NULL):
-        raise Refused(node, f"a string is needed here, not {value.type}", "cast it to VARCHAR")
+        raise Refused(node, f"a string is expected, not {value.type}", "cast it to VARCHAR")
     return value
 
 
@@ -126,9 +126,9 @@ def _when(t: Translation, node: exp.Expr, subject: Typed | None, condition_node:
 
 
 def unify(t: Translation, node: exp.Expr, values: Sequence[Typed]) -> tuple[list[exp.Expr], Type]:
-    """Return the values as they stand in one CASE or COALESCE, and the type of that.
+    """Return the values converted for one CASE or COALESCE, and its type.
 
-    :raises Refused: if the engines do not agree on it."""
+    :raises Refused: the engines use different types."""
     type_ = _common_type(t, node, values)
     is_strict = type_.is_known
     return [
@@ -143,7 +143,7 @@ def _common_type(t: Translation, node: exp.Expr, values: Sequence[Typed]) -> Typ
     for other in known:
         shared = t.engine.common(type_, other)
         if shared is None:
-            raise Refused(node, f"{type_} and {other} have no type in common", "cast them to one type")
+            raise Refused(node, f"{type_} and {other} have no common type", "cast them to one type")
         type_ = shared
     unknown = len(values) - len(known)
     if not unknown or type_ == STRING:
@@ -163,7 +163,7 @@ def negation(t: Translation, node: exp.Expr) -> Typed:
 
 
 def require_exact_sign(node: exp.Expr, type_: Type) -> None:
-    """:raises Refused: if - and abs of the type are not exact on Spark."""
+    """:raises Refused: - and abs of the type are not exact on Spark."""
     if not type_.is_numeric:
         raise Refused(node, f"- and abs need a number of known type, not {type_}", SCHEMA_ADVICE)
     if type_.is_decimal and type_.precision > _EXACT_DIGITS:

@@ -1,4 +1,4 @@
-"""Rules of functions and forms of text that the engines have in common, for their tables."""
+"""Rules of functions that the engines share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from airflow_provider_odf.dialect.types import INT, STRING, Type
 
 
 def of_common_type(name: str) -> FunctionRule:
-    """A function of any number of values of one type, such as coalesce and greatest."""
+    """Return the rule of a function of any number of values of one type, such as coalesce and greatest."""
 
     def rule(c: Call) -> Typed:
         if not c.arguments:
@@ -29,7 +29,7 @@ def of_common_type(name: str) -> FunctionRule:
 
 
 def nullif(c: Call) -> Typed:
-    """The result has the type of the first argument."""
+    """Translate NULLIF, which has the type of its first argument."""
     c.expect(2)
     first, second = c.arguments
     if c.translation.engine.common(first.type, second.type) != first.type:
@@ -56,7 +56,7 @@ def string(c: Call, index: int) -> exp.Expr:
 
 
 def whole(c: Call, index: int) -> exp.Expr:
-    """A whole number as INT."""
+    """Return an argument that must be a whole number, as INT."""
     value = c.argument(index)
     if not value.type.is_integer:
         raise c.refusal(f"argument {index + 1} must be a whole number, not {value.type}", "cast it to INT")
@@ -68,7 +68,7 @@ def size(c: Call, index: int) -> exp.Expr:
 
 
 def same(name: str, *parameters: Parameter, result: Type = STRING, optional: int = 0) -> FunctionRule:
-    """A function that Spark has under ``name`` with the same meaning; the last ``optional`` arguments may miss."""
+    """Return the rule of a function that is ``name`` in Spark. The last ``optional`` arguments may be missing."""
 
     def rule(c: Call) -> Typed:
         c.expect(len(parameters) - optional, len(parameters))
@@ -84,12 +84,12 @@ def text_of(t: Translation, node: exp.Expr) -> exp.Expr:
 
 
 def substring(c: Call) -> Typed:
-    """Of literal positions, from 0 or 1 on; engines count others in different ways."""
+    """Translate SUBSTRING with literal positions from 0 or 1 on; for others the engines differ."""
     return same("substring", string, size, size, optional=1)(c)
 
 
 def substring_form(t: Translation, node: exp.Expr) -> Typed:
-    """SUBSTRING(text FROM start FOR length)."""
+    """Translate SUBSTRING(text FROM start FOR length)."""
     start, length = node.args.get("start"), node.args.get("length")
     if start is None:
         raise Refused(node, "SUBSTRING needs a start")
@@ -98,7 +98,7 @@ def substring_form(t: Translation, node: exp.Expr) -> Typed:
 
 
 def trim_form(t: Translation, node: exp.Expr) -> Typed:
-    """TRIM([BOTH | LEADING | TRAILING] [characters FROM] text)."""
+    """Translate TRIM([BOTH | LEADING | TRAILING] [characters FROM] text)."""
     characters = text_of(t, node.expression) if node.args.get("expression") else exp.Literal.string(" ")
     position = str(node.args.get("position") or "BOTH").upper()
     if node.args.get("collation"):
@@ -107,7 +107,7 @@ def trim_form(t: Translation, node: exp.Expr) -> Typed:
 
 
 def trim(position: str) -> FunctionRule:
-    """btrim, ltrim, rtrim with an optional second argument: the characters to cut off."""
+    """Return the rule of btrim, ltrim or rtrim with an optional second argument, the characters to remove."""
 
     def rule(c: Call) -> Typed:
         c.expect(1, 2)
@@ -118,7 +118,7 @@ def trim(position: str) -> FunctionRule:
 
 
 def replace(c: Call) -> Typed:
-    """Of a literal text that is not empty; of an empty one engines make different things."""
+    """Translate REPLACE of a literal text that is not empty; for an empty one the engines differ."""
     c.expect(3)
     if not c.text(1):
         raise c.refusal("the text to replace must not be empty")
@@ -132,14 +132,14 @@ TEXT: dict[str, FunctionRule] = {
     "replace": replace,
     "upper": same("upper", string),
 }
-"""Functions of text with the same name and meaning in every engine."""
+"""Text functions with the same name and semantics in all engines."""
 
 
 # --- of arrays -------------------------------------------------------------------------------------------------------
 
 
 def element(t: Translation, node: exp.Expr) -> Typed:
-    """array[n], counted from 1; null beyond its end."""
+    """Translate array[n], counted from 1; null after its end."""
     value, index = t.expression(node.this), node.expressions[0] if len(node.expressions) == 1 else None
     place = t.expression(index).integer if index is not None else None
     if value.type.element is None or not place or place < 1:

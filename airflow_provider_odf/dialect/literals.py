@@ -1,4 +1,4 @@
-"""Literals: numbers, texts, dates and times, and intervals such as ``INTERVAL '1 day 2 hours'``."""
+"""Translate literals: numbers, texts, dates, times, and intervals such as ``INTERVAL '1 day 2 hours'``."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _TIMESTAMP_PATTERN = (
     rf"{DATE_PATTERN}([ T][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}([.][0-9]{{1,9}})?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?)?"
 )
 INTERVAL_UNITS = {"year": 0, "month": 1, "week": 2, "day": 3, "hour": 4, "minute": 5, "second": 6}
-"""Units of intervals, and which argument of Spark's make_interval each one is."""
+"""Units of intervals, with their positions in the arguments of Spark's make_interval."""
 _INTERVAL_PART = re.compile(r"([+-]?\d+)\s*([A-Za-z]+)\s*")
 
 
 def literal(t: Translation, node: exp.Expr) -> Typed:
-    """Whole numbers are INT or BIGINT by their size, others DECIMAL, and DOUBLE with an exponent."""
+    """Translate a literal. Whole numbers are INT or BIGINT by size, others DECIMAL, or DOUBLE with an exponent."""
     if node.args.get("is_string"):
         return Typed(exp.Literal.string(node.name), STRING)
     if node.name.isdigit():
@@ -68,7 +68,7 @@ def _shorten(text: str) -> str:
 def time_literal(node: exp.Expr, text: str, type_: Type) -> Typed:
     """Return a text as a DATE or TIMESTAMP; without a zone it is UTC.
 
-    :raises Refused: if engines may read the text in different ways."""
+    :raises Refused: engines may parse the text in different ways."""
     is_date = type_ == DATE
     if not re.fullmatch(DATE_PATTERN if is_date else _TIMESTAMP_PATTERN, text):
         form = "YYYY-MM-DD" if is_date else "YYYY-MM-DD hh:mm:ss, with Z or +hh:mm for a zone"
@@ -79,7 +79,7 @@ def time_literal(node: exp.Expr, text: str, type_: Type) -> Typed:
 def interval_parts(node: exp.Expr) -> list[int]:
     """Return the arguments of make_interval for a literal interval.
 
-    :raises Refused: for fractions and unknown units."""
+    :raises Refused: the interval has fractions or unknown units."""
     unit, value = node.args.get("unit"), node.this
     if not isinstance(node, exp.Interval) or not isinstance(value, exp.Literal):
         raise Refused(node, "an interval must be a literal, as INTERVAL '1 day'")

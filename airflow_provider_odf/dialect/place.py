@@ -9,7 +9,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError, UnsupportedErro
 
 
 class Refused(Exception):
-    """A node without an exact translation; becomes `QueryRefused` where the query's text and number are known."""
+    """A node without an exact translation. It becomes `QueryRefused` with the text and number of its query."""
 
     def __init__(self, node: exp.Expr | None, message: str, advice: str = "") -> None:
         super().__init__(message)
@@ -17,7 +17,7 @@ class Refused(Exception):
 
 
 class QueryRefused(Exception):
-    """A refused query: its number, from 1, with line and column in it. 0 stands for all of them."""
+    """A refused query with its number, from 1, and line and column in it. Number 0 means all queries."""
 
     def __init__(self, message: str, advice: str = "", *, number: int = 0, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class QueryRefused(Exception):
 
 
 def refusal(error: Exception, sql: str, number: int) -> QueryRefused:
-    """Return what stopped the translation of a query, with its place there."""
+    """Return the refusal for an error in the translation of a query, with its place."""
     (line, column), message, advice = (1, 1), f"the query cannot be translated: {error!r}", "use engine: spark"
     if isinstance(error, Refused):
         (line, column), message, advice = _position(sql, error.node), error.message, error.advice
@@ -45,7 +45,7 @@ def refusal(error: Exception, sql: str, number: int) -> QueryRefused:
 
 
 def _position(sql: str, node: exp.Expr | None) -> tuple[int, int]:
-    """Return line and column at which ``node`` begins, or else the nearest node around it that has a place."""
+    """Return line and column of ``node``, or of the nearest parent with a place."""
     while node is not None:
         starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
         if starts:
@@ -56,7 +56,7 @@ def _position(sql: str, node: exp.Expr | None) -> tuple[int, int]:
 
 
 def _syntax(error: ParseError) -> tuple[tuple[int, int], str]:
-    """sqlglot's place is that of the last character of the word at fault."""
+    """Return place and message of a syntax error. sqlglot's place is the last character of the token."""
     details = error.errors[0] if error.errors else {}
     word = str(details.get("highlight") or "")
     column = int(details.get("col") or 1) - max(len(word) - 1, 0)
@@ -67,7 +67,7 @@ def _syntax(error: ParseError) -> tuple[tuple[int, int], str]:
 
 
 def _words(error: SqlglotError) -> tuple[tuple[int, int], str]:
-    """What sqlglot cannot cut into words has its place in the message: ``Missing ' from 3:7``."""
+    """Return place and message of a tokenizer error. Its message contains the place: ``Missing ' from 3:7``."""
     message = str(error.__cause__ or error)
     match = re.fullmatch(r"(.*) from (\d+):(\d+)", message)
     return ((int(match[2]), int(match[3])), match[1]) if match else ((0, 0), message)

@@ -1,4 +1,4 @@
-"""The structure of queries: WITH, SELECT, FROM, joins, set operations, grouping, ordering."""
+"""Translate the structure of queries: WITH, SELECT, FROM, joins, set operations, grouping, ordering."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _JOIN_SIDES = {"", "LEFT", "RIGHT", "FULL"}
 
 @dataclass(frozen=True)
 class Queries:
-    """Translates queries over the tables that are known by now: inputs, earlier steps, WITH."""
+    """Translates queries over tables: inputs, earlier steps and WITH."""
 
     engine: Engine
     tables: Mapping[str, tuple[str, Columns]]
@@ -37,9 +37,10 @@ class Queries:
         return cls(engine, {name.lower(): (name, columns) for name, columns in tables.items()})
 
     def query(self, node: exp.Expr, parent: Scope | None = None, *, is_named: bool = True) -> tuple[exp.Query, Columns]:
-        """The query for Spark and its columns. With ``is_named`` every column must have a name that the engines share.
+        """Return the query for Spark and its columns. With ``is_named`` every column needs a name that the engines
+        share.
 
-        :raises Refused: if it cannot be translated exactly."""
+        :raises Refused: there is no exact translation."""
         query: exp.Query
         if isinstance(node, exp.Subquery):
             return self._parentheses(node, parent, is_named)
@@ -120,7 +121,7 @@ class Queries:
         return scope
 
     def _source(self, node: exp.Expr) -> tuple[exp.Expr, str, Columns]:
-        """A table or a query in FROM: its Spark form, the name it is called by, and its columns."""
+        """Return a table or query in FROM for Spark, its name or alias, and its columns."""
         if isinstance(node, exp.Subquery):
             refuse_others(node, {"this", "alias"})
             query, columns = self.query(node.this)
@@ -129,10 +130,10 @@ class Queries:
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise Refused(node, "FROM is translated with tables and queries only", _DERIVE)
         if node.args.get("version"):
-            raise Refused(node, "FOR SYSTEM_TIME AS OF needs a history, and what is preprocessed has none", _DERIVE)
+            raise Refused(node, "FOR SYSTEM_TIME AS OF needs a history, which preprocess does not have", _DERIVE)
         if node.args.get("db"):
             name = ".".join(part.name for part in node.parts)
-            raise Refused(node, f"table {name} does not exist", "a name with dots is quoted as a whole")
+            raise Refused(node, f"table {name} does not exist", "quote a name with dots as a whole")
         refuse_others(node, {"this", "alias"})
         spelling, columns = self._table(node)
         name = _plain_alias(node.args["alias"]) if node.args.get("alias") else spelling
@@ -140,11 +141,11 @@ class Queries:
         return exp.Table(this=_quoted(spelling), alias=alias), name, columns
 
     def _table(self, node: exp.Table) -> tuple[str, Columns]:
-        found = self.tables.get(node.name.lower())
-        if found is None:
-            known = ", ".join(name for name, _ in self.tables.values())
-            raise Refused(node, f"table {node.name} does not exist", f"tables here: {known}")
-        return found
+        table = self.tables.get(node.name.lower())
+        if table is None:
+            names = ", ".join(name for name, _ in self.tables.values())
+            raise Refused(node, f"table {node.name} does not exist", f"tables: {names}")
+        return table
 
     def _join(self, node: exp.Join, scope: Scope) -> tuple[exp.Join, Scope]:
         refuse_others(node, {"this", "side", "kind", "on", "using"})
@@ -153,7 +154,7 @@ class Queries:
             raise Refused(node, f"{side} {kind} JOIN is not translated".strip())
         source, name, columns = self._source(node.this)
         if scope.tables.keys() & {name}:
-            raise Refused(node, f"two tables are called {name}", "give one an alias")
+            raise Refused(node, f"two tables are named {name}", "give one an alias")
         both = Scope({**scope.tables, name: columns}, scope.parent)
         join = exp.Join(this=source, side=side or None, kind=kind or None)
         if node.args.get("on"):
@@ -212,18 +213,19 @@ def _refuse_repeated(node: exp.Expr, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
-            raise Refused(node, f"two columns are called {name}", "name one differently; case does not count")
+            raise Refused(node, f"two columns are named {name}", "name one differently; case does not count")
         seen.add(name.lower())
 
 
 def _with_outputs(t: Translation, columns: Columns) -> Translation:
-    """GROUP BY, HAVING and ORDER BY also see the names that SELECT gives; a table's own column goes first."""
+    """Return a translation for GROUP BY, HAVING and ORDER BY, which also see output names of SELECT. Columns of tables
+    hide these."""
     outputs = Columns(tuple((name, type_) for name, type_ in columns.known if t.scope.type_of(name) is None))
     return t.within(Scope({**t.scope.tables, "": outputs}, t.scope.parent)) if outputs.known else t
 
 
 def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
-    """The columns of a set operation. Whole numbers are widened; other types must be equal, since engines differ."""
+    """Return the columns of a set operation. Whole numbers are widened; other types must be equal."""
     if left.others is not None or right.others is not None:
         return Columns(tuple((name, UNKNOWN) for name, _ in left.known), left.others)
     if len(left.known) != len(right.known):

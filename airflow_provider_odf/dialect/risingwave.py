@@ -1,6 +1,6 @@
-"""``engine: risingwave``: RisingWave's SQL (PostgreSQL's grammar and meanings) over a batch.
+"""``engine: risingwave``: RisingWave's SQL (grammar and semantics of PostgreSQL) over a batch.
 
-Only what PostgreSQL documents to be as in Spark is listed; the tests marked ``postgres`` compare with PostgreSQL.
+The tables only list features that PostgreSQL documents to work as in Spark. The tests marked ``postgres`` compare them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DOUBLE_DIGITS = 15
 
 
 class RisingWave(Stock):
-    """The grammar; meanings are in ``ENGINE``."""
+    """The grammar; ``ENGINE`` has the semantics."""
 
     class Parser(RisingWaveParser):
         FUNCTIONS: ClassVar = {}
@@ -46,7 +46,7 @@ class RisingWave(Stock):
 
 
 def query(statement: exp.Expr) -> exp.Expr:
-    """Return the query of a statement with folded names: CREATE MATERIALIZED VIEW is how RisingWave writes a step."""
+    """Return the query of a statement, which may be CREATE MATERIALIZED VIEW, with unquoted names in lower case."""
     if isinstance(statement, exp.Create):
         if statement.kind != "VIEW" or statement.expression is None:
             raise Refused(statement, "only CREATE MATERIALIZED VIEW … AS query is translated")
@@ -58,7 +58,7 @@ def query(statement: exp.Expr) -> exp.Expr:
 
 
 def literal(t: Translation, node: exp.Expr) -> Typed:
-    """A number with an exponent is a NUMERIC without limit."""
+    """Translate a literal. A number with an exponent is refused: it is a NUMERIC without limit."""
     if not node.args.get("is_string") and "e" in node.name.lower():
         advice = "cast a text: cast('1e3' as double precision)"
         raise Refused(node, f"{spell(node)} is a NUMERIC in RisingWave, which is not translated", advice)
@@ -66,7 +66,7 @@ def literal(t: Translation, node: exp.Expr) -> Typed:
 
 
 def calculate(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    """Whole numbers among themselves (not divided), and anything with a DOUBLE."""
+    """Translate arithmetic of whole numbers, except division, and of any number with a DOUBLE."""
     types = (left.type, right.type)
     is_whole = all(type_.is_integer for type_ in types) and not isinstance(node, exp.Div)
     is_double = DOUBLE in types and all(
@@ -91,7 +91,7 @@ def cast(t: Translation, node: exp.Expr) -> Typed:
 
 
 def _target(node: exp.Expr, value: Typed) -> Type:
-    """The type of a CAST. A NUMERIC without digits has no limit: of a whole number it is a DECIMAL that holds it."""
+    """Return the type of a CAST. NUMERIC without digits has no limit; for a whole number a DECIMAL holds it."""
     target: exp.DataType = node.args["to"]
     if target.this == exp.DType.DECIMAL and not target.expressions and value.type.is_integer:
         return as_decimal(value.type)
@@ -104,7 +104,7 @@ def _target(node: exp.Expr, value: Typed) -> Type:
 
 
 def total(c: Call) -> Typed:
-    """SUM. Of INT a BIGINT; of BIGINT it would be a NUMERIC without limit."""
+    """Translate SUM. Of INT it is a BIGINT; of BIGINT it would be a NUMERIC without limit."""
     value = c.only()
     if value.type not in (INT, DOUBLE):
         raise c.refusal(f"is translated for INT and DOUBLE, not {value.type}", "cast it")
@@ -112,7 +112,7 @@ def total(c: Call) -> Typed:
 
 
 def substring_from_one(c: Call) -> Typed:
-    """Positions before the first count as part of the length, which Spark sees otherwise."""
+    """Translate SUBSTRING from position 1 on. Earlier positions count as part of the length, but not in Spark."""
     c.size(1, least=1)
     return substring(c)
 

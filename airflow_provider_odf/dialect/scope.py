@@ -1,4 +1,4 @@
-"""Which columns a query sees, with their types. Names ignore case, as Spark's do by default."""
+"""Columns that a query sees, with their types. Names ignore case, as in Spark by default."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.dialect.types import UNKNOWN, Type, column_type
 
 EVERY_COLUMN = "*"
-"""Name of a declared column that stands for all columns not listed: a CSV without schema has only strings."""
+"""Name of a declared column that means all columns not listed, such as the strings of a CSV without schema."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of a table: those known by name, and the type of any others (None: there are no others)."""
+    """Columns of a table: those with known names, and the type of all others (None: there are no others)."""
 
     known: tuple[tuple[str, Type], ...] = ()
     others: Type | None = None
@@ -28,26 +28,26 @@ class Columns:
         return cls(tuple(item for item in types if item[0] != EVERY_COLUMN), others[0] if others else None)
 
     def type_of(self, name: str) -> Type | None:
-        """Return the type of a column, None if there cannot be such a column."""
+        """Return the type of a column, or None if the table cannot have it."""
         return next((type_ for known, type_ in self.known if known.lower() == name.lower()), self.others)
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The tables of one FROM clause by their names, and the scope of the query around it."""
+    """The tables of a FROM clause by name, and the scope of the outer query."""
 
     tables: Mapping[str, Columns] = field(default_factory=dict)
     parent: Scope | None = None
 
     def table(self, name: str) -> Columns | None:
-        """Return the columns of a table of this scope or of one around it."""
+        """Return the columns of a table of this scope or an outer one."""
         for known, columns in self.tables.items():
             if known.lower() == name.lower():
                 return columns
         return self.parent.table(name) if self.parent else None
 
     def type_of(self, name: str) -> Type | None:
-        """Return the type of a column that is named without its table; None if no table can have it."""
+        """Return the type of a column without table name, or None if no table can have it."""
         sure = [t for columns in self.tables.values() for n, t in columns.known if n.lower() == name.lower()]
         possible = sure or [c.others for c in self.tables.values() if c.others is not None]
         if possible:
@@ -56,5 +56,5 @@ class Scope:
 
     @property
     def names(self) -> list[str]:
-        """The names of the known columns, for messages."""
+        """Names of the known columns, for messages."""
         return [name for columns in self.tables.values() for name, _ in columns.known]

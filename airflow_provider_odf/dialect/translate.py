@@ -1,7 +1,7 @@
-"""The queries of a Transform::Sql as Spark or DataFusion runs them.
+"""Translate the queries of a Transform::Sql for Spark or DataFusion.
 
-Queries of ``engine: spark`` and ``engine: datafusion`` run as they are written. SQL of another engine is translated to
-Spark's, exactly or not at all: what may give other rows on Spark is refused with its place in the query.
+Queries of ``engine: spark`` and ``engine: datafusion`` are not changed. SQL of other engines is translated to Spark's.
+An expression that may have another result on Spark is refused with its place in the query.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _TEMPORAL = "temporalTables are not translated: the versions of a table are stat
 
 @dataclass(frozen=True)
 class Translated:
-    """Queries as the engine runs them, one per step, and what is known of the columns of the last one."""
+    """Queries for the engine, one per step, and the known columns of the last one."""
 
     steps: tuple[protocol.SqlQueryStep, ...]
     columns: Columns
 
 
 def to_spark(transform: TransformSql, tables: Tables) -> protocol.Transform:
-    """Return the transform with its queries as the engine runs them. The last one has no alias and is the output.
+    """Return the transform with queries for the engine. The last one has no alias and is the output.
 
-    ``tables`` are the inputs by name with their declared columns, None where only the data have them. A column named
-    ``*`` stands for all that are not listed.
+    ``tables`` are the inputs by name with their declared columns, or None if none are declared. A column named ``*``
+    means all that are not listed.
 
-    :raises InvalidInput: if a query cannot be translated exactly, naming its number, line and column."""
+    :raises InvalidInput: a query has no exact translation; the message has its number, line and column."""
     try:
         # DataFusion's queries are planned by the engine, which knows all columns.
         is_datafusion = transform.engine == DATAFUSION
@@ -59,9 +59,9 @@ def to_spark(transform: TransformSql, tables: Tables) -> protocol.Transform:
 
 
 def translate(transform: TransformSql, tables: Tables) -> Translated:
-    """Return the queries as the engine runs them, with the columns of the output.
+    """Return the queries for the engine, with the columns of the output.
 
-    :raises QueryRefused: if a query is not valid or cannot be translated exactly."""
+    :raises QueryRefused: a query is not valid or has no exact translation."""
     steps = _steps(transform, tables)
     if transform.engine == DATAFUSION:
         return Translated(steps, datafusion.output(steps, tables))
@@ -69,21 +69,21 @@ def translate(transform: TransformSql, tables: Tables) -> Translated:
         return Translated(steps, spark_columns(steps[-1].query))
     if transform.engine not in ENGINES:
         names = ", ".join(("spark", DATAFUSION, *ENGINES))
-        raise QueryRefused(f"engine {transform.engine} is not known (one of {names})")
+        raise QueryRefused(f"unknown engine {transform.engine} (use one of {names})")
     return _translate_steps(ENGINES[transform.engine], steps, tables)
 
 
 def input_columns(step: protocol.ReadStep) -> tuple[protocol.Column, ...] | None:
-    """Return the columns known before data are read: those declared; all of a CSV without types are strings."""
+    """Return the columns known before reading: the declared ones, or strings for a CSV without types."""
     if step.columns is None and step.format.types is Types.TEXT and not step.infer_schema:
         return (protocol.Column(EVERY_COLUMN, "STRING"),)
     return step.columns
 
 
 def spark_columns(query: str) -> Columns:
-    """Return the names of a Spark query's columns where every one is written out; their types only Spark knows.
+    """Return the column names of a Spark query if all are explicit. Their types are unknown.
 
-    What sqlglot cannot read may well be valid in Spark: then nothing is known."""
+    A query that sqlglot cannot parse may be valid in Spark; its columns are unknown."""
     try:
         with limits.room():
             tree = _parse(query, Dialect.get_or_raise("spark"))
@@ -97,9 +97,9 @@ def spark_columns(query: str) -> Columns:
 
 
 def _steps(transform: TransformSql, tables: Tables) -> tuple[protocol.SqlQueryStep, ...]:
-    """Return the steps of a transform; ``query`` is a single one."""
+    """Return the steps of a transform; ``query`` is a single step."""
     if transform.temporal_tables:
-        raise QueryRefused(_TEMPORAL, "leave them out, and join on engine: spark")
+        raise QueryRefused(_TEMPORAL, "remove them, and join with engine: spark")
     if bool(transform.query) == bool(transform.queries):
         raise QueryRefused("give either query or queries")
     if transform.query:
@@ -114,7 +114,7 @@ def _steps(transform: TransformSql, tables: Tables) -> tuple[protocol.SqlQuerySt
             raise QueryRefused(message, number=number)
         if step.alias is not None and step.alias.lower() in names:
             advice = "choose another; case does not count"
-            raise QueryRefused(f"alias {step.alias} is taken already", advice, number=number)
+            raise QueryRefused(f"alias {step.alias} is already in use", advice, number=number)
         names.add((step.alias or "").lower())
     return steps
 
@@ -143,7 +143,7 @@ def _translate(engine: Engine, query: str, tables: Mapping[str, Columns]) -> tup
 
 
 def _parse(query: str, dialect: Dialect) -> exp.Expr:
-    """Return the only statement of a query. Its words are checked before the parser recurses into them."""
+    """Return the only statement of a query. Its tokens are checked before the parser recurses into them."""
     tokens = dialect.tokenize(query)
     limits.check_nesting(tokens)
     limits.check_intervals(tokens)

@@ -1,4 +1,4 @@
-"""Spark expressions with their types, and the small pieces from which rules build them."""
+"""Spark expressions with their types, and functions that build them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA_ADVICE = "declare read.schema, or use engine: spark"
 
 @dataclass(frozen=True)
 class Typed:
-    """A Spark expression and the type that the source engine gives it."""
+    """A Spark expression and its type in the source engine."""
 
     sql: exp.Expr
     type: Type
@@ -54,7 +54,7 @@ def _data_type(ddl: str) -> exp.DataType:
 
 
 def cast(expression: exp.Expr, type_: Type, *, is_tried: bool = False) -> exp.Expr:
-    """Return CAST(… AS type), or TRY_CAST, which gives null where the value is not of the type."""
+    """Return CAST(… AS type), or TRY_CAST, which returns null if the value does not have the type."""
     to = _data_type(type_.ddl).copy()
     return exp.TryCast(this=expression, to=to, safe=True) if is_tried else exp.Cast(this=expression, to=to)
 
@@ -65,19 +65,19 @@ def paren(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def in_parentheses(node: exp.Expr) -> exp.Expr:
-    """Return an operand in parentheses where it is an operator itself."""
+    """Return an operand, in parentheses if it is an operator itself."""
     is_operator = isinstance(node, (exp.Binary, exp.Unary)) and not isinstance(node, exp.Paren)
     return exp.Paren(this=node) if is_operator else node
 
 
 def as_int(value: Typed) -> exp.Expr:
-    """Return the value as an INT, which Spark's functions take where other engines take a BIGINT."""
+    """Return the value as an INT, for Spark functions whose parameter is a BIGINT in other engines."""
     literal = value.integer
     return number(literal) if literal is not None else cast(value.sql, INT)
 
 
 def convert(value: Typed, type_: Type) -> exp.Expr:
-    """Return the value in ``type_``, for types that Spark and the source engine convert alike."""
+    """Return the value as ``type_``, for types that Spark and the source engine convert in the same way."""
     is_same = value.type.ddl == type_.ddl or type_ == UNKNOWN
     return value.sql if is_same else cast(value.sql, type_)
 
@@ -96,20 +96,20 @@ def is_like(value: exp.Expr, pattern: str) -> exp.Expr:
 
 
 def fail(message: str, type_: Type, value: exp.Expr | None = None) -> exp.Expr:
-    """Return an expression that stops the query with a message, which ends with the text of ``value``."""
+    """Return an expression that fails the query with a message, which ends with the text of ``value``."""
     failure = call("raise_error", message if value is None else call("concat", f"{message}: ", value.copy()))
     return cast(failure, type_) if type_ != UNKNOWN else failure
 
 
 def has_type(expression: exp.Expr, *names: str) -> exp.Expr:
-    """Return whether an expression has one of Spark's types; Spark knows the answer before it reads a row."""
+    """Return a condition whether an expression has one of Spark's types. Spark evaluates it before it reads rows."""
     return exp.In(this=call("typeof", expression.copy()), expressions=[exp.Literal.string(n.lower()) for n in names])
 
 
 def strictly(value: Typed, type_: Type, what: str) -> exp.Expr:
-    """Return a value of unknown type as ``type_``; the query stops when Spark finds it to be of another type."""
+    """Return a value of unknown type as ``type_``; the query fails if Spark reads another type."""
     message = f"{what} must be {type_.ddl}, but the data have another type: {SCHEMA_ADVICE}"
-    # By way of STRING, because Spark must find every branch well typed, also those never taken.
+    # Through STRING, because Spark checks the types of all branches, even of unused ones.
     text = cast(value.sql, STRING)
     branch = text if type_ == STRING else cast(text, type_)
     return switch([(has_type(value.sql, type_.ddl), branch)], fail(message, type_))

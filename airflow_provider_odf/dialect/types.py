@@ -1,4 +1,4 @@
-"""Types of columns and expressions, named as Spark's DDL names them.
+"""Types of columns and expressions, with the names of Spark's DDL.
 
 ``UNKNOWN`` is the type of a column whose schema is only known when Spark has read the data.
 """
@@ -12,15 +12,15 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 _INTEGER_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}
-"""Types of whole numbers, the narrowest first, with their longest number of digits."""
+"""Types of whole numbers, narrowest first, with their maximum number of digits."""
 MAX_PRECISION = 38
 ANY_DIGITS = -1
-"""The precision of a TIMESTAMP whose number of digits of a second is not known."""
+"""Precision of a TIMESTAMP with an unknown number of fractional digits."""
 
 
 @dataclass(frozen=True)
 class Type:
-    """A type. ``precision`` is that of a DECIMAL, or the digits of a second of a TIMESTAMP."""
+    """A type. ``precision`` is that of a DECIMAL, or the fractional digits of a TIMESTAMP."""
 
     name: str
     precision: int = 0
@@ -94,7 +94,7 @@ def array(element: Type) -> Type:
 
 @lru_cache(maxsize=1024)
 def column_type(ddl: str) -> Type:
-    """Return the type of a declared column, UNKNOWN if it is not understood. Readers give times in milliseconds."""
+    """Return the type of a declared column, or UNKNOWN if it is not valid. Readers return times in milliseconds."""
     try:
         return of_data_type(exp.DataType.build(ddl, dialect="spark"), timestamp(3))
     except (ParseError, ValueError):
@@ -109,7 +109,7 @@ _BY_SQLGLOT_NAME = {
 
 
 def of_data_type(data_type: exp.DataType, timestamp_type: Type) -> Type:
-    """Return a parsed type, UNKNOWN if it is not understood; ``timestamp_type`` is what a bare TIMESTAMP means."""
+    """Return a parsed type, or UNKNOWN if it is not supported. ``timestamp_type`` is the type of TIMESTAMP."""
     kind = data_type.this.value if isinstance(data_type.this, exp.DType) else str(data_type.this)
     parameters = [p.this.name for p in data_type.expressions if isinstance(p, exp.DataTypeParam)]
     if kind in ("TIMESTAMP", "TIMESTAMPTZ"):
@@ -139,9 +139,7 @@ def as_decimal(type_: Type) -> Type:
 
 
 def common(left: Type, right: Type) -> Type | None:
-    """Return the type in which the engines put two values side by side, or None where they do not agree.
-
-    With one unknown side it is UNKNOWN."""
+    """Return the common type of two values, or None if the engines differ. With an unknown side it is UNKNOWN."""
     if left == right or right == NULL:
         return left
     if left == NULL:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.folder_settings import EnvironmentValue
 
 _SHORTEST_SECRET = 5
-"""Airflow masks nothing shorter, and warns when asked to."""
+"""Airflow does not mask shorter values, and logs a warning for them."""
 
 _EXTRA = "extra."
 
@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 
 
 class TaskEnvironment(Mapping[str, str]):
-    """What templates of a manifest are filled from. A name is looked up when a template uses it, once, in the ``env``
-    of ``odf.yaml`` and then in the process environment; what is found never appears in a log."""
+    """Values for templates of a manifest. A name is looked up once, when a template uses it: in the ``env`` of
+    ``odf.yaml``, then in the process environment. The values are masked in logs."""
 
     def __init__(self, sources: Mapping[str, EnvironmentValue] | None = None) -> None:
         self._sources = sources or {}
@@ -36,9 +36,9 @@ class TaskEnvironment(Mapping[str, str]):
 
     @classmethod
     def of(cls, manifest: Path, dataset: str) -> TaskEnvironment:
-        """The environment of a dataset whose manifest is at ``manifest``.
+        """Return the environment of a dataset with its manifest in the file ``manifest``.
 
-        :raises ManifestInvalid: a settings file that applies is not valid.
+        :raises ManifestInvalid: a settings file of the dataset is not valid.
         """
         return cls(settings_for(manifest, dataset).env)
 
@@ -68,14 +68,14 @@ class TaskEnvironment(Mapping[str, str]):
 
 def _value_of(source: EnvironmentValue) -> str | None:
     if source.variable is not None:
-        found = Variable.get(source.variable, default=None)
-        return None if found is None else str(found)
+        value = Variable.get(source.variable, default=None)
+        return None if value is None else str(value)
     try:
         connection = BaseHook.get_connection(str(source.connection))
     except AirflowNotFoundException:
         return None
     if source.field.startswith(_EXTRA):
-        found = connection.extra_dejson.get(source.field.removeprefix(_EXTRA))
+        value = connection.extra_dejson.get(source.field.removeprefix(_EXTRA))
     else:
-        found = getattr(connection, source.field)
-    return None if found is None else str(found)
+        value = getattr(connection, source.field)
+    return None if value is None else str(value)

@@ -1,4 +1,4 @@
-"""The store of datasets behind an Airflow connection."""
+"""``OdfHook``: the store of an Airflow connection."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class OdfHook(BaseHook):
-    """Opens the store of Open Data Fabric datasets.
+    """Opens a store of Open Data Fabric datasets.
 
     The store is the argument, else the connection's, else ``[odf] store``, else ``$ODF_STORE``, else ``odf-store`` in
     the Airflow home.
 
-    :param odf_conn_id: connection of type ``odf``; its host is the store. The default one need not exist.
-    :param store: path or URI of the store, in place of the connection's.
+    :param odf_conn_id: connection of type ``odf``; its host is the store. The default connection need not exist.
+    :param store: path or URI of the store, instead of the connection's.
     """
 
     conn_name_attr = "odf_conn_id"
@@ -43,26 +43,26 @@ class OdfHook(BaseHook):
     @cached_property
     def location(self) -> str:
         """Path or URI of the store."""
-        found = self._store or (self._connection and self._connection.host) or settings.read().store
-        return found or os.environ.get("ODF_STORE") or str(Path(_airflow_home()) / "odf-store")
+        configured = self._store or (self._connection and self._connection.host) or settings.read().store
+        return configured or os.environ.get("ODF_STORE") or str(Path(_airflow_home()) / "odf-store")
 
     def get_conn(self) -> Store:
-        """The store, opened."""
+        """Return the store."""
         from airflow_provider_odf.chain.store import Store
 
         work_area = self._extra("work_area") or settings.read().work_area
         return Store.open(self.location, work_area=Path(work_area) if work_area else None)
 
     def asset(self, dataset: str) -> Asset:
-        """The Airflow asset of a dataset: its URI is that of the dataset's directory."""
+        """Return the Airflow asset of a dataset, with the URI of the dataset's directory."""
         return Asset(uri=self.dataset_uri(dataset), group="odf")
 
     def dataset_uri(self, dataset: str) -> str:
-        """URI of a dataset's directory, whether it exists yet or not."""
+        """Return the URI of a dataset's directory, which need not exist."""
         return f"{_uri(self.location).rstrip('/')}/{DatasetAlias.parse(dataset)}"
 
     def test_connection(self) -> tuple[bool, str]:
-        """Whether the store can be read, and what is in it."""
+        """Return whether the store can be read, and the number of its datasets or an error."""
         try:
             count = sum(1 for _ in self.get_conn().datasets())
         except Exception as e:
@@ -85,26 +85,26 @@ class OdfHook(BaseHook):
 
 
 def _connection(conn_id: str) -> Connection:
-    """The connection, the same in every process.
+    """Return the connection, the same in every process.
 
-    Commands such as ``airflow dags reserialize`` build DAGs without a supervisor to ask. There the public API
-    (`BaseHook.get_connection`, which is `Connection.get`) reads environment variables and an external secrets backend,
-    but never the metadata database, and a DAG would get another store, and its asset another URI, than in the DAG
-    processor. So this one place asks Airflow's own model, which reads the database, too.
+    Commands such as ``airflow dags reserialize`` build DAGs without a supervisor. There the public API
+    (`BaseHook.get_connection`) reads environment variables and an external secrets backend, but not the metadata
+    database. A DAG would get another store, and its asset another URI, than in the DAG processor. Only this function
+    therefore uses Airflow's own model, which also reads the database.
 
-    :raises AirflowNotFoundException: there is none.
+    :raises AirflowNotFoundException: there is no such connection.
     """
-    found: Connection
+    connection: Connection
     try:
-        found = BaseHook.get_connection(conn_id)
-        return found
+        connection = BaseHook.get_connection(conn_id)
+        return connection
     except AirflowNotFoundException:
         if hasattr(sys.modules.get("airflow.sdk.execution_time.task_runner"), "SUPERVISOR_COMMS"):
             raise
     from airflow.models.connection import Connection as StoredConnection
 
-    found = StoredConnection.get_connection_from_secrets(conn_id)
-    return found
+    connection = StoredConnection.get_connection_from_secrets(conn_id)
+    return connection
 
 
 def _airflow_home() -> str:

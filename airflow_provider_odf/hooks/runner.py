@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TaskRunner:
-    """The runner of a task. Its connection is opened with the first request: most polls send none."""
+    """The runner of a task. It reads the connection with the first request, since most polls send none."""
 
     def __init__(self, spark_conn_id: str | None) -> None:
         self._spark_conn_id = spark_conn_id

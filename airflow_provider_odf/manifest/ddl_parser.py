@@ -32,7 +32,7 @@ _TYPES = {
 _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 _UNSIGNED = {"TINYINT": "SMALLINT", "SMALLINT": "INT", "INT": "BIGINT", "BIGINT": "DECIMAL(20,0)"}
 _SIZED = ("VARCHAR", "CHAR", "BINARY", "VARBINARY")
-DEEPEST = 50
+MAX_DEPTH = 50
 """Maximum depth of nested types: Arrow's limit is 64 levels."""
 
 KNOWN = (*_TYPES, *_DECIMALS, "TIME", "ARRAY", "MAP", "STRUCT")
@@ -128,8 +128,8 @@ class _Parser:
         }
         if word in special:
             self.depth += 1
-            if self.depth > DEEPEST:
-                raise DdlError(f"types are nested more than {DEEPEST} deep", self._skip_space(start))
+            if self.depth > MAX_DEPTH:
+                raise DdlError(f"types are nested more than {MAX_DEPTH} deep", self._skip_space(start))
             spark_type = special[word]()
             self.depth -= 1
             return spark_type

@@ -1,6 +1,6 @@
-"""Where Spark runs: a child process of this one, or an application handed to a cluster by spark-submit.
+"""Run Spark in a child process, or on a cluster with spark-submit.
 
-Nothing here imports Spark: a runner starts it at the first request.
+Nothing here imports Spark. A runner starts it with the first request.
 """
 
 from airflow_provider_odf.runner.local import LocalRunner

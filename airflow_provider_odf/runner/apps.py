@@ -1,4 +1,4 @@
-"""Where the Spark applications and the code that they import are."""
+"""Paths of the Spark applications and of the code that they import."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ ENGINE_MODULES = (
     *("multiformats.py", "read_steps.py", "wording.py"),
 )
 ENGINE_PACKAGES = ("datafusion", "engine", "protocol")
-"""What an engine is made of."""
+"""Code of an engine."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def application(name: str) -> Path:
-    """The main file of a Spark application: inside an installed package, beside the package in a checkout."""
+    """Return the main file of a Spark application: in an installed package, or beside the package in a checkout."""
     installed = PACKAGE / "_spark_apps" / name
     return installed if installed.exists() else PACKAGE.parent / "spark_apps" / name
 
 
 def bundle(directory: Path) -> Path:
-    """A zip of the engine for ``--py-files``, named by its content; the same code gives the same bytes.
+    """Write a zip of the engine for ``--py-files`` and return its path. Its name and bytes only depend on the code.
 
-    A zip, because Spark does not import from a wheel.
+    Spark does not import from wheels.
     """
     files = [PACKAGE / name for name in ENGINE_MODULES]
     files += [file for name in ENGINE_PACKAGES for file in sorted((PACKAGE / name).rglob("*.py"))]

@@ -1,4 +1,4 @@
-"""Spark in a child process: one JVM for all requests of a runner, started at the first of them."""
+"""Spark in a child process: one JVM for all requests of a runner, started with the first one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.engine import archive, jvm
 from airflow_provider_odf.owned import TemporaryDirectory
 from airflow_provider_odf.runner import apps, memory
-from airflow_provider_odf.runner.runner import OnProgress, gist, report_progress, settle
+from airflow_provider_odf.runner.runner import OnProgress, report_progress, root_cause, settle
 
 EVERY_PROCESSOR = "local[*]"
 
@@ -31,12 +31,11 @@ _LAST_LINE = b"\n"
 
 
 class LocalRunner:
-    """The embedded default: ``local[*]`` in a child process, which dies with this one.
+    """The default runner: ``local[*]`` in a child process, which ends with this one.
 
-    ``conf`` are Spark settings. The heap is ``spark.driver.memory`` of these, else ``ODF_LOCAL_MEMORY`` of the
-    environment (see ``runner.memory``), else Java's own choice, a quarter of the memory. ``threads`` requests run at
-    once; more wait. When the JVM dies, running requests fail with ``errors.InternalError`` and the next request starts
-    another.
+    ``conf`` are Spark settings. Their ``spark.driver.memory`` is the heap, else ``ODF_LOCAL_MEMORY`` of the environment
+    (see ``runner.memory``), else Java's default, a quarter of the memory. ``threads`` requests run concurrently; others
+    wait. When the JVM dies, running requests fail with ``errors.InternalError``, and the next request starts a new one.
     """
 
     def __init__(
@@ -48,18 +47,18 @@ class LocalRunner:
         app_name: str = "odf",
     ) -> None:
         self.started = 0
-        given = dict(conf or {})
-        bounds = memory.bounds(given.get("spark.driver.memory") or os.environ.get(memory.VARIABLE))
+        settings = dict(conf or {})
+        bounds = memory.bounds(settings.get("spark.driver.memory") or os.environ.get(memory.VARIABLE))
         is_bounded = master == EVERY_PROCESSOR and bounds.tasks is not None
         self._settings = {
             "app_name": app_name,
             "master": f"local[{bounds.tasks}]" if is_bounded else master,
-            "conf": {**bounds.conf, **given},
+            "conf": {**bounds.conf, **settings},
             "threads": threads,
         }
         self._environment = bounds.environment
         self._child: _Child | None = None
-        # Reentrant: a signal handler may close the runner in the thread that is submitting to it.
+        # Reentrant: a signal handler may close the runner in the thread that is submitting a request.
         self._lock = threading.RLock()
 
     def submit(self, request: protocol.Request, on_progress: OnProgress | None = None) -> Future[protocol.Success]:
@@ -93,10 +92,10 @@ class _Pending:
 
 
 class _Child:
-    """One engine process: its pipes, the threads that serve them, and the requests that it has not answered yet.
+    """One engine process with its pipes, their threads, and the pending requests.
 
-    `ask` neither waits for the process to read nor takes a lock: a signal handler may call `end` at any point of it.
-    Whoever pops a pending request settles it.
+    `ask` neither blocks on the process nor takes a lock, since a signal handler may call `end` at any point of it. The
+    code that pops a pending request settles it.
     """
 
     def __init__(self, settings: Mapping[str, object], environment: Mapping[str, str]) -> None:
@@ -129,29 +128,29 @@ class _Child:
         line = f"{number} {protocol.dumps_request(request)}\n".encode()
         self._pending[number] = _Pending(future, on_progress)
         self._lines.put(line)
-        # Either `_bury` finds the request, or it has ended before.
+        # Either `_clean_up` fails the request, or it has run before.
         if self.has_ended and self._pending.pop(number, None) is not None:
             future.set_exception(errors.InternalError("the Spark process has just ended"))
         return future
 
     def end(self) -> None:
-        """Ends the process; what it has not answered fails."""
+        """End the process and fail its pending requests."""
         self.has_ended = True
         self._lines.put(_LAST_LINE)
         try:
             self._process.wait(_PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:  # It is still starting Spark; its JVM ends with it.
+        except subprocess.TimeoutExpired:  # still starting Spark; its JVM ends with it
             self._process.kill()
-        # Not for ever: in a signal handler this may be the thread that a future's waiter holds a lock in.
+        # With a limit: in a signal handler this thread may hold the lock of a future.
         self._responses.join(_PATIENCE_SECONDS)
 
     def _write_requests(self) -> None:
-        """Until the last line. Where the process has died, the thread that reads its responses fails the requests."""
+        """Write requests until the last line. If the process dies, the thread that reads responses fails them."""
         with contextlib.suppress(OSError, ValueError), _pipe(self._process.stdin) as pipe:
             is_last = False
             while not is_last:
                 line = self._lines.get()
-                # Closing alone may not reach it: processes forked meanwhile, as by Airflow, hold the pipe open.
+                # Closing is not enough: processes that Airflow forks meanwhile keep the pipe open.
                 is_last = line == _LAST_LINE
                 pipe.write(line)
                 pipe.flush()
@@ -160,13 +159,13 @@ class _Child:
         try:
             for line in _pipe(self._process.stdout):
                 number, _, text = line.decode().partition(" ")
-                self._take(number, protocol.loads_response(text))
-        except ValueError as e:  # Not the protocol: nothing that it says can be trusted.
+                self._handle(number, protocol.loads_response(text))
+        except ValueError as e:  # not a response of the protocol
             self._tail.append(str(e))
             self._process.kill()
-        self._bury()
+        self._clean_up()
 
-    def _take(self, number: str, response: protocol.Response) -> None:
+    def _handle(self, number: str, response: protocol.Response) -> None:
         if isinstance(response, protocol.Progress):
             if (pending := self._pending.get(number)) is not None:
                 report_progress(pending.on_progress, response.message)
@@ -177,27 +176,27 @@ class _Child:
         for line in _pipe(self._process.stderr):
             self._tail.append(line.decode(errors="replace").rstrip())
 
-    def _bury(self) -> None:
-        """After the process has closed its end: waits for it, and fails what it has not answered."""
-        was_told, self.has_ended = self.has_ended, True
+    def _clean_up(self) -> None:
+        """Wait for the process after it has closed its output, and fail the pending requests."""
+        was_closed, self.has_ended = self.has_ended, True
         code = self._process.wait()
         self._lines.put(_LAST_LINE)
         self._requests.join(_PATIENCE_SECONDS)
         self._errors.join()
         self._scratch.remove()
-        reason = "the runner was closed" if was_told else f"the Spark process ended with exit code {code}"
-        last_words = "\n".join(self._tail)
-        reason = f"{reason}: {said}" if (said := gist(self._tail)) and not was_told else reason
+        reason = "the runner was closed" if was_closed else f"the Spark process ended with exit code {code}"
+        output = "\n".join(self._tail)
+        reason = f"{reason}: {cause}" if (cause := root_cause(self._tail)) and not was_closed else reason
         for number in list(self._pending):
             if (pending := self._pending.pop(number, None)) is not None:
-                pending.future.set_exception(errors.InternalError(reason, last_words))
+                pending.future.set_exception(errors.InternalError(reason, output))
         for pipe in (self._process.stdout, self._process.stderr):
             _pipe(pipe).close()
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
-        raise ValueError("no pipe to the process")
+        raise ValueError("the process has no such pipe")
     return pipe
 
 

@@ -1,7 +1,7 @@
-"""How a local engine keeps within little memory: what a heap of some size means for Spark, Java and malloc.
+"""Settings of Spark, Java and malloc for a local engine with a small heap.
 
-The heap is only a part: the JVM needs about 250 MiB beside it, and each task a process of Python of 100 to 200. So a
-bounded heap bounds the tasks, too.
+The JVM needs about 250 MiB besides the heap, and each task a Python process of 100 to 200 MiB. So a limited heap also
+limits the tasks.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from airflow_provider_odf.errors import InvalidInput
 VARIABLE = "ODF_LOCAL_MEMORY"
 
 TASK_BYTES = 256 << 20
-"""Heap for each task that runs at once."""
+"""Heap for each concurrent task."""
 
 AMPLE_BYTES = 2 << 30
-"""A heap from which on time counts more than memory."""
+"""Heap from which speed matters more than memory."""
 
 _RETURNING = {
-    # What is free goes back to the system: Arrow's own pool and malloc's arenas, one for each thread, keep half as much
-    # again as is in use.
+    # Return free memory to the system: Arrow's pool and malloc's arenas, one per thread, keep half of the used size.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "MALLOC_ARENA_MAX": "2",
     "MALLOC_TRIM_THRESHOLD_": "1048576",
@@ -35,7 +34,8 @@ _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 @dataclass(frozen=True)
 class Bounds:
-    """Spark settings, environment, and the most tasks at once of a local engine; None: as many as processors."""
+    """Spark settings, environment, and maximum number of concurrent tasks of a local engine. None: one per
+    processor."""
 
     conf: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -43,9 +43,9 @@ class Bounds:
 
 
 def bounds(heap: str | None) -> Bounds:
-    """What a heap, given as Java does, bounds; nothing without one.
+    """Return the settings for a heap in Java's notation; without a heap there are none.
 
-    :raises InvalidInput: it is no size.
+    :raises InvalidInput: the heap is not a size.
     """
     if not heap:
         return Bounds()
@@ -57,20 +57,19 @@ def bounds(heap: str | None) -> Bounds:
 
 def _lean(size: int) -> dict[str, str]:
     return {
-        # A sort spills when it has this part of the heap: what it holds could as well be on disk.
+        # A sort spills to disk when it uses this part of the heap.
         "spark.memory.fraction": "0.3",
         "spark.unsafe.sorter.spill.read.ahead.enabled": "false",
-        # Those that have read would else be there for another minute, while one writes.
+        # Idle Python workers would otherwise stay for a minute after reading.
         "spark.python.factory.idleWorkerMaxPoolSize": "1",
-        # New objects are mostly dead at once. With little room for them and a full collection before the rest grows,
-        # the heap has little that is dead.
+        # Most objects die young. A small young generation, and a full collection before the heap grows, keep it small.
         "spark.driver.extraJavaOptions": f"-Xmn{size >> 13}k -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
         " -Dio.netty.allocator.numDirectArenas=1",
     }
 
 
 def _bytes(size: str) -> int:
-    found = _SIZE.fullmatch(size.strip())
-    if found is None:
-        raise InvalidInput(f"memory of the engine: {size!r} is no size: write 512m or 2g ({VARIABLE}, or local_memory)")
-    return int(found[1]) << _UNITS[found[2].lower()]
+    match = _SIZE.fullmatch(size.strip())
+    if match is None:
+        raise InvalidInput(f"{VARIABLE} or [odf] local_memory: {size!r} is not a size: use a size such as 512m or 2g")
+    return int(match[1]) << _UNITS[match[2].lower()]

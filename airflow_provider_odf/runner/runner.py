@@ -1,4 +1,4 @@
-"""What every runner does, and the one place where responses become results and errors."""
+"""The interface of runners, and how responses become results and errors."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ OnProgress: TypeAlias = Callable[[str], None]
 
 
 class Runner(Protocol):
-    """Hands requests to an engine. Starts nothing before the first request."""
+    """Sends requests to an engine, which it starts with the first one."""
 
     @property
     def started(self) -> int:
-        """How many JVMs (or Spark applications) were started so far."""
+        """Number of JVMs or Spark applications started so far."""
 
     def submit(self, request: protocol.Request, on_progress: OnProgress | None = None) -> Future[protocol.Success]:
-        """The future success of a request. ``on_progress`` is called from another thread with what the engine says.
+        """Send a request and return its future. ``on_progress`` is called from another thread with progress messages.
 
-        The future raises ``errors.InvalidQuery`` when the engine refused, ``errors.InternalError`` when it broke down.
+        The future raises ``errors.InvalidQuery`` if the engine refuses the request, ``errors.InternalError`` if it
+        fails.
 
-        :raises InvalidInput: the engine cannot be started here: no Java, no spark-submit.
+        :raises InvalidInput: the engine cannot be started, because Java or spark-submit is missing.
         """
 
     def close(self) -> None:
-        """Ends what was started; futures not done yet raise ``errors.InternalError``."""
+        """End the engine; futures that are not done raise ``errors.InternalError``."""
 
     def __enter__(self) -> Runner: ...
 
@@ -39,7 +40,7 @@ class Runner(Protocol):
 
 
 def report_progress(on_progress: OnProgress | None, message: str) -> None:
-    """Tells who wants to know. That the telling fails must not harm the request."""
+    """Call ``on_progress``. Its errors must not fail the request."""
     if on_progress:
         try:
             on_progress(message)
@@ -48,7 +49,7 @@ def report_progress(on_progress: OnProgress | None, message: str) -> None:
 
 
 def settle(future: Future[protocol.Success], response: protocol.Response) -> None:
-    """Ends a future with a final response."""
+    """Set the result or error of a future from a final response."""
     if isinstance(response, protocol.InvalidQuery):
         future.set_exception(errors.InvalidQuery(response.message))
     elif isinstance(response, protocol.InternalError):
@@ -59,8 +60,8 @@ def settle(future: Future[protocol.Success], response: protocol.Response) -> Non
         future.set_result(response)
 
 
-def gist(lines: Sequence[str]) -> str:
-    """The line of a process's last words that says most: want of memory, else the last error, else the last line."""
-    said = [line.strip() for line in lines if line.strip()]
+def root_cause(lines: Sequence[str]) -> str:
+    """Return the most useful line of a process's output: lack of memory, else the last error, else the last line."""
+    texts = [line.strip() for line in lines if line.strip()]
     signs = ("OutOfMemoryError", "Java ended", "Exception", "Error")
-    return next((line for sign in signs for line in reversed(said) if sign in line), said[-1] if said else "")
+    return next((line for sign in signs for line in reversed(texts) if sign in line), texts[-1] if texts else "")

@@ -1,4 +1,4 @@
-"""Spark on a cluster: each request is an application of its own, handed over by ``spark-submit``."""
+"""Spark on a cluster: ``spark-submit`` submits each request as an application of its own."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.lineage.jobs import spark_application
 from airflow_provider_odf.owned import TemporaryDirectory
 from airflow_provider_odf.runner import apps
-from airflow_provider_odf.runner.runner import OnProgress, gist, report_progress, settle
+from airflow_provider_odf.runner.runner import OnProgress, report_progress, root_cause, settle
 from airflow_provider_odf.watchman import Watchman
 
 _TAIL_LINES = 200
 _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 10
 _ONCE_WATCHED = 'read -r _ || exit; exec "$0" "$@" </dev/null'
-"""Starts a command once it is watched: it would outlive a task that is killed before."""
+"""Waits for a watchman before it starts a command, which otherwise could outlive a killed task."""
 
 
 class SparkSubmitRunner:
     """``spark-submit`` to a master: standalone, YARN, Kubernetes.
 
-    ``conf`` are Spark settings, ``arguments`` further options of spark-submit as they are. Applications are called
-    ``odf_{operation}_{dataset}`` unless one of these names them. Request and response are
-    files in ``exchange``, by default a temporary directory; in cluster deploy mode it must be shared with the driver,
-    as the paths in requests must be in any case. The Python of the workers (``spark.pyspark.python``) needs pyarrow.
+    ``conf`` are Spark settings, ``arguments`` further options of spark-submit. Applications are named
+    ``odf_{operation}_{dataset}`` unless one of these sets a name. Request and response are files in ``exchange``, by
+    default a temporary directory. In cluster deploy mode it must be shared with the driver, like the paths in requests.
+    The Python of the workers (``spark.pyspark.python``) needs pyarrow.
     """
 
     def __init__(
@@ -107,19 +107,19 @@ class SparkSubmitRunner:
         response_file.touch()
         main = [str(apps.application("run.py")), str(request_file), str(response_file)]
         name = self._name or spark_application(protocol.operation(request), request.dataset_alias)
-        # Of two options that say the same spark-submit takes the last, so that a name among the arguments holds.
+        # spark-submit uses the last of two equal options, so a name in the arguments wins.
         options = ["--name", name, *self._options, "--py-files", str(apps.bundle(directory))]
         with self._start([program, *options, *main]) as process, _watched(process):
-            said = _Tail(process)
+            tail = _Tail(process)
             report_progress(on_progress, f"submitted {name}")
             responses = _Responses(response_file, on_progress)
             while not _has_ended(process):
-                responses.take()
+                responses.read()
             with self._lock:
                 self._running.discard(process)
-            responses.take()
+            responses.read()
             return responses.outcome or protocol.InternalError(
-                f"spark-submit ended with exit code {process.returncode} and without an answer: {said.gist}", said.text
+                f"spark-submit ended with exit code {process.returncode} and no response: {tail.root_cause}", tail.text
             )
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -140,9 +140,9 @@ class SparkSubmitRunner:
 
 
 def find_spark_submit(program: str = "spark-submit") -> str:
-    """The path of ``spark-submit``: as given, of SPARK_HOME, on the PATH, or of the installed pyspark.
+    """Return the path of ``spark-submit``: ``program`` itself or on the PATH, in SPARK_HOME, or in pyspark.
 
-    :raises InvalidInput: there is none.
+    :raises InvalidInput: it is not installed.
     """
     import importlib.util
 
@@ -152,14 +152,14 @@ def find_spark_submit(program: str = "spark-submit") -> str:
         shutil.which(program),
         *(shutil.which(program, path=os.path.join(home, "bin")) for home in homes if home),
     ]
-    found = next(filter(None, candidates), None)
-    if found is None:
-        raise errors.InvalidInput(f"no {program} found: install pyspark, or set SPARK_HOME")
-    return found
+    path = next(filter(None, candidates), None)
+    if path is None:
+        raise errors.InvalidInput(f"{program} not found: install pyspark, or set SPARK_HOME")
+    return path
 
 
 def _pythons(master: str) -> dict[str, str]:
-    """This Python for the driver, and for workers if they are on this machine: spark-submit would take ``python3``."""
+    """Return variables that make the driver, and local workers, use this Python instead of ``python3``."""
     names = ["PYSPARK_DRIVER_PYTHON", *(["PYSPARK_PYTHON"] if master.startswith("local") else [])]
     return dict.fromkeys(names, sys.executable)
 
@@ -173,8 +173,8 @@ class _Responses:
         self._offset = 0
         self._on_progress = on_progress
 
-    def take(self) -> None:
-        """Reports the progress that came since the last call, and keeps the outcome. Half a line waits."""
+    def read(self) -> None:
+        """Report new progress, and keep the outcome. An incomplete line is left for the next call."""
         new = self._file.read_bytes()[self._offset :]
         whole = new[: new.rfind(b"\n") + 1]
         self._offset += len(whole)
@@ -204,20 +204,20 @@ class _Tail:
         return "\n".join(self._lines)
 
     @property
-    def gist(self) -> str:
-        return gist(self.text.splitlines())
+    def root_cause(self) -> str:
+        return root_cause(self.text.splitlines())
 
 
 @contextmanager
 def _watched(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """While spark-submit runs, it ends with this process, with the driver that it started."""
+    """End spark-submit and its driver when this process ends."""
     watchman = Watchman(process)
     try:
-        with suppress(OSError), process.stdin or open(os.devnull, "wb") as start:  # it may have been closed already
+        with suppress(OSError), process.stdin or open(os.devnull, "wb") as start:  # may be closed already
             start.write(b"\n")
         yield
     finally:
-        _signal(process, signal.SIGKILL)  # a driver that outlived it
+        _signal(process, signal.SIGKILL)  # a driver may outlive spark-submit
         watchman.dismiss()
 
 

@@ -1,4 +1,4 @@
-"""``PollingSourceSensor``: waits until a source has something new."""
+"""``PollingSourceSensor``: waits until a source has new data."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class PollingSourceSensor(LineageMixin, BaseSensorOperator):
-    """Waits until a poll of a dataset's source would find something. It only asks: it fetches and writes nothing. For a
-    source that cannot be reached, or is not there yet, it waits, too, as long as its ``timeout`` allows.
+    """Waits until a dataset's source has new data. It fetches and writes nothing. If the source cannot be reached or
+    does not exist yet, it waits until its ``timeout``.
 
     :param manifest: path of the file with the dataset's manifest. (templated)
-    :param dataset: which dataset of the file, where it has several. (templated)
-    :param store: path or URI of the store, in place of the connection's. (templated)
+    :param dataset: name of the dataset, if the file has several. (templated)
+    :param store: path or URI of the store, instead of the connection's. (templated)
     :param odf_conn_id: connection of type ``odf`` that names the store.
-    :param deferrable: wait in the triggerer, without holding a worker.
+    :param deferrable: wait in the triggerer, without a worker slot.
     """
 
     template_fields: Sequence[str] = ("dataset", "manifest", "store")
@@ -62,18 +62,18 @@ class PollingSourceSensor(LineageMixin, BaseSensorOperator):
         return self.defer(trigger=self._trigger(), method_name="execute_complete", timeout=timeout)
 
     def poke(self, context: Context) -> bool:
-        """Whether a poll would find something."""
+        """Return whether the source has new data."""
         with airflow_errors():
             return asyncio.run(self._trigger().has_changed())
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> None:
-        """Go on when the trigger has fired.
+        """Finish after the trigger has fired.
 
-        :raises AirflowFailException: the source is not what the manifest says.
+        :raises AirflowFailException: the trigger reported an error.
         """
         if event["status"] != "changed":
             raise AirflowFailException(event["message"])
-        self.log.info("%s: the source has something new", self.dataset or self.manifest)
+        self.log.info("%s: the source has new data", self.dataset or self.manifest)
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events

@@ -35,7 +35,7 @@ def test_a_push_to_a_disabled_source_is_refused(store, declare, file):
     ("uri", "name", "message"),
     [
         ("/no/such.json", "export", "/no/such.json: no such file"),
-        ("s3://bucket/a.json", "export", "s3://bucket/a.json: s3: is an unknown scheme"),
+        ("s3://bucket/a.json", "export", "s3://bucket/a.json: unknown scheme s3"),
         ("/no/such.json", "exprt", r"no push source 'exprt' \(did you mean `export`\?\)"),
     ],
 )
@@ -48,7 +48,7 @@ def test_an_invalid_push_is_refused(store, declare, uri, name, message):
 @pytest.mark.parametrize(
     ("read", "content", "message"),
     [
-        ("Csv", b"\x1f\x8b\x08\x00", "is a gzip file, but the source reads Csv: push sources have no prepare steps"),
+        ("Csv", b"\x1f\x8b\x08\x00", "is a gzip file, but the source reads Csv: unpack it first, since push sources"),
         ("NdJson", b"PK\x03\x04", "is a zip file, but the source reads NdJson"),
         ("NdJson", b"PAR1", "is a Parquet file, but the source reads NdJson"),
     ],

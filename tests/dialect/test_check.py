@@ -65,7 +65,7 @@ def test_queries_that_translate_have_no_problems(tmp_path: Path) -> None:
             "flink",
             "queries:\n          - alias: a\n            query: select id from input\n"
             "          - query: select id from `b`",
-            "23:35: table b does not exist (tables here: input, a)",
+            "23:35: table b does not exist (tables: input, a)",
         ),
         ("datafusion", "query: selec id from input", "20:16: Expected: an SQL statement, found: selec"),
         ("datafusion", "query: select 'x", "20:23: Unterminated string literal"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airflow_provider_odf.dialect.limits import DEEPEST
+from airflow_provider_odf.dialect.limits import MAX_DEPTH
 from airflow_provider_odf.dialect.translate import spark_columns
 from airflow_provider_odf.errors import InvalidInput
 
@@ -25,7 +25,7 @@ LONG = {
     "doubles": (" + ".join(["y"] * 25), 37.5),
     "replace": ("replace(" * 45 + "z" + ", 'a', 'b')" * 45, "b"),
     "case": ("case when x = 0 then 0 else " * 45 + "x" + " end" * 45, 1),
-    "parentheses": ("(" * (DEEPEST - 1) + "x" + ")" * (DEEPEST - 1), 1),
+    "parentheses": ("(" * (MAX_DEPTH - 1) + "x" + ")" * (MAX_DEPTH - 1), 1),
 }
 
 
@@ -116,7 +116,7 @@ def test_numbers_and_intervals_are_refused_with_the_place(
         ("x + interval '3000000000' day", "1:21: the interval is too long"),
         ("1e5000", "1:8: 1e5000 is more than a DOUBLE holds"),
         ("power(1e300, 2)", "1:8: power: the last bit may differ"),
-        ("greatest(" * 25 + "x" + ", 1)" * 25, "its form on Spark repeats what is nested in it and has more"),
+        ("greatest(" * 25 + "x" + ", 1)" * 25, "its translation for Spark repeats nested expressions and has more"),
     ],
 )
 def test_of_flink_too(translate: Callable[..., str], columns: tuple[object, ...], text: str, message: str) -> None:

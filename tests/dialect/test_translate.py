@@ -59,11 +59,11 @@ def test_queries_of_datafusion_are_passed_on_as_they_are() -> None:
         ),
         (
             (("a", "select 1"), ("A", "select 1"), (None, "select 1")),
-            "preprocess query 2: alias A is taken already (choose another; case does not count)",
+            "preprocess query 2: alias A is already in use (choose another; case does not count)",
         ),
         (
             (("Input", "select 1"), (None, "select 1")),
-            "preprocess query 1: alias Input is taken already (choose another; case does not count)",
+            "preprocess query 1: alias Input is already in use (choose another; case does not count)",
         ),
     ],
 )
@@ -80,7 +80,7 @@ def test_neither_query_nor_queries() -> None:
 
 def test_engine_that_is_not_known() -> None:
     assert _refusal(TransformSql(engine="duckdb", query="select 1")) == (
-        "preprocess: engine duckdb is not known (one of spark, datafusion, flink, risingwave)"
+        "preprocess: unknown engine duckdb (use one of spark, datafusion, flink, risingwave)"
     )
 
 
@@ -94,7 +94,7 @@ def test_temporal_tables_are_refused(engine: str) -> None:
 def test_unknown_function_is_told_with_its_place() -> None:
     queries = _steps(("a", "select id from input"), (None, "select\n  id,\n  id + foo_bar(id) as x\nfrom a"))
     assert _refusal(queries) == (
-        "preprocess query 2, 3:8: function foo_bar is not known to the flink translation "
+        "preprocess query 2, 3:8: function foo_bar is not supported by the flink translation "
         "(write it in another way, or use engine: spark with Spark's SQL)"
     )
 
@@ -103,11 +103,11 @@ def test_unknown_function_is_told_with_its_place() -> None:
     ("query", "message"),
     [
         ("select id,\n  ids from input", "1, 2:3: column ids does not exist (columns: id, at)"),
-        ("select id from inputs", "1, 1:16: table inputs does not exist (tables here: input)"),
+        ("select id from inputs", "1, 1:16: table inputs does not exist (tables: input)"),
         ("select id from input where", "1, 1:22: something is missing at 'where'"),
         (
             "select id as a, at as A from input",
-            "1, 1:8: two columns are called A (name one differently; case does not count)",
+            "1, 1:8: two columns are named A (name one differently; case does not count)",
         ),
         (
             "select upper(at) from input",
@@ -115,21 +115,24 @@ def test_unknown_function_is_told_with_its_place() -> None:
         ),
         ("select id from input; select 1", "1, 1:1: one query is expected, not 2 (split it into queries with aliases)"),
         ("select * exclude (id) from input", "1, 1:19: EXCEPT is not translated here"),
-        ("select unnest(id) as x from input", "1, 1:8: function unnest is not known to the flink translation"),
+        ("select unnest(id) as x from input", "1, 1:8: function unnest is not supported by the flink translation"),
         (
             "select id from input union all select at from input",
             "1, 1:8: column id is BIGINT on one side and STRING on",
         ),
-        ("select id from a.b", "1, 1:16: table a.b does not exist (a name with dots is quoted as a whole)"),
+        ("select id from a.b", "1, 1:16: table a.b does not exist (quote a name with dots as a whole)"),
         ("delete from input", "1, 1:1: only queries (SELECT, WITH, UNION and the like) are translated"),
-        ("select at + 1 as x from input", "1, 1:8: STRING and INT are not calculated with (cast them to numbers)"),
+        (
+            "select at + 1 as x from input",
+            "1, 1:8: arithmetic with STRING and INT is not translated (cast them to numbers)",
+        ),
         (
             "select id = at as x from input",
             "1, 1:8: BIGINT and STRING are compared in different ways (cast one of them)",
         ),
         (
             "select stddev(id) as x from input",
-            "1, 1:8: function stddev is not known to the flink translation",
+            "1, 1:8: function stddev is not supported by the flink translation",
         ),
         ("select 'x", "1, 1:7: Missing '"),
     ],

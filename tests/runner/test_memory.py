@@ -40,5 +40,5 @@ def test_nothing_is_set_without_a_heap(heap: str | None) -> None:
 @pytest.mark.parametrize("size", ["lots", "1.5g", "-1g", "1 g", "10%"])
 def test_what_is_no_size_is_told(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ODF_LOCAL_MEMORY", size)
-    with pytest.raises(InvalidInput, match=f"'{size}' is no size: write 512m or 2g"):
+    with pytest.raises(InvalidInput, match=f"'{size}' is not a size: use a size such as 512m or 2g"):
         LocalRunner()

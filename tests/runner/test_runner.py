@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.runner.runner import gist
+from airflow_provider_odf.runner.runner import root_cause
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from airflow_provider_odf.runner.runner import gist
     ],
 )
 def test_gist(lines: list[str], expected: str) -> None:
-    assert gist(lines) == expected
+    assert root_cause(lines) == expected

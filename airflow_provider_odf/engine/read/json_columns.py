@@ -13,7 +13,7 @@ from airflow_provider_odf.engine.read.json_values import Number, brief, compact
 from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.engine.read.scalar import MILLIS, NESTED
 
-DEEPEST = 50
+MAX_DEPTH = 50
 """Levels of lists and structs in a type: Arrow passes on 64 at most."""
 
 Raw: TypeAlias = str | list[Any] | dict[str, Any] | None
@@ -138,8 +138,8 @@ def _kind(value: Any, column: str, depth: int = 0) -> Any:
     """None for null, a type name, a dict of field kinds for an object, a list of one kind for an array."""
     if value is None:
         return None
-    if isinstance(value, dict | list) and depth == DEEPEST:
-        reason = f"column {column}: values are nested more than {DEEPEST} deep"
+    if isinstance(value, dict | list) and depth == MAX_DEPTH:
+        reason = f"column {column}: values are nested more than {MAX_DEPTH} deep"
         raise Malformed(f"{reason}: declare a schema, with it as STRING")
     if isinstance(value, dict):
         return {key: _kind(value[key], column, depth + 1) for key in sorted(value)}

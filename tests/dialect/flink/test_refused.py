@@ -35,24 +35,24 @@ def test_translated(expression: Callable[..., str], text: str, spark: str) -> No
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("foo(i)", "1:8: function foo is not known to the flink translation"),
-        ("sqrt(d)", "1:8: function sqrt is not known to the flink translation"),
-        ("tumble_start(ts)", "1:8: function tumble_start is not known to the flink translation"),
-        ("listagg(s)", "1:8: function listagg is not known to the flink translation"),
-        ("uuid()", "1:8: function uuid is not known to the flink translation"),
+        ("foo(i)", "1:8: function foo is not supported by the flink translation"),
+        ("sqrt(d)", "1:8: function sqrt is not supported by the flink translation"),
+        ("tumble_start(ts)", "1:8: function tumble_start is not supported by the flink translation"),
+        ("listagg(s)", "1:8: function listagg is not supported by the flink translation"),
+        ("uuid()", "1:8: function uuid is not supported by the flink translation"),
         ("power(10.0, k)", "1:8: power: the last bit may differ unless both arguments are literals"),
-        ("case when b then f else d end", "1:18: FLOAT and DOUBLE have no type in common (cast them to one type)"),
-        ("coalesce(m, k)", "1:8: DECIMAL(12,2) and BIGINT have no type in common (cast them to one type)"),
+        ("case when b then f else d end", "1:18: FLOAT and DOUBLE have no common type (cast them to one type)"),
+        ("coalesce(m, k)", "1:8: DECIMAL(12,2) and BIGINT have no common type (cast them to one type)"),
         ("f = d", "1:8: FLOAT and DOUBLE are compared in different ways (cast one of them)"),
         ("-cast(m as decimal(35,2))", "DECIMAL(35,2) cannot be changed exactly (cast to DECIMAL(34,2) first)"),
         ("abs(cast(m as decimal(38,2)))", "the sign of DECIMAL(38,2) cannot be changed exactly"),
         (
             "cast(cast(m as decimal(18,3)) as double)",
-            "Flink rounds DECIMAL(18,3) twice on its way to a DOUBLE (cast to DECIMAL(19,3) first)",
+            "Flink rounds DECIMAL(18,3) twice when it converts to DOUBLE (cast to DECIMAL(19,3) first)",
         ),
-        ("cast(m as decimal(16,1)) * d", "Flink rounds DECIMAL(16,1) twice on its way to a DOUBLE"),
+        ("cast(m as decimal(16,1)) * d", "Flink rounds DECIMAL(16,1) twice when it converts to DOUBLE"),
         ("cast(m as decimal(18,3)) = d", "DECIMAL(18,3) and DOUBLE are compared in different ways"),
-        ("coalesce(cast(m as decimal(18,3)), d)", "1:8: DECIMAL(18,3) and DOUBLE have no type in common"),
+        ("coalesce(cast(m as decimal(18,3)), d)", "1:8: DECIMAL(18,3) and DOUBLE have no common type"),
         ("d % 2", "1:8: Flink has % for whole numbers and DECIMAL only (cast them)"),
         ("s || i", "1:8: || takes strings of known type (cast both sides to STRING)"),
         ("cast(s as char(5))", "1:13: CHAR is filled up with blanks, which Spark does not do (use STRING or VARCHAR)"),
@@ -83,7 +83,7 @@ def test_what_may_differ_is_refused(expression: Callable[..., str], text: str, r
 @pytest.mark.parametrize("engine", ["flink", "risingwave"])
 def test_temporal_join_needs_a_history(translate: Callable[..., str], engine: str) -> None:
     query = "select a.i from input as a join input for system_time as of a.ts as b on a.s = b.s"
-    message = "FOR SYSTEM_TIME AS OF needs a history, and what is preprocessed has none (join versions"
+    message = "FOR SYSTEM_TIME AS OF needs a history, which preprocess does not have (join versions"
     with pytest.raises(InvalidInput) as refused:
         translate(query, engine)
     assert message in str(refused.value)
