@@ -241,6 +241,18 @@ def test_the_kind_of_a_dataset_stays(with_data: Edited) -> None:
     assert refused(planned) == ["5: dataset things exists as Root, not Derivative: a dataset never changes its kind"]
 
 
+def test_a_new_derivative_dataset_has_inputs_without_ids(tmp_path: Path) -> None:
+    edited = Edited(tmp_path)
+    text = (
+        HEAD.replace("Root", "Derivative")
+        + f"    - {{kind: SetTransform, inputs: [{{datasetRef: other}}], transform: {sql('select 1 as event_time')}}}\n"
+    )
+    edited.file.write_text(text)
+    planned = plan(None, load([edited.file]).manifests[0])
+    assert refused(planned) == []
+    assert [change.event.kind for change in planned.changes] == ["SetTransform"]
+
+
 def test_names_of_system_columns_stay_once_there_are_columns(with_data: Edited, tmp_path: Path) -> None:
     assert refused(with_data.plan(polling(), "{kind: SetVocab, eventTimeColumn: at}")) == [
         "8: the dataset has columns under the names offset, op, system_time, event_time; "
