@@ -1,5 +1,5 @@
-"""The engine of the specification on PySpark: reads raw data, merges, transforms and tests it.
+"""The engine of the specification on PySpark: it reads raw data, preprocesses and merges it, and tests contracts.
 
-Importing this package loads nothing; its modules need pyspark and pyarrow and nothing else that is not in the standard
-library, so that a cluster can run them from one zip.
+Importing this package loads nothing. Its modules need only pyspark, pyarrow and the standard library, so that a cluster
+can run them from one zip file.
 """

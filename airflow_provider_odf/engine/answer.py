@@ -1,4 +1,4 @@
-"""One request of the protocol, answered: dispatch to the operations and mapping of errors to responses."""
+"""Answer one request of the protocol: call the operation, and map errors to responses."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ Progress: TypeAlias = Callable[[str], None]
 
 
 def answer(spark: SparkSession, request: Request, progress: Progress) -> Response:
-    """The last response to a request; never raises. Requests may run at once in threads: each has a session of its own
-    on the one Spark context, so that views and settings do not meet."""
+    """Run a request and return its last response. Exceptions become responses.
+
+    Requests can run at the same time in threads. Each has its own session on the one Spark context, so that views and
+    settings stay separate.
+    """
     try:
         return _execute(session.of_request(spark), request, progress)
     except errors.OdfError as e:
@@ -40,7 +43,7 @@ def answer(spark: SparkSession, request: Request, progress: Progress) -> Respons
 
 
 def _execute(spark: SparkSession, request: Request, progress: Progress) -> Success:
-    # Operations are imported when asked for: a request needs the modules of one.
+    # A request needs only the modules of its own operation.
     if isinstance(request, MergeRequest):
         from airflow_provider_odf.engine import merge
 
@@ -61,13 +64,13 @@ def _execute(spark: SparkSession, request: Request, progress: Progress) -> Succe
 
 
 def _queries(request: Request) -> Sequence[SqlQueryStep]:
-    """The queries that a request runs on rows, where an error may come out only when the rows are used."""
+    """Return the queries that a request runs. Their errors may appear only when the rows are used."""
     transform = getattr(request, "preprocess", None) or getattr(request, "transform", None)
     return transform.queries if isinstance(transform, Transform) else ()
 
 
 def _short(error: Exception) -> str:
-    """One line: of an error of the JVM, what it came of."""
+    """Return an error as one line; for an error of the JVM, the root cause."""
     cause = refusal.root_cause(error)
     lines = (cause or str(error)).strip().splitlines()
     return lines[0] if cause else ": ".join([type(error).__name__, *lines[:1]])

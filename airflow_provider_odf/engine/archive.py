@@ -1,7 +1,8 @@
-"""The class-data archive (AppCDS) of the driver JVM: made once per Java and Spark, it nearly halves the start.
+"""The class-data archive (AppCDS) of the driver JVM. It nearly halves the start of the JVM.
 
-``options`` uses it, ``start_making`` makes it in a process of its own at low priority. ``ODF_CLASS_ARCHIVE=off``
-switches both off, ``ODF_CACHE_DIR`` says where it lies instead of ``~/.cache/airflow-provider-odf``.
+There is one archive for each version of Java and Spark. ``options`` uses it, and ``start_making`` creates it in another
+process at low priority. ``ODF_CLASS_ARCHIVE=off`` disables both. ``ODF_CACHE_DIR`` sets the directory of the archive,
+by default ``~/.cache/airflow-provider-odf``.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ _STALE_SECONDS = 86_400
 
 
 def options(java: str) -> tuple[str, ...]:
-    """Return the JVM options that use the archive of this Java and Spark, none while there is no such archive."""
+    """Return the JVM options that use the archive of this Java and Spark, or none if the archive does not exist."""
     if not _is_wanted():
         return ()
     path = _path(java)
-    # Xshare is left at auto: the JVM ignores an archive that does not fit. To compare its checksum takes 0.08 s.
+    # Xshare stays auto: the JVM ignores an archive that does not fit. Comparing the checksum takes 0.08 s.
     return (f"-XX:SharedArchiveFile={path}", "-XX:+VerifySharedSpaces", *QUIET) if path.exists() else ()
 
 
 def start_making(java: str) -> bool:
-    """Start a process that makes the archive and outlives this one; return False if it exists, is being made or is not
-    wanted.
+    """Start a process that creates the archive and outlives this one.
 
-    A shell starts it, so that this process has no child to wait for.
+    Return False if the archive exists, is being created or is disabled. A shell starts the process, so that this
+    process has no child to wait for.
     """
     if not _is_wanted() or _path(java).exists():
         return False
@@ -50,16 +51,16 @@ def start_making(java: str) -> bool:
             cwd=Path(__file__).parents[2],
             check=False,
         )
-    except OSError:  # A cache is not worth a failure: read-only home, full disk.
+    except OSError:  # A missing cache is no failure: read-only home, full disk.
         return False
     return True
 
 
 def make(java: str, load_classes: Callable[[Sequence[str], Path], None]) -> Path:
-    """Make the archive and return its path.
+    """Create the archive and return its path.
 
-    :param load_classes: runs a JVM with the options that it is given until it has loaded the classes that merges need;
-        the directory is for its files.
+    :param load_classes: runs a JVM with the given options until it has loaded the classes that merges need. It may
+        write files into the directory.
     """
     path = _path(java)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +84,7 @@ def _path(java: str) -> Path:
 
 
 def _fingerprint(java: str) -> str:
-    """Changes with the Java runtime and with Spark's jars."""
+    """Return a text that changes with the Java runtime and with Spark's jars."""
     binary = os.path.realpath(java)
     spec = importlib.util.find_spec("pyspark")
     jars = os.path.join(os.path.dirname(spec.origin or ""), "jars") if spec else ""
@@ -92,7 +93,7 @@ def _fingerprint(java: str) -> str:
 
 
 def _lock(path: Path) -> bool:
-    """Whether this process may make the archive: nobody else has begun to since yesterday."""
+    """Whether this process may create the archive: no other process started within the last day."""
     lock = path.with_suffix(".lock")
     if lock.exists() and time.time() - lock.stat().st_mtime > _STALE_SECONDS:
         lock.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Many small inputs of one request, read and preprocessed as one frame and then told apart again."""
+"""Batches of small inputs: the engine reads and preprocesses them as one frame, then splits the rows by input."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from airflow_provider_odf.engine.read.several import read_several
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader, ReadStep, Transform
 
 _ROW_WISE = frozenset(("Project", "Filter", "Generate", "Repartition", "LogicalRDD", "LocalRelation"))
-"""Nodes of plans; Repartition is of our own making, since hints are left to the other way."""
+"""Plan nodes that make each row of one row. Repartition is the engine's own: queries with hints are not batched."""
 
 _NOT_ROW_WISE = re.compile(r"monotonically_increasing_id|spark_partition_id|input_file|/\*\+", re.IGNORECASE)
 _PARTITION_ROWS = 10_000
 _PARTITION = 33
-"""``monotonically_increasing_id`` has the number of the partition above these bits."""
+"""First bit of the partition number in ``monotonically_increasing_id``."""
 
 
 def batches(inputs: Sequence[MergeInput]) -> Iterator[tuple[MergeInput, ...]]:
-    """Inputs in their order, neighbours together as long as they are small."""
+    """Yield the inputs in order, grouped into batches that stay small."""
     batch: list[MergeInput] = []
     size = 0
     for source in inputs:
@@ -46,8 +46,11 @@ def batches(inputs: Sequence[MergeInput]) -> Iterator[tuple[MergeInput, ...]]:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of several inputs in one frame, in order. ``sizes`` tells how many each has; where rows were left out or
-    added since, ``owners`` tells the input of each partition."""
+    """Rows of several inputs in one frame, in order.
+
+    ``sizes`` has the number of rows of each input. If the queries dropped or added rows, ``owners`` has the input of
+    each partition instead.
+    """
 
     frame: DataFrame
     sizes: tuple[int, ...]
@@ -56,7 +59,7 @@ class Batch:
     owners: tuple[int, ...] | None = None
 
     def apart(self, rows: pa.Table) -> list[pa.Table]:
-        """The rows of each input, of a table that was made of the frame and has POSITION."""
+        """Return the rows of each input. ``rows`` is computed from the frame and has POSITION."""
         sizes = self.sizes if self.owners is None else self._counted(rows[POSITION], self.owners)
         starts = accumulate(sizes, initial=0)
         return [rows.slice(start, size) for start, size in zip(starts, sizes, strict=False)]
@@ -69,8 +72,7 @@ class Batch:
 
 
 def read_batch(spark: SparkSession, request: MergeRequest, batch: Sequence[MergeInput]) -> Batch | None:
-    """The rows of several inputs, read and preprocessed; None where each must be taken by itself, since the reader or
-    a query looks at more than one row.
+    """Read and preprocess several inputs. Return None if the reader or a query needs each input on its own.
 
     :raises InvalidQuery: as ``read`` and ``preprocess`` do.
     """
@@ -91,7 +93,7 @@ def read_batch(spark: SparkSession, request: MergeRequest, batch: Sequence[Merge
 
 
 def _queried_apart(spark: SparkSession, found: ReadApart, transform: Transform, read: ReadStep) -> Batch:
-    """DataFusion queries each input by itself, so that it does not matter whether queries are row-wise."""
+    """Run DataFusion on each input separately. The queries need not be row-wise."""
     from airflow_provider_odf.engine import datafusion
 
     tables = Batch(found.frame, found.sizes, ()).apart(found.frame.toArrow())
@@ -100,8 +102,9 @@ def _queried_apart(spark: SparkSession, found: ReadApart, transform: Transform, 
 
 
 def _partitioned(spark: SparkSession, found: ReadApart) -> tuple[DataFrame, tuple[int, ...]]:
-    """The rows with each input in partitions of its own, and the input of each partition."""
-    # Of the session, and so of the request: each has its own. Batches become partitions where none are held locally.
+    """Return the rows with each input in separate partitions, and the input of each partition."""
+    # These settings affect only the session of this request. Without a local relation, each Arrow batch becomes a
+    # partition.
     spark.conf.set("spark.sql.execution.arrow.localRelationThreshold", "0")
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_PARTITION_ROWS))
     rows = Batch(found.frame, found.sizes, ()).apart(found.frame.toArrow().combine_chunks())
@@ -110,7 +113,7 @@ def _partitioned(spark: SparkSession, found: ReadApart) -> tuple[DataFrame, tupl
 
 
 def name_of(source: MergeInput) -> str:
-    """What messages call an input."""
+    """Return the name of an input in messages."""
     return source.label or ", ".join(source.paths)
 
 
@@ -121,5 +124,5 @@ def _may_be_batched(transform: Transform | None) -> bool:
 
 
 def _is_row_wise(frame: DataFrame) -> bool:
-    """Whether each row of a frame comes of one row, so that it does not matter which others are there."""
+    """Whether each row of a frame depends on one row only, whatever other rows there are."""
     return _ROW_WISE.issuperset(spark_internals.node_names(frame))

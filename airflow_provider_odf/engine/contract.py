@@ -1,8 +1,7 @@
-"""A compiled data contract, run on a dataset's history up to a candidate.
+"""Test a compiled data contract on a dataset's history up to a candidate.
 
-The merge strategy decides which rows are tested: the current rows where it has them, otherwise the new rows, but keys
-over the whole history. Only where a clause fails, further jobs look
-for the rows that break it.
+The merge strategy decides which rows are tested: the current rows if the strategy has them, otherwise the new rows.
+Keys are tested over the whole history. If a clause fails, further jobs find the failing rows.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from airflow_provider_odf.protocol import (
 from airflow_provider_odf.wording import counted
 
 MOST_OFFSETS = 100
-"""Rows whose offsets a report lists."""
+"""Maximum number of offsets in a report."""
 
 _SHOWN = 80
-"""Characters of an example value."""
+"""Maximum number of characters of an example value."""
 
 
 def execute(spark: SparkSession, request: ContractTestRequest, progress: Callable[[str], None]) -> ContractTestSuccess:
-    """The report of the requested contract."""
+    """Test the requested contract and return the report."""
     progress(f"testing contract {request.contract.id} on {request.dataset_alias}")
     report = test(
         spark,
@@ -64,9 +63,10 @@ def test(
     new_from: int,
     schema: str | None,
 ) -> ContractReport:
-    """One result for each check of the contract, in its order.
+    """Return a report with one result for each check of the contract, in order.
 
-    ``schema`` is the dataset's as an Arrow IPC schema message in base64; without it the files are asked.
+    :param schema: the dataset's schema as an Arrow IPC schema message in base64. Without it, the files define the
+        columns.
     """
     data = _Data.of(spark, vocab, merge, history, new_from, schema)
     judged = {check.key: _judge(check, data) for check in contract.checks}
@@ -80,14 +80,17 @@ def test(
 
 
 def _sensitive(contract: Contract) -> tuple[str, ...]:
-    """Columns that have a sensitive field, themselves or nested."""
+    """Return the columns that are sensitive or have a sensitive nested field."""
     paths = (check.column for check in contract.checks if check.column and check.arguments.get("isSensitive"))
     return tuple(dict.fromkeys(path.partition(".")[0] for path in paths))
 
 
 @dataclass(frozen=True)
 class _Measured:
-    """A clause that the data decide. ``example`` is SQL of the text to show of a bad row, None to show none."""
+    """A clause that needs the data for a result.
+
+    ``example`` is SQL for the text of a failing row in the report, None for no text.
+    """
 
     condition: Condition
     expected: str
@@ -97,7 +100,7 @@ class _Measured:
 
 @dataclass(frozen=True)
 class _Bad:
-    """How many rows break a clause, which are the first and the last, and the offsets of some more."""
+    """Failing rows of a clause: their number, the first and the last one, and offsets of others."""
 
     rows: int = 0
     witnesses: tuple[Witness, ...] = ()
@@ -106,12 +109,12 @@ class _Bad:
 
 @dataclass(frozen=True)
 class _Data:
-    """The rows of a history that a contract is tested on. ``scan`` is None where there are no rows."""
+    """The rows that a contract is tested on. ``scan`` is None if there are no rows."""
 
     schema: T.StructType
     vocab: DatasetVocabulary
     unique_by: frozenset[str]
-    """Lower-case columns that no two rows have in common: the merge key of a state."""
+    """Columns, in lower case, whose values are unique in the rows: the merge key of the current rows."""
     scan: Scan | None = None
 
     @classmethod
@@ -145,7 +148,7 @@ class _Data:
         return cls(every.schema, vocab, unique_by, scan)
 
     def measure(self, measured: Mapping[str, _Measured]) -> tuple[int, dict[str, _Bad | Failure]]:
-        """The rows tested, and what came of each clause. Witnesses are looked for only where a clause fails."""
+        """Return the number of tested rows and the outcome of each clause, with witnesses for failing clauses."""
         if self.scan is None:
             return 0, dict.fromkeys(measured, _Bad())
         tested, counts = self.scan.counts([m.condition for m in measured.values()])
@@ -237,8 +240,10 @@ def _read(spark: SparkSession, schema: T.StructType | None, slices: Sequence[His
 
 
 def _spark_schema(message: str | None) -> T.StructType | None:
-    """The Spark schema of an Arrow IPC message; None where Spark has no type for a column, and the files must be
-    asked."""
+    """Return the Spark schema of an Arrow IPC message, None without a message.
+
+    It is also None if Spark lacks a type for a column: the schema then comes from the files.
+    """
     if not message:
         return None
     from pyspark.sql.pandas.types import from_arrow_schema

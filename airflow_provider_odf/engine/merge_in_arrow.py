@@ -1,7 +1,7 @@
-"""The merge strategies over small inputs: the records that a history gains from new rows, as Arrow tables.
+"""The merge strategies for small inputs: compute the records that new rows add to the history, as Arrow tables.
 
-They give what ``merge_in_spark`` gives, in one pass over the rows: a Spark plan for each input would cost a fifth of a
-second. Values are compared by numbers that stand for them, of all rows at once.
+The results equal those of ``merge_in_spark``. One pass over the rows avoids a Spark plan per input, which takes a fifth
+of a second. Values are compared by numbers that represent them, for all rows at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_
 
 @dataclass(frozen=True)
 class Input:
-    """New rows of one input in the form of the dataset, in their order; ``event_time`` is for rows without one."""
+    """New rows of one input with the columns of the dataset, in order.
+
+    ``event_time`` is the event time of rows without one.
+    """
 
     table: pa.Table
     event_time: Instant
@@ -34,7 +37,10 @@ class Input:
 
 @dataclass
 class Records:
-    """The records of one input: OP, the columns, and what they are sorted by; ``dropped`` rows were equal to others."""
+    """The records of one input: OP, the columns and the sort columns.
+
+    ``dropped`` is the number of rows that equal others.
+    """
 
     table: pa.Table
     dropped: int = 0
@@ -43,10 +49,9 @@ class Records:
 def merge(
     kind: str, inputs: Sequence[Input], state: pa.Table | None, layout: Layout
 ) -> tuple[list[Records], pa.Table | None]:
-    """Return the records of each input, each merged after the one before, and the state after them, if the strategy has
-    one.
+    """Merge inputs in order; return the records of each, and the state afterwards if the strategy has one.
 
-    :raises InvalidQuery: different rows of one input have one key.
+    :raises InvalidQuery: rows of one input with the same key differ.
     """
     return RECORDS[kind](inputs, state, layout)
 
@@ -66,7 +71,10 @@ def changelog_stream(inputs: Sequence[Input], state: pa.Table | None, layout: La
 
 
 def _changes(new: Input, layout: Layout) -> Records:
-    """The n-th -C of a key and its n-th +C are one change, at the first of the two."""
+    """Return the rows with the position of their change.
+
+    The n-th -C of a key and its n-th +C are one change, at the position of the first one.
+    """
     counters: dict[tuple[int, int], Iterator[int]] = {}
     corrections: dict[tuple[int, int], int] = {}
     changes = []
@@ -114,7 +122,7 @@ def upsert_stream(inputs: Sequence[Input], state: pa.Table | None, layout: Layou
 
 @dataclass
 class _CurrentRows:
-    """The current row of each key, as its place among the rows of the state and of all inputs."""
+    """The current row of each key, as its position among the rows of the state and all inputs."""
 
     inputs: Sequence[Input]
     state: pa.Table | None
@@ -132,7 +140,7 @@ class _CurrentRows:
         self.content = numbered(self.pool, compared).to_pylist()
         self.times: list[int | None] = []
         if layout.event_time in layout.compared:
-            # A source without event times would else change all its rows at every poll.
+            # Otherwise a source without event times would change all its rows at every poll.
             times = pa.concat_tables([old, *raw])[layout.event_time]
             self.times = times.is_valid().to_pylist()
             self.filled_times = _integers(self.pool[layout.event_time]).to_pylist()
@@ -158,7 +166,7 @@ class _CurrentRows:
         return self._records(changes, dropped)
 
     def upsert(self, new: Input) -> Records:
-        """The last row of each key counts."""
+        """Merge the last row of each key."""
         changes, places = _Changes(), self._places(new)
         last = {self.ids[place]: place for place in places}
         ops = new.table[OP].to_pylist() if OP in new.table.column_names else None
@@ -206,9 +214,9 @@ class _Changes:
 
 
 def collapse(rows: pa.Table, layout: Layout, label: str) -> tuple[pa.Table, int]:
-    """Return the first of each group of equal rows, and how many others there were.
+    """Return the first of each group of equal rows, and the number of dropped rows.
 
-    :raises InvalidQuery: rows of one key differ; the message names some of those keys.
+    :raises InvalidQuery: rows with the same key differ. The message names some of the keys.
     """
     first: dict[int, int] = {}
     for place, row in enumerate(numbered(rows, layout.columns).to_pylist()):
@@ -233,11 +241,11 @@ RECORDS: Mapping[str, Merge] = {
     "ChangelogStream": changelog_stream,
     "UpsertStream": upsert_stream,
 }
-"""Merge strategy -> its records of inputs and the state, and the state after them."""
+"""Merge strategy -> function that returns the records of the inputs and the state afterwards."""
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """Return the same rows, every column nullable, also what is inside of it."""
+    """Return the same rows with all columns and nested fields nullable."""
     return table.cast(pa.schema([pa.field(f.name, with_types(f.type, {})) for f in table.schema]))
 
 

@@ -1,9 +1,8 @@
-"""The merge strategies over large inputs: the records that a history gains from new rows, as data frames.
+"""The merge strategies for large inputs: compute the records that new rows add to the history, as data frames.
 
-"Merge strategies" of the specification. New rows have the event time first, then the data columns, then POSITION (and
-OP in streams); the state has the same columns without the last, or the keys alone. The result has OP, the columns, and
-what the records are sorted by. Rows are told apart by flags of presence, never by their values, and compared by
-``<=>``: null equals null.
+See "Merge strategies" in the specification. New rows have the event time, the data columns, POSITION and, in streams,
+OP. The state has the event time and the data columns, or the keys alone. The result has OP, the columns and the sort
+columns. Flags mark missing rows, since any value may be null. ``<=>`` compares values: null equals null.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ def ledger(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame
 
 
 def snapshot(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
-    """Return what turns the state into the new rows: +A for a new key, -R for one that is missing, -C and +C for a
-    changed row.
+    """Return the records that turn the state into the new rows.
 
-    COPY is 1 for one row of each key, and more for others, which are always in the result, changed or not. New rows
-    that have it already are not marked: that takes a third of the work for many rows.
+    They are +A for a new key, -R for a missing one, and -C and +C for a changed row. COPY is 1 for one row of each key
+    and greater for duplicates, which the result always contains, changed or not. New rows that already have COPY keep
+    it: numbering takes a third of the work for many rows.
     """
     keys = ", ".join(_names(layout.keys))
     copy = quoted(COPY) if COPY in new.columns else f"row_number() OVER (PARTITION BY {keys} ORDER BY {keys})"
@@ -47,8 +46,10 @@ def snapshot(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFra
 
 
 def upsert_stream(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
-    """Return what puts the last row of each key into the state: -R where it retracts a key of the state, otherwise +A,
-    or -C and +C."""
+    """Return the records that put the last row of each key into the state.
+
+    They are -R if the row retracts a key of the state, otherwise +A, or -C and +C.
+    """
     keys = ", ".join(_names(layout.keys))
     retract = f"{quoted(OP)} <=> {RETRACT}" if OP in new.columns else "false"
     last = f"row_number() OVER (PARTITION BY {keys} ORDER BY {quoted(POSITION)} DESC) AS {quoted(ORDINAL)}"
@@ -57,8 +58,10 @@ def upsert_stream(new: DataFrame, state: DataFrame | None, layout: Layout) -> Da
 
 
 def changelog_stream(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
-    """Return the rows as they are, with the place of their change: the n-th -C of a key and its n-th +C are one change,
-    at the first of the two."""
+    """Return the rows unchanged, with the position of their change.
+
+    The n-th -C of a key and its n-th +C are one change, at the position of the first one.
+    """
     keys = ", ".join(_names(layout.keys))
     ordinal = f"row_number() OVER (PARTITION BY {keys}, {quoted(OP)} ORDER BY {quoted(POSITION)}) AS {quoted(ORDINAL)}"
     is_half = f"{quoted(OP)} IN ({CORRECT_FROM}, {CORRECT_TO})"
@@ -76,11 +79,11 @@ RECORDS: Mapping[str, Records] = {
     "ChangelogStream": changelog_stream,
     "UpsertStream": upsert_stream,
 }
-"""Merge strategy -> its records of new rows and the state."""
+"""Merge strategy -> function that returns the records of new rows and the state."""
 
 
 def _difference(new: DataFrame, state: DataFrame | None, layout: Layout, how: str, copy: str) -> DataFrame:
-    """The one join: new rows (with _RETRACT) against the state; ``copy`` is the expression of COPY."""
+    """Join new rows (with _RETRACT) with the state and return the records; ``copy`` is the SQL of COPY."""
     if state is None:
         rows = new.where(f"NOT {quoted(_RETRACT)}")
         return rows.selectExpr(_op(APPEND), *_names(layout.columns), f"{copy} AS {quoted(COPY)}")
@@ -109,7 +112,7 @@ _BOTH = f"{quoted(_NEW)} AND {quoted(_OLD)}"
 def _differs(layout: Layout) -> str:
     differs = [f"NOT (n.{c} <=> o.{c})" for c in _names(c for c in layout.compared if c != layout.event_time)]
     if layout.event_time in layout.compared:
-        # A source without event times would else change all its rows at every poll.
+        # Otherwise a source without event times would change all its rows at every poll.
         time = quoted(layout.event_time)
         differs.append(f"(n.{time} IS NOT NULL AND NOT (n.{time} <=> o.{time}))")
     return "(" + (" OR ".join(differs) or "false") + ")"

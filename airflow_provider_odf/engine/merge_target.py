@@ -1,7 +1,7 @@
-"""The dataset that inputs are merged into, one input after the other.
+"""The dataset that inputs are merged into, one after another.
 
-A small input is merged in memory by Arrow, and written by the driver. A large one is joined in parallel by Spark, and
-written in the task that has it. So is a small input that replaces a large state as a whole.
+Arrow merges a small input in memory, and the driver writes it. Spark joins a large input in parallel, and the task with
+the records writes it. Spark also merges a small input that replaces a large state.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice
 
 SMALL_SETTINGS = {
-    # Compiling and adapting a plan takes longer than running it on so few rows.
+    # For so few rows, compiling and adapting a plan takes longer than running it.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
 }
 
 PARTITION = 64 * 1024 * 1024
-"""Bytes of input for each partition of a large join."""
+"""Bytes per partition of a large join."""
 
 BROADCAST = 64 * 1024 * 1024
-"""Bytes of input up to which its keys are sent to where the keys of the state are, rather than the other way round."""
+"""Maximum size in bytes of an input whose keys are broadcast to the keys of the state."""
 
 
 class MergeTarget:
-    """A dataset's history, which grows by each slice that is written."""
+    """A dataset's history, which grows with each slice."""
 
     def __init__(self, spark: SparkSession, request: MergeRequest, first: Fitted) -> None:
         self._spark, self._request, self.layout = spark, request, first.layout
@@ -51,15 +51,15 @@ class MergeTarget:
             spark.conf.set(key, value)
         self._current_rows: int | None = None
         self.rows: pa.Table | None = None
-        """The state after the last input, where it is kept in memory."""
+        """The state after the last input, None if it is not kept in memory."""
 
     def evolve(self, fitted: Fitted) -> None:
-        """Take the columns of a later input; earlier records have null in those that are new."""
+        """Use the columns of a later input. Earlier records have null in new columns."""
         self.layout, self.history = fitted.layout, self.history.in_columns(fitted)
         self.rows = None
 
     def merge(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
-        """Return the slice of an input, None without records, and how many rows were dropped as equal to others."""
+        """Merge an input. Return its slice (None without records) and the number of dropped duplicate rows."""
         if self._input_size <= files.SMALL:
             return self.merge_tables([new.coalesce(1).toArrow()], [source])[0]
         return self._merge_in_spark(new, source)
@@ -67,7 +67,7 @@ class MergeTarget:
     def merge_tables(
         self, tables: Sequence[pa.Table], sources: Sequence[MergeInput]
     ) -> list[tuple[NewSlice | None, int]]:
-        """Return the same for several small inputs, each merged after the one before."""
+        """Merge several small inputs in order. Return the same as ``merge`` for each."""
         plain = [merge_in_arrow.plain(table) for table in tables]
         if self._traits.retracts_missing_rows and not self._fits_in_memory():
             frames = map(self._spark.createDataFrame, plain)
@@ -92,7 +92,7 @@ class MergeTarget:
         return self._history_size <= files.SMALL
 
     def _state_for(self, inputs: Sequence[merge_in_arrow.Input]) -> pa.Table | None:
-        """The state that inputs are merged with; of a large one only the keys that they have."""
+        """Return the state for a merge of inputs; if it is large, only the rows with their keys."""
         if self.rows is not None:
             return self.rows
         state = states.state(self._spark, self.history, small=self.is_small)
@@ -109,7 +109,7 @@ class MergeTarget:
         return self._append(written, is_empty), dropped
 
     def _state_in_spark(self, new: DataFrame) -> DataFrame | None:
-        """The state; of keys only those that the new rows have, if these can be sent to where the state is."""
+        """Return the state; if it has only keys and the input is small, only the keys of the new rows."""
         state = states.state(self._spark, self.history, small=False) if self._traits.has_state else None
         if state is None or not self.history.has_only_keys or self._input_size > BROADCAST:
             return state
@@ -117,7 +117,7 @@ class MergeTarget:
         return F.broadcast(state.join(F.broadcast(new.selectExpr(*map(quoted, keys))), keys, "left_semi"))
 
     def _count(self, source: MergeInput) -> int | None:
-        """The rows of an input, where its files tell and no query changes them."""
+        """Return the number of rows of an input from its files, None if they do not have it or a query runs."""
         if self._request.read.kind != "Parquet" or self._request.preprocess is not None:
             return None
         return sum(files.parquet_rows(path) for path in source.paths)
@@ -134,7 +134,7 @@ class MergeTarget:
         )
 
     def _append(self, written: NewSlice | None, is_input_empty: bool) -> NewSlice | None:
-        """Make a slice part of the history."""
+        """Add a slice to the history."""
         if written is not None:
             written = self._with_row_counts(written, is_input_empty)
             self._next_offset = written.offset_interval.end + 1
@@ -143,8 +143,10 @@ class MergeTarget:
         return written
 
     def _with_row_counts(self, written: NewSlice, is_input_empty: bool) -> NewSlice:
-        """The slice with the number of rows before it. They are counted from the first slice that retracts missing rows
-        on: to count them, the operations of all slices after the cache are read."""
+        """Return the slice with the number of rows before it, from the first slice that retracts missing rows on.
+
+        Counting reads the operations of all slices after the cache.
+        """
         if not self._traits.retracts_missing_rows or (self._current_rows is None and not written.changes.removed):
             return written
         before = self.history.rows if self._current_rows is None else self._current_rows

@@ -1,4 +1,4 @@
-"""Values as numbers that stand for them: rows are compared by these."""
+"""Numbers that represent values, for comparing rows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import pyarrow.types as pt
 
 
 def numbered(table: pa.Table, names: Sequence[str]) -> pa.Array:
-    """A number for each row, the same for rows that are the same in the columns to ``<=>``: null is a value, NaN equals
-    itself, zero has no sign. No numbers without columns."""
+    """Return a number for each row. Rows that are equal in the columns have the same number.
+
+    Equality is that of ``<=>``: null is a value, NaN equals itself and zero has no sign. Without columns there are no
+    numbers.
+    """
     combined: pa.Array | None = None
     for name in names:
         codes = _codes(table[name])
@@ -25,7 +28,7 @@ def numbered(table: pa.Table, names: Sequence[str]) -> pa.Array:
 
 
 def key_numbers(table: pa.Table, keys: Sequence[str]) -> list[int]:
-    """Numbers of the keys; a key with a null equals no other and has a negative one."""
+    """Return a number for each key. A key with a null equals no other and has a negative number."""
     numbers: list[int] = numbered(table, keys).to_pylist()
     if any(table[key].null_count for key in keys):
         has_null = [table[key].is_null().to_pylist() for key in keys]

@@ -1,4 +1,4 @@
-"""Spark's plans as nodes: the JSON of the JVM, each node with the arguments below it."""
+"""Nodes of Spark's plans, from the JSON of the JVM. Each node has its arguments as ``below``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Node: TypeAlias = Mapping[str, Any]
 
 
 def nodes(tree: Any) -> Iterator[Node]:
-    """Nodes of a plan or expression of the JVM and of the plans inside of it, in one call to the JVM."""
+    """Yield the nodes of a plan or expression and of the plans within it, with one call to the JVM."""
     yield from _objects(json.loads(tree.toJSON()))
 
 
@@ -19,7 +19,7 @@ def _objects(value: Any) -> Iterator[Node]:
         if "class" in value:
             yield value
         for key, inner in value.items():
-            if key not in ("metadata", "below"):  # metadata of columns: anything that their file has
+            if key not in ("metadata", "below"):  # the metadata of columns can contain anything from their file
                 yield from _objects(inner)
     elif isinstance(value, list):
         _link(value)
@@ -28,7 +28,7 @@ def _objects(value: Any) -> Iterator[Node]:
 
 
 def _link(tree: Sequence[Any]) -> None:
-    """Put the children of each node of a tree, parents first, into the node as ``below``."""
+    """Store the children of each node in it as ``below``. The tree has parents first."""
     waiting: list[Any] = []
     for node in reversed(tree):
         if isinstance(node, dict) and "num-children" in node:
@@ -37,7 +37,7 @@ def _link(tree: Sequence[Any]) -> None:
 
 
 def _above_views(tree: Sequence[Any]) -> Iterator[Any]:
-    """Nodes of a tree, parents first, without those below temporary views: they are not of the query."""
+    """Yield the nodes of a tree, parents first, except those below temporary views, which the query did not write."""
     hidden = 0
     for node in tree:
         if hidden:
@@ -49,7 +49,7 @@ def _above_views(tree: Sequence[Any]) -> Iterator[Any]:
 
 
 def windows(plan: Any) -> Iterator[Any]:
-    """Definitions in WINDOW clauses, which a plan's JSON leaves out."""
+    """Yield the definitions of WINDOW clauses, which a plan's JSON omits."""
     number = 0
     while (node := plan.apply(number)) is not None:
         number += 1
@@ -59,7 +59,7 @@ def windows(plan: Any) -> Iterator[Any]:
 
 
 def function(node: Node) -> str | None:
-    """Return the name of the function that a node of a parsed plan calls; its parts as in ``name_text``."""
+    """Return the name of the function that a node of a parsed plan calls, formatted as in ``name_text``."""
     match class_name(node):
         case "UnresolvedFunction":
             return name_text(node["nameParts"])
@@ -76,5 +76,5 @@ def class_name(node: Node) -> str:
 
 
 def name_text(names: str) -> str:
-    """The parts of a name, which are written as ``[a, b]``."""
+    """Return the parts of a name from their form ``[a, b]``."""
     return names[1:-1]

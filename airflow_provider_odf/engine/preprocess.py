@@ -1,4 +1,4 @@
-"""``preprocess`` of a source: steps of SQL over the rows that were read, which are the view ``input``."""
+"""``preprocess`` of a source: SQL queries over the view ``input``, the rows from the source."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from airflow_provider_odf.protocol import ReadStep, Transform
 def preprocess(
     spark: SparkSession, frame: DataFrame, transform: Transform, read: ReadStep, paths: Sequence[str]
 ) -> DataFrame:
-    """Return the rows of the last query. Each query sees ``input`` and the ones before it under their aliases.
+    """Return the rows of the last query. Each query can read ``input`` and earlier queries by alias.
 
-    Views are made in the frame's session: give each request a session of its own. ``read`` and ``paths`` are how and
-    from what the frame was read.
+    Views are created in the frame's session: use a separate session per request. ``read`` and ``paths`` are the read
+    step and the files of the frame.
 
     :raises InvalidQuery: a query is not valid, or there is none.
     """
@@ -38,7 +38,7 @@ def preprocess(
 
 
 def query(spark: SparkSession, frame: DataFrame, transform: Transform) -> DataFrame:
-    """The same for queries in Spark SQL."""
+    """Return the rows of the last query in Spark SQL."""
     tables = ["input"]
     frame.createOrReplaceTempView("input")
     for number, step in enumerate(transform.queries, 1):

@@ -1,8 +1,8 @@
-"""Queries that users write: one SELECT over its inputs and the steps before it, and nothing else of the machine.
+"""Queries by users: one SELECT over its inputs and earlier queries, without access to anything else.
 
-Spark SQL can also start programs, call Java, read files and tables of a catalog, and change them. A query is therefore
-judged on Spark's own plans. The parsed plan is judged first: to analyse a query, Spark runs commands, looks names up in
-catalogs and folds constants. The analysed plan then shows what each name was resolved to.
+Spark SQL can also start programs, call Java, read files and catalog tables, and change them. Spark's own plans
+therefore decide whether a query may run. First, the parsed plan is checked: to analyze a query, Spark runs commands,
+looks up names in catalogs and folds constants. Then the analyzed plan shows how each name was resolved.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import SqlQueryStep
 
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
-"""The package of expressions that Spark's parser makes: those that may do harm are functions with a name."""
+"""Package of the expressions that Spark's parser creates. Harmful ones are functions with a name."""
 
 _NODES = frozenset({
     "Aggregate", "CTERelationDef", "CTERelationRef", "Distinct", "Except", "Expand", "Filter", "Generate",
@@ -29,45 +29,47 @@ _NODES = frozenset({
     "OneRowRelation", "Pivot", "Project", "Range", "RebalancePartitions", "Repartition",
     "RepartitionByExpression", "ResolvedHint", "Sample", "Sort", "SubqueryAlias", "Transpose", "Union",
     "UnionLoop", "UnionLoopRef", "Unpivot", "Window", "WithCTE",
-    # Of parsed plans.
+    # Nodes of parsed plans.
     "MultiAlias", "NamedParameter", "PosParameter", "UnresolvedAlias", "UnresolvedAttribute",
     "UnresolvedExtractValue", "UnresolvedFunction", "UnresolvedGenerator", "UnresolvedHaving", "UnresolvedHint",
     "UnresolvedInlineTable", "UnresolvedRegex", "UnresolvedRelation", "UnresolvedStar",
     "UnresolvedStarExceptOrReplace", "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases",
     "UnresolvedTableValuedFunction", "UnresolvedWith", "WithWindowDefinition",
 })  # fmt: skip
-"""Classes of plans' nodes that compute rows from rows."""
+"""Classes of plan nodes that compute rows from rows."""
 
 OUTSIDE = frozenset({
     "java_method", "reflect", "try_reflect",
     "input_file_name", "input_file_block_start", "input_file_block_length", "python_worker_logs",
-    # Options or arguments of these name files with schemas.
+    # Options or arguments of these functions name files with schemas.
     "from_avro", "to_avro", "schema_of_avro", "from_protobuf", "to_protobuf",
 })  # fmt: skip
-"""Functions of Spark that call code by its name, or show something other than their arguments."""
+"""Functions of Spark that call code by name, or return something other than a result of their arguments."""
 
 _SCHEMA_ARGUMENTS = {"from_json": 1, "from_csv": 1, "from_xml": 1, "variant_get": 2, "try_variant_get": 2}
-"""Functions that read a schema or type from a text, and its place among their arguments, from 0.
+"""Functions with a schema or type as text, and the index of that argument.
 
-As JSON it can name classes that Spark loads, modules that pyspark imports (``udt``), and SQL that Spark runs without
-showing it in a plan (defaults in the metadata of a field).
+JSON can name classes that Spark loads and modules that pyspark imports (``udt``). It can also contain SQL that Spark
+runs without showing it in a plan (defaults in the metadata of a field).
 """
 
 _INFERRED = frozenset({"schema_of_json", "schema_of_csv", "schema_of_xml"})
-"""Functions that write the DDL of plain types."""
+"""Functions that return the DDL of plain types."""
 
 _DDL = re.compile(r"\s*[\w`]")
-"""How a schema as DDL begins, and none as JSON does."""
+"""Beginning of a schema as DDL; JSON begins differently."""
 
 _WITH_OPTIONS = {"from_xml": 3, "schema_of_xml": 2}
-"""Functions whose options can name a file, and the number of arguments with which options are given."""
+"""Functions whose options can name a file, and the number of arguments of a call with options."""
 
 
 def run(spark: SparkSession, step: SqlQueryStep, number: int, tables: Collection[str]) -> DataFrame:
-    """Return the rows of a query, not computed yet. ``tables`` are the temporary views that it may read; ``number`` is
-    its place among the queries, for messages: ``query 2 (alias), line 3: …``.
+    """Return the rows of a query, not computed yet.
 
-    :raises InvalidQuery: Spark refuses the query, or it does something other than select from ``tables``.
+    ``tables`` are the temporary views that it may read. ``number`` is its position among the queries, for messages such
+    as ``query 2 (alias), line 3: …``.
+
+    :raises InvalidQuery: Spark rejects the query, or it does more than select from ``tables``.
     """
     judge = _Judge(spark, step, number, tables)
     try:
@@ -83,20 +85,23 @@ def run(spark: SparkSession, step: SqlQueryStep, number: int, tables: Collection
 
 
 class _Judge:
-    """One query, and what it may use."""
+    """Checks one query against the tables and functions that it may use."""
 
     def __init__(self, spark: SparkSession, step: SqlQueryStep, number: int, tables: Collection[str]) -> None:
         self._spark, self._step, self._number, self._tables = spark, step, number, tables
         self._readable = {name.lower() for name in tables}
 
     def parsed(self) -> None:
-        """:raises InvalidQuery: the query is a command, or names a table or function that it may not use."""
+        """Check the parsed plan.
+
+        :raises InvalidQuery: the query is a command, or uses a table or function that is not allowed.
+        """
         plan = spark_internals.parsed_plan(self._spark, self._step.query)
         nodes = [*plan_nodes.nodes(plan)]
         has_windows = any(plan_nodes.class_name(node) == "WithWindowDefinition" for node in nodes)
         for window in plan_nodes.windows(plan) if has_windows else ():
             nodes += plan_nodes.nodes(window)
-        # Which of two tables of one name is meant shows in the analysed plan.
+        # The analyzed plan shows which of two tables with the same name is meant.
         names = self._readable | {cte["_1"].lower() for node in nodes for cte in node.get("cteRelations", ())}
         for node in nodes:
             self._check_node(node)
@@ -106,7 +111,10 @@ class _Judge:
                 self._check_function(function, node)
 
     def analysed(self, frame: DataFrame) -> None:
-        """:raises InvalidQuery: a name of the query leads to something other than its tables."""
+        """Check the analyzed plan.
+
+        :raises InvalidQuery: a name in the query refers to something other than its tables.
+        """
         for node in plan_nodes.nodes(spark_internals.analysed_plan(frame)):
             if plan_nodes.class_name(node) == "View" and node["isTempView"]:
                 self._check_table(node["desc"]["identifier"]["table"], self._readable)
@@ -148,7 +156,7 @@ class _Judge:
             raise self._refusal(message, name)
 
     def _refusal(self, message: str, word: str = "") -> InvalidQuery:
-        """The error, with the line of a word of the query where it is in it."""
+        """Return the error with the line of ``word``, if the query contains it."""
         found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", self._step.query, re.IGNORECASE) if word else None
         line = f", line {self._step.query.count(chr(10), 0, found.start()) + 1}" if found else ""
         return InvalidQuery(f"{query_name(self._number, self._step)}{line}: {message}")
@@ -159,14 +167,14 @@ def _is_allowed(node: plan_nodes.Node) -> bool:
 
 
 def _is_ddl(node: plan_nodes.Node) -> bool:
-    """Whether an argument is sure to be DDL before Spark computes anything."""
+    """Whether an argument is certainly DDL, known before Spark computes anything."""
     if plan_nodes.class_name(node) == "Literal":
         return node["dataType"] == "string" and _DDL.match(node["value"] or "") is not None
     return (plan_nodes.function(node) or "").lower() in _INFERRED
 
 
 def _runs_code(schema: Any) -> bool:
-    """Whether the JSON of a field or type has a type of a program or a default of SQL anywhere in it."""
+    """Whether the JSON of a field or type contains a type with code or a default in SQL."""
     if isinstance(schema, dict):
         runs = schema.get("type") == "udt" or "CURRENT_DEFAULT" in schema or "EXISTS_DEFAULT" in schema
         return runs or _runs_code([*schema.values()])

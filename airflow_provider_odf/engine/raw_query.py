@@ -1,4 +1,4 @@
-"""RawQueryRequest of the engine protocol: raw files read and preprocessed into typed Parquet."""
+"""``RawQueryRequest`` of the engine protocol: read and preprocess raw files into typed Parquet."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from airflow_provider_odf.protocol import RawQueryRequest, RawQuerySuccess, Read
 
 
 def execute(spark: SparkSession, request: RawQueryRequest, progress: Callable[[str], None]) -> RawQuerySuccess:
-    """Writes what the queries make of the inputs, in order, as a directory of Parquet files; returns how many records.
+    """Write the rows of the last query, in order, as a directory of Parquet files. Return the number of records.
 
-    :raises InvalidQuery: the data or the queries are not right.
+    :raises InvalidQuery: the data or the queries are not valid.
     """
     step, paths = request.read or ReadStep("Parquet"), request.input_data_paths
     rows = read(spark, step, paths, request.label)

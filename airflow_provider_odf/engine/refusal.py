@@ -1,6 +1,6 @@
-"""Which failures of Spark are the data's or the query's, said in one short message.
+"""Short messages for failures of Spark that the data or the query cause.
 
-Spark gives its errors SQLSTATE codes: the class of the code (its first two characters) tells whose fault it is.
+Spark's errors have SQLSTATE codes. The class of a code, its first two characters, shows the cause.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import SqlQueryStep
 
 USER_CLASSES = ("0A", "21", "22", "23", "42", "46", "54", "56", "P0")
-"""Not supported, cardinality, data (casts, overflow, division), constraint, syntax and names, routines, limits,
-inconsistent use, raised by the query itself."""
+"""Classes of SQLSTATE codes that the data or the query cause.
+
+In order: not supported, cardinality, data (casts, overflow, division), constraint, syntax and names, routines, limits,
+inconsistent use, raised by the query.
+"""
 
 RAISED = "USER_RAISED_EXCEPTION"
 
 
 def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = (), first: int = 1) -> InvalidQuery | None:
-    """The error as the user should read it, or None when it is not one of the data or the query.
+    """Return the error for the user, None if neither the data nor the query cause it.
 
-    ``queries`` are those that ran: the one at fault is named, with its line. They are numbered from
-    ``first`` on.
+    ``queries`` are those that ran, numbered from ``first``. The message names the failing one and its line.
     """
     found = next((e for e in _chain(error) if (e.getSqlState() or "")[:2] in USER_CLASSES), None)
     if found is None:
@@ -37,7 +39,7 @@ def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = (), first: i
 
 
 def unreadable_file(error: BaseException) -> str | None:
-    """The path of the file that Spark could not read, None for errors of another kind."""
+    """Return the path of the file that Spark could not read, None for other errors."""
     for failure in _chain(error):
         if (failure.getCondition() or "").startswith("FAILED_READ_FILE"):
             return unquote(urlsplit((failure.getMessageParameters() or {}).get("path", "")).path)
@@ -45,7 +47,7 @@ def unreadable_file(error: BaseException) -> str | None:
 
 
 def _damaged_file(error: BaseException) -> InvalidQuery | None:
-    """The error of a Parquet file whose end is right and whose pages are not; other errors of files may pass."""
+    """Return the error of a Parquet file with a valid footer and damaged pages. Other file errors may be temporary."""
     cause, path = root_cause(error), unreadable_file(error)
     if path is None or "parquet" not in cause.partition(":")[0]:
         return None
@@ -53,7 +55,7 @@ def _damaged_file(error: BaseException) -> InvalidQuery | None:
 
 
 def _of_worker(error: BaseException) -> InvalidQuery | None:
-    """The refusal that code of ours raised in a Python worker, of which Spark keeps the traceback as text."""
+    """Return the error that this package raised in a Python worker. Spark has only its traceback as text."""
     name = re.escape(f"{InvalidQuery.__module__}.{InvalidQuery.__qualname__}")
     for failure in _chain(error):
         raised = re.findall(rf"(?m)^{name}: (.*)$", str(failure))
@@ -63,7 +65,7 @@ def _of_worker(error: BaseException) -> InvalidQuery | None:
 
 
 def message(error: PySparkException) -> str:
-    """What Spark says, without its code, its advice to switch the check off, and the quoted query."""
+    """Return Spark's message without its code, its hint to disable the check, and the quoted query."""
     text = error.getMessage() or str(error)
     text = re.split(r"\s*SQLSTATE: \w+|\n==|\n\nJVM stacktrace", text, maxsplit=1)[0]
     text = re.sub(rf"^\[{RAISED}\] ", "", text.strip())
@@ -72,12 +74,12 @@ def message(error: PySparkException) -> str:
 
 
 def root_cause(error: BaseException) -> str:
-    """The innermost Java exception of an error, with its class; nothing for an error that is not of the JVM."""
+    """Return the innermost Java exception of an error with its class, or an empty text if there is none."""
     return next((str(java.toString()) for java in reversed([*_java_chain(error)])), "")
 
 
 def _chain(error: BaseException) -> Iterator[PySparkException]:
-    """The error and what it came of, outermost first."""
+    """Yield the error and its causes, outermost first."""
     if isinstance(error, PySparkException):
         yield error
     yield from (CapturedException(origin=java) for java in _java_chain(error))
@@ -91,7 +93,7 @@ def _java_chain(error: BaseException) -> Iterator[Any]:
 
 
 def _place(error: PySparkException, queries: Sequence[SqlQueryStep], first: int) -> str:
-    """``query 2 (alias), line 3`` as far as it is known."""
+    """Return the place of an error, such as ``query 2 (alias), line 3``, or an empty text."""
     for number, step in enumerate(queries, first):
         if line := _line(error, step.query):
             return f"{query_name(number, step)}, line {line}"
@@ -99,12 +101,12 @@ def _place(error: PySparkException, queries: Sequence[SqlQueryStep], first: int)
 
 
 def query_name(number: int, step: SqlQueryStep) -> str:
-    """What messages call a query: ``query 2 (alias)``."""
+    """Return the name of a query in messages: ``query 2 (alias)``."""
     return f"query {number} ({step.alias})" if step.alias else f"query {number}"
 
 
 def _line(error: PySparkException, query: str) -> int:
-    """The line of a query where an error of it lies, from 1; 0 when the error is of another query."""
+    """Return the line of an error in a query, from 1; 0 for an error of another query."""
     if isinstance(error, ParseException):
         place = re.search(r"\(line (\d+), pos \d+\)", str(error))
         return int(place[1]) if place else 1

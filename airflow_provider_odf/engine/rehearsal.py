@@ -1,6 +1,6 @@
-"""Small merges of the common kinds, so that the class-data archive has the classes that they need.
+"""Small merges of the common kinds, which load the classes for the class-data archive.
 
-``python -m airflow_provider_odf.engine.rehearsal JAVA`` makes the archive of a Java.
+``python -m airflow_provider_odf.engine.rehearsal JAVA`` creates the archive of a Java.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _JSON = '{{"id": 1, "name": "{}", "day": "2024-01-01", "at": 0, "price": 1.5, "r
 
 
 def load_classes(options: Sequence[str], directory: Path) -> None:
-    """Run the merges in a JVM with these options and end it in order, which is when it writes an archive."""
+    """Run the merges in a JVM with these options and stop it. It writes an archive when it stops."""
     spark, process = session.start_local("odf-class-archive", extra=options)
     run(spark, directory)
     jvm.stop(process)
 
 
 def run(spark: SparkSession, directory: Path) -> None:
-    """Merge a CSV and a JSON source twice each, in ``directory``."""
+    """Merge a CSV and a JSON source, twice each, in ``directory``."""
     for kind, text, strategy in (("Csv", _CSV, "Snapshot"), ("NdJson", _JSON, "Ledger")):
         place = directory / kind
         place.mkdir()

@@ -1,7 +1,8 @@
-"""The columns of a slice: their order, Arrow types and nullability, and how a dataset's stored schema binds new data.
+"""The columns of a slice: their order, Arrow types and nullability, and the checks of new data against the schema.
 
-"Columns" of the on-disk format: offset int64, operation int32, system time and event time timestamp(ms, UTC) (event
-time may be a date), then the data columns in query order; timestamps among them become timestamp(ms, UTC) too.
+See "Columns" of the on-disk format. The order is offset int64, operation int32, system time and event time
+timestamp(ms, UTC), then the data columns in query order. The event time may be a date. Timestamps in data columns
+become timestamp(ms, UTC) too.
 """
 
 from __future__ import annotations
@@ -54,17 +55,19 @@ _READ_AS = {
     pa.binary_view(): pa.binary(),
     pa.large_binary(): pa.binary(),
 }
-"""Types that other writers of a dataset may have stored, and what Spark makes of them."""
+"""Types that other writers of a dataset may have stored, and the types that Spark reads them as."""
 
 
 def quoted(name: str) -> str:
-    """A column name in Spark SQL."""
+    """Return a column name in Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def type_name(kind: pa.DataType) -> str:
-    """Return the name of a column's type as a manifest declares it: ``BIGINT``, ``DECIMAL(12,2)``; Arrow's own name for
-    a type that Spark does not have."""
+    """Return the name of a column's type as in a manifest: ``BIGINT``, ``DECIMAL(12,2)``.
+
+    For a type that Spark lacks, it is Arrow's name.
+    """
     if pt.is_timestamp(kind):
         return "TIMESTAMP"
     if pt.is_decimal(kind):
@@ -78,21 +81,21 @@ def type_name(kind: pa.DataType) -> str:
 
 
 def encode(schema: pa.Schema) -> str:
-    """The schema as an Arrow IPC message in base64, as requests and responses carry it."""
+    """Return the schema as an Arrow IPC message in base64, as in requests and responses."""
     return base64.b64encode(schema.serialize()).decode()
 
 
 def decode(text: str) -> pa.Schema:
-    """The inverse of ``encode``."""
+    """Return the schema from the text of ``encode``."""
     return pa.ipc.read_schema(pa.BufferReader(base64.b64decode(text))).remove_metadata()
 
 
 def slice_schema(
     vocab: DatasetVocabulary, event_time: pa.DataType, data: Sequence[T.StructField], required: frozenset[str]
 ) -> pa.Schema:
-    """The schema of a new dataset's slices. Data columns are nullable but for those ``required``.
+    """Return the schema of a new dataset's slices. Data columns are nullable except those ``required``.
 
-    :raises InvalidQuery: a column's type has no form in a slice; the message has SQL that gives it one.
+    :raises InvalidQuery: slices do not support a column's type. The message has SQL that converts it.
     """
     system = zip(vocab.columns, (pa.int64(), pa.int32(), MILLISECONDS, event_time), strict=True)
     return pa.schema(
@@ -102,7 +105,7 @@ def slice_schema(
 
 
 def top_type(kind: T.DataType, name: str) -> pa.DataType:
-    """The Arrow type that a column of a Spark type has in a slice.
+    """Return the Arrow type in a slice for a column of a Spark type.
 
     :raises InvalidQuery: see ``slice_schema``.
     """
@@ -134,17 +137,18 @@ def _refusal(path: str, what: str, instead: str) -> str:
 
 
 def plain(schema: pa.Schema) -> pa.Schema:
-    """The schema as it is written: views and large forms, which hash the same, as the plain ones."""
+    """Return the schema for writing: plain types instead of views and large types, which have the same hash."""
     views = {k: v for k, v in _READ_AS.items() if pt.is_string(v) or pt.is_binary(v)}
     return pa.schema([f.with_type(with_types(f.type, views)) for f in schema])
 
 
 def evolve(stored: pa.Schema, new: pa.Schema) -> pa.Schema:
-    """The dataset's schema once it has the new data: the stored one, at its end the columns that are new and nullable.
+    """Return the dataset's schema with the new data: the stored columns, then the new nullable ones.
 
-    Columns are matched by name, in whatever order they come.
+    Columns are matched by name, in any order.
 
-    :raises InvalidQuery: the new data break the stored schema; with the differences and what to do.
+    :raises InvalidQuery: the new data do not match the stored schema. The message lists the differences and the next
+        step.
     """
     if differences := list(_differences(stored, new)):
         raise InvalidQuery(
@@ -169,7 +173,7 @@ def _differences(stored: pa.Schema, new: pa.Schema) -> Iterator[str]:
         old = stored.field(field.name)
         if with_types(old.type, _READ_AS) != with_types(field.type, {}):
             before, after = type_name(old.type), type_name(field.type)
-            if before == after:  # units of time, which a manifest has no words for
+            if before == after:  # units of time, which a manifest cannot express
                 before, after = str(old.type), str(field.type)
             yield f"column {field.name} is {before} in the dataset and {after} in the new data"
         elif old.nullable and not field.nullable:
@@ -177,7 +181,7 @@ def _differences(stored: pa.Schema, new: pa.Schema) -> Iterator[str]:
 
 
 def with_types(kind: pa.DataType, types: Mapping[pa.DataType, pa.DataType]) -> pa.DataType:
-    """Return a type with others in its place, also inside; what is inside of it becomes nullable."""
+    """Return a type with replacements by ``types``, also of nested types. Nested fields become nullable."""
     if pt.is_struct(kind):
         return pa.struct([(f.name, with_types(f.type, types)) for f in kind.fields])
     if pt.is_list(kind) or pt.is_large_list(kind):

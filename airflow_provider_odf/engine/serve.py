@@ -1,7 +1,7 @@
-"""The loop of the engine's process: requests from standard input, responses to what was standard output.
+"""The loop of the engine's process: requests from standard input, responses to the original standard output.
 
-One line each: a number that the asker chose, a space, the JSON of the protocol. The process ends, and the JVM with it,
-at an empty line, when its input ends, when its parent is gone, or when the JVM is.
+Each line has a number from the client, a space and the JSON of the protocol. The process and the JVM end at an empty
+line, at the end of the input, or when the parent or the JVM ends.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _DYING_SECONDS = 0.5
 _WATCH_SECONDS = 0.5
 
 PARENT_GONE = 71
-"""Exit code when the parent ended; the JVM ends with the engine."""
+"""Exit code after the end of the parent; the JVM ends with the engine."""
 
 JVM_GONE = 70
-"""Exit code when the JVM ended under the engine."""
+"""Exit code after an unexpected end of the JVM."""
 
 
 def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, work: str, parent: int) -> NoReturn:
-    """Answer requests until there can be no more.
+    """Answer requests until the input, the parent or the JVM ends.
 
-    :param work: directory for temporary files; it is removed.
-    :param parent: id of the process that asks; where it is gone this one ends.
+    :param work: directory for temporary files, removed at the end.
+    :param parent: id of the client's process. This process ends with it.
     """
     responses = _claim_stdout()
     threading.Thread(target=_watch_parent, args=(parent, work), daemon=True).start()
@@ -55,7 +55,7 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
                 break
             number, _, text = line.decode().partition(" ")
             pool.submit(desk.handle, number, protocol.loads_request(text))
-        # Nobody waits for what still runs.
+        # No client waits for the requests that still run.
         desk.close()
         jvm.kill()
         jvm.wait()
@@ -63,7 +63,7 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
 
 
 class Desk:
-    """Takes requests, from any thread, and writes the response lines whole."""
+    """Handles requests from any thread and writes each response line as a whole."""
 
     def __init__(self, spark: SparkSession, jvm: subprocess.Popen[bytes], responses: BinaryIO) -> None:
         self._spark = spark
@@ -72,7 +72,7 @@ class Desk:
         self._lock = threading.Lock()
 
     def handle(self, number: str, request: protocol.Request) -> None:
-        """Answers one request: its progress, then its outcome."""
+        """Answer one request: write its progress, then its outcome."""
         from airflow_provider_odf.engine.answer import answer
 
         operation = protocol.operation(request)
@@ -87,11 +87,11 @@ class Desk:
             respond(outcome)
 
     def close(self) -> None:
-        """No response is written any more."""
+        """Prevent further responses."""
         self._lock.acquire()
 
     def _has_lost_jvm(self) -> bool:
-        """Whether the JVM is dying. Then the end of this process is the answer, and what the JVM said the reason."""
+        """Whether the JVM is ending. Then this process ends without a response, and the JVM's output is the reason."""
         try:
             self._jvm.wait(_DYING_SECONDS)
         except subprocess.TimeoutExpired:
@@ -100,20 +100,23 @@ class Desk:
 
 
 def _import_operations() -> None:
-    """What the first request would otherwise wait for."""
+    """Import the modules of common operations before the first request needs them."""
     importlib.import_module("airflow_provider_odf.engine.answer")
     importlib.import_module("airflow_provider_odf.engine.merge")
 
 
 def _claim_stdout() -> BinaryIO:
-    """The pipe that standard output is. From now on, what Spark and the JVM print goes to standard error."""
+    """Return the original standard output. Later output of Spark and the JVM goes to standard error."""
     responses = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return responses
 
 
 def _watch_parent(parent: int, work: str) -> NoReturn:
-    """A process that the parent forked may hold its end of the pipe open: then the input does not end with it."""
+    """End this process with its parent.
+
+    The input may stay open after the parent's end, if a process that the parent forked holds the pipe.
+    """
     while os.getppid() == parent:
         time.sleep(_WATCH_SECONDS)
     _leave(PARENT_GONE, work)
@@ -126,6 +129,6 @@ def _watch_jvm(jvm: subprocess.Popen[bytes], work: str) -> NoReturn:
 
 
 def _leave(code: int, work: str) -> NoReturn:
-    """Ends the process at once, whatever its threads do; the kernel ends the JVM with it."""
+    """End the process at once, even if threads still run. The kernel ends the JVM with it."""
     shutil.rmtree(work, ignore_errors=True)
     os._exit(code)

@@ -1,7 +1,7 @@
-"""The Spark session of the engine: the settings that make every run give the same types and values.
+"""The Spark session of the engine: settings that give the same types and values in every run.
 
-UTC, ANSI, timestamps as milliseconds, no Hive, nothing written to the working directory. Names resolve ignoring case,
-as is Spark's default. Slices follow "Columns" of the on-disk format: TIMESTAMP(MILLIS, UTC).
+UTC, ANSI, timestamps in milliseconds, no Hive, no files in the working directory. Names are compared ignoring case, as
+is Spark's default. Slices follow "Columns" of the on-disk format: TIMESTAMP(MILLIS, UTC).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BOUNDARY: dict[str, str] = {
-    # A table of a query is never a path: text.`/etc/passwd`.
+    # The name of a table is never a path, as in text.`/etc/passwd`.
     "spark.sql.runSQLOnFiles": "false",
-    # ${env:NAME} in SQL is text, not a variable of the environment or a setting.
+    # ${env:NAME} in SQL is plain text, not an environment variable or a setting.
     "spark.sql.variable.substitute": "false",
 }
-"""What SQL may not reach, whoever wrote it."""
+"""Limits on SQL, also on queries by the engine."""
 
 SETTINGS: dict[str, str] = BOUNDARY | {
     "spark.sql.session.timeZone": "UTC",
@@ -33,36 +33,36 @@ SETTINGS: dict[str, str] = BOUNDARY | {
     "spark.sql.timeType.enabled": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
     "spark.sql.parquet.compression.codec": "snappy",
-    # Encodings that the specification allows go beyond the list that Spark allows without it.
+    # The specification allows more encodings than Spark does without this setting.
     "spark.sql.legacy.javaCharsets": "true",
     "spark.sql.csv.parser.columnPruning.enabled": "false",
     "spark.sql.shuffle.partitions": "8",
-    # The filter by which readers refuse what does not fit names every column: inferring further filters from it takes
-    # time and memory exponential in their number (minutes and gigabytes for twenty).
+    # The readers' filter for invalid values names every column. Inferring further filters from it takes time and memory
+    # exponential in their number (minutes and gigabytes for twenty).
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
-"""Of every session, wherever Spark runs."""
+"""Settings of every session, local or on a cluster."""
 
 LOCAL: dict[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-"""Of a session in a JVM of this process: nothing is looked up in or opened to the network."""
+"""Settings of a session in a JVM of this process: no name lookups, no ports open to the network."""
 
 
 def create(
     app_name: str | None = None, master: str | None = None, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """The session of this process, with the engine's settings and then ``conf``.
+    """Return the session of this process, with the engine's settings and then ``conf``.
 
-    Under spark-submit the JVM is there, and has its name and master; else one is started, ``local[*]`` by default.
+    Under spark-submit, it uses the existing JVM. Otherwise it starts one, by default with the master ``local[*]``.
 
     :raises InvalidInput: there is no Java.
-    :raises InternalError: the JVM did not come up.
+    :raises InternalError: the JVM did not start.
     """
     from pyspark.sql import SparkSession
 
@@ -82,9 +82,11 @@ def start_local(
     extra: Sequence[str] | None = None,
     meanwhile: Callable[[], object] | None = None,
 ) -> tuple[SparkSession, subprocess.Popen[bytes]]:
-    """A session in a JVM started for it, and that JVM's process. ``extra`` are JVM options; ``meanwhile`` is called
-    while Java starts, before which pyspark is not imported."""
-    # Worker processes must have this Python, not the first python3 on the PATH.
+    """Start a JVM; return a session in it and its process.
+
+    ``extra`` are JVM options. ``meanwhile`` is called while Java starts; pyspark is not imported before.
+    """
+    # Worker processes must use this Python, not the first python3 on the PATH.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = LOCAL | {"spark.sql.warehouse.dir": os.path.join(tempfile.gettempdir(), "odf-no-warehouse")} | dict(conf)
     settings |= {"spark.app.name": app_name, "spark.master": master}
@@ -98,8 +100,10 @@ def start_local(
 
 
 def of_request(spark: SparkSession) -> SparkSession:
-    """A session for one request on the same Spark context, with views and settings of its own. No configuration of a
-    cluster widens what SQL may reach in it."""
+    """Return a session for one request on the same Spark context, with its own views and settings.
+
+    It sets the limits on SQL again, whatever the cluster's configuration says.
+    """
     session = spark.newSession()
     for key, value in BOUNDARY.items():
         session.conf.set(key, value)
@@ -107,7 +111,10 @@ def of_request(spark: SparkSession) -> SparkSession:
 
 
 def _quiet() -> None:
-    """Errors reach the user through the response; pyspark would also print each as JSON with the JVM's stack."""
+    """Disable pyspark's loggers of query errors: they print errors as JSON with the JVM's stack.
+
+    Errors reach the user in the response.
+    """
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

@@ -1,8 +1,8 @@
-"""Data slices: one Parquet file with the records of a commit in offset order, under its physical hash.
+"""Data slices: Parquet files with the records of a commit in offset order, named by their physical hash.
 
-"Columns", "Physical hash" and "Logical hash" of the on-disk format. Both hashes are taken while the file is written;
-it appears under its name only when it is whole and on disk. Small results are collected and written here, large ones in
-the Spark task that has them, with the same code and in memory bounded by a row group.
+See "Columns", "Physical hash" and "Logical hash" of the on-disk format. Both hashes are computed while the file is
+written. The file gets its name when it is complete and on disk. The driver collects and writes small results; the Spark
+task with the records writes large ones. Both run the same code, with memory bounded by a row group.
 """
 
 from __future__ import annotations
@@ -42,13 +42,16 @@ _HASHED_ROWS = 65_536
 
 
 class DuplicateKeys(Exception):
-    """Several new rows have one key."""
+    """Several new rows have the same key."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """Where and how a slice is written. ``schema`` is the dataset's; ``event_time`` fills records that have none;
-    ``keys`` must not be null in new rows; ``label`` is what messages call the input."""
+    """Directory, schema and times of a slice to write.
+
+    ``schema`` is the dataset's. ``event_time`` is the event time of records without one. ``keys`` must not be null in
+    new rows. ``label`` is the name of the input in messages.
+    """
 
     directory: str
     schema: pa.Schema
@@ -63,20 +66,22 @@ class Draft:
 
 
 def write(table: pa.Table, order: Sequence[str], draft: Draft) -> NewSlice | None:
-    """Write records that are in memory: OP, the columns, and what they are sorted by. None where there are none.
+    """Write records in memory with OP, the columns and the sort columns. Return None without records.
 
-    :raises InvalidQuery: a null in a key or in a required column, an operation that is none, half a correction.
-    :raises DuplicateKeys: COPY marks a row.
+    :raises InvalidQuery: a null in a key or in a required column, an unknown operation, or half a correction.
+    :raises DuplicateKeys: COPY marks a row as a duplicate.
     """
     table = event_time_filled(table, draft.schema, draft.event_time)
-    # Spark and Arrow both order strings by their bytes.
+    # Both Spark and Arrow sort strings by their bytes.
     in_order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in order])
     return _write(iter([table.take(in_order)]), draft)
 
 
 def write_in_task(records: DataFrame, order: Sequence[str], draft: Draft) -> NewSlice | None:
-    """Write records where they are, in one task. Raises as ``write`` does.
+    """Write records in one task of Spark, without collecting them.
 
+    :raises InvalidQuery: as ``write`` does.
+    :raises DuplicateKeys: as ``write`` does.
     :raises InternalError: the file could not be written.
     """
     filled = records.selectExpr(*_filled_columns(records, draft))
@@ -91,7 +96,7 @@ def write_in_task(records: DataFrame, order: Sequence[str], draft: Draft) -> New
 
 
 def event_time_filled(table: pa.Table, schema: pa.Schema, event_time: Instant) -> pa.Table:
-    """Records in memory, with an event time where they have none; ``schema`` is the dataset's."""
+    """Return the records with ``event_time`` where they have no event time; ``schema`` is the dataset's."""
     index = table.schema.get_field_index(schema.names[3])
     kind = schema.field(3).type
     time = event_time.floor_ms().to_datetime()
@@ -100,7 +105,7 @@ def event_time_filled(table: pa.Table, schema: pa.Schema, event_time: Instant) -
 
 
 def remove(slice_: NewSlice) -> None:
-    """Take back a slice that nothing refers to yet."""
+    """Delete a slice that no block refers to yet."""
     Path(slice_.path).unlink(missing_ok=True)
 
 
@@ -113,7 +118,7 @@ def _filled_columns(records: DataFrame, draft: Draft) -> list[str]:
 
 
 def _answer(batches: Iterable[pa.RecordBatch], draft: Draft) -> str:
-    """What came of writing, as JSON: exceptions do not reach the driver as themselves."""
+    """Write a slice and return the result as JSON, because Spark does not pass exceptions to the driver as they are."""
     try:
         slice_ = _write((pa.Table.from_batches([batch]) for batch in batches), draft)
     except (InvalidQuery, InternalError, DuplicateKeys) as e:
@@ -146,7 +151,7 @@ def _write(tables: Iterator[pa.Table], draft: Draft) -> NewSlice | None:
 
 
 def _row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in contiguous tables of a row group each."""
+    """Yield the same rows in contiguous tables, one per row group."""
     kept: list[pa.Table] = []
     for table in tables:
         kept.append(table)
@@ -159,7 +164,7 @@ def _row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 
 class _SliceWriter:
-    """Checks records, numbers them and writes them to a file without a name, which ``finish`` gives it."""
+    """Checks records, numbers them and writes them to a temporary file, which ``finish`` renames."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft, self._written = draft, schemas.plain(draft.schema)
@@ -179,7 +184,7 @@ class _SliceWriter:
         self._newest: dt.datetime | dt.date | None = None
 
     def add(self, records: pa.Table) -> None:
-        """Records in the order of their offsets: OP, the columns, perhaps COPY."""
+        """Add records in the order of their offsets, with OP, the columns and, in some merges, COPY."""
         self._check(records)
         start = self._draft.next_offset + self._rows
         system_time = pa.scalar(self._draft.system_time.floor_ms().to_datetime(), schemas.MILLISECONDS)
@@ -217,7 +222,7 @@ class _SliceWriter:
         )
 
     def discard(self) -> None:
-        """Leave nothing of a slice that was not finished."""
+        """Delete an unfinished slice."""
         for file in (self._parquet, self._file):
             with contextlib.suppress(OSError):
                 file.close()
@@ -281,7 +286,7 @@ def _sync_directory(path: Path) -> None:
 
 
 class _HashedFile(io.RawIOBase):
-    """A new file that knows the hash and the size of what was written to it."""
+    """A new file that computes the hash and the size of its content."""
 
     def __init__(self, path: Path) -> None:
         self._file: IO[bytes] = path.open("xb")
@@ -299,7 +304,7 @@ class _HashedFile(io.RawIOBase):
         return view.nbytes
 
     def finish(self) -> str:
-        """Put all of it on disk; the multihash text."""
+        """Flush the file to disk and return its hash as multihash text."""
         self._file.flush()
         os.fsync(self._file.fileno())
         return multiformats.multihash(multiformats.SHA3_256, self._hash.digest())

@@ -1,7 +1,7 @@
-"""What the engine asks of Spark's JVM, and for which pyspark has no public way.
+"""Access to Spark's JVM for which pyspark has no public API.
 
-Only this module uses private names of pyspark. Plans and functions are judged before a query may run (`engine.query`),
-and the heap bounds the memory of DataFusion.
+Only this module uses private names of pyspark. `engine.query` checks plans and functions before a query runs. The size
+of the heap bounds the memory of DataFusion.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def has_jvm() -> bool:
-    """Return whether this process has a JVM, such as that of spark-submit."""
+    """Whether this process has a JVM, such as that of spark-submit."""
     from pyspark import SparkContext
 
     return "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._gateway is not None
@@ -31,15 +31,15 @@ def conf_of(gateway: Any) -> SparkConf:
 
 
 def parsed_plan(spark: SparkSession, sql: str) -> Any:
-    """Return the plan of a query as Spark parses it; nothing is looked up or run.
+    """Return the parsed plan of a query. Spark looks up and runs nothing for it.
 
-    :raises ParseException: it is no SQL.
+    :raises ParseException: the text is not SQL.
     """
     return spark._jsparkSession.sessionState().sqlParser().parsePlan(sql)
 
 
 def analysed_plan(frame: DataFrame) -> Any:
-    """Return the plan of a frame with its names resolved."""
+    """Return the analyzed plan of a frame, with resolved names."""
     return frame._jdf.queryExecution().analyzed()
 
 
@@ -49,7 +49,7 @@ def schema_json(frame: DataFrame) -> str:
 
 
 def node_names(frame: DataFrame) -> Iterator[str]:
-    """Yield the names of the nodes of a frame's optimized plan; ``Subquery`` where it has subqueries."""
+    """Yield the names of the nodes of a frame's optimized plan, and ``Subquery`` if it has subqueries."""
     plan = frame._jdf.queryExecution().optimizedPlan()
     if not plan.subqueriesAll().isEmpty():
         yield "Subquery"
@@ -65,7 +65,7 @@ def _names(plan: Any) -> Iterator[str]:
 
 @cache
 def builtin_functions() -> frozenset[str]:
-    """Return the names of Spark's own functions; names of several parts lead to those of catalogs."""
+    """Return the names of Spark's built-in functions, without catalogs."""
     from pyspark import SparkContext
 
     jvm: Any = SparkContext._jvm
@@ -76,7 +76,7 @@ def builtin_functions() -> frozenset[str]:
 
 
 def heap_bytes() -> int:
-    """Return the largest heap of the driver."""
+    """Return the maximum heap size of the driver in bytes."""
     from pyspark import SparkContext
 
     jvm: Any = SparkContext._jvm

@@ -1,4 +1,4 @@
-"""Expressions as SQL text: each call of a function of pyspark is several messages to the JVM, a text is one for all."""
+"""Expressions as SQL text. A call of a pyspark function takes several messages to the JVM, a text only one."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ Sql: TypeAlias = str
 
 
 def text(value: str) -> Sql:
-    """A literal. Sessions of the engine replace no ``${…}`` in it (`session.BOUNDARY`)."""
+    """Return a string literal. Sessions of the engine do not replace ``${…}`` in it (`session.BOUNDARY`)."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def matches(value: Sql, pattern: str) -> Sql:
-    """Whether a text has what a regular expression describes."""
+    """Return SQL that tests whether a text matches a regular expression."""
     return f"{value} RLIKE {text(pattern)}"
 
 
 def extracted(value: Sql, pattern: str) -> Sql:
-    """The first group of a regular expression in a text, empty where there is none."""
+    """Return SQL for the first group of a regular expression in a text, empty without a match."""
     return f"regexp_extract({value}, {text(pattern)}, 1)"
 
 
 def when(condition: Sql, value: Sql) -> Sql:
-    """A value where the condition holds, else null."""
+    """Return SQL for a value if the condition is true, else null."""
     return f"CASE WHEN {condition} THEN {value} END"
 
 
 def ddl(kind: st.DataType) -> Sql:
-    """A type; names in it may be anything."""
+    """Return the DDL of a type. Field names may contain any character."""
     if isinstance(kind, st.ArrayType):
         return f"ARRAY<{ddl(kind.elementType)}>"
     if isinstance(kind, st.MapType):

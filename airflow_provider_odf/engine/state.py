@@ -1,8 +1,8 @@
-"""The state of a dataset, which follows from its history: the current rows, or only their keys.
+"""The state of a dataset: its current rows, or only their keys, computed from the history.
 
-A state is kept as a disposable cache, a directory of Parquet files and ``state.json``. What came after it is read from
-the slices: base and delta. A cache that is missing, incomplete or of other columns is not used. Whether its bytes are
-those that were written, the coordinator checks before it asks the engine.
+The state cache is a directory of Parquet files and ``state.json``, and can be deleted. Later records are read from the
+slices. A cache that is missing, incomplete or has other columns is not used. The coordinator checks the bytes of the
+cache before the request.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from airflow_provider_odf.merge_strategies import APPEND, RETRACT, State
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, MergeStrategy, StateCache
 
 MAX_SLICES = 16
-"""Slices after a cache from which on the state is written anew."""
+"""Number of slices after a cache from which the cache is rewritten."""
 
 MAX_CHANGED = 0.2
-"""Records after a cache, as a part of its rows, from which on a large state is written anew."""
+"""Ratio of records after a cache to its rows, above which a large cache is rewritten."""
 
 BROADCAST_ROWS = 1_000_000
 
@@ -40,7 +40,7 @@ _ABOUT = "state.json"
 
 @dataclass(frozen=True)
 class Cache:
-    """A whole cache: its Parquet files, its rows, and the last offset it stands for."""
+    """A complete cache: its Parquet files, its number of rows, its size in bytes and its last offset."""
 
     files: tuple[str, ...]
     rows: int
@@ -50,7 +50,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class History:
-    """What a dataset's state is made of: a cache, and the slices after it (all slices without a cache)."""
+    """The source of a dataset's state: a cache and the slices after it, or all slices without a cache."""
 
     merge: MergeStrategy
     vocab: DatasetVocabulary
@@ -66,7 +66,7 @@ class History:
 
     @property
     def records(self) -> int:
-        """Records after the cache."""
+        """Number of records after the cache."""
         return sum(s.offset_interval.count for s in self.slices)
 
     @property
@@ -75,7 +75,7 @@ class History:
 
     @property
     def rows(self) -> int:
-        """Rows of the state, by what the slices added and retracted."""
+        """Number of rows of the state, from the operations of the slices."""
         changes = (operations(s.path, self.vocab) for s in self.slices)
         return (self.cache.rows if self.cache else 0) + sum(added - retracted for added, retracted in changes)
 
@@ -85,7 +85,7 @@ class History:
 
     @property
     def has_only_keys(self) -> bool:
-        """Whether the state is the keys alone."""
+        """Whether the state has only the keys."""
         return self.merge.traits.state is State.KEYS
 
     def state_types(self) -> T.StructType:
@@ -96,11 +96,11 @@ class History:
         return replace(self, slices=(*self.slices, new))
 
     def in_columns(self, fitted: Fitted) -> History:
-        """The same history in the columns of later rows: files that lack some of them read as null there."""
+        """Return the history with the columns of later rows. Earlier files have null in new columns."""
         return replace(self, layout=fitted.layout, types=_types(fitted))
 
     def is_worth_caching(self) -> bool:
-        """Whether reading it again costs enough to write the state after it."""
+        """Whether the cost of reading the history again justifies a new cache."""
         if not self.merge.traits.has_state or not self.slices:
             return False
         if len(self.slices) >= MAX_SLICES:
@@ -110,7 +110,7 @@ class History:
 
 
 def history(request: MergeRequest, first: Fitted) -> History:
-    """Return a dataset's history: the cache, where it is usable and stands on the slices, and the slices after it."""
+    """Return a dataset's history: the cache, if it is valid and matches the slices, and the slices after it."""
     without = History(request.merge, request.vocab, first.layout, _types(first), None, request.history)
     if not request.merge.traits.has_state:
         return replace(without, slices=())
@@ -127,7 +127,7 @@ def _types(fitted: Fitted) -> T.StructType:
 
 
 def state(spark: SparkSession, of: History, *, small: bool) -> DataFrame | None:
-    """Return the state that a history leads to, None before the first slice."""
+    """Return the state after a history, None before the first slice."""
     if of.is_empty:
         return None
     return _keys(spark, of, small) if of.has_only_keys else _current_rows(spark, of, small)
@@ -139,7 +139,7 @@ def _keys(spark: SparkSession, of: History, small: bool) -> DataFrame:
 
 
 def _current_rows(spark: SparkSession, of: History, small: bool) -> DataFrame:
-    """The current rows of the slices, and those of the cache whose keys no slice after it has."""
+    """Return the current rows of the slices, and those rows of the cache whose keys no later slice has."""
     columns = [quoted(c) for c in of.layout.columns]
     base = _read(spark, of.cache.files, of.types, small) if of.cache else None
     if not of.slices and base is not None:
@@ -169,7 +169,7 @@ def _read(spark: SparkSession, files: Sequence[str], schema: T.StructType, small
 
 
 def operations(path: str, vocab: DatasetVocabulary) -> tuple[int, int]:
-    """How many +A and how many -R a slice has."""
+    """Return the numbers of +A and of -R in a slice."""
     ops = files.read_parquet(path, [vocab.operation_type_column]).column(0)
     added, retracted = (pc.sum(pc.equal(ops, code)).as_py() or 0 for code in (APPEND, RETRACT))
     return added, retracted
@@ -181,8 +181,10 @@ def operations(path: str, vocab: DatasetVocabulary) -> tuple[int, int]:
 def save(
     spark: SparkSession, of: History, directory: str, *, small: bool, rows: pa.Table | None = None
 ) -> StateCache | None:
-    """Write the state that a history leads to, or its ``rows`` if they are in memory. Return None where the disk does
-    not let it: a cache is not worth a failure."""
+    """Write the state after a history, or its ``rows`` if they are in memory.
+
+    Return None if the disk does not allow it: a missing cache is no failure.
+    """
     target = Path(directory)
     try:
         shutil.rmtree(target, ignore_errors=True)
@@ -209,7 +211,10 @@ def save(
 
 
 def _link(of: History, target: Path) -> bool:
-    """The first slice of a dataset is its state: all +A, and one row for each key, since a merge wrote it just now."""
+    """Link the only slice of a dataset as its state. Return False if that is not possible.
+
+    The first slice of a merge has only +A and one row for each key.
+    """
     if of.has_only_keys or of.cache is not None or len(of.slices) != 1 or of.slices[0].offset_interval.start:
         return False
     target.mkdir(parents=True)
@@ -222,7 +227,10 @@ def _link(of: History, target: Path) -> bool:
 
 
 def _open(cache: StateCache, of: History) -> Cache | None:
-    """The cache, if it is whole and of these columns; the last ones may be missing, since columns are only added."""
+    """Return the cache if it is complete and has these columns, else None.
+
+    The last columns may be missing, since datasets only gain columns.
+    """
     directory = Path(cache.path)
     try:
         about = json.loads((directory / _ABOUT).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""One request in an application of its own, as started by spark-submit: request and responses are files."""
+"""One request in its own spark-submit application: request and responses are files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airflow_provider_odf.engine.answer import answer
 
 
 def run(request_file: str, response_file: str) -> None:
-    """Answers the request in ``request_file``; lines of responses are appended to ``response_file`` as they come."""
+    """Answer the request in ``request_file`` and append response lines to ``response_file`` as they come."""
     request = protocol.loads_request(Path(request_file).read_text(encoding="utf-8"))
     operation = protocol.operation(request)
     spark = session.create()

@@ -1,7 +1,7 @@
-"""Raw files become typed rows: ReadStep of the specification.
+"""Read raw files into typed rows: ReadStep of the specification.
 
-What does not fit is an error that names the input, the record, the column and the text, never a null, also where
-nothing uses the column. Rows come in input order: ``monotonically_increasing_id()`` right after reading is
+A value of the wrong type is an error with the input, the record, the column and the text, never a null. Columns that no
+query uses are checked too. Rows keep the order of the input: right after reading, ``monotonically_increasing_id()`` is
 their position.
 """
 

@@ -1,6 +1,6 @@
 """ReadStep::Csv of the specification.
 
-Beyond it: any encoding that Python knows, quoted line breaks, both quote styles, Java and strftime formats.
+Extensions: any encoding of Python, quoted line breaks, both quote styles, Java and strftime formats.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from airflow_provider_odf.protocol import Column, ReadStep
 from airflow_provider_odf.wording import counted
 
 QUICK_FROM = 256 << 10
-"""Bytes with quotes from which on it pays to look at all of them together."""
+"""Size in bytes of data with quotes, from which the search for all quotes at once is faster."""
 
 _BATCH_CELLS = 400_000
 _NEVER = ("\0", "\r", "\n")
@@ -33,7 +33,7 @@ _NEVER = ("\0", "\r", "\n")
 def open_csv(step: ReadStep, path: str, label: str) -> Opened:
     """Open one file.
 
-    :raises InvalidQuery: an option, the header or the beginning of the data is not right.
+    :raises InvalidQuery: an option, the header or the beginning of the data is not valid.
     """
     form, encoding = _format(step), source.encoding(step.encoding)
     is_divisible = source.is_ascii_based(encoding)
@@ -75,14 +75,17 @@ def _first_record(path: str, form: CsvFormat, encoding: str) -> list[str]:
 
 
 def _expect_text(data: bytes, line: int) -> None:
-    """:raises Malformed: a NUL, as text of two bytes a character has when it is read as if it had one."""
+    """Check that the data have no NUL byte.
+
+    :raises Malformed: a NUL byte, as in text with two bytes per character that is read with another encoding.
+    """
     if (at := data.find(0)) >= 0:
         line += source.line_ends(data[:at])
         raise Malformed("a NUL byte, which CSV does not have: is the `encoding` UTF-16?", line)
 
 
 def _columns(step: ReadStep, first: Sequence[str], label: str) -> tuple[tuple[Column, ...], header.Matched]:
-    """The columns to read, and where in the file they are. An empty file has all that are declared."""
+    """Return the columns to read and their positions in the file. An empty file has all declared columns."""
     if step.columns is not None:
         declared = [column.name for column in step.columns]
         if first and step.header:
@@ -94,7 +97,10 @@ def _columns(step: ReadStep, first: Sequence[str], label: str) -> tuple[tuple[Co
 
 @dataclass(frozen=True)
 class CsvParser:
-    """``width`` is how many fields each record must have, ``indexes`` says which of them are columns."""
+    """Parses chunks of CSV.
+
+    ``width`` is the number of fields of each record, ``indexes`` are the positions of the columns among them.
+    """
 
     form: CsvFormat
     encoding: str
@@ -118,7 +124,7 @@ class CsvParser:
             line, has_header = line + source.line_ends(piece), False
 
     def _pieces(self, chunk: Chunk) -> Iterator[bytes]:
-        """The chunk as UTF-8, in pieces of whole records."""
+        """Yield the chunk as UTF-8, in pieces of complete records."""
         if self.encoding == "utf-8":
             yield source.without_bom(chunk.read())
         elif source.is_ascii_based(self.encoding):
@@ -134,7 +140,7 @@ class CsvParser:
             yield self._batch(block)
 
     def _split(self, data: bytes, line: int, has_header: bool) -> pa.RecordBatch | None:
-        """The records as Arrow's own parser splits them, None where it may not do what is right."""
+        """Return the records as Arrow's parser splits them, None if the result may be wrong."""
         form = self.form
         if self.width < 2 or not data.strip() or not (form.separator + form.quote).isascii():
             return None

@@ -1,7 +1,7 @@
-"""CSV text as records: both quote styles, quoted line breaks, and errors where other readers guess.
+"""Split CSV text into records: both quote styles, quoted line breaks, and errors where other readers guess.
 
-A quote opens a quoted field only at its start. Inside, ``""``, ``\\"`` and ``\\\\`` (with the escape character as set)
-stand for the quote and the escape character; any other backslash is a backslash.
+A quote opens a quoted field only at the start of the field. Inside, ``""``, ``\\"`` and ``\\\\`` (with the configured
+escape character) represent the quote and the escape character. Any other backslash is a backslash.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, TypeAlias
 from airflow_provider_odf.engine.read.problem import Malformed
 
 Record: TypeAlias = tuple[int, list[str]]
-"""The line where a record begins, and its fields."""
+"""First line of a record, and its fields."""
 
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """``quote`` and ``escape`` are empty where there are none."""
+    """Format of a CSV file. ``quote`` and ``escape`` are empty if there are none."""
 
     separator: str = ","
     quote: str = '"'
@@ -30,14 +30,14 @@ class CsvFormat:
 
     @property
     def escapes(self) -> tuple[str, ...]:
-        """What the ``csv`` module of Python cannot be told to read; without it, the module reads as is said here."""
+        """Escape sequences that Python's ``csv`` module cannot read. Without them, the module follows these rules."""
         if not self.quote or not self.escape or self.escape == self.quote:
             return ()
         return (self.escape + self.quote, self.escape + self.escape)
 
 
 def records(text: str, form: CsvFormat, first_line: int = 1) -> Iterator[Record]:
-    """The records of a text; blank lines are none.
+    """Yield the records of a text, without blank lines.
 
     :raises Malformed: an unterminated quote, or text after a closing one.
     """

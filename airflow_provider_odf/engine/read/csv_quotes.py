@@ -1,8 +1,9 @@
-"""Where the records of CSV bytes end, and on which lines they begin, quoted line breaks left aside.
+"""Find the ends and the first lines of records in CSV bytes, ignoring quoted line breaks.
 
-Quotes are looked at together, by Arrow, where they are *regular*: none is escaped, and in turns they open at the start
-of a field and close at its end, but for doubled ones. Elsewhere each quoted field is, which takes ten times as long.
-All of it is for encodings in which the bytes of a quote, a separator and a line end are nothing else.
+Arrow processes all quotes at once if they are *regular*. Regular quotes are not escaped, and apart from doubled quotes
+they alternate: one opens a field at its start, the next one closes it at its end. Otherwise each quoted field is
+matched separately, which takes ten times as long. All functions need encodings in which the bytes of a quote, a
+separator and a line end have no other meaning.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ _LINE_ENDS = b"\r\n"
 
 
 def end_of_records(data: bytes, form: CsvFormat) -> int:
-    """How many bytes of data that begin with a record are records with their ends, perhaps none."""
+    """Return the number of bytes up to the end of the last complete record; the data begin with a record."""
     if not form.quote or form.quote.encode() not in data:
         return _after_line_end(data, 0, len(data)) or 0
     return _regular_end(data, form) if are_regular(data, form) else _end(data, form)
 
 
 def are_regular(data: bytes, form: CsvFormat) -> bool:
-    """Whether the quotes of data that begin with a record, and may end within one, are regular."""
+    """Whether the quotes are regular; the data begin with a record and may end within one."""
     quote, separator = form.quote.encode(), form.separator.encode()
     if not quote or quote not in data:
         return True
@@ -34,7 +35,7 @@ def are_regular(data: bytes, form: CsvFormat) -> bool:
     found = _indices(_equal(data, quote))
     opening, closing = _in_turns(found)
     beside = pa.array([*(separator + quote + _LINE_ENDS)], pa.uint8())
-    # The first and the last byte have nothing beside them, and then count as that themselves.
+    # The first and the last byte have no neighbor, and count as their own neighbor.
     before = pc.max_element_wise(pc.subtract(opening, 1), 0)
     after = pc.min_element_wise(pc.add(closing, 1), len(data) - 1)
     bytes_ = _array(data)
@@ -42,8 +43,10 @@ def are_regular(data: bytes, form: CsvFormat) -> bool:
 
 
 def first_lines(data: bytes, quote: str, records: int, first: int = 1) -> pa.Array | None:
-    """For each record of data with regular quotes the line where it begins. None where lines do not tell that:
-    there are blank ones, or they end in a carriage return alone."""
+    """Return the first line of each record in data with regular quotes, None if lines do not show it.
+
+    That is the case with blank lines, and with carriage returns alone as line ends.
+    """
     if data.count(b"\r") != data.count(b"\r\n"):
         return None
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
@@ -51,7 +54,7 @@ def first_lines(data: bytes, quote: str, records: int, first: int = 1) -> pa.Arr
         return pa.array(range(first, first + records), pa.int64())
     if not quote:
         return None
-    # How many quotes come before each line end; only whether they are even counts, so that overflow does no harm.
+    # Number of quotes before each line end. Only its parity counts, so that an overflow does no harm.
     before = pc.cumulative_sum(_equal(data, quote.encode()).cast(pa.uint8())).filter(_equal(data, b"\n"))
     ends = _indices(pc.equal(pc.bit_wise_and(before, pa.scalar(1, pa.uint8())), 0))
     starts = pa.concat_arrays([pa.array([first], pa.int64()), pc.add(ends, first + 1)])
@@ -70,7 +73,7 @@ def _regular_end(data: bytes, form: CsvFormat) -> int:
 
 
 def _end(data: bytes, form: CsvFormat) -> int:
-    """Looks between the quoted fields, from the last one."""
+    """Find the end of the last record by searching between the quoted fields, from the last one."""
     end = len(data)
     for start_of_field, end_of_field in reversed([field.span() for field in _quoted(form).finditer(data)]):
         if (found := _after_line_end(data, end_of_field, end)) is not None:
@@ -80,7 +83,7 @@ def _end(data: bytes, form: CsvFormat) -> int:
 
 
 def _quoted(form: CsvFormat) -> re.Pattern[bytes]:
-    """A quoted field, or what there is of it. Each byte can be matched in one way: there is no backtracking."""
+    """Return a pattern for a complete or unfinished quoted field. Each byte has one possible match: no backtracking."""
     separator, quote, escape = (re.escape(c.encode()) for c in (form.separator, form.quote, form.escape))
     special, pair = quote, quote + quote
     if form.escapes:
@@ -93,7 +96,7 @@ def _quoted(form: CsvFormat) -> re.Pattern[bytes]:
 
 
 def _after_line_end(data: bytes, start: int, end: int) -> int | None:
-    """Where the last line begins whose end before it is known to be whole."""
+    """Return the start of the last line after a complete line end, None if there is no such line end."""
     found = data.rfind(b"\n", start, end)
     if found < 0:
         found = data.rfind(b"\r", start, min(end, len(data) - 1))
@@ -101,7 +104,7 @@ def _after_line_end(data: bytes, start: int, end: int) -> int | None:
 
 
 def _in_turns(found: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """The first, third, fifth… of indices, and the others."""
+    """Return every second index from the first one, and the others."""
     pairs = pa.FixedSizeListArray.from_arrays(found[: len(found) // 2 * 2], 2)
     first, second = pc.list_element(pairs, 0), pc.list_element(pairs, 1)
     return pa.concat_arrays([first, found[len(found) // 2 * 2 :]]), second

@@ -1,8 +1,7 @@
 """ReadStep::GeoJson, ReadStep::NdGeoJson and ReadStep::EsriShapefile of the specification.
 
-The properties of a Feature become columns, coerced as those of JSON objects are, beside ``geometry``, which is text.
-Without a schema, columns come in the order of their names. A shapefile arrives here as lines of Features, made of it
-before the request.
+The properties of a Feature become columns with the coercion of JSON objects. The column ``geometry`` is text. Without a
+schema, columns are sorted by name. The coordinator converts a shapefile to lines of Features before the request.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _ENCODING = "utf-8"
 def open_geojson(step: ReadStep, path: str, label: str) -> Opened:
     """Open one file with a FeatureCollection.
 
-    :raises InvalidQuery: without a schema, the data are not right.
+    :raises InvalidQuery: without a schema, the data are not valid.
     """
     return open_records(step, FeatureCollection(_ENCODING, ()), source.chunks(path, False), label)
 
@@ -32,15 +31,15 @@ def open_geojson(step: ReadStep, path: str, label: str) -> Opened:
 def open_ndgeojson(step: ReadStep, path: str, label: str) -> Opened:
     """Open one file with a Feature on each line.
 
-    :raises InvalidQuery: without a schema, the data are not right.
+    :raises InvalidQuery: without a schema, the data are not valid.
     """
     return open_records(step, FeatureLines(_ENCODING), source.chunks(path, True), label)
 
 
 def open_shapefile(step: ReadStep, path: str, label: str) -> Opened:
-    """Open the records of a shapefile, one file with a Feature on each line; a null shape is null.
+    """Open the records of a shapefile: one file with a Feature, or null for a null shape, on each line.
 
-    :raises InvalidQuery: without a schema, the data are not right.
+    :raises InvalidQuery: without a schema, the data are not valid.
     """
     return open_records(step, ShapefileRecords(_ENCODING), source.chunks(path, True), label)
 

@@ -1,7 +1,7 @@
-"""GeoJSON (RFC 7946) Features as records: their properties, and their geometry as one canonical text.
+"""GeoJSON (RFC 7946) Features as records: their properties, and their geometry as canonical text.
 
-The text has keys in order of their characters, no spaces and numbers in their shortest form, so that it is the same
-however a source happens to write it.
+The text has keys sorted by their characters, no spaces, and numbers in their shortest form. It does not depend on the
+formatting in the source.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _EXPONENT = re.compile(r"e([+-])0*")
 
 
 def in_collection(blocks: Iterable[str]) -> Records:
-    """The objects among the ``features`` of a FeatureCollection, numbered from 1.
+    """Yield the objects in the ``features`` of a FeatureCollection, numbered from 1.
 
-    :raises Malformed: text that is no JSON, or something else than a FeatureCollection.
+    :raises Malformed: the text is not JSON, or not a FeatureCollection.
     """
     document = JsonText(blocks)
     if document.peek() != "{":
@@ -69,9 +69,12 @@ def _elements(document: JsonText) -> Records:
 
 
 def record(feature: Any, *, may_lack_geometry: bool = False) -> dict[str, Any]:
-    """The properties of a Feature and its geometry as text, or None where it may lack one and does.
+    """Return the properties of a Feature, and its geometry as text.
 
-    :raises Malformed: it is no Feature, has no properties or no geometry, or a property with the geometry's name.
+    With ``may_lack_geometry``, a missing geometry is None.
+
+    :raises Malformed: it is not a Feature, has no properties or no geometry, or a property has the name of the
+        geometry.
     """
     if not isinstance(feature, dict) or feature.get("type") != "Feature":
         kind = _named(feature.get("type")) if isinstance(feature, dict) else brief(feature)
@@ -100,9 +103,9 @@ def _named(kind: Any) -> str:
 
 
 def canonical(value: Any) -> str:
-    """A JSON value as its one text.
+    """Return a JSON value as canonical text.
 
-    :raises Malformed: a number that is none in JSON, or beyond the range of 64-bit numbers, or too deep nesting.
+    :raises Malformed: a number that is not valid in JSON or beyond 64-bit numbers, or too deep nesting.
     """
     try:
         return _canonical(value)
@@ -137,7 +140,10 @@ def _number(text: Number) -> str:
 
 
 def _exponential(written: str, number: float) -> str:
-    """``1e-05`` is short enough to be 0.00001; beyond, exponents have neither a plus sign nor zeros before them."""
+    """Return a number with an exponent in its shortest form.
+
+    ``1e-05`` becomes 0.00001. Other exponents have neither a plus sign nor leading zeros.
+    """
     if 1e-5 <= abs(number) < 1e-4:
         digits, _, _ = written.lstrip("-").partition("e")
         return ("-" if number < 0 else "") + "0.0000" + digits.replace(".", "")

@@ -1,4 +1,4 @@
-"""Which column of a CSV file is which column of the schema, judged by the header."""
+"""Match the columns of a CSV file with those of the schema by the header."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _SEPARATORS = ";,\t|"
 
 @dataclass(frozen=True)
 class Matched:
-    """For each column of the schema the index of the file's column, and what the user should know about it.
+    """Positions in the file for the columns of the schema, and notices for the user.
 
-    ``headers`` has the header, with the names of the schema where it was matched by name."""
+    ``headers`` has the header; if columns were matched by name, it has the names of the schema.
+    """
 
     indexes: tuple[int, ...]
     notices: tuple[str, ...] = ()
@@ -26,10 +27,12 @@ class Matched:
 
 
 def match(header: Sequence[str], columns: Sequence[str], label: str) -> Matched:
-    """By name if every column is found, ignoring case and everything but letters and digits; else by position if the
-    header has as many names and none of them stands in another's place.
+    """Match columns by name if all of them match, else by position.
 
-    :raises InvalidQuery: neither.
+    Names are compared ignoring case and everything except letters and digits. A match by position needs a header with
+    as many names, none of them at the position of another column.
+
+    :raises InvalidQuery: neither is possible.
     """
     found = [_find(header, column) for column in columns]
     named = tuple(i for i in found if i is not None)
@@ -48,9 +51,9 @@ def match(header: Sequence[str], columns: Sequence[str], label: str) -> Matched:
 
 
 def names(header: Sequence[str], label: str) -> tuple[str, ...]:
-    """The column names that a header gives; ``column_3`` where the third has none.
+    """Return the column names of a header; ``column_3`` if the third has none.
 
-    :raises InvalidQuery: two of the same name.
+    :raises InvalidQuery: two columns have the same name.
     """
     given = tuple(name.strip() or f"column_{i}" for i, name in enumerate(header, 1))
     seen: set[str] = set()
@@ -62,7 +65,7 @@ def names(header: Sequence[str], label: str) -> tuple[str, ...]:
 
 
 def _find(header: Sequence[str], column: str) -> int | None:
-    """The one header name that fits best: exactly, ignoring case, or by letters and digits alone."""
+    """Return the position of the best unique match: exact, ignoring case, or by letters and digits."""
     for form in (str, str.lower, _key):
         fitting = [i for i, name in enumerate(header) if form(name) == form(column)]
         if len(fitting) == 1:
@@ -79,7 +82,7 @@ def _list(names: Sequence[str]) -> str:
 
 
 def _separator(header: Sequence[str]) -> str:
-    """What to write where a header is one name for want of the right separator."""
+    """Return a hint on ``separator`` if the header is a single name because the separator is wrong."""
     if len(header) != 1:
         return ""
     count, separator = max((header[0].count(mark), mark) for mark in _SEPARATORS)

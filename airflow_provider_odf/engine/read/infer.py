@@ -1,4 +1,4 @@
-"""``inferSchema``: the narrowest type that every value of a column has, or the one that the dataset has for it."""
+"""``inferSchema``: the narrowest type that fits all values of a column, or the column's type in the dataset."""
 
 from __future__ import annotations
 
@@ -27,26 +27,29 @@ CANDIDATES: tuple[st.DataType, ...] = (
 
 
 def columns(raw: DataFrame, untyped: Sequence[Column], step: ReadStep) -> tuple[Column, ...]:
-    """The columns with types, STRING where none fits or no value is there. Reads all rows once."""
+    """Return the columns with types, STRING if no other type fits or there are no values. It reads all rows once."""
     if not untyped:
         return ()
     tests = [f"{_fits(i, column, step)} AS {raw_name(i)}" for i, column in enumerate(untyped)]
     row = raw.selectExpr(*tests, f"first({PROBLEM}, true) AS {PROBLEM}").first()
     if row is None or row[PROBLEM] is not None:
-        # The rows' own check says it with the label.
+        # The check of the rows reports it with the label.
         return tuple(untyped)
     known = {column.name.lower(): column for column in step.known_columns}
     return tuple(typed(replace(c, type=_narrowest(row[raw_name(i)])), known) for i, c in enumerate(untyped))
 
 
 def typed(inferred: Column, known: Mapping[str, Column]) -> Column:
-    """An inferred column with the type of the known one of its name, in lower case, if that has one."""
+    """Return an inferred column with the type of the known column of the same name, if that has a type.
+
+    The names in ``known`` are in lower case.
+    """
     column = known.get(inferred.name.lower())
     return replace(column, name=inferred.name) if column is not None and column.type else inferred
 
 
 def _fits(index: int, column: Column, step: ReadStep) -> Sql:
-    """For each candidate whether all values are of it, null where there is no value."""
+    """Return SQL that tests for each candidate type whether all values fit, null without values."""
     raw = raw_name(index)
     fits = (when(f"{raw} IS NOT NULL", _is(raw, kind, column, step)) for kind in CANDIDATES)
     return f"array({', '.join(f'bool_and({one})' for one in fits)})"
@@ -57,13 +60,13 @@ def _is(raw: Sql, kind: st.DataType, column: Column, step: ReadStep) -> Sql:
     value = scalar(raw, kind, formats, column.name)
     if kind == st.DoubleType():
         return f"{value} IS NOT NULL AND (NOT {matches(raw, _LONG)} OR {_keeps_digits(raw, value)})"
-    # A declared DATE takes the date of a timestamp; to infer it would lose the time.
+    # A declared DATE accepts a timestamp and keeps its date. An inferred one would lose the time.
     is_date = kind == st.DateType() and formats.date is None
     return f"{value} IS NOT NULL AND length({raw}) = {_DATE_LENGTH}" if is_date else f"{value} IS NOT NULL"
 
 
 def _keeps_digits(raw: Sql, double: Sql) -> Sql:
-    """Whether an integer is still itself as a DOUBLE: an id of 20 digits is not."""
+    """Return SQL that tests whether an integer keeps its digits as DOUBLE. An id of 20 digits does not."""
     return f"coalesce(try_cast({raw} AS DECIMAL(38,0)) = try_cast({double} AS DECIMAL(38,0)), false)"
 
 

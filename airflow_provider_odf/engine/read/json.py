@@ -1,7 +1,7 @@
 """ReadStep::Json and ReadStep::NdJson of the specification.
 
-Keys match ignoring case; numbers as TIMESTAMP are milliseconds; ``"1"`` and ``1.0`` are good BIGINTs; STRING takes any
-value as its JSON text.
+Keys are matched ignoring case. Numbers as TIMESTAMP are milliseconds. ``"1"`` and ``1.0`` are valid BIGINTs. STRING
+accepts any value as its JSON text.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
 
 _LOOKED_AT = 10_000
-"""Records in which keys are looked for that the schema does not have."""
+"""Number of records that are searched for keys outside the schema."""
 
 _FIRST_ROWS, _MOST_ROWS = 500, 20_000
 _BATCH_BYTES = 4 << 20
-"""Of Arrow: as objects of Python, the same take ten times as much."""
+"""Size of a batch in Arrow. As Python objects, it takes ten times as much."""
 
 
 def open_json(step: ReadStep, path: str, label: str) -> Opened:
     """Open one file with an array of objects at ``subPath``.
 
-    :raises InvalidQuery: an option or, without a schema, the data are not right.
+    :raises InvalidQuery: an option or, without a schema, the data are not valid.
     """
     records = JsonRecords(source.encoding(step.encoding), tuple(filter(None, (step.sub_path or "").split("."))))
     return open_records(step, records, source.chunks(path, False), label)
@@ -42,7 +42,7 @@ def open_json(step: ReadStep, path: str, label: str) -> Opened:
 def open_ndjson(step: ReadStep, path: str, label: str) -> Opened:
     """Open one file with an object on each line.
 
-    :raises InvalidQuery: an option or, without a schema, the data are not right.
+    :raises InvalidQuery: an option or, without a schema, the data are not valid.
     """
     encoding = source.encoding(step.encoding)
     chunks = source.chunks(path, source.is_cut_at_newline_bytes(encoding))
@@ -69,9 +69,9 @@ class JsonLines:
 
 
 def open_records(step: ReadStep, records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str) -> Opened:
-    """Open the records in chunks of one file.
+    """Open the records in the chunks of one file.
 
-    :raises InvalidQuery: a declared type or, without a schema, the data are not right.
+    :raises InvalidQuery: a declared type or, without a schema, the data are not valid.
     """
     columns = step.columns or _inferred(records, chunks, step.known_columns, label)
     schema = typed.declared(columns)
@@ -86,11 +86,11 @@ def _left_out(
     records: JsonRecords | JsonLines, chunks: Sequence[Chunk], schema: st.StructType, label: str
 ) -> tuple[str, ...]:
     found, given = dict[str, None](), set[str]()
-    with suppress(Malformed):  # which the rows' own check says
+    with suppress(Malformed):  # the check of the rows reports it
         for _, record in islice(records.of(chunks[0]), _LOOKED_AT):
             found |= dict.fromkeys(json_columns.left_out(record, schema))
             given.update(map(str.lower, record))
-    # Perhaps one is the other, misspelt.
+    # One may be a misspelling of the other.
     absent = [name for name in schema.names if name.lower() not in given]
     also = f"; all are null: {listed(absent)}" if absent else ""
     return tuple(notice + also for notice in left_out(label, found))
@@ -99,8 +99,10 @@ def _left_out(
 def _inferred(
     records: JsonRecords | JsonLines, chunks: Sequence[Chunk], known: Sequence[Column], label: str
 ) -> tuple[Column, ...]:
-    """The columns of the records: those known keep their types, also where no record of this input has them, unless
-    there are new ones: then a column may have got another name, which the merge is to see."""
+    """Return the columns of the records. Columns of the dataset keep their types, also if this input lacks them.
+
+    If there are new columns, missing ones are not added: a column may have been renamed, and the merge must report it.
+    """
     try:
         found = json_columns.infer(record for chunk in chunks for _, record in records.of(chunk))
     except Malformed as e:

@@ -1,4 +1,4 @@
-"""JSON objects as raw columns: the texts of what a schema declares, and a schema for objects that have none."""
+"""JSON objects as raw columns: the texts of declared columns, and a schema for objects without one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.engine.read.scalar import MILLIS, NESTED
 
 MAX_DEPTH = 50
-"""Levels of lists and structs in a type: Arrow passes on 64 at most."""
+"""Maximum nesting of lists and structs in a type; Arrow supports at most 64 levels."""
 
 Raw: TypeAlias = str | list[Any] | dict[str, Any] | None
 
 
 def arrow_type(kind: st.DataType) -> pa.DataType:
-    """The type of a raw value: a text, or lists, structs and maps of texts."""
+    """Return the type of a raw value: text, or lists, structs and maps of text."""
     if isinstance(kind, st.ArrayType):
         return pa.list_(arrow_type(kind.elementType))
     if isinstance(kind, st.MapType):
@@ -31,9 +31,9 @@ def arrow_type(kind: st.DataType) -> pa.DataType:
 
 
 def find(record: dict[str, Any], name: str) -> Any:
-    """The value of a key, None without one. Keys match ignoring case, unless two differ only by case.
+    """Return the value of a key, or None. Keys are matched ignoring case, unless two differ only by case.
 
-    :raises Malformed: several keys match and none exactly.
+    :raises Malformed: several keys match, and none exactly.
     """
     if name in record:
         return record[name]
@@ -44,9 +44,9 @@ def find(record: dict[str, Any], name: str) -> Any:
 
 
 def raw_value(value: Any, kind: st.DataType, path: str) -> Raw:
-    """A JSON value as the raw value of a column.
+    """Return a JSON value as the raw value of a column.
 
-    :raises Malformed: no array where the schema has ARRAY, no object where it has STRUCT or MAP.
+    :raises Malformed: the schema has ARRAY and the value is no array, or STRUCT or MAP and it is no object.
     """
     if value is None:
         return None
@@ -63,7 +63,7 @@ def raw_value(value: Any, kind: st.DataType, path: str) -> Raw:
 
 
 def left_out(value: Any, kind: st.DataType, path: str = "") -> Iterator[str]:
-    """The keys of a value that its type has no field for, and of values within it: ``a``, ``a.b``, ``a[].b``."""
+    """Yield the keys of a value, and of nested values, that its type has no field for: ``a``, ``a.b``, ``a[].b``."""
     if isinstance(kind, st.ArrayType) and isinstance(value, list):
         for v in value:
             yield from left_out(v, kind.elementType, f"{path}[]")
@@ -94,13 +94,13 @@ def _text(value: Any, kind: st.DataType) -> str:
             return MILLIS + _whole(value)
         return _whole(value) if isinstance(kind, st.IntegralType) else str(value)
     if isinstance(value, str):
-        # What marks a number cannot come from the data.
+        # A text in the data must not pass as a marked number.
         return f" {value}" if value.startswith(MILLIS) and isinstance(kind, st.TimestampType) else value
     return compact(value)
 
 
 def _whole(number: str) -> str:
-    """``1.0`` and ``1e2`` as ``1`` and ``100``; other numbers as they are."""
+    """Return ``1.0`` and ``1e2`` as ``1`` and ``100``, and other numbers unchanged."""
     if number.lstrip("-").isdigit():
         return str(number)
     try:
@@ -111,10 +111,12 @@ def _whole(number: str) -> str:
 
 
 def infer(records: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Column names and the DDL types that hold all their values. Names are those of the first record in their order,
-    then what later ones add: the order of keys in an object means nothing, so that a source may change it.
+    """Return column names with DDL types that hold all their values.
 
-    :raises Malformed: a key that is no name, two that differ only by case, or values too deeply nested for a type.
+    The order of keys in an object has no meaning, so that a source may change it. The names of the first record come
+    first, sorted, then those that later records add.
+
+    :raises Malformed: an invalid name, two keys that differ only by case, or values nested too deeply for a type.
     """
     kinds: dict[str, Any] = {}
     for record in records:
@@ -135,7 +137,10 @@ def _expect_names(keys: Iterable[str]) -> None:
 
 
 def _kind(value: Any, column: str, depth: int = 0) -> Any:
-    """None for null, a type name, a dict of field kinds for an object, a list of one kind for an array."""
+    """Return the kind of a value.
+
+    It is None for null, a type name, a dict of field kinds for an object, or a list of one kind for an array.
+    """
     if value is None:
         return None
     if isinstance(value, dict | list) and depth == MAX_DEPTH:
@@ -154,7 +159,7 @@ def _kind(value: Any, column: str, depth: int = 0) -> Any:
 
 
 def _kind_of_number(number: str) -> str:
-    """STRING where neither BIGINT nor DOUBLE keeps the digits of an integer, such as an id of 20 digits."""
+    """Return the type of a number; STRING if neither BIGINT nor DOUBLE keeps its digits, as for an id of 20 digits."""
     if not number.lstrip("-").isdigit():
         return "DOUBLE"
     if len(number) < 19 or (len(number) < 21 and -(2**63) <= int(number) < 2**63):

@@ -1,4 +1,4 @@
-"""A JSON document as it streams by, in memory bounded by its largest value that is used."""
+"""A JSON document as a stream, in memory bounded by its largest value in use."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from airflow_provider_odf.engine.read.problem import Malformed, shown
 
 
 class Number(str):
-    """A number as it is written: nothing is lost before its type is known."""
+    """A number as written in the text. It loses no digits before its type is known."""
 
     __slots__ = ()
 
 
 LONGEST = 256 << 20
-"""Characters of one value, from which on it is taken for a quote or a bracket that is never closed."""
+"""Maximum number of characters of a value. A longer one is treated as an unclosed quote or bracket."""
 
 
 class _Repeated(ValueError):
-    """A key comes twice in an object: one of its values would be lost."""
+    """An object has a key twice, and one of its values would be lost."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -44,8 +44,10 @@ _LONGEST_TOKEN = len("-Infinity")
 
 
 class NoJson(Malformed):
-    """A text is no JSON, or none that can be kept, at the index ``at``; ``is_open``: a string that begins there has no
-    end."""
+    """The text is not valid JSON, or not storable, at the index ``at``.
+
+    ``is_open`` marks a string without an end that begins there.
+    """
 
     def __init__(self, reason: str, text: str, at: int, *, is_open: bool = False) -> None:
         super().__init__(reason + _place(text, at))
@@ -53,9 +55,9 @@ class NoJson(Malformed):
 
 
 def decode(text: str, at: int) -> tuple[Any, int]:
-    """The value that begins at an index, numbers as ``Number``, and the index where it ends.
+    """Return the value at an index, with numbers as ``Number``, and the index of its end.
 
-    :raises NoJson: there is none, or one with a key twice, or with half of a character.
+    :raises NoJson: there is no value, or it has a repeated key or half of a surrogate pair.
     """
     try:
         value, end = _DECODER.raw_decode(text, at)
@@ -73,7 +75,7 @@ def decode(text: str, at: int) -> tuple[Any, int]:
 
 
 def _half_of_a_character(value: Any) -> str:
-    """A surrogate that stands alone, as it is escaped, nothing where there is none."""
+    """Return the escape of an unpaired surrogate, or an empty text."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as e:
@@ -82,7 +84,7 @@ def _half_of_a_character(value: Any) -> str:
 
 
 def space(text: str, at: int) -> int:
-    """The index of what is no white space."""
+    """Return the index of the next character that is not white space."""
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
@@ -93,9 +95,9 @@ def _place(text: str, at: int) -> str:
 
 
 class JsonText:
-    """The values of a document one after the other, and a window of its text from the next one on.
+    """Values of a document in order, and a window on its text from the next value on.
 
-    Its methods raise ``Malformed``, with the line, where the text is no JSON.
+    The methods raise ``Malformed`` with the line if the text is not valid JSON.
     """
 
     def __init__(self, blocks: Iterable[str]) -> None:
@@ -104,18 +106,18 @@ class JsonText:
 
     @property
     def line(self) -> int:
-        """The line where the next value is."""
+        """Line of the next value."""
         return self._line + self._text.count("\n", 0, self._at)
 
     def peek(self) -> str:
-        """The next character that is not white space, nothing at the end."""
+        """Return the next character that is not white space, or an empty text at the end."""
         while True:
             self._at = space(self._text, self._at)
             if self._at < len(self._text) or not self._read_on():
                 return self._text[self._at : self._at + 1]
 
     def value(self) -> Any:
-        """The next value, numbers as ``Number``."""
+        """Read the next value, with numbers as ``Number``."""
         self.peek()
         while True:
             try:
@@ -130,7 +132,7 @@ class JsonText:
             return value
 
     def skip(self) -> None:
-        """Leaves out the next value, of which no more is kept than the window has."""
+        """Skip the next value. Only the window is kept in memory."""
         opening = self.peek()
         if opening not in _CLOSING:
             self.value()
@@ -150,8 +152,10 @@ class JsonText:
             self.skip()
 
     def members(self) -> Iterator[None]:
-        """Stops before each element of the array or key of the object that is next; it is to be taken before going
-        on."""
+        """Yield before each element of the next array, or before each key of the next object.
+
+        The caller reads the element, or the key and its value, before the next step.
+        """
         closing = _CLOSING[self.peek()]
         self._at += 1
         if self.peek() == closing:
@@ -169,7 +173,7 @@ class JsonText:
                 raise self.malformed(f"no JSON: after the comma, {closing} cannot come")
 
     def key(self) -> str:
-        """The next key; what comes then is its value."""
+        """Read the next key, up to its value."""
         if self.peek() != '"':
             raise self.malformed("no JSON: a key in quotes must come here")
         key = str(self.value())
@@ -179,19 +183,22 @@ class JsonText:
         return key
 
     def malformed(self, reason: str) -> Malformed:
-        """An error here, which quotes what is next."""
+        """Return an error at the current place. It quotes the text there."""
         self.peek()
         return Malformed(reason + _place(self._text, self._at), self.line)
 
     def _may_be_cut(self, error: NoJson) -> bool:
-        """Whether more text might make it right."""
+        """Whether more text could resolve the error."""
         return error.is_open or error.at + _LONGEST_TOKEN >= len(self._text)
 
     def _error(self, error: NoJson) -> Malformed:
         return Malformed(error.reason, self._line + self._text.count("\n", 0, error.at))
 
     def _read_on(self) -> bool:
-        """Lengthens the window, and forgets what is behind. It doubles, so that a long value is not tried often."""
+        """Extend the window and drop the text before it. Return False at the end of the text.
+
+        The size of the window doubles, so that a long value is parsed only a few times.
+        """
         rest, new = self._text[self._at :], list[str]()
         if len(rest) > LONGEST:
             raise Malformed(f"no JSON: what begins here is longer than {LONGEST >> 20} Mi characters", self.line)

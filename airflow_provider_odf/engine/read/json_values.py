@@ -1,6 +1,6 @@
-"""JSON text as values: a stream of them on lines, or an array somewhere in a document.
+"""JSON text as values: a stream of values on lines, or an array in a document.
 
-Both take the text as it streams by: a whole one, or its blocks.
+Both read the text as a whole or in blocks.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from airflow_provider_odf.engine.read.problem import Malformed, shown
 _ONE_DOCUMENT = ": a line must have whole objects; read a document of several lines with kind Json"
 
 Records: TypeAlias = Iterator[tuple[int, dict[str, Any]]]
-"""Objects, each with its number or line."""
+"""Objects with their record number or line."""
 
 
 def on_lines(text: str | Iterable[str], first_line: int = 1) -> Records:
-    """The objects of newline-delimited JSON, each with its line; more than one on a line are all read.
+    """Yield the objects of newline-delimited JSON with their lines. A line may have several objects.
 
-    :raises Malformed: text that is no JSON, or a value that is no object.
+    :raises Malformed: the text is not JSON, or a value is not an object.
     """
     for line, content in enumerate(_lines([text] if isinstance(text, str) else text), first_line):
         at = space(content, 0)
@@ -52,9 +52,9 @@ def _lines(blocks: Iterable[str]) -> Iterator[str]:
 
 
 def in_array(text: str | Iterable[str], path: Sequence[str]) -> Records:
-    """The objects of the array at ``path`` in a document, numbered from 1.
+    """Yield the objects of the array at ``path`` in a document, numbered from 1.
 
-    :raises Malformed: text that is no JSON, no array at the path, or a value in it that is no object.
+    :raises Malformed: the text is not JSON, the path has no array, or a value in the array is not an object.
     """
     document = JsonText([text] if isinstance(text, str) else text)
     if not document.peek():
@@ -67,7 +67,7 @@ def in_array(text: str | Iterable[str], path: Sequence[str]) -> Records:
 
 
 def _descend(document: JsonText, path: Sequence[str], above: tuple[str, ...]) -> Records:
-    """The records below the next value, which is taken."""
+    """Read the next value and yield the records in it."""
     where = f"at {'.'.join(above)}" if above else "at the root"
     opening = document.peek()
     if not path and opening == "[":
@@ -110,7 +110,7 @@ def _elements(document: JsonText) -> Records:
 
 
 def _kind(document: JsonText) -> str:
-    """What the next value is, in words; it is taken."""
+    """Read the next value and return its kind in words."""
     opening = document.peek()
     if opening == "[":
         return "an array"
@@ -124,7 +124,7 @@ def _kind(document: JsonText) -> str:
 
 
 def brief(value: Any) -> str:
-    """A value as messages quote it."""
+    """Return a value as messages quote it."""
     try:
         return shown(compact(value))
     except Malformed as e:
@@ -132,7 +132,7 @@ def brief(value: Any) -> str:
 
 
 def compact(value: Any) -> str:
-    """A value as JSON text, numbers as they were written.
+    """Return a value as JSON text, with numbers as in the source.
 
     :raises Malformed: it is nested too deeply.
     """

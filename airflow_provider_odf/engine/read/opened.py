@@ -1,6 +1,6 @@
-"""Files that are ready to be parsed: their columns are known, their rows not yet read.
+"""Open files: their columns are known, and their rows are not read yet.
 
-One file becomes a frame of its own. Many small ones become one frame: a frame for each would cost more than its rows.
+One file becomes one frame. Many small files share a frame, since a frame for each would cost more than its rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LABEL = "__label"
 
 @dataclass(frozen=True)
 class Opened:
-    """``unit`` is what the places of its rows count: line or record."""
+    """An open file. ``unit`` is the unit of row places: line or record."""
 
     step: ReadStep
     parser: Parser
@@ -34,7 +34,7 @@ class Opened:
     notices: tuple[str, ...] = ()
     headers: tuple[PositionalHeader, ...] = ()
     infers_types: bool = False
-    """Whether the rows decide the types of the columns."""
+    """Whether the types of the columns are inferred from the rows."""
 
     def read(self, spark: SparkSession) -> Read:
         """Return the rows in order."""
@@ -46,7 +46,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class ReadApart:
-    """Rows of several inputs in one frame, in order; ``sizes`` tells how many each has."""
+    """Rows of several inputs in one frame, in order. ``sizes`` has the number of rows of each input."""
 
     frame: DataFrame
     sizes: tuple[int, ...]
@@ -55,7 +55,7 @@ class ReadApart:
 
 
 def read_apart(spark: SparkSession, inputs: Sequence[Opened]) -> ReadApart:
-    """The rows of files that have the same columns, parsed by the driver."""
+    """Return the rows of files with the same columns. The driver parses them."""
     first = inputs[0]
     tables = [_labelled(raw.table(opened.parser, opened.chunks), opened.label) for opened in inputs]
     frame = spark.createDataFrame(raw.concatenated(tables)).coalesce(1)

@@ -1,7 +1,7 @@
 """ReadStep::Parquet of the specification.
 
-A declared schema coerces values, strictly. Times without a zone are UTC; those of nanoseconds, which Spark cannot read,
-are cut to microseconds; Spark itself reads unsigned integers as the next larger signed type.
+A declared schema converts values strictly. Times without a zone are UTC. Nanoseconds, which Spark cannot read, are cut
+to microseconds. Spark reads unsigned integers as the next larger signed type.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class ParquetFile:
     def read(self, spark: SparkSession) -> Read:
         """Return the rows in order.
 
-        :raises InvalidQuery: no Parquet, a declared column that is not in the file, or a type that cannot be read or
-            become another.
+        :raises InvalidQuery: the file is not Parquet, lacks a declared column, or has a type that cannot be read or
+            converted.
         """
         footer = _footer(self.path, self.label)
         if footer and (problem := next(_problems(footer), "")):
             raise InvalidQuery(f"{self.label}: {problem}")
         nanoseconds = _nanoseconds(footer) if footer else frozenset()
         if nanoseconds:
-            # Of the session, and so of the request: each has its own.
+            # This setting affects only the session of this request.
             spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
         frame = spark.read.parquet(self.path)
         if footer and files.size(self.path) <= source.CHUNK_BYTES:
@@ -64,7 +64,7 @@ class ParquetFile:
 
 
 def _footer(path: str, label: str) -> pq.FileMetaData | None:
-    """What a file says of itself; None for a directory."""
+    """Return the footer of a file, None for a directory."""
     if not files.is_file(path):
         return None
     try:
@@ -75,7 +75,7 @@ def _footer(path: str, label: str) -> pq.FileMetaData | None:
 
 
 def _problems(footer: pq.FileMetaData) -> Iterator[str]:
-    """What Spark cannot read."""
+    """Yield the problems that prevent Spark from reading a file."""
     names: dict[str, str] = {}
     for name in footer.schema.to_arrow_schema().names:
         if not name:
@@ -89,7 +89,7 @@ def _problems(footer: pq.FileMetaData) -> Iterator[str]:
 
 
 def _unknown_type(column: pq.ColumnSchema, *, is_nested: bool) -> tuple[str, str] | None:
-    """The type of a column that Spark does not know, and one that it does."""
+    """Return a column's type and a replacement if Spark does not support the type, else None."""
     logical = json.loads(column.logical_type.to_json())
     kind, unit = logical["Type"].upper(), logical.get("timeUnit")
     if kind == "FLOAT16":
@@ -104,7 +104,7 @@ def _unknown_type(column: pq.ColumnSchema, *, is_nested: bool) -> tuple[str, str
 
 
 def _nanoseconds(footer: pq.FileMetaData) -> frozenset[str]:
-    """The columns that are integers counting nanoseconds; INT96 is a timestamp to Spark."""
+    """Return the columns that Spark reads as integers of nanoseconds. INT96 is not among them."""
     columns = [footer.schema.column(i) for i in range(footer.num_columns)]
     int96 = {column.path for column in columns if column.physical_type == "INT96"}
     fields = [f for f in footer.schema.to_arrow_schema() if f.name not in int96]
@@ -140,9 +140,9 @@ def _coerced(frame: DataFrame, step: ReadStep, label: str) -> Read:
 
 
 def _matched(given: st.DataType, kind: st.DataType, where: str, path: str) -> Iterator[str]:
-    """The fields of structs in a type that another one, which is declared, leaves out.
+    """Yield the struct fields of a type that the declared type omits.
 
-    :raises InvalidQuery: a field that it has and the other has not, or types of which one cannot become the other.
+    :raises InvalidQuery: the declared type has a field that the other lacks, or the types are not convertible.
     """
     if isinstance(given, st.StructType) and isinstance(kind, st.StructType):
         fields = {f.name.lower(): f.dataType for f in given}

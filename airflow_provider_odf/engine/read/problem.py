@@ -1,4 +1,4 @@
-"""Why raw data cannot be read: texts that say where and what."""
+"""Problems of raw data, as texts with the place and the reason."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ _MOST = 20
 
 
 def shown(text: str) -> str:
-    """A piece of the data as messages quote it, cut when it is long."""
+    """Return a part of the data as messages quote it, cut if it is long."""
     return repr(text if len(text) <= _LONGEST else text[:_LONGEST] + "…")
 
 
 def listed(names: Collection[str]) -> str:
-    """Names as messages list them, the first of them where there are many."""
+    """Return names as messages list them, only the first ones if there are many."""
     more = len(names) - _MOST
     return ", ".join([*islice(names, _MOST), *([f"and {more} more"] if more > 0 else [])])
 
 
 def left_out(label: str, names: Collection[str]) -> tuple[str, ...]:
-    """What is told of columns of the data that the schema does not have, nothing where there are none."""
+    """Return a notice on columns that the schema does not have, nothing if there are none."""
     return (f"{label}: columns not in the schema are left out: {listed(names)}",) if names else ()
 
 
 class Malformed(Exception):
-    """The data are not of their format. ``line`` and ``record`` count from 1, 0 where they mean nothing."""
+    """The data do not match their format. ``line`` and ``record`` count from 1; 0 means unknown."""
 
     def __init__(self, reason: str, line: int = 0, record: int = 0) -> None:
         places = [f"{unit} {number}" for unit, number in (("line", line), ("record", record)) if number]

@@ -1,7 +1,7 @@
-"""Raw frames: the texts of declared columns as parsers hand them on, before they have types.
+"""Raw frames: the texts of columns from the parsers, before they get types.
 
-Parsers are pickled objects that turn a chunk of a file into Arrow batches. Small inputs are parsed in the driver, large
-ones by the workers, chunk by chunk, in the order of the file.
+Parsers are pickled objects that convert a chunk of a file to Arrow batches. The driver parses small inputs, and the
+workers parse large ones by chunks, in the order of the file.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.engine.read.source import CHUNK_BYTES, Chunk
 
 PLACE = "__place"
-"""Column of a raw frame: the line, or the number of the record, counted from 1."""
+"""Column of a raw frame: the line or the record number, from 1."""
 
 PROBLEM = "__problem"
-"""Column of a raw frame: why reading ended here, null elsewhere."""
+"""Column of a raw frame: the reason why reading ended at this row, else null."""
 
 
 class Parser(Protocol):
-    """Turns chunks of files into batches of one Arrow schema."""
+    """Converts chunks of files to batches of one Arrow schema."""
 
     @property
     def columns(self) -> tuple[pa.Field, ...]:
-        """The raw columns: texts, or lists, structs and maps of texts."""
+        """Raw columns: text, or lists, structs and maps of text."""
 
     def parse(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
-        """Batches of ``schema(self)``.
+        """Yield batches of ``schema(self)``.
 
-        :raises Malformed: the data are not of their format.
+        :raises Malformed: the data do not match their format.
         """
 
 
@@ -48,7 +48,7 @@ def batch(parser: Parser, columns: Sequence[pa.Array], places: pa.Array) -> pa.R
 
 
 def frame(spark: SparkSession, parser: Parser, chunks: Sequence[Chunk]) -> DataFrame:
-    """The raw rows of chunks in order."""
+    """Return the raw rows of chunks, in order."""
     if sum(chunk.end - chunk.start for chunk in chunks) <= CHUNK_BYTES:
         return spark.createDataFrame(table(parser, chunks)).coalesce(1)
     tasks = spark.range(0, len(chunks), 1, len(chunks)).select(sf.col("id").cast("int"))
@@ -61,15 +61,15 @@ def frame(spark: SparkSession, parser: Parser, chunks: Sequence[Chunk]) -> DataF
 
 
 def table(parser: Parser, chunks: Sequence[Chunk]) -> pa.Table:
-    """The raw rows of small chunks, in memory."""
+    """Return the raw rows of small chunks, in memory."""
     arrow = schema(parser)
     batches = [b for b in _checked(parser, chunks) if b.num_rows]
-    # Spark takes no nested column without a batch, and reads no batch after an empty one.
+    # Spark rejects a nested column without a batch, and reads no batch after an empty one.
     return pa.Table.from_batches(batches or [pa.RecordBatch.from_pylist([], arrow)], arrow)
 
 
 def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
-    """All rows, for Spark, which reads no batch after an empty one."""
+    """Return all rows without empty tables, since Spark reads no batch after an empty one."""
     return pa.concat_tables([t for t in tables if t.num_rows] or tables[:1])
 
 
@@ -78,8 +78,10 @@ def spark_schema(arrow: pa.Schema) -> st.StructType:
 
 
 def _checked(parser: Parser, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
-    """The batches, and where the data are malformed a last row that says so: an error raised in a worker would come out
-    wrapped in two stacks."""
+    """Yield the batches. If the data are malformed, end with a row that has the problem.
+
+    An error from a worker would come with two stack traces around it.
+    """
     try:
         for chunk in chunks:
             yield from parser.parse(chunk)

@@ -1,4 +1,4 @@
-"""``read``: the rows of raw files, by the kind of the read step."""
+"""``read``: the rows of raw files, with the reader for the kind of the read step."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ from airflow_provider_odf.protocol import Column, ReadStep
 
 
 class Source(Protocol):
-    """A file whose columns are known."""
+    """An open file with known columns."""
 
     def read(self, spark: SparkSession) -> Read:
-        """Return its rows in order."""
+        """Return the rows in order."""
 
 
 Reader: TypeAlias = Callable[[ReadStep, str, str], Source]
-"""Opens a file by its path; the text is what messages call it. Without a schema, columns come from the file."""
+"""Function that opens a file from a read step, its path and its name in messages.
+
+Without a schema, columns come from the file.
+"""
 
 READERS: dict[str, Reader] = {
     "Csv": open_csv,
@@ -39,17 +42,21 @@ READERS: dict[str, Reader] = {
     "NdJson": open_ndjson,
     "Parquet": ParquetFile,
 }
-"""Kind of a read step -> its reader. A reader raises InvalidQuery where an option or the beginning of the data is not
-right; what is wrong further on comes out when the rows are used."""
+"""Kind of a read step -> its reader.
+
+A reader raises InvalidQuery if an option or the beginning of the data is not valid. Later problems appear when the rows
+are used.
+"""
 
 
 def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) -> Read:
-    """The rows of files that are one input, in the order of ``paths`` and of the files. ``label`` is what messages call
-    the input, with the number of the file where it has several. Without a declared schema the first file with records
-    says what the columns are.
+    """Return the rows of the files of one input, in the order of ``paths`` and of the files.
 
-    :raises InvalidQuery: the step or the beginning of the data is not right, or a file has 0 bytes where its format
-        needs some; what is wrong further on comes out when the rows are used.
+    ``label`` is the name of the input in messages, with the number of the file if there are several. Without a declared
+    schema, the first file with records defines the columns.
+
+    :raises InvalidQuery: the step or the beginning of the data is not valid, or a file has 0 bytes and its format needs
+        some. Later problems appear when the rows are used.
     """
     reader = READERS.get(step.kind)
     if reader is None:

@@ -1,4 +1,4 @@
-"""What reading gives."""
+"""Result of reading."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from airflow_provider_odf.protocol import PositionalHeader
 
 @dataclass(frozen=True)
 class Read:
-    """Rows in input order, what the user should know about how they were read, and the headers of files whose columns
-    were matched by position."""
+    """Rows in input order, with notices for the user.
+
+    ``headers`` has the headers of files whose columns were matched by position.
+    """
 
     frame: DataFrame
     notices: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""One text as one typed value: null where the text is not of the type.
+"""SQL that converts text to a typed value, null if the text does not match the type.
 
-Narrower than Spark's cast where that guesses: no ``t`` or ``1`` as BOOLEAN, no ``1d`` as DOUBLE, no ``2020`` as DATE.
-Wider nowhere but in numbers as TIMESTAMP, which JSON marks with ``@`` and which are milliseconds.
+It is stricter than Spark's cast, which guesses: no ``t`` or ``1`` as BOOLEAN, no ``1d`` as DOUBLE, no ``2020`` as DATE.
+It accepts more in one case: numbers as TIMESTAMP, which JSON marks with ``@``, are milliseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from airflow_provider_odf.protocol import ReadStep
 from airflow_provider_odf.read_steps import Types
 
 MILLIS = "@"
-"""Before a number that stands for a time."""
+"""Mark of a number that represents a time."""
 
 NESTED = (st.ArrayType, st.MapType, st.StructType)
 
@@ -25,10 +25,10 @@ _TIMESTAMPS = (st.TimestampType, st.TimestampNTZType)
 _TIMES = (*_TIMESTAMPS, st.DateType)
 _RFC3339 = "rfc3339"
 _POSIX_YEAR = re.compile("%y(?!y)")
-"""In a pattern: a year of two digits that is one of 1969 to 2068, as in strftime. Java's ``yy`` is of 2000 to 2099."""
+"""Two-digit year in a pattern, for 1969 to 2068 as in strftime. Java's ``yy`` is for 2000 to 2099."""
 
 _FIRST_MILLIS, _LAST_MILLIS = -62_135_596_800_000, 253_402_300_799_999
-"""Milliseconds of the years 1 to 9999."""
+"""First and last millisecond of the years 1 to 9999."""
 
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _TIME = r"\d{2}:\d{2}:\d{2}(\.\d{1,9})?"
@@ -39,15 +39,17 @@ _EXPONENT = r"[eE]([+-]?\d+)\s*$"
 _DECIMALS = r"\.(\d*)"
 _DECIMALS_BEYOND = r"\.\d{%d}\d*[1-9]"
 _SHORT = 30
-"""Bytes of a number without an exponent that any type of number takes: FLOAT ends at 39 digits."""
+"""Length in bytes of a number without an exponent that any numeric type holds. FLOAT holds up to 39 digits."""
 
 _JAVA_FLOAT = r"[\d.][dDfF]\s*$|[xX]"
 
 
 @dataclass(frozen=True)
 class Formats:
-    """Java patterns of dates and timestamps, None for RFC 3339; whether binary values are base64 (as in JSON), and
-    whether numbers may stand for times, after MILLIS."""
+    """Formats of values: Java patterns of dates and timestamps, or None for RFC 3339.
+
+    ``is_base64`` applies to binary values, as in JSON. ``has_millis`` allows numbers after MILLIS as times.
+    """
 
     date: str | None = None
     timestamp: str | None = None
@@ -62,16 +64,16 @@ class Formats:
         return Formats(date, timestamp, step.format.types is Types.JSON, step.format.types is not Types.TEXT)
 
     def suffix(self, kind: st.DataType) -> str:
-        """What messages add to the name of a type: its format, where one is set."""
+        """Return the format of a type for messages, if one is set."""
         pattern = self.date if isinstance(kind, st.DateType) else None
         pattern = self.timestamp if isinstance(kind, st.TimestampType) else pattern
         return f" of the format {_POSIX_YEAR.sub('yy', pattern)}" if pattern else ""
 
 
 def scalar(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
-    """``raw`` as a value of ``kind``.
+    """Return SQL for ``raw`` as a value of ``kind``.
 
-    :raises InvalidQuery: values of this type cannot be written as text.
+    :raises InvalidQuery: text cannot represent values of this type.
     """
     typed = f"try_cast({raw} AS {ddl(kind)})"
     if isinstance(kind, st.VarcharType | st.CharType):
@@ -90,12 +92,12 @@ def scalar(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
 
 
 def has_times(kind: st.DataType) -> bool:
-    """Whether values of a type can be, or hold, dates and times."""
+    """Whether values of a type can be or contain dates and times."""
     return any(name in kind.simpleString() for name in ("date", "timestamp"))
 
 
 def is_in_range(value: Sql, kind: st.DataType) -> Sql:
-    """Whether a value that is not null is one that slices hold: of times, those of the years 1 to 9999."""
+    """Return SQL that tests whether slices can hold a value that is not null. Times must be in the years 1 to 9999."""
     if not isinstance(kind, _TIMES):
         return "true"
     last = "9999-12-31" if isinstance(kind, st.DateType) else "9999-12-31 23:59:59.999999"
@@ -103,7 +105,7 @@ def is_in_range(value: Sql, kind: st.DataType) -> Sql:
 
 
 def is_castable(given: st.DataType, kind: st.DataType) -> bool:
-    """Whether values of one type can be values of another, neither of them nested but for what becomes a text."""
+    """Whether values of one type can become values of another. Nested types can only become text."""
     if isinstance(kind, st.StringType | st.VarcharType | st.CharType) or given == kind:
         return True
     if isinstance(given, st.StringType):
@@ -118,7 +120,7 @@ def is_castable(given: st.DataType, kind: st.DataType) -> bool:
 
 
 def cast(value: Sql, given: st.DataType, kind: st.DataType) -> Sql:
-    """A value that has a castable type already as one of ``kind``: null where that would change it."""
+    """Return SQL that casts a value with a castable type to ``kind``, null if that would change it."""
     if isinstance(kind, _TIMESTAMPS) and isinstance(given, st.NumericType):
         millis = cast(value, given, st.LongType())
         return f"CAST({_of_millis(millis)} AS {ddl(kind)})"
@@ -148,7 +150,7 @@ def _loosely_boolean(raw: Sql) -> Sql:
 
 
 def _is_plain_number(raw: Sql) -> Sql:
-    """Quickly told: the last character is a digit, and there is neither an exponent nor one of Java's own forms."""
+    """Return SQL for a quick test: the last character is a digit, and there is no exponent and no notation of Java."""
     ends = f"substring({raw}, -1, 1) BETWEEN '0' AND '9'"
     others = " AND ".join(f"NOT contains({raw}, '{letter}')" for letter in "eExX")
     return f"(octet_length({raw}) < {_SHORT} AND {ends} AND {others})"
@@ -160,7 +162,7 @@ def _is_number(raw: Sql, typed: Sql) -> Sql:
 
 
 def _has_scale(raw: Sql, scale: int) -> Sql:
-    """Whether a number needs no more digits after its point than ``scale``; zeros at its end are not needed."""
+    """Return SQL that tests whether a number has at most ``scale`` decimal places, without trailing zeros."""
     point = f"instr({raw}, '.')"
     is_short = f"({point} = 0 OR octet_length({raw}) - {point} <= {scale})"
     return f"(({is_short} AND NOT contains({raw}, 'e') AND NOT contains({raw}, 'E')) OR {_has_scale_of(raw, scale)})"
@@ -193,7 +195,7 @@ def _other(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
 def _date(raw: Sql, pattern: str | None) -> Sql:
     if pattern:
         return f"CAST({_by_pattern(raw, pattern)} AS DATE)"
-    # Of a timestamp, the date as written.
+    # For a timestamp, the date as written.
     return when(matches(raw, _TIMESTAMP), f"try_cast(substring({raw}, 1, 10) AS DATE)")
 
 
@@ -217,7 +219,7 @@ def _by_pattern(raw: Sql, pattern: str) -> Sql:
 
 
 def _rfc3339(raw: Sql) -> Sql:
-    """Also without a zone, which is then UTC, and dates alone."""
+    """Return SQL that parses RFC 3339, dates alone, and times without a zone as UTC."""
     return when(
         matches(raw, _TIMESTAMP), f"coalesce(try_cast({raw} AS TIMESTAMP), try_cast(upper({raw}) AS TIMESTAMP))"
     )

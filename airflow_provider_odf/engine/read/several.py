@@ -1,4 +1,4 @@
-"""Many small inputs read at once, where they can be told apart again afterwards."""
+"""Read many small inputs at once, if their rows can be separated afterwards."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from airflow_provider_odf.read_steps import Types
 
 
 def read_several(spark: SparkSession, step: ReadStep, inputs: Sequence[tuple[Sequence[str], str]]) -> ReadApart | None:
-    """The rows of inputs, each given by its paths and its label, in one frame; None where they are better read one by
-    one: they have several files, other columns, no text, or types that only their rows tell.
+    """Return the rows of inputs in one frame. Each input has paths and a label.
+
+    Return None if they must be read one by one: several files, different columns, not text, or inferred types.
 
     :raises InvalidQuery: as ``read`` does.
     """

@@ -1,4 +1,4 @@
-"""Raw files as bytes and text: encodings, strict decoding, and cutting of large files at line ends."""
+"""Raw files as bytes and text: encodings, strict decoding, and splitting of large files at line ends."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from airflow_provider_odf.protocol import ReadStep
 from airflow_provider_odf.read_steps import Types
 
 CHUNK_BYTES = 16 << 20
-"""A file up to this size is read by the driver, a larger one by the workers in pieces of a quarter of it, of which they
-have several copies at a time."""
+"""Maximum size in bytes of a file that the driver reads.
+
+Workers read larger files in pieces of a quarter of this size, of which they hold several copies at a time.
+"""
 
 LONGEST = 256 << 20
-"""Bytes of one record from which on it is taken for a quote that is never closed."""
+"""Maximum size of a record in bytes. A longer one is treated as an unclosed quote."""
 
 EndOfRecords: TypeAlias = Callable[[bytes], int]
-"""How many bytes of data that begin with a record are whole records."""
+"""Function that returns the size of the complete records in data that begin with a record."""
 
 _PACKED = {b"\x1f\x8b": "Gzip", b"PK\x03\x04": "Zip"}
 _PARQUET = b"PAR1"
@@ -33,7 +35,7 @@ _BOM = codecs.BOM_UTF8
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole lines of a file: bytes ``start`` to ``end``, the first being line ``first_line`` of the file."""
+    """Complete lines of a file: bytes ``start`` to ``end``, from line ``first_line`` of the file."""
 
     path: str
     start: int
@@ -47,31 +49,31 @@ class Chunk:
 
 
 def encoding(name: str) -> str:
-    """The one name of an encoding, however it is spelled: ``UTF8``, ``latin1``, ``windows-1252``.
+    """Return the canonical name of an encoding: ``UTF8``, ``latin1``, ``windows-1252`` are accepted.
 
-    :raises InvalidQuery: no such encoding.
+    :raises InvalidQuery: there is no such encoding.
     """
     try:
         found = codecs.lookup(name or "utf-8").name
-        "".encode(found)  # Python also has codecs that are not of text
+        "".encode(found)  # Python also has codecs without text
     except LookupError:
         raise InvalidQuery(f"encoding {name!r} is not known: use utf-8, iso-8859-1, windows-1252, utf-16, …") from None
     return found
 
 
 def is_cut_at_newline_bytes(name: str) -> bool:
-    """Whether the byte 0x0A is a line end in this encoding, and nothing else (so not in UTF-16 or EBCDIC)."""
+    """Whether the byte 0x0A always is a line end in this encoding (not so in UTF-16 or EBCDIC)."""
     return _decodes(name, b"\n", "\n") and not name.startswith(("utf-16", "utf-32", "utf_16", "utf_32", "utf-7"))
 
 
 def is_ascii_based(name: str) -> bool:
-    """Whether each byte below 128 is that character of ASCII, also after other bytes (so not in Shift_JIS)."""
+    """Whether each byte below 128 always is its ASCII character, also after other bytes (not so in Shift_JIS)."""
     ascii_, lead = bytes(range(128)), (bytes([byte, 0x5C]) for byte in range(128, 256))
     return _decodes(name, ascii_, ascii_.decode()) and not any(_decodes(name, pair, None) for pair in lead)
 
 
 def _decodes(name: str, data: bytes, expected: str | None) -> bool:
-    """Whether bytes are this text, or, without one, a single character."""
+    """Whether bytes decode to this text or, if it is None, to a single character."""
     try:
         text = data.decode(name)
     except UnicodeDecodeError:
@@ -80,8 +82,10 @@ def _decodes(name: str, data: bytes, expected: str | None) -> bool:
 
 
 def unreadable(path: str, step: ReadStep) -> str:
-    """Return why the reader of a step cannot read a file, the empty text where it may. In some encodings any bytes are
-    text."""
+    """Return why the reader of a step cannot read a file, or an empty text.
+
+    In some encodings any bytes are valid text.
+    """
     with files.open_file(path) as file:
         if not file.seek(0, os.SEEK_END):
             return _unreadable_empty(step)
@@ -96,7 +100,7 @@ def unreadable(path: str, step: ReadStep) -> str:
 
 
 def _unreadable_empty(step: ReadStep) -> str:
-    """Return why 0 bytes are not a file without records, the empty text where they are."""
+    """Return why 0 bytes are not a valid file without records, or an empty text."""
     empty, is_text = step.format.empty, step.format.types is Types.TEXT
     if empty is None or (is_text and not step.header):
         return ""
@@ -107,9 +111,9 @@ def _unreadable_empty(step: ReadStep) -> str:
 
 
 def decode(data: bytes, name: str, first_line: int = 1) -> str:
-    """The text, without a byte order mark.
+    """Return the text, without a byte order mark.
 
-    :raises Malformed: bytes that are not of this encoding, with their line.
+    :raises Malformed: bytes that are not valid in this encoding, with their line.
     """
     try:
         return data.decode(name).removeprefix("\ufeff")
@@ -123,9 +127,9 @@ def _not_of(name: str, error: UnicodeDecodeError, line: int) -> Malformed:
 
 
 def texts(chunk: Chunk, name: str) -> Iterator[str]:
-    """The text of a chunk in blocks, without a byte order mark.
+    """Yield the text of a chunk in blocks, without a byte order mark.
 
-    :raises Malformed: bytes that are not of this encoding, with their line.
+    :raises Malformed: bytes that are not valid in this encoding, with their line.
     """
     decoder = codecs.getincrementaldecoder(name)()
     line, start, left = chunk.first_line, chunk.start == 0, chunk.end - chunk.start
@@ -147,7 +151,7 @@ def texts(chunk: Chunk, name: str) -> Iterator[str]:
 
 
 def end_of_lines(data: bytes) -> int:
-    """How many bytes are lines with their ends, perhaps none."""
+    """Return the number of bytes up to the end of the last complete line."""
     return data.rfind(b"\n") + 1
 
 
@@ -157,9 +161,9 @@ def line_ends(data: bytes) -> int:
 
 
 def chunks(path: str, is_divisible: bool, end_of_records: EndOfRecords = end_of_lines) -> list[Chunk]:
-    """A file in pieces of whole records, in order; one piece if it may not be divided.
+    """Return a file as chunks of complete records, in order; one chunk if it is not divisible.
 
-    :raises Malformed: a record that is longer than any should be.
+    :raises Malformed: a record exceeds the maximum size.
     """
     length = files.size(path)
     if not is_divisible or length <= CHUNK_BYTES:
@@ -172,9 +176,9 @@ def chunks(path: str, is_divisible: bool, end_of_records: EndOfRecords = end_of_
 
 
 def pieces(blocks: Iterable[bytes], end_of_records: EndOfRecords) -> Iterator[bytes]:
-    """The same bytes in pieces that end where records end.
+    """Yield the same bytes in pieces that end at the ends of records.
 
-    :raises Malformed: a record that is longer than any should be.
+    :raises Malformed: a record exceeds the maximum size.
     """
     kept, line = b"", 1
     for block in blocks:

@@ -1,6 +1,6 @@
-"""Texts become typed columns, strictly: what is not of its type is an error with its place, never a null.
+"""Convert texts to typed columns strictly: a value of the wrong type is an error with its place, never a null.
 
-The check names every column, so that no plan can leave one out.
+The check names every column, so that no plan can omit one.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _MISSING = ": no value, and the schema says NOT NULL"
 
 
 def raw_name(index: int) -> str:
-    """Name of a raw column: its own name could be anything."""
+    """Return the name of a raw column. The column's own name may contain any character."""
     return f"r{index}"
 
 
 def declared(columns: Sequence[Column]) -> st.StructType:
-    """The Spark types of columns.
+    """Return the Spark types of columns.
 
     :raises InvalidQuery: a type that Spark does not know.
     """
@@ -54,10 +54,11 @@ def declared(columns: Sequence[Column]) -> st.StructType:
 
 
 def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Sql, unit: str) -> DataFrame:
-    """The typed rows of a raw frame. ``label`` is what messages call the input, ``unit`` what its places count: line,
-    record or row.
+    """Return the typed rows of a raw frame.
 
-    :raises InvalidQuery: a type that this kind of file cannot hold.
+    ``label`` is SQL for the name of the input in messages. ``unit`` is the unit of row places: line, record or row.
+
+    :raises InvalidQuery: a type that this kind of file cannot contain.
     """
     schema = declared(columns)
     if step.format.types is Types.TEXT and (nested := [f for f in schema if isinstance(f.dataType, NESTED)]):
@@ -71,7 +72,7 @@ def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Sql,
     typed = raw.selectExpr(
         "*",
         *(f"{value.typed()} AS {_typed_name(i)}" for i, value in enumerate(values)),
-        # Nothing is pushed through an expression that is not deterministic: each value is converted once.
+        # Spark pushes nothing through a nondeterministic expression, so that each value is converted once.
         "monotonically_increasing_id() AS __once",
     )
     checked = typed.where(_is_right(values, schema, label, unit))
@@ -79,7 +80,7 @@ def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Sql,
 
 
 def _is_right(values: Sequence[Value], schema: st.StructType, label: Sql, unit: str) -> Sql:
-    """Whether all values of a row are of their types; the first that is not ends the query with its message."""
+    """Return SQL that is true if all values of a row match their types. The first mismatch raises an error."""
     required = [i for i, f in enumerate(schema) if not f.nullable]
     wrong = [value.problem(_typed_name(i)) for i, value in enumerate(values)]
     wrong += [when(f"{_typed_name(i)} IS NULL", text(schema[i].name + _MISSING)) for i in required]
@@ -87,16 +88,16 @@ def _is_right(values: Sequence[Value], schema: st.StructType, label: Sql, unit: 
     is_wrong += [f"{_typed_name(i)} IS NULL" for i in required]
     place = f"concat({text(unit + ' ')}, {PLACE}, ', column ', coalesce({', '.join([*wrong, text('')])}))"
     error = f"raise_error(concat({label}, ': ', coalesce({PROBLEM}, {place})))"
-    # Messages are only made where something is wrong.
+    # Messages are computed only for wrong values.
     return f"CASE WHEN {' OR '.join([f'{PROBLEM} IS NOT NULL', *is_wrong])} THEN {error} IS NOT NULL ELSE true END"
 
 
 @dataclass(frozen=True)
 class Value:
-    """A raw value, to be given a type. ``path`` is what messages call it: ``a``, ``a.b``, ``a[]``.
+    """A raw value and its type. ``path`` is its name in messages: ``a``, ``a.b``, ``a[]``.
 
-    ``given`` is the type that it has already, None for texts and for lists, structs and maps of texts, whose fields
-    have numbers for names.
+    ``given`` is the type that it already has, None for texts and for lists, structs and maps of texts, whose fields are
+    named by numbers.
     """
 
     path: str
@@ -106,7 +107,7 @@ class Value:
     given: st.DataType | None = None
 
     def typed(self) -> Sql:
-        """The value in its type; null where it is not of it."""
+        """Return SQL for the value in its type, null if it does not match."""
         if self.given == self.type:
             return self.raw
         if isinstance(self.type, st.ArrayType):
@@ -121,13 +122,13 @@ class Value:
         return cast(self.raw, self.given, self.type)
 
     def is_wrong(self, typed: Sql) -> Sql:
-        """Whether the value, given what it became, is not of its type."""
+        """Return SQL that tests whether the value does not match its type; ``typed`` is the converted value."""
         if isinstance(self.type, NESTED):
             return f"{self.problem(typed)} IS NOT NULL"
         return f"({self.raw} IS NOT NULL AND {self._is_unfit(typed)})"
 
     def problem(self, typed: Sql) -> Sql:
-        """Null, or what is wrong with the value, given what it became."""
+        """Return SQL for the problem of the value, or null; ``typed`` is the converted value."""
         if self.given == self.type and not has_times(self.type):
             return "NULL"
         if isinstance(self.type, st.ArrayType):
@@ -157,7 +158,7 @@ class Value:
         return when(f"{self.raw} IS NOT NULL AND {self._is_unfit(typed)}", message)
 
     def _is_unfit(self, typed: Sql) -> Sql:
-        """Whether what a value became is null, or a time that no slice holds."""
+        """Return SQL that tests whether a converted value is null, or a time that slices cannot hold."""
         if not has_times(self.type):
             return f"{typed} IS NULL"
         return f"({typed} IS NULL OR NOT {is_in_range(typed, self.type)})"
@@ -168,7 +169,7 @@ class Value:
 
     @property
     def _x(self) -> str:
-        """Name of a lambda's variable, another one at each depth."""
+        """Return the name of a lambda variable, different at each depth."""
         return f"x{len(self.path)}"
 
     def _element(self) -> Value:
@@ -193,7 +194,7 @@ class Value:
 
 
 def _result(index: int, field: st.StructField) -> Sql:
-    """Of a column that is NOT NULL, one that Spark knows to be: the check has left no nulls, only this shows it."""
+    """Return SQL for a column. If it is NOT NULL, the SQL shows that to Spark: the check has removed all nulls."""
     typed = _typed_name(index)
     zero = "0" if isinstance(field.dataType, st.NumericType) else _ZERO.get(type(field.dataType))
     if field.nullable or zero is None:
