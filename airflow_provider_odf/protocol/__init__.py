@@ -1,12 +1,12 @@
-"""The engine protocol: what the coordinator (Airflow, the CLI) and an engine (a Spark application) tell each other.
+"""The engine protocol: messages between the coordinator (Airflow, the CLI) and an engine (a Spark application).
 
-Messages are frozen dataclasses that travel as JSON, under the field names of the ODF engine protocol
-(``RawQueryRequest``, ``TransformRequest`` and their responses) and in the same form for what ODF leaves to the
-coordinator: merging (``MergeRequest``) and testing a data contract (``ContractTestRequest``). Fields that the
-specification does not have are marked *extension*. Standard library only: this package is shipped to the cluster.
+Messages are frozen dataclasses that travel as JSON with the field names of the ODF engine protocol
+(``RawQueryRequest``, ``TransformRequest`` and their responses). Requests that ODF leaves to the coordinator have the
+same form: ``MergeRequest`` and ``ContractTestRequest``. Fields outside the specification are marked *extension*. This
+package uses the standard library only, because it is shipped to the cluster.
 
-An engine answers each request with any number of ``Progress`` and then exactly one ``…Success``, ``InvalidQuery`` (the
-same request will fail again) or ``InternalError`` (trying again may help).
+An engine answers each request with any number of ``Progress`` messages and then exactly one ``…Success``,
+``InvalidQuery`` (not retryable) or ``InternalError`` (retryable).
 """
 
 from airflow_provider_odf.protocol.contract import Check as Check

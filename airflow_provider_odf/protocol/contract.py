@@ -1,4 +1,4 @@
-"""A data contract as it is tested, and what the test found. ODF leaves contracts to the coordinator."""
+"""A compiled data contract and its report. ODF leaves contracts to the coordinator."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ JsonObject: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Check:
-    """One clause of a contract, compiled. ``key`` is unique in the contract and stable between runs.
+    """One compiled clause of a contract. ``key`` is unique in the contract and stable between runs.
 
-    ``kind``: field_present, field_type, required, unique, primary_key, enum, pattern, min_length, max_length, minimum,
-    maximum, exclusive_minimum, exclusive_maximum; or ``unsupported`` and ``informational``, which are reported as they
-    are. ``arguments`` depend on the kind: ``{"type": "BIGINT"}``, ``{"values": [...]}``, ``{"pattern": "..."}``,
-    ``{"limit": 5}``.
+    ``kind`` is field_present, field_type, required, unique, primary_key, additional_fields, enum, pattern, min_length,
+    max_length, minimum, maximum, exclusive_minimum or exclusive_maximum. The kinds ``unsupported`` and
+    ``informational`` are reported without a test. ``arguments`` depend on the kind: ``{"type": "BIGINT"}``,
+    ``{"values": [...]}``, ``{"pattern": "..."}``, ``{"limit": 5}``.
     """
 
     key: str
@@ -29,8 +29,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Contract:
-    """A compiled data contract. ``digest`` is the SHA-256 of the contract file: it tells whether a report is of this
-    text."""
+    """A compiled data contract.
+
+    ``digest`` is the SHA-256 of the contract file. It shows whether a report belongs to this version of the file.
+    """
 
     id: str
     model: str
@@ -42,8 +44,11 @@ class Contract:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """``outcome`` is pass, fail, error, unsupported or informational; ``failed_rows`` counts rows where that has a
-    meaning; ``offsets`` are those of failed rows, not necessarily of all."""
+    """Result of one clause.
+
+    ``outcome`` is pass, fail, error, unsupported or informational. ``failed_rows`` is the number of failing rows, if
+    the clause tests rows. ``offsets`` has offsets of failing rows, not always of all.
+    """
 
     key: str
     outcome: str
@@ -58,9 +63,10 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class ContractReport:
-    """What came of a contract on a candidate. ``result`` is the worst of error > failed > warning > passed.
+    """Report of a contract on a candidate. ``result`` is the worst of error > failed > warning > passed.
 
-    Values of ``sensitive_columns`` must not be shown beside the report."""
+    Values of ``sensitive_columns`` must not be shown with the report.
+    """
 
     contract: str
     digest: str

@@ -1,4 +1,4 @@
-"""What a request says about data: the specification's fragments, with their defaults filled in."""
+"""Fragments of requests that describe data, as in the specification, with their defaults filled in."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class OffsetInterval:
 
 @dataclass(frozen=True)
 class Changes:
-    """How many rows records add (+A), remove (-R) and correct (a -C with its +C)."""
+    """Numbers of rows that records add (+A), remove (-R) and correct (-C with its +C)."""
 
     added: int = 0
     removed: int = 0
@@ -52,7 +52,7 @@ class DatasetVocabulary:
 
     @property
     def columns(self) -> tuple[str, str, str, str]:
-        """The system columns in the order in which every slice has them."""
+        """The system columns, in the order of every slice."""
         return (self.offset_column, self.operation_type_column, self.system_time_column, self.event_time_column)
 
 
@@ -70,9 +70,12 @@ class TemporalTable:
 
 @dataclass(frozen=True)
 class Transform:
-    """Transform::Sql. To an engine ``queries`` are DataFusion's SQL where ``engine`` is ``datafusion``, else Spark SQL,
-    already translated from the dialect of ``engine``; the last one has no alias and is the output. ``version`` is the
-    one of ``engine`` that the queries were written for. ``query`` is only ever set by hand and never sent."""
+    """Transform::Sql of the specification.
+
+    In requests, ``queries`` are in DataFusion's SQL if ``engine`` is ``datafusion``, else in Spark SQL, translated from
+    the dialect of ``engine``. The last query has no alias and is the output. ``version`` is the version of ``engine``
+    that the queries were written for. ``query`` comes only from manifests and is never sent.
+    """
 
     engine: str
     queries: tuple[SqlQueryStep, ...] = ()
@@ -92,15 +95,14 @@ class Column:
 
 @dataclass(frozen=True)
 class ReadStep:
-    """How raw files become rows: ReadStep of the specification with its defaults filled in.
+    """How to read raw files into rows: ReadStep of the specification with its defaults filled in.
 
-    ``columns`` is the declared schema or None. Formats of dates and times are Java patterns, in which
-    ``%y`` is a year of two digits from 1969 to 2068, or the word ``rfc3339``.
-    ``kind`` is a name of `read_steps.READ_STEPS`. A shapefile arrives as lines of GeoJSON Features, a line for each
-    record, with null for null shapes.
+    ``kind`` is a name in `read_steps.READ_STEPS`. ``columns`` is the declared schema or None. Formats of dates and
+    times are Java patterns, in which ``%y`` is a two-digit year from 1969 to 2068, or the word ``rfc3339``. A shapefile
+    arrives as lines of GeoJSON Features, one line per record, with null for null shapes.
 
-    ``known_columns`` are those that the dataset has, for steps without a schema whose columns reach it as they are:
-    where values would have to tell a type, it is the dataset's. An empty type leaves it to the values.
+    ``known_columns`` are the columns of the dataset, for steps without a schema and without queries. They replace types
+    inferred from values. A column with an empty type is still inferred.
     """
 
     kind: str
@@ -124,7 +126,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class MergeStrategy:
-    """``kind`` is a name of `merge_strategies.MERGE_STRATEGIES`."""
+    """Merge strategy of the dataset. ``kind`` is a name in `merge_strategies.MERGE_STRATEGIES`."""
 
     kind: str
     primary_key: tuple[str, ...] = ()
@@ -137,7 +139,7 @@ class MergeStrategy:
 
 @dataclass(frozen=True)
 class HistorySlice:
-    """A data file of the dataset's history and the offsets in it."""
+    """A slice of the dataset's history and its offsets."""
 
     path: str
     offset_interval: OffsetInterval
@@ -145,10 +147,10 @@ class HistorySlice:
 
 @dataclass(frozen=True)
 class StateCache:
-    """A disposable projection of the history (current rows or known keys): a directory, and the last offset it stands
-    for.
+    """The state cache: a directory with the current rows or the keys, and the last offset that they include.
 
-    It may be missing or broken; the engine then rebuilds it from the history."""
+    It may be missing or broken. The engine then rebuilds it from the history.
+    """
 
     path: str
     last_offset: int

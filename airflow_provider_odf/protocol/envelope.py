@@ -1,4 +1,4 @@
-"""Messages as lines of JSON, with their names and the version of the protocol."""
+"""Messages as lines of JSON, with their names and the protocol version."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from airflow_provider_odf.protocol.messages import OPERATIONS, InternalError, In
 from airflow_provider_odf.protocol.wire import from_json, to_json
 
 VERSION = 1
-"""Raised when a message changes so that an older engine would misread it."""
+"""Protocol version. It increases if a change would make an older engine misread a message."""
 
 
 def dumps_request(request: Request) -> str:
-    """One line of JSON: ``{"protocolVersion": 1, "message": "MergeRequest", "content": {...}}``."""
+    """Return one line of JSON: ``{"protocolVersion": 1, "message": "MergeRequest", "content": {...}}``."""
     return _envelope(type(request).__name__, request)
 
 
 def loads_request(text: str) -> Request:
-    """:raises ValueError: not a request of this protocol version."""
+    """Return the request in a line of JSON.
+
+    :raises ValueError: the text is not a request of this protocol version.
+    """
     message, content = _open(text)
     requests = {request.__name__: request for request, _ in OPERATIONS.values()}
     if message not in requests:
@@ -28,13 +31,16 @@ def loads_request(text: str) -> Request:
 
 
 def dumps_response(operation: str, response: Response) -> str:
-    """One line of JSON; the message is named as in the specification: ``RawQueryResponse::Success``."""
+    """Return one line of JSON. Messages are named as in the specification: ``RawQueryResponse::Success``."""
     outcome = "Success" if isinstance(response, OPERATIONS[operation][1]) else type(response).__name__
     return _envelope(f"{operation}Response::{outcome}", response)
 
 
 def loads_response(text: str) -> Response:
-    """:raises ValueError: not a response of this protocol version."""
+    """Return the response in a line of JSON.
+
+    :raises ValueError: the text is not a response of this protocol version.
+    """
     message, content = _open(text)
     of, _, outcome = message.partition("Response::")
     if of not in OPERATIONS:

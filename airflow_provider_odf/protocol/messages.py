@@ -1,4 +1,4 @@
-"""What is asked of an engine and what it answers."""
+"""Requests to an engine and its responses."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ from airflow_provider_odf.protocol.data import (
 
 @dataclass(frozen=True)
 class RawQueryRequest:
-    """Read raw files and preprocess them into typed Parquet. ``read``, ``label`` and ``dataset_alias`` (which
-    names the application) are extensions: without ``read`` the inputs are Parquet."""
+    """Read raw files and preprocess them into typed Parquet.
+
+    ``read``, ``label`` and ``dataset_alias`` (part of the application's name) are extensions. Without ``read``, the
+    inputs are Parquet.
+    """
 
     input_data_paths: tuple[str, ...]
     output_data_path: str
@@ -34,11 +37,12 @@ class RawQueryRequest:
 
 @dataclass(frozen=True)
 class PositionalHeader:
-    """The header of a file whose columns were matched with the schema by position. An extension.
+    """Header of a file whose columns were matched with the schema by position. An extension.
 
-    ``names`` are those of the header, ``columns`` those of the schema, pair by pair. ``label`` names the input. A
-    header that was matched by name has the names of the schema in both: those by position after it are compared with
-    it."""
+    ``names`` are the names in the header, ``columns`` the names in the schema, pair by pair. ``label`` names the input.
+    If a header was matched by name, both have the names of the schema. Later headers that are matched by position are
+    compared with it.
+    """
 
     label: str
     names: tuple[str, ...]
@@ -46,13 +50,13 @@ class PositionalHeader:
 
     @property
     def is_by_name(self) -> bool:
-        """Whether the names told which column is which, whatever their place."""
+        """Whether columns were matched by name, in any order."""
         return self.names == self.columns
 
 
 @dataclass(frozen=True)
 class RawQuerySuccess:
-    """``headers`` is an extension: see MergeSuccess."""
+    """Result of a RawQueryRequest. ``headers`` is an extension: see MergeSuccess."""
 
     num_records: int
     headers: tuple[PositionalHeader, ...] = ()
@@ -94,8 +98,9 @@ class TransformSuccess:
 class MergeInput:
     """Files that are read together as one input and become at most one slice.
 
-    ``event_time`` (RFC 3339) fills event times that the data do not have. ``label`` is what messages call the input:
-    the URL or path that the user knows, since ``paths`` lie in the work area."""
+    ``event_time`` (RFC 3339) is the event time of rows without one. ``label`` is the name of the input in messages: the
+    URL or path that the user knows, since ``paths`` are in the work area.
+    """
 
     paths: tuple[str, ...]
     event_time: str
@@ -104,15 +109,15 @@ class MergeInput:
 
 @dataclass(frozen=True)
 class MergeRequest:
-    """Merge new raw data into a dataset: one slice for each input that brings records, offsets from ``next_offset`` on.
+    """Merge new raw data into a dataset: one slice for each input with records, with offsets from ``next_offset``.
 
-    ``schema`` is the dataset's data schema as an Arrow IPC schema message in base64, None before the first data.
-    Slices are written into the directory ``new_data_path``, each under its physical hash. The state after the merge is
-    written to ``new_state_path`` where the engine finds a cache worth its cost. With ``contract`` the merged
-    candidate is tested in the same session.
+    ``schema`` is the dataset's schema as an Arrow IPC schema message in base64, None before the first data. Slices are
+    written to the directory ``new_data_path``, named by their physical hash. The state after the merge is written to
+    ``new_state_path`` if a cache is worth its cost. With ``contract``, the engine tests the merged candidate in the
+    same session.
 
-    Without inputs nothing is read or written: the engine only analyses ``preprocess`` over the declared columns of
-    ``read``, and answers with the schema that the dataset would have.
+    Without inputs, the engine reads and writes nothing. It analyzes ``preprocess`` on the declared columns of ``read``
+    and returns the resulting schema of the dataset.
     """
 
     dataset_id: str
@@ -134,11 +139,14 @@ class MergeRequest:
 
 @dataclass(frozen=True)
 class NewSlice:
-    """A slice as written. Hashes are base16 multihash texts; ``size`` is in bytes; ``newest_event_time`` is RFC
-    3339. ``schema`` is the dataset's from this slice on, where it is another than before it.
+    """A slice that the engine wrote.
 
-    A Snapshot that retracts rows has ``rows_before``, the number of current rows that its input was compared with;
-    ``is_input_empty`` says that the input has no row."""
+    Hashes are base16 multihash texts. ``size`` is in bytes. ``newest_event_time`` is RFC 3339. ``schema`` is the
+    dataset's schema from this slice on, if it changed.
+
+    For a Snapshot that retracts rows, ``rows_before`` is the number of current rows before the merge, and
+    ``is_input_empty`` says whether the input has no rows.
+    """
 
     path: str
     physical_hash: str
@@ -154,11 +162,14 @@ class NewSlice:
 
 @dataclass(frozen=True)
 class MergeSuccess:
-    """``slices`` has one entry for each input, None where it brought no records. ``schema`` is that of the slices (as
-    in the request), also when no record came but the columns are known. ``notices`` are for the user: collapsed
-    duplicates, dropped columns, names matched by position. ``headers`` has the header of each file whose columns were
-    matched by position, in input order. ``is_analysed`` says that an input had columns, over which the query was
-    analysed."""
+    """Result of a MergeRequest.
+
+    ``slices`` has one entry for each input, None for an input without records. ``schema`` is the schema of the slices,
+    encoded as in the request. It is also set without records if the columns are known. ``notices`` are for the user:
+    dropped duplicates, dropped columns, columns matched by position. ``headers`` has the header of each file whose
+    columns were matched by position, in input order. ``is_analysed`` says whether an input had columns, so that the
+    query was analyzed on them.
+    """
 
     slices: tuple[NewSlice | None, ...]
     schema: str | None = None
@@ -171,8 +182,7 @@ class MergeSuccess:
 
 @dataclass(frozen=True)
 class ContractTestRequest:
-    """Test a contract on a dataset's history up to a candidate. Rows of offset ``new_from`` and later are the new
-    ones."""
+    """Test a contract on a dataset's history up to a candidate. Rows from offset ``new_from`` on are new."""
 
     dataset_alias: str
     vocab: DatasetVocabulary
@@ -190,7 +200,7 @@ class ContractTestSuccess:
 
 @dataclass(frozen=True)
 class Progress:
-    """The engine is at work. ``message`` is an extension."""
+    """The engine is still working. ``message`` is an extension."""
 
     message: str = ""
 
@@ -216,9 +226,9 @@ OPERATIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "Merge": (MergeRequest, MergeSuccess),
     "ContractTest": (ContractTestRequest, ContractTestSuccess),
 }
-"""Operation name -> its request and its success."""
+"""Operation name -> its request and its success response."""
 
 
 def operation(request: Request) -> str:
-    """The operation that a request asks for: ``Merge`` for a MergeRequest."""
+    """Return the operation of a request: ``Merge`` for a MergeRequest."""
     return type(request).__name__.removesuffix("Request")

@@ -1,4 +1,4 @@
-"""Frozen dataclasses as JSON values and back: camelCase keys, absent instead of null. Standard library only."""
+"""Conversion of frozen dataclasses to JSON values and back: camelCase keys, no nulls. Standard library only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SCALARS: dict[Any, tuple[type, ...]] = {str: (str,), int: (int,), float: (float
 
 
 def to_json(value: object) -> Any:
-    """A message as JSON values: camelCase keys, absent instead of null."""
+    """Return a message as JSON values: camelCase keys, absent instead of null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         items = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
         return {_camel(name): to_json(v) for name, v in items if v is not None}
@@ -23,10 +23,9 @@ def to_json(value: object) -> Any:
 
 
 def from_json(cls: type[T], data: Any) -> T:
-    """The message of a class from its JSON values.
+    """Return a message of a class from its JSON values.
 
-    :raises ValueError: no object, a key that the class does not have, a required one missing, or a value of another
-    type.
+    :raises ValueError: not an object, an unknown key, a missing required key, or a value of the wrong type.
     """
     if not isinstance(data, dict):
         raise ValueError(f"{cls.__name__} must be an object, not {type(data).__name__}")
@@ -48,7 +47,7 @@ def _value(hint: Any, data: Any, where: str) -> Any:
     if origin is tuple:
         if not isinstance(data, list | tuple):
             raise ValueError(f"{where} must be a list, not {type(data).__name__}")
-        # MergeSuccess.slices holds None where an input brought nothing; `to_json` keeps it inside a list.
+        # MergeSuccess.slices has None for an input without records; `to_json` keeps None inside a list.
         return tuple(_value(arguments[0], v, where) for v in data)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return from_json(hint, data)
