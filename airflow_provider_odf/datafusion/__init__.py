@@ -1,9 +1,9 @@
-"""``engine: datafusion``: queries are planned and run by DataFusion itself, the Python package ``datafusion``.
+"""``engine: datafusion``: the Python package ``datafusion`` plans and runs the queries.
 
-The coordinator plans a query against empty tables, so that errors and the columns of the result are known before
-anything is read. The engine runs it on Arrow data. This package serves both: it imports neither Spark nor the
-coordinator, and ``datafusion`` only when a query is planned.
+The coordinator plans a query against empty tables. Errors and the columns of the result are thus known before any data
+are read. The engine runs the query on Arrow data. Both use this package: it imports neither Spark nor the coordinator,
+and imports ``datafusion`` only to plan a query.
 """
 
 NAME = "datafusion"
-"""The engine of transforms that DataFusion runs. Queries of all others reach Spark in its own SQL."""
+"""Name of the engine in transforms. Queries of all other engines reach Spark in Spark SQL."""

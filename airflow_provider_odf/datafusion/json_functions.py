@@ -1,7 +1,7 @@
-"""JSON functions that the reference implementation adds to DataFusion, under names of our own.
+"""JSON functions that the reference implementation adds to DataFusion, under internal names.
 
-The package ``datafusion`` lacks them, and functions in Python have a fixed number of arguments. So ``json_operators``
-writes a call such as ``json_get_str(j, 'a', 0)`` as ``odf_json_get_str(j, '["a", 0]')``.
+The package ``datafusion`` lacks them, and functions in Python have a fixed number of arguments. Therefore
+``json_operators`` rewrites a call such as ``json_get_str(j, 'a', 0)`` to ``odf_json_get_str(j, '["a", 0]')``.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str, int], Any], pa.DataType]] = {
     "json_length": (values.length, pa.uint64()),
     "json_object_keys": (values.keys, _TEXTS),
 }
-"""By the name in the reference: what it makes of a text and the place of a value there, and its type."""
+"""Name in the reference -> function of a text and the position of a value in it, and the type of the result."""
 
 
 def register(context: SessionContext) -> None:
-    """Give a session these functions."""
+    """Register the functions in a session."""
     from datafusion import udf
 
     for name, (read, type_) in FUNCTIONS.items():

@@ -1,8 +1,8 @@
-"""``->``, ``->>`` and JSON functions in a query, written as calls of the functions that a session has.
+"""Rewrite ``->``, ``->>`` and JSON functions in a query to calls of the functions in a session.
 
-Only what has one meaning is written anew, all else is refused with its place: ``->`` and ``json_get`` give any type and
-must be cast, as the reference optimizes it; operators beside other operators need parentheses, since DataFusion binds
-``->>`` more loosely than ``=``.
+Only unambiguous expressions are rewritten; all others are errors with their place. ``->`` and ``json_get`` return any
+type and need a cast, as in the reference after its optimizer. JSON operators next to other operators need parentheses,
+since DataFusion binds ``->>`` more loosely than ``=``.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _CAST = "cast it, as in `CAST(j -> 'key' AS BIGINT)`, or write `j ->> 'key'` for
 
 
 def as_functions(query: str, number: int) -> str:
-    """Return the query with its JSON operators and functions as calls that a session knows.
+    """Return the query with its JSON operators and functions rewritten to calls of the functions in a session.
 
-    :raises QueryProblem: one of them has no exact form, or the query calls what they are written as.
+    :raises QueryProblem: an operator or function has no exact equivalent, or the query calls an internal function.
     """
     _refuse_internal(query, number)
     while True:
         found = list(words(query))
-        # From the end on, so that places before it stay what they are.
+        # Backwards, so that earlier positions stay valid.
         last = next((i for i in reversed(range(len(found))) if _is_json(found, i)), None)
         if last is None:
             return query
@@ -46,7 +46,10 @@ def as_functions(query: str, number: int) -> str:
 
 
 def _refuse_internal(query: str, number: int) -> None:
-    """:raises QueryProblem: the query calls a function that is only for calls written here: its path is not checked."""
+    """Check that the query calls no internal function, because the paths in such calls are not checked.
+
+    :raises QueryProblem: the query calls one.
+    """
     for word in words(query):
         name = (word.name or "").lower()
         if name.startswith(PREFIX) and name.removeprefix(PREFIX) in FUNCTIONS:
@@ -62,13 +65,13 @@ def _is_json(found: Sequence[Word], index: int) -> bool:
 
 
 class _Call:
-    """One operator, or chain of them, or call in a query."""
+    """An operator, a chain of operators, or a call in a query."""
 
     def __init__(self, query: str, found: Sequence[Word], number: int) -> None:
         self._query, self._words, self._number = query, found, number
 
     def written(self, index: int) -> str:
-        """The query with the call at a word of it written anew."""
+        """Return the query with the call at a word rewritten."""
         word = self._words[index]
         if word.text in _ARROWS:
             return self._operators(index)
@@ -111,7 +114,10 @@ class _Call:
         return f"{self._query[:begin]}{PREFIX}{name}({text}, '{steps}'){self._query[end:]}"
 
     def _cast(self, first: int, last: int) -> tuple[int, int, str]:
-        """What stands around a value of any type: `CAST(… AS type)`, `(…)::type` or `f(…)::type`."""
+        """Return the first and the last word of the cast around a value, and the JSON function for its type.
+
+        Casts are `CAST(… AS type)`, `(…)::type` or `f(…)::type`.
+        """
         while self._is("(", first - 1) and self._is(")", last + 1) and not self._is_call(first - 1):
             first, last = first - 1, last + 1
         if self._is("::", last + 1):
@@ -128,7 +134,7 @@ class _Call:
         return first, end + (self._words[first].text.upper() == "CAST"), name
 
     def _operand(self, index: int, operator: int) -> int:
-        """The first word of what stands before an operator: a column, a literal, a call, or parentheses."""
+        """Return the first word of the operand before an operator: a column, a literal, a call, or parentheses."""
         word = self._at(index)
         if word is None:
             self._refuse(operator, "nothing stands before the operator", "")

@@ -1,6 +1,6 @@
-"""Values of a JSON text by a path, as the JSON functions of the reference implementation find them.
+"""Values in a JSON text at a path, as the JSON functions of the reference implementation find them.
 
-A text is read only as far as the value: what follows may be broken. Whatever is not there raises ValueError.
+The text is read only up to the value, so that the rest may be malformed. A missing value raises ValueError.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _NUMBER = re.compile(r"-?\d")
 
 
 def find(text: str, path: Sequence[Step]) -> int:
-    """Return where the value at a path of keys and positions begins; of a key that comes twice the first counts.
+    """Return the position of the value at a path of keys and indexes. Of a repeated key, the first counts.
 
-    :raises ValueError: there is none.
+    :raises ValueError: there is no such value.
     """
     at = _past_space(text, 0)
     for step in path:
@@ -35,7 +35,7 @@ def find(text: str, path: Sequence[Step]) -> int:
 
 
 def raw(text: str, at: int) -> str:
-    """Return a value as it is written."""
+    """Return a value as written in the text."""
     return text[at : _decoded(text, at)[1]]
 
 

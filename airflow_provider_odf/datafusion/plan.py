@@ -1,4 +1,4 @@
-"""Queries planned by DataFusion: whether they are right, what they give, and whether each row stands for itself."""
+"""Plan queries with DataFusion: check them, return their columns, and find out whether they are row-wise."""
 
 from __future__ import annotations
 
@@ -22,27 +22,30 @@ if TYPE_CHECKING:
 INPUT = "input"
 
 _ROW_WISE = frozenset(("Projection", "Filter", "SubqueryAlias", "Union", "Unnest"))
-"""Nodes of logical plans that make each row of one row, whatever the others are."""
+"""Nodes of logical plans that make each row of one row, whatever other rows there are."""
 
 _OF_THE_QUERY = re.compile(r"\b(random|uuid|now|current_date|current_time|current_timestamp|today)\(")
-"""Functions with another value in each run of a query."""
+"""Functions whose value differs between runs of a query."""
 
 _STATEMENTS = ("Explain", "Analyze", "DescribeTable")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """``output`` has the columns of the last query as DataFusion types them; ``is_row_wise`` says whether the rows can
-    be queried part by part."""
+    """Plan of queries.
+
+    ``output`` has the columns of the last query with DataFusion's types. ``is_row_wise`` says whether the queries can
+    run on parts of the rows separately.
+    """
 
     output: pa.Schema
     is_row_wise: bool
 
 
 def plan(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> Plan:
-    """Plan queries against empty tables with these columns. Each query sees those before it under their aliases.
+    """Plan queries against empty tables with these columns. Each query can read earlier queries by alias.
 
-    :raises QueryProblem: a query that DataFusion refuses, that is no query, or whose result Spark cannot hold.
+    :raises QueryProblem: DataFusion rejects a query, it is not a query, or Spark cannot hold its result.
     :raises InvalidInput: the package ``datafusion`` is not installed.
     """
     context = session.create()
@@ -51,7 +54,8 @@ def plan(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> Plan
     frame = last(context, steps)
     number, query = len(steps), steps[-1].query
     try:
-        # Planned once, which takes DataFusion the square of the terms of an expression. No batch of the stream is read.
+        # The query is planned only once: planning takes time quadratic in the terms of an expression. No batch of the
+        # stream is read.
         output = pa.RecordBatchReader.from_stream(frame).schema
     except Exception as e:
         raise problem(e, query, number) from e
@@ -60,9 +64,9 @@ def plan(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> Plan
 
 
 def last(context: SessionContext, steps: Sequence[SqlQueryStep]) -> DataFrame:
-    """Return the last of some queries in a session that has their input; the others become views there.
+    """Return the last query in a session that has the input. The other queries become views in the session.
 
-    :raises QueryProblem: a query that DataFusion refuses, or that is no query.
+    :raises QueryProblem: DataFusion rejects a query, or it is not a query.
     """
     frame: DataFrame | None = None
     for number, step in enumerate(steps, 1):
@@ -75,9 +79,9 @@ def last(context: SessionContext, steps: Sequence[SqlQueryStep]) -> DataFrame:
 
 
 def syntax(steps: Sequence[SqlQueryStep]) -> None:
-    """Check what can be checked of queries without the columns of their input.
+    """Check queries as far as possible without the columns of their input.
 
-    :raises QueryProblem: a query cannot be read, or is no query.
+    :raises QueryProblem: a query cannot be parsed, or is not a query.
     """
     for number, step in enumerate(steps, 1):
         context = session.create()
@@ -107,7 +111,10 @@ def _frame(context: SessionContext, query: str, number: int) -> DataFrame:
 
 
 def _is_row_wise(frame: DataFrame, inputs: frozenset[str]) -> bool:
-    """Whether every node of the plan, which is not optimized yet and has subqueries as nodes, makes each row of one."""
+    """Whether every node of the plan makes each row of one row.
+
+    The plan is not optimized and has subqueries as nodes.
+    """
     plan = frame.logical_plan().display_indent()
     if _OF_THE_QUERY.search(plan):
         return False
@@ -122,7 +129,10 @@ def _is_row_wise_node(line: str, inputs: frozenset[str]) -> bool:
 
 
 def _check(output: pa.Schema, query: str, number: int) -> None:
-    """:raises QueryProblem: a column that Spark cannot hold, or two of one name."""
+    """Check the columns of a result.
+
+    :raises QueryProblem: Spark cannot hold a column, or two columns have the same name.
+    """
 
     def refused(name: str, message: str, advice: str) -> QueryProblem:
         line, column = line_and_column(query, find(query, name) or 0)

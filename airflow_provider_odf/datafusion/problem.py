@@ -1,4 +1,4 @@
-"""What DataFusion says of a query that it cannot plan or run, with the place in the query."""
+"""Problems of queries that DataFusion cannot plan or run, with the place in the query."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from airflow_provider_odf.datafusion.words import find, line_and_column
 
 
 class QueryProblem(Exception):
-    """A query that cannot be planned. ``number`` counts the queries of a transform from 1; ``line`` and ``column`` are
-    0 where the place is not known. ``is_certain`` says that the query is wrong whatever columns its input has."""
+    """A query that cannot be planned.
+
+    ``number`` counts the queries of a transform from 1. ``line`` and ``column`` are 0 if the place is unknown.
+    ``is_certain`` says whether the query is wrong for any columns of its input.
+    """
 
     def __init__(
         self,
@@ -57,7 +60,7 @@ ONLY_QUERIES = "only queries (SELECT, WITH, VALUES and UNION of them) can be run
 
 
 def problem(error: BaseException, query: str, number: int) -> QueryProblem:
-    """Return DataFusion's error as a problem of one query."""
+    """Return an error of DataFusion as a problem of a query."""
     text = str(error)
     if _NOT_A_QUERY.search(_without_prefix(text)):
         line, column = line_and_column(query, len(query) - len(query.lstrip()))
@@ -72,7 +75,7 @@ def problem(error: BaseException, query: str, number: int) -> QueryProblem:
 
 
 def brief(text: str) -> str:
-    """Return what DataFusion says in one line, without what only its developers need."""
+    """Return DataFusion's message on one line, without the parts for its developers."""
     text = _without_prefix(_HINTS.sub("", text))
     if found := _PARSER.match(text.strip()):
         text = found[1].replace('\\"', '"').replace("\\'", "'")

@@ -1,4 +1,4 @@
-"""Queries run by DataFusion on Arrow data, in one process and one thread."""
+"""Run queries with DataFusion on Arrow data, in one process and one thread."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ if TYPE_CHECKING:
     from datafusion import SessionContext
 
 PART_ROWS = 65_536
-"""Rows that row-wise queries take at once: they are planned for each part."""
+"""Number of rows per part of row-wise queries. Each part is planned anew."""
 
 _NO_MEMORY = "Resources exhausted"
 
 
 @dataclass(frozen=True)
 class Job:
-    """Queries to run, here or in a worker of Spark. ``input`` has the columns as DataFusion gets them, ``output`` those
-    of the last query as Spark gets them.
+    """Queries to run, here or in a Spark worker.
 
-    ``version`` is that of the package that planned them. ``memory`` is how many bytes may be held before data are
-    spilled to the directory ``scratch``."""
+    ``input`` has the columns as DataFusion gets them, ``output`` the columns of the last query as Spark gets them.
+    ``version`` is the version of the package that planned the queries. ``memory`` is the number of bytes to hold before
+    data are spilled to the directory ``scratch``.
+    """
 
     steps: tuple[SqlQueryStep, ...]
     input: pa.Schema
@@ -45,7 +46,7 @@ class Job:
     def by_part(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run row-wise queries part by part, in order.
 
-        :raises InvalidQuery: a value that the queries cannot take.
+        :raises InvalidQuery: the queries cannot process a value.
         """
         self._check_version()
         context = session.create()
@@ -55,10 +56,11 @@ class Job:
             yield from self._rows(context)
 
     def at_once(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run queries that look at more than one row on all rows. They wait in a file, since a query may read them
-        several times.
+        """Run queries that need more than one row, on all rows at once.
 
-        :raises InvalidQuery: a value that the queries cannot take.
+        A file holds the rows, since a query may read them several times.
+
+        :raises InvalidQuery: the queries cannot process a value.
         :raises InternalError: the memory does not suffice, even with spilling.
         """
         self._check_version()
@@ -74,7 +76,7 @@ class Job:
     def on_table(self, table: pa.Table) -> pa.Table:
         """Run the queries on a small table in memory.
 
-        :raises InvalidQuery: a value that the queries cannot take.
+        :raises InvalidQuery: the queries cannot process a value.
         """
         context = session.create()
         batches = self._received(table.to_batches()) or [types.empty(self.input)]
@@ -86,13 +88,16 @@ class Job:
 
     def _rows(self, context: SessionContext) -> Iterator[pa.RecordBatch]:
         with _as_user_errors():
-            # One partition after the other: branches of a UNION would else come in any order.
+            # Partitions one by one: otherwise the branches of a UNION would come in any order.
             for partition in last(context, self.steps).execute_stream_partitioned():
                 for batch in partition:
                     yield types.convert_given(batch.to_pyarrow(), self.output)
 
     def _check_version(self) -> None:
-        """:raises InvalidQuery: another version of DataFusion is here, whose types and results may be others."""
+        """Check the version of DataFusion, since types and results may differ between versions.
+
+        :raises InvalidQuery: the installed version differs, or there is none.
+        """
         try:
             found = session.installed_version()
         except Exception:
@@ -118,14 +123,14 @@ def _parts(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
 
 
 def _directory(scratch: str) -> str | None:
-    """A directory of this machine for spilled data: Spark's own for an executor, else the one asked for."""
+    """Return a local directory for spilled data: Spark's own directory in an executor, else ``scratch``."""
     candidates = [*os.environ.get("SPARK_LOCAL_DIRS", "").split(","), scratch]
     return next((path for path in candidates if path and os.path.isdir(path)), None)
 
 
 @contextlib.contextmanager
 def _as_user_errors() -> Iterator[None]:
-    """What DataFusion says while it runs is of the data, but for a lack of memory."""
+    """Raise errors of a running query as InvalidQuery, except a lack of memory."""
     try:
         yield
     except QueryProblem as e:
@@ -133,7 +138,7 @@ def _as_user_errors() -> Iterator[None]:
     except GeneratorExit:
         raise
     except BaseException as e:
-        # A panic of Rust is no Exception.
+        # A panic in Rust is not an Exception.
         if not isinstance(e, Exception) and type(e).__name__ != "PanicException":
             raise
         if _NO_MEMORY in str(e):

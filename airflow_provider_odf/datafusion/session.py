@@ -1,4 +1,4 @@
-"""A DataFusion session that runs queries and nothing else."""
+"""A DataFusion session that can only run queries."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from datafusion import SessionContext, SQLOptions
 
 _SETTINGS = {
-    # As the reference implementation sets it: `Price` and `price` are two columns, quoted or not.
+    # As in the reference implementation: `Price` and `price` are two columns, quoted or not.
     "datafusion.sql_parser.enable_ident_normalization": "false",
 }
 
 
 def create(*, memory: int | None = None, scratch: str | None = None) -> SessionContext:
-    """Return a session of one thread, without tables.
+    """Return a single-threaded session without tables.
 
     :param memory: bytes that sorts, joins and aggregates may hold before they spill to files in ``scratch``.
     :raises InvalidInput: the package ``datafusion`` is not installed.
@@ -44,7 +44,7 @@ def _register_functions(context: SessionContext) -> None:
 
 
 def options() -> SQLOptions:
-    """Return options that allow queries only: no DDL, no DML, no statements such as SET."""
+    """Return options that allow only queries: no DDL, no DML, no statements such as SET."""
     from datafusion import SQLOptions
 
     return SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
@@ -62,7 +62,7 @@ def installed_version() -> str:
 
 
 def missing(wanted: str = "") -> str:
-    """Return the message for a Python that lacks the package."""
+    """Return the message for a Python without the package."""
     package = f"datafusion=={wanted}" if wanted else "datafusion"
     return (
         "engine: datafusion needs the Python package `datafusion` wherever Spark runs Python, executors of a cluster "

@@ -1,7 +1,7 @@
-"""Arrow types on their way from Spark to DataFusion and back.
+"""Conversion of Arrow types from Spark to DataFusion and back.
 
-Spark has times in microseconds, the reference's readers in milliseconds; DataFusion has types that Spark has not. What
-can be held without loss becomes the nearest type of Spark, all else is refused by name.
+Spark has times in microseconds, the readers of the reference in milliseconds. DataFusion has types that Spark lacks.
+They become the nearest type of Spark if no value is lost; otherwise they are an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SAME = {
     pa.date32(): "DATE",
     MICROSECONDS: "TIMESTAMP",
 }
-"""Types that Spark has too, and what its DDL calls them."""
+"""Types that Spark also has, and their names in its DDL."""
 
 _WIDER = {
     pa.uint8(): pa.int16(),
@@ -41,30 +41,30 @@ _WIDER = {
     pa.binary_view(): pa.binary(),
     pa.large_binary(): pa.binary(),
 }
-"""The type of Spark that holds the values of another; single values may not fit, which is an error when they come."""
+"""Type of DataFusion -> type of Spark for its values. A value that does not fit is an error when it is read."""
 
 MAX_PRECISION = 38
 
 
 class Unsupported(Exception):
-    """A type without a counterpart: ``what`` it is, and the expression that helps, with ``{name}`` for the column."""
+    """A type that Spark lacks: its name ``what``, and an expression to use instead, with ``{name}`` for the column."""
 
     def __init__(self, what: str, expression: str) -> None:
         super().__init__(what)
         self.what, self._expression = what, expression
 
     def instead(self, name: str) -> str:
-        """What to select instead of a column."""
+        """Return the hint on the expression to select instead of a column."""
         return f"select `{self._expression.format(name=quoted(name))} AS {quoted(name)}`"
 
 
 def quoted(name: str) -> str:
-    """Return an identifier as DataFusion's SQL writes it: in quotes where it needs them."""
+    """Return an identifier in DataFusion's SQL, in quotes if it needs them."""
     return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
 
 
 def received(type_: pa.DataType, unit: str = "ms") -> pa.DataType:
-    """Return the type that DataFusion gets for a column of Spark; ``unit`` is that of times."""
+    """Return the type in DataFusion for a column of Spark; ``unit`` is the unit of times."""
     if pt.is_timestamp(type_):
         return pa.timestamp(unit, "UTC")
     if pt.is_list(type_) or pt.is_large_list(type_):
@@ -79,7 +79,7 @@ def received(type_: pa.DataType, unit: str = "ms") -> pa.DataType:
 def given(type_: pa.DataType) -> pa.DataType:
     """Return the type of Spark that holds a type of DataFusion.
 
-    :raises Unsupported: there is none.
+    :raises Unsupported: there is no such type.
     """
     if type_ in _SAME or type_ in _WIDER:
         return _WIDER.get(type_, type_)
@@ -122,7 +122,7 @@ def _nested(type_: pa.DataType) -> pa.DataType:
 
 
 def reason_against(type_: pa.DataType) -> Unsupported | None:
-    """Return why Spark cannot hold a type, None if it can."""
+    """Return why Spark cannot hold a type, or None if it can."""
     try:
         given(type_)
     except Unsupported as e:
@@ -142,19 +142,19 @@ def ddl(type_: pa.DataType) -> str:
 
 
 def empty(schema: pa.Schema) -> pa.RecordBatch:
-    """Return no rows of a schema."""
+    """Return an empty batch of a schema."""
     return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def convert_received(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows of Spark as DataFusion gets them; times are cut to the unit of ``schema``."""
+    """Return rows of Spark as DataFusion gets them. Times are cut to the unit of ``schema``."""
     return _converted(batch, schema, lambda column, type_: column.cast(type_, safe=False))
 
 
 def convert_given(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return rows of DataFusion as Spark gets them.
 
-    :raises ValueError: a value that Spark's type cannot hold, with its column.
+    :raises ValueError: Spark's type cannot hold a value. The message names the column.
     """
     return _converted(batch, schema, _given_column)
 
@@ -175,6 +175,6 @@ def _given_column(column: pa.Array, type_: pa.DataType) -> pa.Array:
     if pt.is_dictionary(column.type) or pt.is_run_end_encoded(column.type):
         return _given_column(column.cast(column.type.value_type), type_)
     if pt.is_timestamp(column.type) and column.type.unit in ("us", "ns"):
-        # As the reference: milliseconds, cut towards 1970.
+        # As in the reference: milliseconds, cut towards 1970.
         column = column.cast(pa.timestamp("ms", column.type.tz), safe=False)
     return column.cast(type_)

@@ -1,4 +1,4 @@
-"""The words of a query with their places. Texts in quotes and comments are one word each."""
+"""The words of a query with their positions. A quoted text or a comment is one word."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _WORD = re.compile(
 
 @dataclass(frozen=True)
 class Word:
-    """``kind`` is text, quoted, name, number or sign; ``start`` and ``end`` are positions in the query."""
+    """A word of a query.
+
+    ``kind`` is text, quoted, name, number or sign. ``start`` and ``end`` are positions in the query.
+    """
 
     kind: str
     text: str
@@ -30,13 +33,13 @@ class Word:
 
     @property
     def name(self) -> str | None:
-        """The identifier that the word is, without quotes; None for other words."""
+        """The identifier without quotes; None for other words."""
         if self.kind == "quoted":
             return self.text[1:-1].replace('""', '"')
         return self.text if self.kind == "name" else None
 
     def is_word(self, *words: str) -> bool:
-        """Whether the word is one of some keywords, given in upper case, or signs."""
+        """Whether the word is one of these keywords, in upper case, or signs."""
         return self.kind in ("name", "sign") and self.text.upper() in words
 
 
@@ -48,7 +51,7 @@ def words(query: str) -> Iterator[Word]:
 
 
 def find(query: str, name: str) -> int | None:
-    """Return the position of an identifier in a query, None if it is not there. ``name`` may be `table.column`."""
+    """Return the position of an identifier in a query, or None. ``name`` may be `table.column`."""
     parts = [word.name or word.text for word in words(name) if word.text != "."]
     last = parts[-1] if parts else name
     same = [word for word in words(query) if word.name is not None and word.name.lower() == last.lower()]
@@ -57,6 +60,6 @@ def find(query: str, name: str) -> int | None:
 
 
 def line_and_column(query: str, position: int) -> tuple[int, int]:
-    """Return the line and the column, from 1, of a position in a query."""
+    """Return the line and the column of a position in a query, both from 1."""
     before = query[:position]
     return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
