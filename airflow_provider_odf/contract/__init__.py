@@ -1,2 +1,1 @@
-"""Data contracts: YAML to checks that the engine runs. See ``binding.bind`` for the whole way from a dataset to its
-checks."""
+"""Data contracts: compile YAML to checks for the engine. ``binding.bind`` does all steps for a dataset."""

@@ -1,4 +1,4 @@
-"""Which contract, and which of its models, a dataset is tested against."""
+"""Find the contract of a dataset, and its model in the contract."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ SUFFIXES = (".datacontract.yaml", ".datacontract.yml")
 
 
 def find(manifest: Path, dataset: str) -> Path | None:
-    """``NAME.datacontract.yaml`` beside a manifest, with NAME the dataset's name without its account; None if there
-    is none."""
+    """Return the path of ``NAME.datacontract.yaml`` beside a manifest, or None if there is no such file.
+
+    NAME is the dataset's name without its account.
+    """
     name = dataset.rpartition("/")[2]
     paths = (manifest.parent / (name + suffix) for suffix in SUFFIXES)
-    return next(filter(os.path.isfile, paths), None)  # unlike Path.is_file it also answers for a name that is too long
+    return next(filter(os.path.isfile, paths), None)  # unlike Path.is_file, it accepts names that are too long
 
 
 def model_name(contract: ContractFile, dataset: str) -> str:
-    """The model that a dataset is tested against: the only one, else the one of its name, ``-`` and ``.`` read as
-    ``_``.
+    """Return the model of a dataset: the only one, or the one with its name, with ``_`` for ``-`` and ``.``.
 
-    :raises ManifestInvalid: there is none, or none of that name.
+    :raises ManifestInvalid: there is no model, or none with that name.
     """
     models = list(contract.contract.models)
     if len(models) == 1:
@@ -42,7 +43,7 @@ def model_name(contract: ContractFile, dataset: str) -> str:
 
 
 def bind(manifest: Path, dataset: str) -> protocol.Contract | None:
-    """The compiled contract of a dataset whose manifest is at ``manifest``; None if it has no contract.
+    """Return the compiled contract of the dataset with this manifest, or None if it has no contract.
 
     :raises ManifestInvalid: the contract has problems, or no model for the dataset.
     """

@@ -1,7 +1,7 @@
-"""A contract beside the columns that a manifest declares: what can never pass is found before Spark runs.
+"""Compare a contract with the columns in a manifest, to report clauses that always fail before Spark runs.
 
-A field that the dataset does not have, or of a type that its column cannot have, fails every test of the contract. A
-column that is wider than its field may pass, value by value (`engine.contract_rules`), and is no problem here.
+A field without a column, or with a type that its column cannot have, fails every test. A column with a wider type than
+its field may pass, value by value (`engine.contract_rules`), and is not a problem here.
 """
 
 from __future__ import annotations
@@ -35,15 +35,18 @@ COLUMN_TYPES: Mapping[str, tuple[str, ...]] = {
     "map": ("MAP",),
     "variant": ("VARIANT",),
 }
-"""Type of a field -> types of columns that can hold it. Datasets keep times with the zone UTC, also those of
-TIMESTAMP_NTZ columns."""
+"""Type of a field -> types of columns that can hold it.
+
+Datasets store times in UTC, also those of TIMESTAMP_NTZ columns.
+"""
 
 _TYPES = frozenset(kind for kinds in COLUMN_TYPES.values() for kind in kinds)
 
 
 def problems(manifest: Manifest) -> Iterator[Problem]:
-    """Yield what the contract beside a manifest asks of columns that the manifest cannot give; nothing where only the
-    data tell which columns there are.
+    """Yield the problems of the contract beside a manifest with the columns of the manifest.
+
+    There are none if only the data define the columns.
 
     :raises ManifestInvalid: the contract itself is not valid.
     """
@@ -76,7 +79,7 @@ class _Comparison:
         yield from self._additional()
 
     def _column(self, field: str) -> str | None:
-        """The column of a field, or the one that a path such as ``address.city`` begins with."""
+        """Return the column of a field, or the first column of a path such as ``address.city``."""
         names = (field.lower(), field.lower().partition(".")[0])
         return next((name for name in names if name in self._types), None)
 

@@ -1,8 +1,8 @@
-"""A model of a contract as the checks that the engine runs: one for each clause, none left out.
+"""Compile a model of a contract to checks for the engine: one check for each clause.
 
-Implements the Data Contract Specification's Model and Field Objects. Clauses that no engine form exists for become
-``unsupported`` checks; what is said about the data but states nothing to test becomes ``informational``. Titles,
-descriptions, tags, examples, lineage, config, servers and terms are no clauses.
+See the Model and Field Objects of the Data Contract Specification. Clauses that the engine cannot test become
+``unsupported`` checks. Clauses with nothing to test become ``informational``. Titles, descriptions, tags, examples,
+lineage, config, servers and terms are not clauses.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _LIMITS = {
     "min_length": ("length >=", CHARACTER_TYPES),
     "max_length": ("length <=", CHARACTER_TYPES),
 }
-"""Attribute -> how it reads, and the types that it applies to."""
+"""Attribute -> its text in descriptions, and the types that it applies to."""
 
 _UNTESTED_FIELD_CLAUSES = ("format", "precision", "scale", "references", "items", "keys", "values")
 _ANNOTATED_SERVICE_LEVELS = frozenset({"availability", "frequency", "support", "backup"})
-"""Service levels about the service, which nothing in the data can show. Retention is one where it names no time."""
+"""Service levels of the service, which the data cannot show. Retention is one of them if it names no time field."""
 
 
 def compile_model(file: ContractFile, model: str) -> Contract:
-    """The checks of one model, in the order of the file."""
+    """Return the contract with the checks of one model, in the order of the file."""
     contract = file.contract
     checks = [*_model_checks(model, contract.models[model]), *_contract_checks(contract, model)]
     return Contract(
@@ -53,8 +53,10 @@ def compile_model(file: ContractFile, model: str) -> Contract:
 
 
 def _with_unique_keys(checks: list[Check]) -> Iterator[Check]:
-    """Two fields may give one key (``a`` with ``b__required``, ``a__b`` with ``required``): the later ones get a
-    number."""
+    """Yield the checks, with a number added to repeated keys.
+
+    Two fields can have the same key: ``a`` with ``b__required``, and ``a__b`` with ``required``.
+    """
     seen: dict[str, int] = {}
     for check in checks:
         seen[check.key] = count = seen.get(check.key, 0) + 1
@@ -77,8 +79,7 @@ def _model_checks(name: str, model: ModelObject) -> Iterator[Check]:
 
 
 def _keys(name: str, model: ModelObject) -> Iterator[Check]:
-    """Field-level keys: one field is the key by itself, several are one compound key, as a table has one primary
-    key."""
+    """Yield the primary keys. One marked field is a key; several marked fields are one compound key."""
     marked = tuple(f for f, definition in model.fields.items() if definition.is_primary_key)
     if len(marked) == 1:
         yield _key(f"{name}__{marked[0]}__primary_key", marked, model)
@@ -102,7 +103,7 @@ def _key(key: str, columns: tuple[str, ...], model: ModelObject) -> Check:
 
 @dataclass(frozen=True)
 class _Clauses:
-    """The clauses of one field; ``path`` is its name, for nested ones with those around it: ``address.city``."""
+    """The clauses of one field. ``path`` is its name, after those of its parents: ``address.city``."""
 
     model: str
     path: str
@@ -157,7 +158,7 @@ class _Clauses:
         return Check(key, kind, description, column=self.path, columns=columns, arguments=arguments)
 
     def _applied(self, types: frozenset[str], kind: str, description: str, **arguments: Any) -> Check:
-        """A check of a clause that applies to some types only; on others the specification gives it no meaning."""
+        """Return a check of a clause that applies to some types only. It has no meaning for other types."""
         if self.field.type is None or self.field.type in types:
             if self.field.type is not None:
                 arguments["type"] = self.field.type
@@ -206,7 +207,7 @@ def _contract_checks(contract: DataContract, model: str) -> Iterator[Check]:
 
 
 def _text(value: object) -> str:
-    """How YAML writes a scalar: enums are lists of texts, and values of other types are compared after a cast."""
+    """Return a scalar as YAML writes it: enums are lists of texts, and other types are compared after a cast."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,7 +1,7 @@
-"""ECMA-262 regular expressions, which contracts are written in, as the Java ones that Spark runs.
+"""Convert the ECMA-262 regular expressions of contracts to the Java ones of Spark.
 
-Only what both dialects read, and read differently, is rewritten; the rest is passed on. Not covered: ``\\s`` is ASCII
-in Java, and ``.`` stops at U+0085 too.
+Only syntax that both dialects accept with different meanings is rewritten. Two differences remain: in Java, ``\\s`` is
+ASCII only, and ``.`` also stops at U+0085.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _ESCAPE = r"\\[pPu]\{[^}]*\}|\\."
-_GROUP = r"\(\?(?:<?[=!]|<\w+>|[a-z-]*:|[a-z-]+\))"  # flags are Java's
+_GROUP = r"\(\?(?:<?[=!]|<\w+>|[a-z-]*:|[a-z-]+\))"  # flags exist only in Java
 _QUANTIFIER = r"(?:[*+?]|\{\d+(?:,\d*)?\})\??"
 _OUTSIDE = re.compile(rf"{_ESCAPE}|\[\^\]|\[\]|\[\^?|\$|{_GROUP}|{_QUANTIFIER}|.", re.DOTALL)
 _INSIDE = re.compile(rf"{_ESCAPE}|\]|\[|&&|.", re.DOTALL)
@@ -26,7 +26,7 @@ class _Token(NamedTuple):
     text: str
     at: int
     in_class: bool
-    """Between the brackets of a class; its opening bracket is not."""
+    """Whether the token is inside the brackets of a class. The opening bracket is not."""
 
     @property
     def is_quantifier(self) -> bool:
@@ -34,7 +34,7 @@ class _Token(NamedTuple):
 
 
 def to_java(pattern: str) -> str:
-    r"""The Java pattern that finds what the ECMA-262 one finds.
+    r"""Return the Java pattern with the matches of the ECMA-262 one.
 
     >>> to_java(r"^[[a&&]$")
     '^[\\[a&\\&]\\z'
@@ -43,7 +43,10 @@ def to_java(pattern: str) -> str:
 
 
 def check(pattern: str) -> None:
-    """:raises ValueError: a bracket without its other one, or nothing before a quantifier, with its place."""
+    """Check the syntax of a pattern.
+
+    :raises ValueError: an unmatched bracket, or nothing before a quantifier, with the place.
+    """
     can_repeat = False
     for token in _tokens(pattern):
         if token.text == "\\":

@@ -1,7 +1,7 @@
-"""A data contract read from YAML: all problems at once, each with its place.
+"""Load a data contract from YAML and report all problems at once, each with its place.
 
-Implements the Data Contract Specification 0.9.3 to 1.2.1: the document, its versions and ``$ref`` to definitions in
-the same document. A ``$ref`` to another document stays in the field, for the compiler to report.
+Implements the Data Contract Specification 0.9.3 to 1.2.1: the document, its versions and ``$ref`` to definitions in the
+same document. A ``$ref`` to another document stays in the field, and the compiler reports it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ _NESTED = ("fields", "items", "keys", "values")
 
 @dataclass(frozen=True)
 class ContractFile:
-    """A valid contract. ``contract`` has its local references resolved; ``digest`` is the SHA-256 of the text in
-    hex."""
+    """A valid contract. ``contract`` has its local references resolved.
+
+    ``digest`` is the SHA-256 of the text in hex.
+    """
 
     contract: DataContract
     file: str
@@ -36,22 +38,22 @@ class ContractFile:
     document: Document
 
     def place(self, *path: str | int) -> Place:
-        """Where the value at a path stands, or the last thing on the path that stands in the file."""
+        """Return the place of the value at a path, or of the last existing part of the path."""
         return self.document.place(path)
 
 
 def load(path: Path) -> ContractFile:
-    """The contract in a file.
+    """Return the contract in a file.
 
-    :raises ManifestInvalid: with every problem of the file.
+    :raises ManifestInvalid: the file has problems. The error has all of them.
     """
     return parse(yaml_source.read_text(path), str(path))
 
 
 def parse(text: str, file: str) -> ContractFile:
-    """The contract in a text; ``file`` is what problems call it.
+    """Return the contract in a text; ``file`` is its name in problems.
 
-    :raises ManifestInvalid: with every problem of the text.
+    :raises ManifestInvalid: the text has problems. The error has all of them.
     """
     document = _document(text, file)
     if problem := _version_problem(document):
@@ -109,7 +111,7 @@ def _problem(document: Document, error: Any) -> Problem:
 
 
 def _near_misses(node: object, document: Document, path: tuple[str | int, ...]) -> Iterator[Problem]:
-    """Extensions whose names are nearly those of known keys: a typing error would switch a clause off in silence."""
+    """Yield problems of extensions with names similar to known keys: a typing error would silently disable a clause."""
     if isinstance(node, SpecificationObject):
         known = {(f.alias or name): name for name, f in type(node).model_fields.items()}
         for key in node.model_extra or {}:
@@ -126,8 +128,7 @@ def _near_misses(node: object, document: Document, path: tuple[str | int, ...]) 
 
 
 class _Resolver:
-    """Fields with what they inherit by ``$ref`` from the same document; what cannot be found is collected as
-    problems."""
+    """Resolves ``$ref`` to definitions in the same document, and collects missing ones as problems."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -167,7 +168,7 @@ class _Resolver:
 
 
 def _at(value: Any, pointer: str) -> Any:
-    """The value at a JSON pointer (RFC 6901) of the form ``#/a/b``."""
+    """Return the value at a JSON pointer (RFC 6901) of the form ``#/a/b``."""
     for part in pointer.removeprefix("#").split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
         if not isinstance(value, dict) or key not in value:

@@ -1,7 +1,7 @@
-"""What users write in a data contract: the objects of the Data Contract Specification, versions 0.9.3 to 1.2.1.
+"""The objects of a data contract: Data Contract Specification, versions 0.9.3 to 1.2.1.
 
-Every object may carry extensions (keys of its own choice), which are kept; values of known keys have the types that the
-specification gives them.
+Every object may have extensions, which are keys outside the specification. They are kept. Values of known keys have the
+types of the specification.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TYPES = (
     | {"boolean", "timestamp", "timestamp_tz", "timestamp_ntz", "date", "time", "array", "map", "bytes", "null"}
     | {"variant", "json"}
 )
-"""The logical types of a field; ``time``, ``variant`` and ``json`` came with 1.2.0."""
+"""Logical types of a field. Version 1.2.0 added ``time``, ``variant`` and ``json``."""
 
 SENSITIVE_CLASSIFICATIONS = frozenset({"sensitive", "restricted", "confidential", "secret"})
 
@@ -55,7 +55,7 @@ def _count(value: object) -> int:
 
 
 def _text(value: object) -> str:
-    """Versions and ids that YAML reads as numbers or dates are texts to the specification."""
+    """Return a version or an id as text. YAML reads some of them as numbers or dates."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | datetime.date):
         raise ValueError(f"{value!r} is not a text")
     return str(value)
@@ -90,7 +90,7 @@ Pattern: TypeAlias = Annotated[StrictStr, AfterValidator(_pattern)]
 
 
 class SpecificationObject(BaseModel):
-    """An object that may be extended; ``model_extra`` has the extensions."""
+    """An object with possible extensions, in ``model_extra``."""
 
     model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel, protected_namespaces=())
 
@@ -136,7 +136,7 @@ class FieldObject(SpecificationObject):
     @field_validator("enum")
     @classmethod
     def _texts_are_quoted(cls, values: tuple[Any, ...] | None, info: ValidationInfo) -> tuple[Any, ...] | None:
-        """What YAML reads as ``7`` or ``true`` may have been written ``007`` or ``True``."""
+        """Check that texts are quoted: YAML reads ``007`` as 7 and ``True`` as true."""
         if info.data.get("type") in CHARACTER_TYPES:
             for value in values or ():
                 if not isinstance(value, str):
@@ -145,12 +145,12 @@ class FieldObject(SpecificationObject):
 
     @property
     def is_primary_key(self) -> bool:
-        """``primary`` is the name that versions before 1.0 have for it."""
+        """Whether the field is a primary key. Versions before 1.0 call it ``primary``."""
         return bool(self.primary_key or self.primary)
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether values of the field must not appear in reports."""
+        """Whether reports must not show values of the field."""
         return bool(self.pii) or (self.classification or "").lower() in SENSITIVE_CLASSIFICATIONS
 
 
