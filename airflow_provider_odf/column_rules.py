@@ -1,7 +1,7 @@
 """Rules for the columns of new rows: names of system columns, the event time, and the columns of a merge strategy.
 
-The rules apply to columns declared in manifests, to the output of queries and to the columns that the engine read.
-Standard library only. Names are compared ignoring case.
+The rules apply to declared columns, to the output of queries, and to the columns that the engine read. Names are
+compared ignoring case. Standard library only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TEXTS = ("STRING", "CHAR", "VARCHAR", "BOOLEAN", "BINARY", *_NESTED)
 
 @dataclass(frozen=True)
 class ColumnProblem:
-    """Problem with a column: ``part`` is the property at fault, ``name`` the column as written there."""
+    """A problem with a column: ``part`` is the wrong property, ``name`` is the column as written there."""
 
     part: Literal["columns", "merge", "primary_key", "compare_columns"]
     name: str
@@ -47,8 +47,10 @@ def check(
 def _system_columns(
     columns: Mapping[str, str], vocab: DatasetVocabulary, merge: MergeStrategy, place: str
 ) -> Iterator[ColumnProblem]:
-    """Check names: the merge adds the system columns; the data may only have the event time and, for streams, the
-    operation."""
+    """Yield problems with the names of system columns, which the merge adds.
+
+    The data may only have the event time and, for streams, the operation.
+    """
     use = MERGE_STRATEGIES[merge.kind].operation_column
     added = {vocab.offset_column.lower(): "offsetColumn", vocab.system_time_column.lower(): "systemTimeColumn"}
     operation = vocab.operation_type_column
@@ -75,7 +77,7 @@ def _event_time(columns: Mapping[str, str], event_time: str) -> Iterator[ColumnP
 
 
 def _conversion(name: str, kind: str) -> str:
-    """Return how ``preprocess`` can convert a column to a time; only the author knows the unit of a number."""
+    """Return advice on converting a column to a time. Only the author of the manifest knows the unit of a number."""
     if kind.startswith(_TEXTS):
         return f"cast it in `preprocess`, in Spark SQL `to_timestamp({name}) AS {name}`"
     forms = {"seconds": f"timestamp_seconds({name})", "milliseconds": f"timestamp_millis({name})"}

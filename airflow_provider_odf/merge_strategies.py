@@ -1,8 +1,8 @@
 """Merge strategies of Open Data Fabric, one row each, and the codes of the operation column.
 
-All parts of the package import this module, so it needs the standard library only. ``manifest/fragments.py`` has the
-fields of a strategy in a manifest. ``engine/merge_in_arrow.py`` merges small inputs and ``engine/merge_in_spark.py``
-large ones.
+All parts of the package import this module, so that it uses the standard library only. ``manifest/fragments.py`` has
+the fields of a strategy in a manifest. ``engine/merge_in_arrow.py`` merges small inputs and
+``engine/merge_in_spark.py`` large ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OPERATION_NAMES = ("+A", "-R", "-C", "+C")
 """Names of the operation codes, by code."""
 
 OPERATIONS_TEXT = ", ".join(f"{code} ({name})" for code, name in enumerate(OPERATION_NAMES))
-"""The operation codes as messages list them."""
+"""Operation codes as messages list them."""
 
 PRESENT = (APPEND, CORRECT_TO)
 """Operations after which the newest record of a key is a current row."""
@@ -59,17 +59,19 @@ class Traits:
     state: State = State.NONE
     operation_column: OperationColumn = OperationColumn.NONE
     has_current_rows: bool = False
-    """Whether the newest record of each key is its current row. A contract then tests the current rows, else the new
-    ones."""
+    """Whether the newest record of each key is its current row.
+
+    A contract then tests the current rows, otherwise the new rows.
+    """
     retracts_missing_rows: bool = False
-    """Whether each input is the whole of the data."""
+    """Whether each input has all current rows of the source, so that missing rows are retracted."""
     order: Order = Order.KEY
     may_become: tuple[str, ...] = ()
-    """Other strategies that can go on with the history."""
+    """Other strategies that can continue the history."""
 
     @property
     def has_state(self) -> bool:
-        """Whether new rows are compared with the history; if so, the same input adds nothing the second time."""
+        """Whether new rows are compared with the history. If so, the same input adds nothing the second time."""
         return self.state is not State.NONE
 
     @property
@@ -100,5 +102,5 @@ MERGE_STRATEGIES: Mapping[str, Traits] = MappingProxyType({
 
 
 def can_follow(before: str, after: str) -> bool:
-    """Return whether a strategy can continue a history that another one wrote."""
+    """Whether a strategy can continue a history that another one wrote."""
     return before == after or after in MERGE_STRATEGIES[before].may_become

@@ -22,13 +22,15 @@ class Types(Enum):
 
 @dataclass(frozen=True)
 class Format:
-    """Properties of a format. ``empty`` is the content of a file without records, if the format needs more than 0
-    bytes."""
+    """Properties of a format.
+
+    ``empty`` is the content of a file without records, if the format needs more than 0 bytes.
+    """
 
     media_type: str
     types: Types = Types.JSON
     has_geometry: bool = False
-    """Whether a record is a Feature of GeoJSON, whose column ``geometry`` is text."""
+    """Whether a record is a GeoJSON Feature with its geometry as text in the column ``geometry``."""
     empty: str | None = None
 
 
