@@ -159,16 +159,30 @@ class Store:
             message = f"{folder.location()}: {which} is missing"
             raise DatasetGone(f"{message}: restore its folder, or {self.restart_advice(alias)}")
 
+    def check_identity(self, dataset: Dataset, dataset_id: str) -> None:
+        """Check that a dataset is the one that the store had under its name, before anything is written to it.
+
+        :raises DatasetGone: it is another one, such as that of a wrong mount.
+        """
+        entry = self.registry.get(dataset.alias)
+        if entry is not None and entry.dataset_id not in (dataset_id, registry.FORGOTTEN, registry.DAMAGED):
+            command = dataset.command("forget", "{}")
+            raise DatasetGone(
+                f"{dataset.storage.location()}: the dataset {entry.dataset_id} was here, now it is {dataset_id}: "
+                f"restore the folder, or run `{command}` to continue with this dataset"
+            )
+
     def forget(self, alias: DatasetAlias) -> None:
-        """Let the next run start a new history under a name.
+        """Let the next run start a new history under a name, or continue the other dataset that now has the name.
 
         :raises InvalidInput: the dataset exists, or a part of it.
         """
         folder = self.folder(alias)
         location = folder.location()
-        if self.get(alias) is not None:
+        entry, dataset = self.registry.get(alias), self.get(alias)
+        if dataset is not None and (entry is None or entry.dataset_id == _id(dataset)):
             raise InvalidInput(f"{location}: the dataset exists: delete its folder first")
-        if folder.names("data"):
+        if dataset is None and folder.names("data"):
             raise InvalidInput(f"{location}: the folder has data but no refs/head: delete or move it first")
         self.registry.forget(alias)
 

@@ -74,6 +74,7 @@ class _Merge:
         self.cycle, self.dataset, self.input = cycle, dataset, new_input
         self.contract = cycle.contract
         self.base = replay(dataset, new_input.base)
+        cycle.store.check_identity(dataset, self.base.dataset_id)
         self.draft = Draft(dataset, self.base, manifest_version=cycle.manifest_version)
         self.caches = StateCaches(cycle.store.cache(new_input.dataset), self.base.dataset_id)
         self.system_time = Instant.parse(new_input.system_time)

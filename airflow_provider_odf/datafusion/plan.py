@@ -29,6 +29,35 @@ _OF_THE_QUERY = re.compile(r"\b(random|uuid|now|current_date|current_time|curren
 
 _STATEMENTS = ("Explain", "Analyze", "DescribeTable")
 
+_MAX_OPERATORS = 1000
+"""Maximum operators of an expression.
+
+Each can be a level of DataFusion's tree, whose recursion ends the process at about 2,000 levels, without an error.
+"""
+
+_OPERATORS = (
+    "AND",
+    "OR",
+    "IS",
+    "LIKE",
+    "ILIKE",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "||",
+    "::",
+    "->",
+    "->>",
+    "=",
+    "[",
+    "^",
+    "|",
+    "&",
+)
+_ENDS = (",", "SELECT", "FROM", "WHERE", "UNION", "GROUP", "HAVING", "ORDER")
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -99,6 +128,7 @@ def _frame(context: SessionContext, query: str, number: int) -> DataFrame:
         line, column = line_and_column(query, parameter.start)
         message = "a parameter ($…) has no value here"
         raise QueryProblem(message, "write the value", number=number, line=line, column=column, is_certain=True)
+    _check_depth(query, number)
     try:
         frame = context.sql_with_options(json_operators.as_functions(query, number), session.options())
     except QueryProblem:
@@ -108,6 +138,28 @@ def _frame(context: SessionContext, query: str, number: int) -> DataFrame:
     if type(frame.logical_plan().to_variant()).__name__ in _STATEMENTS:
         raise QueryProblem(ONLY_QUERIES, number=number, line=1, column=1, is_certain=True)
     return frame
+
+
+def _check_depth(query: str, number: int) -> None:
+    """Check that no expression of a query is too deep for DataFusion.
+
+    :raises QueryProblem: an expression has too many operators.
+    """
+    operators = [0]  # of the expression in each open parenthesis
+    for word in words(query):
+        if word.is_word("("):
+            operators.append(0)
+        elif word.is_word(")"):
+            operators = operators[:-1] or [0]
+        elif word.is_word(*_ENDS):
+            operators[-1] = 0
+        else:
+            operators[-1] += word.is_word(*_OPERATORS)
+        if sum(operators) > _MAX_OPERATORS:
+            line, column = line_and_column(query, word.start)
+            message = f"an expression has more than {_MAX_OPERATORS:,} operators"
+            advice = "use IN (…) instead of many OR, or split the expression over several queries"
+            raise QueryProblem(message, advice, number=number, line=line, column=column, is_certain=True)
 
 
 def _is_row_wise(frame: DataFrame, inputs: frozenset[str]) -> bool:

@@ -43,6 +43,9 @@ OUTSIDE = frozenset({
     "input_file_name", "input_file_block_start", "input_file_block_length", "python_worker_logs",
     # Options or arguments of these functions name files with schemas.
     "from_avro", "to_avro", "schema_of_avro", "from_protobuf", "to_protobuf",
+    # Their parser loads the DTD that a document names, from a file or over the network.
+    "xpath", "xpath_boolean", "xpath_double", "xpath_float", "xpath_int", "xpath_long", "xpath_number",
+    "xpath_short", "xpath_string",
 })  # fmt: skip
 """Functions of Spark that call code by name, or return something other than a result of their arguments."""
 

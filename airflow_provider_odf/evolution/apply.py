@@ -36,7 +36,7 @@ def apply(
         written.
     :raises InternalError: the engine broke down; nothing was written.
     :raises CommitConflict: other writers came first, each time.
-    :raises DatasetGone: the store had the dataset, and it is gone.
+    :raises DatasetGone: the store had the dataset, and it is gone or another one.
     """
     for _ in range(ATTEMPTS - 1):
         with suppress(CommitConflict):
@@ -51,9 +51,10 @@ def _apply(
     alias = manifest.snapshot.alias
     dataset = store.get(alias)
     base = replay(dataset) if dataset else None
-    if base is None:
+    if dataset is None or base is None:
         store.check_new(alias)
     else:
+        store.check_identity(dataset, base.dataset_id)
         store.registry.remember(alias, base.dataset_id)
     planned = plan(base, manifest)
     planned.check()

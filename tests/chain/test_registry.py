@@ -89,6 +89,23 @@ def test_data_without_a_head_are_no_beginning(store, run):
     assert run() == first
 
 
+def test_another_dataset_under_the_name_is_not_continued_unless_told(store, run, tmp_path):
+    first = run()
+    folder = Path(store.folder(ALIAS).location())
+    folder.rename(tmp_path / "first")
+    store.forget(ALIAS)
+    other = run()
+    folder.rename(tmp_path / "other")
+    shutil.copytree(tmp_path / "first", folder)
+    message = rf"the dataset {other} was here, now it is {first}: restore the folder, or run `odf forget"
+    with pytest.raises(DatasetGone, match=message):
+        run()
+    assert store.registry.get(ALIAS).dataset_id == other
+    store.forget(ALIAS)
+    assert run() == first
+    assert store.registry.get(ALIAS).dataset_id == first
+
+
 def test_a_dataset_that_is_there_is_not_forgotten(store, run):
     run()
     with pytest.raises(InvalidInput, match="the dataset exists: delete its folder first"):

@@ -125,6 +125,10 @@ REACHING = (
     "input_file_block_start()",
     "from_avro(X'00', 'null', map('avroSchemaUrl', '/etc/passwd'))",
     "from_protobuf(X'00', 'M', '/etc/passwd')",
+    *(
+        f"xpath{kind}('<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><a>1</a>', '/a')"
+        for kind in ("", "_boolean", "_double", "_float", "_int", "_long", "_number", "_short", "_string")
+    ),
 )
 
 NAMED = (
@@ -361,7 +365,7 @@ QUERIES = (
     "SELECT CAST(name AS DECIMAL(12,2)), name::INT, try_cast(name AS DATE), INTERVAL '1' DAY + day FROM input",
     "SELECT CASE WHEN id > 1 THEN 'a' ELSE coalesce(name, 'b') END, if(id > 1, 1, 2), id <=> 3 FROM input",
     "SELECT from_json('{\"a\": 1}', 'a INT').a, get_json_object('{}', '$.a'), to_json(struct(id)) FROM input",
-    "SELECT from_xml('<a><b>1</b></a>', 'b INT').b, xpath_string('<a>x</a>', 'a'), from_csv('1', 'a INT').a",
+    "SELECT from_xml('<a><b>1</b></a>', 'b INT').b, from_csv('1', 'a INT').a",
     "SELECT parse_json('{\"a\": 1}'):a::INT",
     "SELECT from_json(name, schema_of_json('{\"a\": [1]}')), from_csv(name, schema_of_csv('1,a')) FROM input",
     "SELECT from_json(name, ' `a b` INT, c STRUCT<d: ARRAY<STRING>> COMMENT \"{\"', map('a', 'b')) FROM input",
