@@ -170,7 +170,7 @@ def test_a_fault_of_the_provider_stops_one_dataset_and_says_where_it_is(
     assert isinstance(error, UnexpectedError)
     assert isinstance(error.__cause__, KeyError)
     assert str(error).startswith("unexpected KeyError: 'no such thing' (in evolution/apply.py:")
-    assert "please report it" in str(error)
+    assert "this is a bug of the provider: report it" in str(error)
 
 
 def test_a_damaged_dataset_hides_no_other(run_all, store: Store) -> None:

@@ -49,7 +49,7 @@ def test_copies_outlive_their_originals_and_keep_their_names(store, declare, tmp
     paths = polled.files[0].paths
     directory = store.work_area / "orders" / polled.directory
     assert paths == (str(directory / "files/2.json"), str(directory / "files/x/1.json"))
-    with pytest.raises(InvalidInput, match="another file of the same push has this name"):
+    with pytest.raises(InvalidInput, match="another pushed file has the same name: rename one of them"):
         push_to(store, out, out, copies=True)
 
 

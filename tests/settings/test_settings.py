@@ -40,9 +40,13 @@ def test_airflows_own_configuration_counts(monkeypatch):
     [
         ("manifest_version", "4", r"\[odf\] manifest_version = 4: must be 3 or 2"),
         ("naming_spec", "2025", r"\[odf\] naming_spec = 2025: must be current or 2024"),
-        ("forbid_steps", "Pipe, Url", r"\[odf\] forbid_steps = Pipe, Url: Url is no kind of step that can be switched"),
+        (
+            "forbid_steps",
+            "Pipe, Url",
+            r"\[odf\] forbid_steps = Pipe, Url: Url is not a kind of step that can be forbidden",
+        ),
         ("push_paths", "incoming", r"\[odf\] push_paths = incoming: incoming is neither an absolute path nor a URI"),
-        ("largest_file", "big", r"\[odf\] largest_file = big: must be a number of bytes, with k, m, g or t"),
+        ("largest_file", "big", r"\[odf\] largest_file = big: must be a size such as 1000, 512m or 10g"),
     ],
 )
 def test_other_values_are_refused(monkeypatch, name, value, message):
