@@ -65,6 +65,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         self.spark_conn_id = spark_conn_id
         self.shown: Candidate | None = None
         self.has_report = False
+        self._was_executed = False
 
     @cached_property
     def runner(self) -> TaskRunner:
@@ -134,6 +135,10 @@ class OdfOperator(LineageMixin, BaseOperator):
         """
         from airflow_provider_odf.cycle.messages import Candidate
 
+        if self._was_executed:  # as by `dag.test()` in one process: manifest and settings may have changed since
+            for name in ("runner", "odf", "dataset_manifest", "dataset_name", "cycle"):
+                self.__dict__.pop(name, None)
+        self._was_executed = True
         with airflow_errors(), self.runner:
             self._check_published(context)
             try:
