@@ -74,10 +74,6 @@ class Traits:
         """Whether new rows are compared with the history. If so, the same input adds nothing the second time."""
         return self.state is not State.NONE
 
-    @property
-    def may_have_operations(self) -> bool:
-        return self.operation_column is not OperationColumn.NONE
-
 
 _BY_KEY = ("Snapshot", "ChangelogStream", "UpsertStream")
 

@@ -32,7 +32,7 @@ def modules(*parts: str) -> list[str]:
 
 
 COORDINATOR = (
-    *("errors.py", "failures.py", "watchman.py", "protocol", "multiformats.py", "instant.py", "wording.py"),
+    *("errors.py", "failures.py", "fsync.py", "watchman.py", "protocol", "multiformats.py", "instant.py", "wording.py"),
     *(
         "manifest",
         "chain",
@@ -48,7 +48,15 @@ COORDINATOR = (
     ),
 )
 ENGINE = (
-    *("column_rules.py", "errors.py", "instant.py", "logical_hash.py", "merge_strategies.py", "multiformats.py"),
+    *(
+        "column_rules.py",
+        "errors.py",
+        "fsync.py",
+        "instant.py",
+        "logical_hash.py",
+        "merge_strategies.py",
+        "multiformats.py",
+    ),
     *("read_steps.py", "wording.py", "protocol", "datafusion", "engine"),
 )
 ENGINE_MAY_NOT = [

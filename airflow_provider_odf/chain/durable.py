@@ -16,6 +16,7 @@ from pathlib import Path
 from airflow_provider_odf.chain.storage import PENDING
 from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.failures import storage_errors
+from airflow_provider_odf.fsync import fsync
 
 LOCK_TIMEOUT = 60.0
 """Seconds that a writer waits for another one that is moving a ref; a move takes milliseconds."""
@@ -96,19 +97,15 @@ def link(finished: Path, target: Path) -> bool:
             raise
         # No hard links here. Two writers of one name write the same bytes: names are hashes of contents.
         finished.replace(target)
-    sync_directory(target.parent)
+    fsync(target.parent)
     return True
 
 
 def move(source: Path, target: Path) -> bool:
     """Link a file of the same file system to its name; return False if it is on another file system."""
-    descriptor = os.open(source, os.O_RDONLY)
-    try:
-        if os.fstat(descriptor).st_dev != target.parent.stat().st_dev:
-            return False
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    if source.stat().st_dev != target.parent.stat().st_dev:
+        return False
+    fsync(source)
     link(source, target)
     return True
 
@@ -118,13 +115,4 @@ def make_directory(path: Path) -> None:
         return
     make_directory(path.parent)
     path.mkdir(exist_ok=True)
-    sync_directory(path.parent)
-
-
-def sync_directory(path: Path) -> None:
-    """Sync a directory, so that its names survive a power failure."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    fsync(path.parent)

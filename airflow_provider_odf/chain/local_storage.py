@@ -16,6 +16,7 @@ from airflow_provider_odf.chain import durable
 from airflow_provider_odf.chain.storage import PENDING, FileInfo, is_ref, ref_file
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.failures import storage_errors
+from airflow_provider_odf.fsync import fsync
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class LocalStorage:
         target = self.root / name
         with storage_errors(target), durable.pending(target, data) as pending:
             pending.replace(target)
-            durable.sync_directory(target.parent)
+            fsync(target.parent)
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         target = self.root / name
@@ -138,7 +139,7 @@ class LocalStorage:
             elif current is not None:
                 with storage_errors(self.root / file):
                     (self.root / file).unlink()
-                    durable.sync_directory(self.root / "refs")
+                    fsync(self.root / "refs")
 
     def refs(self) -> list[str]:
         return list(filter(is_ref, self.names("refs")))

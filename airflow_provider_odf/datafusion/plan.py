@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from airflow_provider_odf.datafusion import json_operators, session, types
+from airflow_provider_odf.datafusion import depth, json_operators, session, types
 from airflow_provider_odf.datafusion.json_functions import PREFIX
 from airflow_provider_odf.datafusion.problem import ONLY_QUERIES, QueryProblem, problem
 from airflow_provider_odf.datafusion.words import find, line_and_column, words
@@ -28,35 +28,6 @@ _OF_THE_QUERY = re.compile(r"\b(random|uuid|now|current_date|current_time|curren
 """Functions whose value differs between runs of a query."""
 
 _STATEMENTS = ("Explain", "Analyze", "DescribeTable")
-
-_MAX_OPERATORS = 1000
-"""Maximum operators of an expression.
-
-Each can be a level of DataFusion's tree, whose recursion ends the process at about 2,000 levels, without an error.
-"""
-
-_OPERATORS = (
-    "AND",
-    "OR",
-    "IS",
-    "LIKE",
-    "ILIKE",
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    "||",
-    "::",
-    "->",
-    "->>",
-    "=",
-    "[",
-    "^",
-    "|",
-    "&",
-)
-_ENDS = (",", "SELECT", "FROM", "WHERE", "UNION", "GROUP", "HAVING", "ORDER")
 
 
 @dataclass(frozen=True)
@@ -77,6 +48,7 @@ def plan(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> Plan
     :raises QueryProblem: DataFusion rejects a query, it is not a query, or Spark cannot hold its result.
     :raises InvalidInput: the package ``datafusion`` is not installed.
     """
+    depth.check(steps)
     context = session.create()
     for name, schema in tables.items():
         context.register_record_batches(name, [[types.empty(schema)]])
@@ -112,6 +84,7 @@ def syntax(steps: Sequence[SqlQueryStep]) -> None:
 
     :raises QueryProblem: a query cannot be parsed, or is not a query.
     """
+    depth.check(steps)
     for number, step in enumerate(steps, 1):
         context = session.create()
         for name in (INPUT, *(step.alias for step in steps[: number - 1] if step.alias)):
@@ -128,7 +101,6 @@ def _frame(context: SessionContext, query: str, number: int) -> DataFrame:
         line, column = line_and_column(query, parameter.start)
         message = "a parameter ($…) has no value here"
         raise QueryProblem(message, "write the value", number=number, line=line, column=column, is_certain=True)
-    _check_depth(query, number)
     try:
         frame = context.sql_with_options(json_operators.as_functions(query, number), session.options())
     except QueryProblem:
@@ -138,28 +110,6 @@ def _frame(context: SessionContext, query: str, number: int) -> DataFrame:
     if type(frame.logical_plan().to_variant()).__name__ in _STATEMENTS:
         raise QueryProblem(ONLY_QUERIES, number=number, line=1, column=1, is_certain=True)
     return frame
-
-
-def _check_depth(query: str, number: int) -> None:
-    """Check that no expression of a query is too deep for DataFusion.
-
-    :raises QueryProblem: an expression has too many operators.
-    """
-    operators = [0]  # of the expression in each open parenthesis
-    for word in words(query):
-        if word.is_word("("):
-            operators.append(0)
-        elif word.is_word(")"):
-            operators = operators[:-1] or [0]
-        elif word.is_word(*_ENDS):
-            operators[-1] = 0
-        else:
-            operators[-1] += word.is_word(*_OPERATORS)
-        if sum(operators) > _MAX_OPERATORS:
-            line, column = line_and_column(query, word.start)
-            message = f"an expression has more than {_MAX_OPERATORS:,} operators"
-            advice = "use IN (…) instead of many OR, or split the expression over several queries"
-            raise QueryProblem(message, advice, number=number, line=line, column=column, is_certain=True)
 
 
 def _is_row_wise(frame: DataFrame, inputs: frozenset[str]) -> bool:

@@ -30,6 +30,7 @@ from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.layout import COPY, OP
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.errors import InternalError, InvalidQuery
+from airflow_provider_odf.fsync import fsync
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.logical_hash import LogicalHasher
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, OPERATIONS_TEXT, PRESENT, RETRACT
@@ -210,7 +211,7 @@ class _SliceWriter:
         physical_hash = self._file.finish()
         path = self._unfinished.with_name(physical_hash)
         os.replace(self._unfinished, path)
-        _sync_directory(path.parent)
+        fsync(path.parent)
         return NewSlice(
             path=str(path),
             physical_hash=physical_hash,
@@ -275,14 +276,6 @@ def _rfc3339(newest: dt.datetime | dt.date | None) -> str | None:
     if not isinstance(newest, dt.datetime):
         newest = dt.datetime.combine(newest, dt.time(), dt.timezone.utc)
     return str(Instant.from_datetime(newest))
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class _HashedFile(io.RawIOBase):

@@ -10,7 +10,15 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent.parent
 
 ENGINE_MODULES = (
-    *("__init__.py", "column_rules.py", "errors.py", "instant.py", "logical_hash.py", "merge_strategies.py"),
+    *(
+        "__init__.py",
+        "column_rules.py",
+        "errors.py",
+        "fsync.py",
+        "instant.py",
+        "logical_hash.py",
+        "merge_strategies.py",
+    ),
     *("multiformats.py", "read_steps.py", "wording.py"),
 )
 ENGINE_PACKAGES = ("datafusion", "engine", "protocol")

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_odf.fsync import fsync
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import SourceState
 from airflow_provider_odf.owned import owned_directory, sweep, was_killed
@@ -112,11 +113,11 @@ def keep(work: Path, key: str, result: SourceFiles, dataset_id: str) -> None:
     building.mkdir()
     for path in (path for file in result.files for path in file.paths):
         _link(path, building / path.name)
-        _sync(building / path.name)
+        fsync(building / path.name)
     about = {"dataset": dataset_id, "key": key, "savedAt": time.time(), **_to_json(result)}
     about["hashes"] = sealed_hashes(result.directory, dataset=dataset_id)
     (building / _INDEX).write_bytes(sealed_json(about))
-    _sync(building / _INDEX)
+    fsync(building / _INDEX)
     _remove_kept(work)
     try:
         building.rename(kept)
@@ -174,11 +175,6 @@ def _link(source: Path, target: Path) -> Path:
     except OSError:  # a file system without hard links
         shutil.copyfile(source, target)
     return target
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def _age(path: Path) -> float:

@@ -167,20 +167,6 @@ def test_an_expression_is_optimized_once(monkeypatch: pytest.MonkeyPatch) -> Non
     assert optimized == ["__arrow_c_stream__"]
 
 
-@pytest.mark.parametrize("operator", ["OR", "AND", "+", "||", "=", "::INT +", "IS NULL OR", "< coalesce(n, 1) OR"])
-def test_an_expression_that_would_end_the_process_is_refused(operator: str) -> None:
-    message = refusal(f"SELECT {f' {operator} '.join(['id'] * 5000)} AS x FROM input")
-    assert message.startswith("query 1, 1:")
-    assert message.endswith(
-        ": an expression has more than 1,000 operators "
-        "(use IN (…) instead of many OR, or split the expression over several queries)"
-    )
-
-
-def test_many_short_expressions_are_planned() -> None:
-    assert len(planned(f"SELECT {', '.join(f'id + {n} AS c{n}' for n in range(1200))} FROM input").output) == 1200
-
-
 def test_every_step_counts() -> None:
     assert planned("select id from input where id > 1", 'select id + 1 as x from "step 1"').is_row_wise
     assert not planned("select max(id) as id from input", 'select id + 1 as x from "step 1"').is_row_wise
