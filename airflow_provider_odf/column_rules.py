@@ -39,8 +39,9 @@ def check(
     """
     yield from _system_columns(columns, vocab, merge, place)
     yield from _event_time(columns, vocab.event_time_column)
-    yield from _merge_columns("primary_key", merge.primary_key, columns, place)
-    yield from _merge_columns("compare_columns", merge.compare_columns or (), columns, place)
+    data = {name: kind for name, kind in columns.items() if name.lower() != vocab.operation_type_column.lower()}
+    yield from _merge_columns("primary_key", merge.primary_key, data, place)
+    yield from _merge_columns("compare_columns", merge.compare_columns or (), data, place)
     yield from _nested_keys(columns, merge)
 
 

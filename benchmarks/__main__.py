@@ -56,7 +56,7 @@ def main() -> None:
 
 def _make_archive() -> None:
     """The class-data archive, which users have from their second run on; made within a run it would disturb it."""
-    if not archive.options(java := jvm.find_java()):
+    if archive.is_wanted() and not archive.options(java := jvm.find_java()):
         archive.make(java, rehearsal.load_classes)
 
 

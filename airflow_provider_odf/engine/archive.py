@@ -23,7 +23,7 @@ _STALE_SECONDS = 86_400
 
 def options(java: str) -> tuple[str, ...]:
     """Return the JVM options that use the archive of this Java and Spark, or none if the archive does not exist."""
-    if not _is_wanted():
+    if not is_wanted():
         return ()
     path = _path(java)
     # Xshare stays auto: the JVM ignores an archive that does not fit. Comparing the checksum takes 0.08 s.
@@ -36,7 +36,7 @@ def start_making(java: str) -> bool:
     Return False if the archive exists, is being created or is disabled. A shell starts the process, so that this
     process has no child to wait for.
     """
-    if not _is_wanted() or _path(java).exists():
+    if not is_wanted() or _path(java).exists():
         return False
     try:
         _path(java).parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,8 @@ def make(java: str, load_classes: Callable[[Sequence[str], Path], None]) -> Path
     return path
 
 
-def _is_wanted() -> bool:
+def is_wanted() -> bool:
+    """Whether the archive is not switched off."""
     return os.environ.get("ODF_CLASS_ARCHIVE", "on").lower() not in ("off", "0", "false", "no")
 
 

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812
 
-from airflow_provider_odf.engine.refusal import refusal
+from airflow_provider_odf.engine.refusal import refusal, root_cause
 
 _ERRORS = (PySparkException, Py4JError)
 
@@ -175,8 +175,5 @@ def _message(error: Exception) -> str:
     """Return the first line of Spark's message, or of the root cause in the JVM if Spark has no message of its own."""
     text = str(refusal(error) or error)
     if isinstance(error, Py4JJavaError) and text == str(error):
-        cause = error.java_exception
-        while cause.getCause() is not None:
-            cause = cause.getCause()
-        text = cause.toString()
+        text = root_cause(error)
     return text.strip().partition("\n")[0]

@@ -25,4 +25,4 @@ def current_rows(newest: DataFrame, vocab: DatasetVocabulary) -> DataFrame:
 
     After -R, or after -C without its +C, a key has no current row.
     """
-    return newest.where(f"{quoted(vocab.operation_type_column)} IN ({', '.join(map(str, PRESENT))})")
+    return newest.where(f"{quoted(vocab.operation_type_column)} IN {PRESENT}")

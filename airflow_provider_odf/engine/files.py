@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow import fs
 
@@ -55,9 +56,9 @@ def size_or_large(uri: str) -> int:
 
 
 def parquet_rows(uri: str) -> int:
-    """Return the number of rows in the footer of a Parquet file."""
-    with open_file(uri) as file:
-        return int(pq.read_metadata(file).num_rows)
+    """Return the number of rows of a Parquet file, or of all in a directory, from their footers."""
+    system, name = _resolve(uri)
+    return int(ds.dataset(name, filesystem=system, format="parquet").count_rows())
 
 
 def read_parquet(uri: str, columns: Sequence[str], filters: pc.Expression | None = None) -> pa.Table:

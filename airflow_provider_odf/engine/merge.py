@@ -72,7 +72,7 @@ class _Merge:
 
     def run(self) -> MergeSuccess:
         if not self._request.inputs:
-            return MergeSuccess((), self._analyse(), is_analysed=True)
+            return MergeSuccess((), self._analyse())
         written = tuple(new for batch in batches(self._request.inputs) for new in self._merge_batch(batch))
         new = [s for s in written if s is not None]
         return MergeSuccess(

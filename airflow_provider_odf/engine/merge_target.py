@@ -17,7 +17,7 @@ from airflow_provider_odf.engine import files, merge_in_arrow, slices
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import name_of
 from airflow_provider_odf.engine.large_merge import LargeMerge
-from airflow_provider_odf.engine.layout import Fitted
+from airflow_provider_odf.engine.layout import Fitted, Layout
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice
@@ -40,7 +40,7 @@ class MergeTarget:
     """A dataset's history, which grows with each slice."""
 
     def __init__(self, spark: SparkSession, request: MergeRequest, first: Fitted) -> None:
-        self._spark, self._request, self.layout = spark, request, first.layout
+        self._spark, self._request = spark, request
         self._traits = request.merge.traits
         self.history = states.history(request, first)
         self._next_offset = request.next_offset
@@ -53,9 +53,14 @@ class MergeTarget:
         self.rows: pa.Table | None = None
         """The state after the last input, None if it is not kept in memory."""
 
+    @property
+    def layout(self) -> Layout:
+        """The present columns of the dataset."""
+        return self.history.layout
+
     def evolve(self, fitted: Fitted) -> None:
         """Use the columns of a later input. Earlier records have null in new columns."""
-        self.layout, self.history = fitted.layout, self.history.in_columns(fitted)
+        self.history = self.history.in_columns(fitted)
         self.rows = None
 
     def merge(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
@@ -105,7 +110,7 @@ class MergeTarget:
     def _merge_in_spark(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
         count = self._count(source) if self._traits.retracts_missing_rows else None
         written, dropped = LargeMerge(new, self._state_in_spark(new), self.history, count).write(self._draft(source))
-        is_empty = written is not None and written.changes.removed == written.offset_interval.count and new.isEmpty()
+        is_empty = self._traits.retracts_missing_rows and _retracts_all(written) and new.isEmpty()
         return self._append(written, is_empty), dropped
 
     def _state_in_spark(self, new: DataFrame) -> DataFrame | None:
@@ -151,9 +156,13 @@ class MergeTarget:
             return written
         before = self.history.rows if self._current_rows is None else self._current_rows
         self._current_rows = before + written.changes.added - written.changes.removed
-        is_retraction = written.changes.removed == written.offset_interval.count
-        return replace(written, rows_before=before, is_input_empty=is_retraction and is_input_empty)
+        return replace(written, rows_before=before, is_input_empty=is_input_empty)
 
     def _large_settings(self) -> dict[str, str]:
         partitions = (self._input_size + self._history_size) // PARTITION
         return {"spark.sql.shuffle.partitions": str(min(max(partitions, 8), 2000))}
+
+
+def _retracts_all(written: NewSlice | None) -> bool:
+    """Whether a slice has nothing but retractions, as that of an empty input has; found without a Spark job."""
+    return written is not None and written.changes.removed == written.offset_interval.count

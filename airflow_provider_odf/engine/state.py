@@ -134,8 +134,8 @@ def state(spark: SparkSession, of: History, *, small: bool) -> DataFrame | None:
 
 
 def _keys(spark: SparkSession, of: History, small: bool) -> DataFrame:
-    files = [*(of.cache.files if of.cache else ()), *(s.path for s in of.slices)]
-    return _read(spark, files, of.state_types(), small)
+    paths = [*(of.cache.files if of.cache else ()), *(s.path for s in of.slices)]
+    return _read(spark, paths, of.state_types(), small)
 
 
 def _current_rows(spark: SparkSession, of: History, small: bool) -> DataFrame:
@@ -163,8 +163,8 @@ def _fields(of: History, names: Sequence[str]) -> T.StructType:
     return T.StructType([of.types[name] for name in names])
 
 
-def _read(spark: SparkSession, files: Sequence[str], schema: T.StructType, small: bool) -> DataFrame:
-    frame = spark.read.schema(schema).parquet(*files)
+def _read(spark: SparkSession, paths: Sequence[str], schema: T.StructType, small: bool) -> DataFrame:
+    frame = spark.read.schema(schema).parquet(*paths)
     return frame.coalesce(1) if small else frame
 
 
@@ -196,12 +196,12 @@ def save(
             if frame is None:
                 return None
             frame.write.parquet(str(target))
-        files = sorted(target.glob("*.parquet"))
+        paths = sorted(target.glob("*.parquet"))
         about = {
             **_about(of),
             "lastOffset": of.last_offset,
-            "rows": sum(pq.read_metadata(f).num_rows for f in files),
-            "files": {f.name: f.stat().st_size for f in files},
+            "rows": sum(pq.read_metadata(f).num_rows for f in paths),
+            "files": {f.name: f.stat().st_size for f in paths},
         }
         (target / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
     except OSError:
@@ -234,16 +234,16 @@ def _open(cache: StateCache, of: History) -> Cache | None:
     directory = Path(cache.path)
     try:
         about = json.loads((directory / _ABOUT).read_text(encoding="utf-8"))
-        files = [directory / name for name in about["files"]]
-        sizes = {f.name: f.stat().st_size for f in files}
-        rows = sum(pq.read_metadata(f).num_rows for f in files)
+        paths = [directory / name for name in about["files"]]
+        sizes = {f.name: f.stat().st_size for f in paths}
+        rows = sum(pq.read_metadata(f).num_rows for f in paths)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     expected = _about(of) | {"lastOffset": cache.last_offset, "rows": rows, "files": sizes}
     columns = about.get("columns")
     if about != expected | {"columns": columns} or not _starts_with(of.types, columns):
         return None
-    return Cache(tuple(map(str, files)), rows, sum(sizes.values()), cache.last_offset)
+    return Cache(tuple(map(str, paths)), rows, sum(sizes.values()), cache.last_offset)
 
 
 def _starts_with(types: T.StructType, columns: object) -> bool:

@@ -222,6 +222,24 @@ def test_copies_among_many_rows_are_found_by_counting(
             data.poll(parquet(*rows), kind="Parquet")
 
 
+def test_a_folder_of_parquet_is_one_input(polled: Make, form: str, tmp_path: Path) -> None:
+    folder = tmp_path / "typed"
+    folder.mkdir()
+    for part, rows in enumerate(([(1, 1), (2, 2)], [(2, 2), (3, 3)])):
+        table = pa.table({"k": [k for k, _ in rows], "v": [v for _, v in rows]})
+        pq.write_table(table, folder / f"part-{part}.parquet")
+    data = polled("", "Snapshot", "k")
+    data.poll(folder, kind="Parquet")
+    assert data.records("k", "v") == [("+A", 1, 1), ("+A", 2, 2), ("+A", 3, 3)]
+
+
+@pytest.mark.parametrize("kind", ["ChangelogStream", "UpsertStream"])
+def test_the_operation_is_no_key(polled: Make, kind: str) -> None:
+    data = polled("op INT; k BIGINT", kind, "op")
+    with pytest.raises(InvalidQuery, match="column op is not in the data"):
+        data.poll([{"op": 0, "k": 1}])
+
+
 @pytest.mark.parametrize("kind", ["Snapshot", "Ledger", "UpsertStream"])
 def test_null_keys_are_refused(polled: Make, form: str, kind: str) -> None:
     data = polled(CITIES, kind, "country", "city")

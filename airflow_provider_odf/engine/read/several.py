@@ -20,12 +20,14 @@ def read_several(spark: SparkSession, step: ReadStep, inputs: Sequence[tuple[Seq
 
     :raises InvalidQuery: as ``read`` does.
     """
-    if step.format.types is Types.FILE or (step.columns is None and step.infer_schema):
+    if step.kind not in READERS or step.format.types is Types.FILE or (step.columns is None and step.infer_schema):
         return None
     if any(len(paths) != 1 or source.unreadable(paths[0], step) for paths, _ in inputs):
         return None
     sources = [READERS[step.kind](step, paths[0], label) for paths, label in inputs]
-    opened = [source for source in sources if isinstance(source, Opened)]
+    opened = [one for one in sources if isinstance(one, Opened)]
+    if len(opened) < len(sources):
+        return None
     first = opened[0]
     is_same = all(o.columns == first.columns and raw.schema(o.parser) == raw.schema(first.parser) for o in opened)
     return read_apart(spark, opened) if is_same and first.columns else None
