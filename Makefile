@@ -70,6 +70,10 @@ type: setup ## Check types, strictly
 bench: setup ## Measure against peers and floors, as ratios of one run
 	@$(UV) run --frozen python -m benchmarks $(ARGS)
 
+.PHONY: test-bench
+test-bench: setup ## Run every benchmark once on tiny inputs; nothing is claimed
+	@$(UV) run --frozen pytest -m benchmark tests/benchmarks $(ARGS)
+
 .PHONY: docs
 docs: setup ## Write the generated pages; check links and manifests of all pages
 	@$(UV) run --frozen python -m docs.build

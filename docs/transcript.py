@@ -74,12 +74,13 @@ class Shell:
 
 
 @contextmanager
-def shell() -> Iterator[Shell]:
-    """A shell in an empty folder, which goes with all that still runs in it."""
-    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+def shell(*programs: Path) -> Iterator[Shell]:
+    """A shell in an empty folder, which goes with all that still runs in it. Its commands are looked for in folders of
+    ``programs`` first."""
+    folders = [*map(str, programs), str(Path(sys.executable).parent), os.environ.get("PATH", "")]
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "ODF_STORE", "OPENLINEAGE"))}
     with tempfile.TemporaryDirectory(prefix="page-") as folder:
-        opened = Shell(Path(folder).resolve(), {**kept, "PATH": programs, "COLUMNS": "120"})
+        opened = Shell(Path(folder).resolve(), {**kept, "PATH": os.pathsep.join(folders), "COLUMNS": "120"})
         try:
             yield opened
         finally:
@@ -111,9 +112,9 @@ class Command:
         return re.fullmatch(pattern, "".join(f"{_plain(line)}\n" for line in self.given)) is not None
 
 
-def run(text: str) -> Iterator[Command]:
-    """Each command of a page, run after those before it."""
-    with shell() as opened:
+def run(text: str, *programs: Path) -> Iterator[Command]:
+    """Each command of a page, run after those before it; ``programs`` as in `shell`."""
+    with shell(*programs) as opened:
         for block in blocks(text):
             if block.file is not None:
                 file = opened.folder / block.file

@@ -172,7 +172,9 @@ def load_manifests(paths: Sequence[str], store: Store | None) -> Loaded:
 
 def all_problems(loaded: Loaded) -> list[Problem]:
     """Return the problems of manifests, of the contracts beside them, and of their queries."""
-    return sorted([*loaded.problems, *_contract_problems(loaded.manifests), *_query_problems(loaded.manifests)])
+    from airflow_provider_odf.dialect.check import check
+
+    return sorted([*loaded.problems, *_contract_problems(loaded.manifests), *check(loaded.manifests)])
 
 
 def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:
@@ -187,16 +189,6 @@ def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:
         except ManifestInvalid as e:
             problems += e.problems
     return problems
-
-
-def _query_problems(manifests: Sequence[Manifest]) -> list[Problem]:
-    """Return problems of queries that Spark cannot run exactly. Imports the dialects only if a manifest has a query."""
-    sources = [event for m in manifests for event in m.snapshot.metadata if getattr(event, "preprocess", None)]
-    if not sources:
-        return []
-    from airflow_provider_odf.dialect.check import check
-
-    return check(manifests)
 
 
 def problem_json(severity: str, problem: Problem) -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
-    from airflow_provider_odf.protocol import Contract
+    from airflow_provider_odf.protocol import Contract, Request, Success
     from airflow_provider_odf.runner import Runner
 
 
@@ -65,6 +65,15 @@ class Cycle:
         """
         return limits_of(self.manifest) if self.manifest is not None else Limits()
 
+    def ask(self, request: Request) -> Success:
+        """Send a request to the engine, and wait for its answer.
+
+        :raises InvalidQuery: the engine refuses the request.
+        :raises InternalError: the engine broke down.
+        :raises InvalidInput: the engine cannot be started.
+        """
+        return self.runner.submit(request, self.progress).result()
+
     def apply_manifest(self) -> ChainState:
         """Apply the manifest, if there is one, and return the state of the chain.
 
@@ -81,7 +90,7 @@ class Cycle:
             self.manifest,
             self.system_time,
             manifest_version=self.manifest_version,
-            ask=lambda request: self.runner.submit(request, self.progress).result(),
+            ask=self.ask,
         )
 
 

@@ -167,7 +167,7 @@ def _base(dataset: Dataset, claim: Candidate, allows_rejected: bool) -> str:
 
 
 def _is_known(dataset: Dataset, block_hash: str) -> bool:
-    return dataset.storage.get(f"blocks/{block_hash}") is not None
+    return dataset.storage.stat(f"blocks/{block_hash}") is not None
 
 
 def _parse(cls: type[T], xcom: Any) -> T:

@@ -15,9 +15,9 @@ from airflow_provider_odf.cycle.history import StateCaches, history
 from airflow_provider_odf.cycle.input_seal import check_input
 from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, UpToDate
 from airflow_provider_odf.cycle.shapefiles import Readable, readable
-from airflow_provider_odf.cycle.sources import POLLING_SOURCE, preprocess, read_step, source_of
+from airflow_provider_odf.cycle.sources import POLLING_SOURCE, read_step, source_of
 from airflow_provider_odf.errors import ChainCorrupted, CommitConflict, InvalidQuery, OdfError
-from airflow_provider_odf.evolution import pending
+from airflow_provider_odf.evolution import columns, pending
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.source import savepoint
@@ -107,9 +107,9 @@ class _Merge:
         :raises InvalidQuery: the data or the SQL are not valid. The message has the header before: a header that
             changed may be why a value does not fit its column.
         """
-        answer = self.cycle.runner.submit(self.request(source, inputs, work), self.cycle.progress)
+        request = self.request(source, inputs, work)
         try:
-            return cast(protocol.MergeSuccess, answer.result())
+            return cast(protocol.MergeSuccess, self.cycle.ask(request))
         except InvalidQuery as e:
             if (before := headers.newest(self.dataset, self.base.head, self.source_name)) is None:
                 raise
@@ -132,7 +132,7 @@ class _Merge:
             inputs=tuple(protocol.MergeInput(f.paths, f.event_time, f.label) for f in inputs.files),
             next_offset=0 if base.last_offset is None else base.last_offset + 1,
             new_data_path=str(work),
-            preprocess=None if self.input.is_read else preprocess(source, inputs.read),
+            preprocess=None if self.input.is_read else columns.preprocess(source, inputs.read),
             history=history(cycle.store, self.dataset, base, cycle.progress) if needs_slices else (),
             schema=chain_schema.ipc_base64(base.schema) if base.schema else None,
             prev_state=prev_state,

@@ -36,7 +36,7 @@ def contract_test(
     if report is not None and report.digest == contract.digest:
         return report
     request = _request(cycle, dataset, candidate, contract, source_name)
-    success = cast(protocol.ContractTestSuccess, cycle.runner.submit(request, cycle.progress).result())
+    success = cast(protocol.ContractTestSuccess, cycle.ask(request))
     rejected.save_report(dataset, candidate, success.report)
     return success.report
 

@@ -13,7 +13,8 @@ from airflow_provider_odf.cycle import headers
 from airflow_provider_odf.cycle.input_seal import check_input, seal_input
 from airflow_provider_odf.cycle.messages import Input
 from airflow_provider_odf.cycle.shapefiles import readable
-from airflow_provider_odf.cycle.sources import preprocess, read_step, source_of
+from airflow_provider_odf.cycle.sources import read_step, source_of
+from airflow_provider_odf.evolution import columns
 
 if TYPE_CHECKING:
     from airflow_provider_odf.cycle.cycle import Cycle
@@ -40,7 +41,7 @@ def read(cycle: Cycle, new_input: Input) -> Input:
         protocol.RawQueryRequest(
             input_data_paths=file.paths,
             output_data_path=str(work / f"{index}.parquet"),
-            transform=preprocess(source, inputs.read),
+            transform=columns.preprocess(source, inputs.read),
             read=inputs.read,
             label=file.label,
             dataset_alias=new_input.dataset,

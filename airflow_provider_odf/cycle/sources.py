@@ -77,16 +77,3 @@ def read_step(source: Source, new_input: Input, state: ChainState) -> protocol.R
         return step
     kind = "NdGeoJson" if step.format.has_geometry else "NdJson"
     return dataclasses.replace(step, kind=kind, encoding="utf-8", sub_path=None)
-
-
-def preprocess(source: Source, read: protocol.ReadStep) -> protocol.Transform | None:
-    """Return the preprocess step of a source in Spark SQL, or None.
-
-    :raises InvalidInput: the SQL has no exact translation.
-    """
-    if source.preprocess is None:
-        return None
-    # sqlglot takes a third of a second to import.
-    from airflow_provider_odf.dialect.translate import input_columns, to_spark
-
-    return to_spark(source.preprocess, {"input": input_columns(read)})

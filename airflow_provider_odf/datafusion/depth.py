@@ -60,12 +60,15 @@ def _measure(query: str) -> Iterator[tuple[Word, int, int]]:
     """Yield each word with the number of operators that its expression has so far, and 1 if it adds a relation, -1 if a
     set operator makes the next SELECT none."""
     levels = [_Level()]
+    is_after_distinct = False
     for word in words(query):
         level, is_relation = levels[-1], 0
         if word.is_word("("):
             levels.append(_Level())
         elif word.is_word(")"):
             levels = levels[:-1] or [_Level()]
+        elif is_after_distinct and word.is_word("FROM"):  # IS DISTINCT FROM
+            level.operators += 1
         elif word.is_word(*_CLAUSES):
             level.clause, level.operators = word.text.upper(), 0
             is_relation = (level.clause == "SELECT") - (level.clause in _SET_OPERATORS)
@@ -76,6 +79,7 @@ def _measure(query: str) -> Iterator[tuple[Word, int, int]]:
         elif word.is_word(*_OPERATORS) or (word.kind == "sign" and word.text not in _PUNCTUATION):
             level.operators += 1
         yield word, sum(level.operators for level in levels), is_relation
+        is_after_distinct = word.is_word("DISTINCT")
 
 
 def _problem(message: str, advice: str, query: str, number: int, word: Word) -> QueryProblem:

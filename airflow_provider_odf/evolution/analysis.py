@@ -48,26 +48,20 @@ def analyze(state: ChainState | None, manifest: Manifest, changes: tuple[Change,
 def _problems(
     state: ChainState | None, manifest: Manifest, index: int, source: columns.Source, ask: Ask
 ) -> Iterator[Problem]:
-    read = ddl.read_step(source.read)
     preprocess = source.preprocess
-    if preprocess is None or read.columns is None:
+    if preprocess is None or columns.needs_data(source):
         return
     if preprocess.engine == datafusion.NAME:  # The coordinator plans it, see `evolution.columns`.
         return
     try:
-        ask(_request(state, manifest, source, preprocess))
+        ask(_request(state, manifest, source))
     except InvalidQuery as e:
         place = _place(manifest, index, preprocess, _PLACE.match(str(e)))
         yield Problem(place, str(e))
 
 
-def _request(
-    state: ChainState | None, manifest: Manifest, source: columns.Source, preprocess: model.TransformSql
-) -> protocol.MergeRequest:
+def _request(state: ChainState | None, manifest: Manifest, source: columns.Source) -> protocol.MergeRequest:
     """Return a merge without inputs: the engine analyzes the query and the columns, and writes nothing."""
-    # sqlglot takes a third of a second to import.
-    from airflow_provider_odf.dialect.translate import input_columns, to_spark
-
     read = ddl.read_step(source.read)
     snapshot = manifest.snapshot
     schema = snapshot.last(model.SetDataSchema) or (state.schema if state else None)
@@ -81,7 +75,7 @@ def _request(
         inputs=(),
         next_offset=0,
         new_data_path="",
-        preprocess=to_spark(preprocess, {"input": input_columns(read)}),
+        preprocess=columns.preprocess(source, read),
         schema=chain_schema.ipc_base64(schema) if schema else None,
     )
 

@@ -18,7 +18,7 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.evolution.difference import column_text
 from airflow_provider_odf.manifest import ddl, model, read_rules
 from airflow_provider_odf.manifest.finding import Finding
-from airflow_provider_odf.protocol import Column, DatasetVocabulary
+from airflow_provider_odf.protocol import Column, DatasetVocabulary, ReadStep, Transform
 
 _SYSTEM_TYPES: tuple[tuple[model.DataType, ...], ...] = (
     (model.DataTypeInt64(),),
@@ -84,6 +84,19 @@ def absent(source: Source, added: Sequence[Column], vocab: DatasetVocabulary) ->
 def needs_data(source: Source) -> bool:
     """Return whether a source has a query over columns that nobody declares: only data show whether it is valid."""
     return source.preprocess is not None and ddl.columns(source.read) is None
+
+
+def preprocess(source: Source, read: ReadStep) -> Transform | None:
+    """Return the preprocess step of a source in Spark SQL, or None.
+
+    :raises InvalidInput: the SQL has no exact translation.
+    """
+    if source.preprocess is None:
+        return None
+    # sqlglot takes a third of a second to import.
+    from airflow_provider_odf.dialect.translate import input_columns, to_spark
+
+    return to_spark(source.preprocess, {"input": input_columns(read)})
 
 
 def of_manifest(snapshot: model.DatasetSnapshot) -> dict[str, str] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.replay import append, begin
 from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.dialect.check import check as check_queries
 from airflow_provider_odf.errors import BlockRejected, Problem
 from airflow_provider_odf.evolution import columns
 from airflow_provider_odf.evolution.difference import column_text
@@ -127,10 +128,7 @@ def _queries(manifest: Manifest, changes: Sequence[Change]) -> tuple[Problem, ..
     """Return problems of the SQL of changed sources; other queries were checked before."""
     if not any(getattr(change.event, "preprocess", None) for change in changes):
         return ()
-    # Reading SQL takes a third of a second to import.
-    from airflow_provider_odf.dialect.check import check
-
-    return tuple(check([manifest]))
+    return tuple(check_queries([manifest]))
 
 
 def _chain_rules(state: ChainState | None, manifest: Manifest, changes: Sequence[Change]) -> Iterator[Problem]:

@@ -29,10 +29,6 @@ class TaskRunner:
         self._runner: Runner | None = None
         self._open = ExitStack()
 
-    @property
-    def started(self) -> int:
-        return self._runner.started if self._runner is not None else 0
-
     def open(self) -> Runner:
         """Return the runner of the connection; the default connection is ``[odf] spark_conn_id``.
 

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Graph:
-    """Return the manifests by dataset, in their order."""
+    """Datasets with edges to their inputs."""
 
     manifests: Mapping[DatasetAlias, Manifest]
+    """Manifests by dataset, in their order."""
 
     @classmethod
     def of(cls, manifests: Iterable[Manifest]) -> Graph:
@@ -43,7 +44,8 @@ class Graph:
             except CycleError as e:
                 cycle = tuple(e.args[1][:-1])
                 cycles.append(cycle)
-                edges = {alias: reads - set(cycle) for alias, reads in edges.items() if alias not in cycle}
+                members = set(cycle)
+                edges = {alias: reads - members for alias, reads in edges.items() if alias not in members}
             else:
                 return cycles
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.messages import Candidate
+    from airflow_provider_odf.cycle.messages import Candidate, UpToDate
     from airflow_provider_odf.manifest.manifest import Manifest
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,6 @@ class OdfOperator(LineageMixin, BaseOperator):
         self.spark_conn_id = spark_conn_id
         self.shown: Candidate | None = None
         self.has_report = False
-        self._was_executed = False
 
     @cached_property
     def runner(self) -> TaskRunner:
@@ -135,10 +134,6 @@ class OdfOperator(LineageMixin, BaseOperator):
         """
         from airflow_provider_odf.cycle.messages import Candidate
 
-        if self._was_executed:  # as by `dag.test()` in one process: manifest and settings may have changed since
-            for name in ("runner", "odf", "dataset_manifest", "dataset_name", "cycle"):
-                self.__dict__.pop(name, None)
-        self._was_executed = True
         with airflow_errors(), self.runner:
             self._check_published(context)
             try:
@@ -176,11 +171,14 @@ class OdfOperator(LineageMixin, BaseOperator):
         self.shown = candidate
         self.has_report = load(self.odf.dataset(candidate.dataset), candidate.candidate) is not None
 
-    def skip(self, reason: str) -> NoReturn:
-        """Skip the task and its downstream tasks.
+    def skip(self, result: UpToDate) -> NoReturn:
+        """Skip the task and its downstream tasks, since there is nothing to do.
 
         :raises AirflowSkipException: always.
         """
+        for notice in result.notices:
+            self.log.warning(notice)
+        reason = f"{self.dataset or self.manifest}: {result.reason}"
         self.log.info(reason)
         raise AirflowSkipException(reason)
 

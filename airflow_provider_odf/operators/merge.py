@@ -65,9 +65,7 @@ class MergeOperator(PushMixin, OdfOperator):
         cycle, new_input = self._new_input(context)
         candidate = new_input if isinstance(new_input, UpToDate) else self._merge(cycle, new_input)
         if isinstance(candidate, UpToDate):
-            for notice in candidate.notices:
-                self.log.warning(notice)
-            self.skip(f"{self.dataset or self.manifest}: {candidate.reason}")
+            self.skip(candidate)
         self.show(candidate)
         for notice in candidate.notices:
             self.log.warning(notice)

@@ -48,9 +48,7 @@ class PollingSourceOperator(OdfOperator):
 
         new_input = poll(self.cycle)
         if isinstance(new_input, UpToDate):
-            for notice in new_input.notices:
-                self.log.warning(notice)
-            self.skip(f"{self.dataset or self.manifest}: {new_input.reason}")
+            self.skip(new_input)
         if self.read_on_spark:
             new_input = read(self.cycle, new_input)
         for warning in new_input.warnings:

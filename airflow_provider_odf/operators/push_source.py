@@ -69,7 +69,7 @@ class PushSourceOperator(PushMixin, OdfOperator):
         data = self.allowed(push_of(self._conf(context), self.source_name, push_id(context)), context)
         new_input = push(self.cycle, data, copies=True)
         if isinstance(new_input, UpToDate):
-            self.skip(f"{self.dataset or self.manifest}: {new_input.reason}")
+            self.skip(new_input)
         self._input = new_input
         self.log.info("%s: new input for %s: %s", new_input.dataset, new_input.source_name or "its source", data.name)
         return pass_input(self.odf, new_input)

@@ -44,14 +44,13 @@ class LocalRunner:
         conf: Mapping[str, str] | None = None,
         *,
         threads: int = 2,
-        app_name: str = "odf",
     ) -> None:
         self.started = 0
         settings = dict(conf or {})
         bounds = memory.bounds(settings.get("spark.driver.memory") or os.environ.get(memory.VARIABLE))
         is_bounded = master == EVERY_PROCESSOR and bounds.tasks is not None
         self._settings = {
-            "app_name": app_name,
+            "app_name": "odf",
             "master": f"local[{bounds.tasks}]" if is_bounded else master,
             "conf": {**bounds.conf, **settings},
             "threads": threads,

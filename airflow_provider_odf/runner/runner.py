@@ -16,10 +16,6 @@ OnProgress: TypeAlias = Callable[[str], None]
 class Runner(Protocol):
     """Sends requests to an engine, which it starts with the first one."""
 
-    @property
-    def started(self) -> int:
-        """Number of JVMs or Spark applications started so far."""
-
     def submit(self, request: protocol.Request, on_progress: OnProgress | None = None) -> Future[protocol.Success]:
         """Send a request and return its future. ``on_progress`` is called from another thread with progress messages.
 

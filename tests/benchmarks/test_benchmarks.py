@@ -24,6 +24,7 @@ def run(*arguments: str) -> list[dict[str, object]]:
     return json.loads(done.stdout)["rows"]
 
 
+@pytest.mark.benchmark
 def test_polls_and_hashes() -> None:
     rows = {r["subject"]: r for r in run("poll_unchanged", "logical_hash")}
     assert rows["odf run"]["jvms"] == 0
@@ -32,6 +33,7 @@ def test_polls_and_hashes() -> None:
     assert rows["odf logical hash"]["seconds"] > 0
 
 
+@pytest.mark.benchmark
 def test_waiting_sources() -> None:
     bare, ours = run("triggers", "--sources", "20")
     assert ours["subject"] == "20 triggers"
@@ -40,8 +42,7 @@ def test_waiting_sources() -> None:
     assert "KiB each" in ours["note"]
 
 
-@pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_cases_that_start_spark() -> None:
     rows = {r["subject"]: r for r in run("snapshot", "small_change")}
     assert rows["odf run"]["jvms"] == 1
@@ -49,8 +50,7 @@ def test_cases_that_start_spark() -> None:
     assert rows["odf, 1 slice"]["peak_mib"] > 100
 
 
-@pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_large_inputs_and_many_files() -> None:
     rows = {r["subject"]: r for r in run("large", "many_files", "--sources", "20")}
     assert rows["odf run, gzip, Append"]["jvms"] == rows["odf run, 20 files, ByEventTime"]["jvms"] == 1

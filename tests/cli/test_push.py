@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import IO
@@ -11,6 +11,7 @@ from typing import IO
 import pytest
 
 from tests.http_server import Server
+from tests.shared_engine import shared_engine
 
 MANIFEST = """\
 kind: DatasetSnapshot
@@ -30,24 +31,34 @@ content:
 """
 
 
+Odf = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def odf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Odf]:
+    """Starts ``odf`` in a folder and returns its output."""
+
+    def start(*arguments: object, code: int = 0, cwd: Path, stdin: IO[str] | None = None) -> str:
+        command = [str(programs / "odf"), *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, stdin=stdin)
+        assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout if code == 0 else done.stdout + done.stderr
+
+    with shared_engine(tmp_path_factory.mktemp("engine")) as programs:
+        yield start
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(odf: Odf, tmp_path: Path) -> Path:
     (tmp_path / "scans.yaml").write_text(MANIFEST)
     (tmp_path / "1.ndjson").write_text('{"id": 1}\n{"id": 2}\n')
     odf("run", "scans.yaml", cwd=tmp_path)
     return tmp_path
 
 
-def odf(*arguments: object, code: int = 0, cwd: Path, stdin: IO[str] | None = None) -> str:
-    command = [sys.executable, "-c", "from airflow_provider_odf.cli import main; main()", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, stdin=stdin)
-    assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout if code == 0 else done.stdout + done.stderr
-
-
 @pytest.mark.slow
 @pytest.mark.spark
-def test_files_standard_input_and_urls(folder: Path, server: Server) -> None:
+def test_files_standard_input_and_urls(odf: Odf, folder: Path, server: Server) -> None:
     assert odf("push", "scans", "1.ndjson", cwd=folder) == "scans: published 2 records (offsets 0..1)\n"
     with (folder / "1.ndjson").open() as given:
         assert odf("push", "scans", "-", "--push-id", "a", cwd=folder, stdin=given) == (
@@ -64,7 +75,7 @@ def test_files_standard_input_and_urls(folder: Path, server: Server) -> None:
 
 
 @pytest.mark.spark
-def test_a_file_of_another_format_says_what_is_wrong(folder: Path) -> None:
+def test_a_file_of_another_format_says_what_is_wrong(odf: Odf, folder: Path) -> None:
     (folder / "2.csv").write_text("3\n")
     told = odf("push", "scans", "2.csv", code=2, cwd=folder)
     assert told.startswith(
@@ -72,7 +83,7 @@ def test_a_file_of_another_format_says_what_is_wrong(folder: Path) -> None:
     )
 
 
-def test_nothing_is_pushed_without_a_source_a_file_or_a_dataset(folder: Path, server: Server) -> None:
+def test_nothing_is_pushed_without_a_source_a_file_or_a_dataset(odf: Odf, folder: Path, server: Server) -> None:
     for arguments, code, message in [
         (("scans", "no.json"), 2, "scans: no.json: no such file, or a folder without files\n"),
         (("scans", "1.ndjson", "--source", "dpot"), 2, "scans: no push source 'dpot' (did you mean `depot`?)\n"),
@@ -86,7 +97,7 @@ def test_nothing_is_pushed_without_a_source_a_file_or_a_dataset(folder: Path, se
         assert "s3cr3t" not in told
 
 
-def test_a_source_that_was_taken_out_of_the_manifest_is_refused(folder: Path) -> None:
+def test_a_source_that_was_taken_out_of_the_manifest_is_refused(odf: Odf, folder: Path) -> None:
     text = MANIFEST[: MANIFEST.rindex("    - kind: AddPushSource")]
     (folder / "scans.yaml").write_text(dedent(text))
     odf("run", "scans.yaml", cwd=folder)

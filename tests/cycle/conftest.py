@@ -79,8 +79,6 @@ TIME = Instant.parse("2024-01-01T12:00:00Z")
 class NoEngine:
     """A runner for cycles that must do without an engine."""
 
-    started = 0
-
     def submit(self, *_: object) -> None:
         raise AssertionError("an engine was asked")
 

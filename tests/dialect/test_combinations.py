@@ -97,6 +97,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("engine", ANSWERS)
 def test_each_is_translated_or_refused_with_its_place(engine: str) -> None:
     accepted, refused = combinations.translated(engine)
@@ -104,6 +105,7 @@ def test_each_is_translated_or_refused_with_its_place(engine: str) -> None:
     assert [message for message in refused.values() if not _MESSAGE.match(message)] == []
 
 
+@pytest.mark.no_cover
 @pytest.mark.spark
 def test_spark_answers_as_the_engines_did(spark: SparkSession) -> None:
     forms = {

@@ -40,6 +40,7 @@ def columns() -> tuple[object, ...]:
     return (Column("x", "BIGINT"), Column("y", "DOUBLE"), Column("z", "STRING"))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("engine", ENGINES)
 def test_long_queries_take_no_long_time(
     translate: Callable[..., str], columns: tuple[object, ...], engine: str
@@ -52,6 +53,7 @@ def test_long_queries_take_no_long_time(
     assert query == " UNION ALL ".join(["SELECT `x` FROM `input`"] * 500)
 
 
+@pytest.mark.no_cover
 @pytest.mark.spark
 def test_long_expressions_run(spark: SparkSession, expression: Callable[..., str], columns: tuple[object, ...]) -> None:
     spark.sql("select 1L as x, 1.5D as y, 'a' as z").createOrReplaceTempView("long_input")
@@ -132,6 +134,7 @@ def test_the_place_of_a_column_in_order_by(
         translate("select x from input order by " + "1" * 5000, engine, columns)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_is_too_long_for_the_generator_is_refused(
     translate: Callable[..., str], columns: tuple[object, ...], engine: str

@@ -92,6 +92,7 @@ def length_and_values(engine: str, form: str, position: int, argument: str) -> t
     return 0, ()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("engine", ENGINES)
 def test_work_grows_with_the_depth(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list(nestings(engine))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from docs import transcript
 from docs.pages import DOCS
+from tests.shared_engine import shared_engine
 
 PAGES = [
     "how-to/change-a-manifest.md",
@@ -17,16 +21,22 @@ PAGES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with shared_engine(tmp_path_factory.mktemp("engine")) as programs:
+        yield programs
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("page", PAGES)
-def test_page(page: str) -> None:
-    check(page)
+def test_page(page: str, programs: Path) -> None:
+    check(page, programs)
 
 
-def check(page: str) -> None:
+def check(page: str, *programs: Path) -> None:
     """Run a page's commands and compare their output."""
-    for command in transcript.run((DOCS / page).read_text()):
+    for command in transcript.run((DOCS / page).read_text(), *programs):
         assert command.agrees, f"{page}:{command.line - 1}: $ {command.command}\n" + "\n".join(command.given)
 
 

@@ -43,6 +43,14 @@ def run(dags, dag_id, conf=None):
     return {ti.task_id: str(ti.state) for ti in dag_run.get_task_instances()}
 
 
+def execute(dags, dag_id, task_id, context=None, **fields):
+    """The XCom of a task in a run of its own, where each has a copy of the task."""
+    task = dags.dags[dag_id].get_task(task_id).prepare_for_execution()
+    for name, value in fields.items():
+        setattr(task, name, value)
+    return task.execute(context or {})
+
+
 def rows(store, name, *columns):
     return [tuple(row[c] for c in columns) for row in tail_rows(store.dataset(name), 100)]
 
@@ -204,7 +212,7 @@ def test_coffee_prices_that_break_the_contract_stay_unpublished(dags, store, one
     assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "upstream_failed") | {"poll": "failed"}
     poll = dags.dags["coffee-prices"].get_task("poll")
     with pytest.raises(AirflowFailException, match="the newest input of coffee-prices is still rejected, see: odf "):
-        poll.execute({})
+        poll.prepare_for_execution().execute({})
     assert "/odf/reports/coffee-prices/" in ReportLink().get_link(poll, ti_key=SimpleNamespace(dag_id="coffee-prices"))
     monkeypatch.setenv("AIRFLOW__ODF__STILL_REJECTED", "skip")
     assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "skipped")
@@ -226,16 +234,15 @@ def test_an_empty_input_fails_the_merge_and_the_next_poll_until_somebody_decides
 
 def test_a_merge_that_another_writer_overtook_merges_again(dags, store, one_jvm):
     """And a task that is run again after its data were published finds them published."""
-    poll, merge = (dags.dags["support-tickets"].get_task(name) for name in ("poll", "merge"))
-    merge.data = poll.execute({})
+    polled = execute(dags, "support-tickets", "poll")
     run(dags, "support-tickets")
     with pytest.raises(AirflowSkipException, match="support-tickets: up to date"):
-        merge.execute({})
+        execute(dags, "support-tickets", "merge", data=polled)
 
     dataset = store.dataset("support-tickets")
     folder = Path(dags.dag_folder) / "data" / "support-tickets"
     (folder / "week-19.json").write_text('{"tickets": [{"event_time": "2026-05-04T10:00:00Z", "ticket": 9004}]}')
-    candidate = merge.execute({})
+    candidate = execute(dags, "support-tickets", "merge", data=polled)
     assert (candidate["base"], candidate["offsets"]) == (dataset.head(), {"start": 3, "end": 3})
 
 
@@ -271,18 +278,17 @@ def test_parcel_scans_take_records_and_files(dags, store, one_jvm, lineage):
 
 
 def test_a_run_pushes_once_however_often_its_tasks_run(dags, store, one_jvm):
-    push, merge, publish = (dags.dags["parcel-scans"].get_task(name) for name in PUSHES)
     conf = {"records": [{"parcel": "P-1001"}], "source": "scanner"}
     task = SimpleNamespace(dag_id="parcel-scans", run_id="manual__1", task_id="push", map_index=-1)
     context = {"dag_run": SimpleNamespace(conf=conf), "ti": task, "outlet_events": defaultdict(Mock)}
-    merge.data = push.execute(context)
-    publish.candidate = merge.execute(context)
-    publish.execute(context)
+    pushed = execute(dags, "parcel-scans", "push", context)
+    candidate = execute(dags, "parcel-scans", "merge", context, data=pushed)
+    execute(dags, "parcel-scans", "publish", context, candidate=candidate)
     head = store.dataset("parcel-scans").head()
-    for again in (push, merge):
+    for again, fields in (("push", {}), ("merge", {"data": pushed})):
         with pytest.raises(AirflowSkipException, match="the same was pushed already"):
-            again.execute(context)
-    publish.execute(context)
+            execute(dags, "parcel-scans", again, context, **fields)
+    execute(dags, "parcel-scans", "publish", context, candidate=candidate)
     assert store.dataset("parcel-scans").head() == head
 
 

@@ -366,6 +366,7 @@ STEPS = st.recursive(
 )
 
 
+@pytest.mark.no_cover
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.randoms(use_true_random=False), STEPS, st.booleans())
 def test_whatever_a_manifest_holds_loading_never_raises(tmp_path: Path, random: Random, put: Any, is_key: bool) -> None:
@@ -397,6 +398,7 @@ def test_a_text_of_many_empty_lines_takes_no_time(tmp_path: Path) -> None:
     assert time.process_time() - begin < 2
 
 
+@pytest.mark.no_cover
 def test_a_thousand_manifests_load_in_seconds(tmp_path: Path) -> None:
     for index in range(1000):
         (tmp_path / f"{index}.yaml").write_text(root(f"d{index}") if index % 2 else derivative(f"d{index}", "d1"))

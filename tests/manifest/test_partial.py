@@ -272,6 +272,7 @@ content:
 """
 
 
+@pytest.mark.no_cover
 def test_one_mistake_is_one_problem(tmp_path: Path) -> None:
     documents = [document.value for document in parse(RICH, "m")]
     places = [(index, *place) for index, document in enumerate(documents) for place in _places(document["content"])]

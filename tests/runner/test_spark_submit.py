@@ -56,7 +56,7 @@ def test_an_application_that_breaks_is_an_internal_error(raw_query) -> None:
 def test_missing_spark_submit_is_told(raw_query) -> None:
     with (
         SparkSubmitRunner("local[1]", spark_submit="no-such-program") as runner,
-        pytest.raises(errors.InvalidInput, match="no no-such-program found"),
+        pytest.raises(errors.InvalidInput, match="no-such-program not found: install pyspark, or set SPARK_HOME"),
     ):
         runner.submit(raw_query())
 
