@@ -20,13 +20,19 @@ CONTRACT = p.Contract(
     id="urn:orders",
     model="orders",
     digest="00ff",
-    checks=(p.Check("orders__id__enum", "enum", "id in (1, 2)", "id", arguments={"values": [1, 2]}),),
+    checks=(
+        p.Check("/models/orders/fields/id/enum", "enum", "id in (1, 2)", "id", arguments={"values": [1, 2]}, line=7),
+    ),
 )
 REPORT = p.ContractReport(
     contract="urn:orders",
     digest="00ff",
     model="orders",
-    results=(p.CheckResult("orders__id__enum", "fail", "id in (1, 2)", "id", failed_rows=3),),
+    results=(
+        p.CheckResult(
+            "/models/orders/fields/id/enum", "enum", "fail", "id in (1, 2)", "id", failed_rows=3, samples=({"id": 3},)
+        ),
+    ),
     tested_rows=20,
 )
 
@@ -165,6 +171,7 @@ def test_an_unknown_field_is_refused() -> None:
 )
 def test_a_report_is_as_good_as_its_worst_clause(outcomes: list[tuple[str, str]], result: str) -> None:
     results = tuple(
-        p.CheckResult(str(i), outcome, "", severity=severity) for i, (outcome, severity) in enumerate(outcomes)
+        p.CheckResult(str(i), "required", outcome, "", severity=severity)
+        for i, (outcome, severity) in enumerate(outcomes)
     )
     assert p.ContractReport("c", "d", "m", results).result == result

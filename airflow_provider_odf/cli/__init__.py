@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from airflow_provider_odf import __version__
-from airflow_provider_odf.cli import forget, gc, inspect, plan, push, rejected, run, show
+from airflow_provider_odf.cli import contract, forget, gc, inspect, plan, push, rejected, run, show
 from airflow_provider_odf.cli.output import near
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError, UnexpectedError
 from airflow_provider_odf.failures import as_odf_error
@@ -47,6 +47,7 @@ run.register(app)
 plan.register(app)
 push.register(app)
 rejected.register(app)
+contract.register(app)
 show.register(app)
 inspect.register(app)
 gc.register(app)

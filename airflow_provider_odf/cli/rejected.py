@@ -32,7 +32,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 RefArgument = Annotated[str | None, typer.Argument(help="Ref of the candidate.", show_default="the newest")]
-_COLUMNS = ("outcome", "severity", "column", "description", "expected", "actual", "failedRows")
+_COLUMNS = ("outcome", "severity", "field", "description", "expected", "reason", "failedRows")
 
 
 def register(parent: typer.Typer) -> None:

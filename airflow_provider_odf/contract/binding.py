@@ -29,7 +29,7 @@ def model_name(contract: ContractFile, dataset: str) -> str:
 
     :raises ManifestInvalid: there is no model, or none with that name.
     """
-    models = list(contract.contract.models)
+    models = [model.name for model in contract.contract.models]
     if len(models) == 1:
         return models[0]
     wanted = re.sub(r"[-.]", "_", dataset.rpartition("/")[2])

@@ -62,18 +62,20 @@ def problems(manifest: Manifest) -> Iterator[Problem]:
 
 class _Comparison:
     def __init__(self, contract: ContractFile, name: str, given: Mapping[str, str], system: Mapping[str, str]) -> None:
-        self._contract, self._name, self._model = contract, name, contract.contract.models[name]
+        self._contract, self._name, self._model = contract, name, contract.contract.model(name)
         self._given = given
         self._types = {column.lower(): kind for column, kind in {**system, **given}.items()}
         self._system = {column.lower() for column in system}
 
     def problems(self) -> Iterator[Problem]:
-        for name, field in self._model.fields.items():
+        for field in self._model.fields:
+            name = field.name
             if (column := self._column(name)) is None:
                 yield self._missing(name, "fields", name)
             elif column == name.lower() and field.type is not None:
                 yield from self._of_type(name, field.type, self._types[column])
-        for index, name in enumerate(self._model.primary_key or ()):
+        key = self._model.clause("primaryKey")
+        for index, name in enumerate(key.value if key else ()):
             if self._column(name) is None:
                 yield self._missing(name, "primaryKey", index)
         yield from self._additional()
@@ -94,9 +96,10 @@ class _Comparison:
             yield Problem(self._place("fields", name, "type"), message, "change one of them, or cast in preprocess")
 
     def _additional(self) -> Iterator[Problem]:
-        fields = {name.lower() for name in self._model.fields} | self._system
+        fields = {field.name.lower() for field in self._model.fields} | self._system
         extra = [name for name in self._given if name.lower() not in fields]
-        if self._model.additional_fields is False and extra:
+        closed = self._model.clause("additionalFields")
+        if closed is not None and closed.value is False and extra:
             message = f"the manifest declares other columns: {', '.join(extra)}"
             yield Problem(self._place("additionalFields"), message, "add fields for them, or allow others")
 

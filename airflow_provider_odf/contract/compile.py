@@ -1,215 +1,233 @@
-"""Compile a model of a contract to checks for the engine: one check for each clause.
+"""Compile models of a contract to checks for the engine: one check for each clause.
 
-See the Model and Field Objects of the Data Contract Specification. Clauses that the engine cannot test become
-``unsupported`` checks. Clauses with nothing to test become ``informational``. Titles, descriptions, tags, examples,
-lineage, config, servers and terms are not clauses.
+A clause that the engine cannot test, or that does not apply to its type, becomes an ``unsupported`` check, one with
+nothing to test an ``informational`` check, and one that is not valid an ``error``. Titles, descriptions, tags,
+examples, lineage, servers and terms are not clauses, nor is a boolean clause that is false.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
+from airflow_provider_odf.contract import quality
+from airflow_provider_odf.contract.ecma import check as check_pattern
 from airflow_provider_odf.contract.ecma import to_java
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import (
     CHARACTER_TYPES,
     NUMERIC_TYPES,
     STRUCT_TYPES,
-    DataContract,
-    FieldObject,
-    ModelObject,
+    Clause,
+    Field,
+    Model,
 )
 from airflow_provider_odf.protocol import Check, Contract
 
-_LIMITS = {
-    "minimum": (">=", NUMERIC_TYPES),
-    "exclusive_minimum": (">", NUMERIC_TYPES),
-    "maximum": ("<=", NUMERIC_TYPES),
-    "exclusive_maximum": ("<", NUMERIC_TYPES),
-    "min_length": ("length >=", CHARACTER_TYPES),
-    "max_length": ("length <=", CHARACTER_TYPES),
-}
-"""Attribute -> its text in descriptions, and the types that it applies to."""
 
-_UNTESTED_FIELD_CLAUSES = ("format", "precision", "scale", "references", "items", "keys", "values")
-_ANNOTATED_SERVICE_LEVELS = frozenset({"availability", "frequency", "support", "backup"})
-"""Service levels of the service, which the data cannot show. Retention is one of them if it names no time field."""
+@dataclass(frozen=True)
+class _Kind:
+    """How a clause of a field becomes a check.
+
+    ``argument`` is the name of the clause's value in the arguments of the check. ``types`` are the types of fields that
+    the clause applies to, None for all.
+    """
+
+    name: str
+    description: str
+    argument: str = "limit"
+    types: frozenset[str] | None = None
+
+
+_SWITCHES = {
+    "required": _Kind("required", "{field} is never null"),
+    "unique": _Kind("unique", "{field} has no value twice"),
+}
+_KINDS = {
+    "type": _Kind("field_type", "{field} is of type {value}", "type"),
+    "enum": _Kind("enum", "{field} is one of {value}", "values"),
+    "format": _Kind("format", "{field} is a valid {value}", "format", CHARACTER_TYPES),
+    "pattern": _Kind("pattern", "{field} matches {value}", "pattern", CHARACTER_TYPES),
+    "minLength": _Kind("min_length", "{field}: length >= {value}", types=CHARACTER_TYPES),
+    "maxLength": _Kind("max_length", "{field}: length <= {value}", types=CHARACTER_TYPES),
+    "minimum": _Kind("minimum", "{field}: >= {value}", types=NUMERIC_TYPES),
+    "exclusiveMinimum": _Kind("exclusive_minimum", "{field}: > {value}", types=NUMERIC_TYPES),
+    "maximum": _Kind("maximum", "{field}: <= {value}", types=NUMERIC_TYPES),
+    "exclusiveMaximum": _Kind("exclusive_maximum", "{field}: < {value}", types=NUMERIC_TYPES),
+    "precision": _Kind("precision", "{field}: at most {value} digits", types=NUMERIC_TYPES),
+    "scale": _Kind("scale", "{field}: at most {value} decimal places", types=NUMERIC_TYPES),
+    "references": _Kind("references", "{field} is a value of {value}", "target"),
+}
+"""Clause of a field -> its check."""
+
+_ANNOTATIONS = frozenset({
+    "title", "description", "example", "examples", "pii", "classification", "tags", "links", "lineage", "config",
+    "$ref_obj", "primaryKey", *_SWITCHES,
+})  # fmt: skip
+"""Clauses of a field with nothing to test, and those that are compiled by functions of their own."""
+
+_MODEL_ANNOTATIONS = frozenset({"type", "title", "description", "examples", "tags", "config", "primaryKey"})
+
+_INNER = {"fields": STRUCT_TYPES, "items": {"array"}, "keys": {"map"}, "values": {"map"}}
+"""Key with nested fields -> types that have them."""
 
 
 def compile_model(file: ContractFile, model: str) -> Contract:
     """Return the contract with the checks of one model, in the order of the file."""
+    return replace(compile_models(file, [model]), model=model)
+
+
+def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:
+    """Return the contract with the checks of some models, in the order of the file."""
     contract = file.contract
-    checks = [*_model_checks(model, contract.models[model]), *_contract_checks(contract, model)]
+    names = set(models)
+    checks = [check for m in contract.models if m.name in names for check in _model_checks(m)]
     return Contract(
         id=contract.id,
-        model=model,
+        model="",
         digest=file.digest,
-        checks=tuple(_with_unique_keys(checks)),
-        version=contract.info.version,
-        title=contract.info.title,
+        checks=(*checks, *quality.contract_checks(contract, names)),
+        version=contract.version,
+        title=contract.title,
+        specification=contract.specification,
     )
 
 
-def _with_unique_keys(checks: list[Check]) -> Iterator[Check]:
-    """Yield the checks, with a number added to repeated keys.
-
-    Two fields can have the same key: ``a`` with ``b__required``, and ``a__b`` with ``required``.
-    """
-    seen: dict[str, int] = {}
-    for check in checks:
-        seen[check.key] = count = seen.get(check.key, 0) + 1
-        yield check if count == 1 else Check(**{**vars(check), "key": f"{check.key}__{count}"})
-
-
-def _model_checks(name: str, model: ModelObject) -> Iterator[Check]:
-    for field, definition in model.fields.items():
-        yield from _Clauses(name, field, definition).checks()
-    yield from _keys(name, model)
-    if model.additional_fields is False:
-        yield Check(
-            f"{name}__additional_fields",
-            "additional_fields",
-            "there are no columns but the contract's",
-            columns=tuple(model.fields),
-        )
-    yield from _quality(f"{name}__quality", name, model.quality)
-    yield from _extensions(name, model)
+def _model_checks(model: Model) -> Iterator[Check]:
+    present = Check(model.path, "model_present", f"the data of {model.name} can be read")
+    yield replace(present, model=model.name, line=model.place.line)
+    marked = tuple(field for field in model.fields if field.value("primaryKey"))
+    for field in model.fields:
+        for check in _FieldChecks(model, field, field.name, marked).checks():
+            yield replace(check, model=model.name)
+    for clause in model.clauses:
+        if (of_model := _model_check(model, clause)) is not None:
+            yield replace(of_model, model=model.name, line=clause.place.line)
+    for rule in model.quality:
+        yield replace(quality.check(rule, model, None), model=model.name, line=rule.place.line)
 
 
-def _keys(name: str, model: ModelObject) -> Iterator[Check]:
-    """Yield the primary keys. One marked field is a key; several marked fields are one compound key."""
-    marked = tuple(f for f, definition in model.fields.items() if definition.is_primary_key)
-    if len(marked) == 1:
-        yield _key(f"{name}__{marked[0]}__primary_key", marked, model)
-    elif marked:
-        yield _key(f"{name}__primary_key", marked, model)
-    if model.primary_key:
-        yield _key(f"{name}__primary_key", model.primary_key, model)
+def _model_check(model: Model, clause: Clause) -> Check | None:
+    if clause.name == "primaryKey" and clause.value:
+        return _key(model, clause.path, tuple(clause.value))
+    if clause.name == "additionalFields":
+        columns = tuple(field.name for field in model.fields)
+        description = "there are no columns but the contract's"
+        return None if clause.value else Check(clause.path, "additional_fields", description, columns=columns)
+    return None if clause.name in _MODEL_ANNOTATIONS else _extension(clause)
 
 
-def _key(key: str, columns: tuple[str, ...], model: ModelObject) -> Check:
-    is_sensitive = any(column in model.fields and model.fields[column].is_sensitive for column in columns)
+def _key(model: Model, path: str, columns: tuple[str, ...]) -> Check:
+    fields = [field for name in columns if (field := model.field(name.partition(".")[0]))]
     return Check(
-        key,
+        path,
         "primary_key",
         f"({', '.join(columns)}) is never null and identifies one row",
-        column=columns[0] if len(columns) == 1 else None,
+        field=columns[0] if len(columns) == 1 else None,
         columns=columns,
-        arguments={"isSensitive": True} if is_sensitive else {},
+        is_sensitive=any(field.is_sensitive for field in fields),
     )
+
+
+def _extension(clause: Clause) -> Check:
+    reason = f"{clause.name} is not part of the specification"
+    return Check(clause.path, "extension", f"{clause.name}: {clause.value}", outcome="informational", reason=reason)
 
 
 @dataclass(frozen=True)
-class _Clauses:
-    """The clauses of one field. ``path`` is its name, after those of its parents: ``address.city``."""
+class _FieldChecks:
+    """The checks of one field. ``path`` is its name, after those of its parents: ``address.city``.
 
-    model: str
+    ``marked`` are the fields of the model that are marked as primary keys. Several of them are one compound key.
+    """
+
+    model: Model
+    field: Field
     path: str
-    field: FieldObject
+    marked: tuple[Field, ...] = ()
 
     def checks(self) -> Iterator[Check]:
-        yield self._check("field_present", f"column {self.path} exists")
-        if self.field.type:
-            yield self._check("field_type", f"{self.path} is of type {self.field.type}", type=self.field.type)
-        if self.field.required:
-            yield self._check("required", f"{self.path} is never null")
-        if self.field.unique:
-            yield self._check("unique", f"{self.path} has no value twice", columns=(self.path,))
-        yield from self._value_checks()
-        yield from self._untested()
-        for name, child in (self.field.fields or {}).items():
-            yield from _Clauses(self.model, f"{self.path}.{name}", child).checks()
-            if child.is_primary_key:
-                yield self._said("unsupported", f"{name}__primary_key", "a nested field cannot be a primary key")
+        yield self._check(self.field.path, self.field.place.line, "field_present", f"column {self.path} exists")
+        for clause in self.field.clauses:
+            if (check := self._of(clause)) is not None:
+                yield check
+        for rule in self.field.quality:
+            yield replace(quality.check(rule, self.model, self.path), line=rule.place.line)
+        yield from self._inner()
 
-    def _value_checks(self) -> Iterator[Check]:
-        field = self.field
-        if field.enum is not None:
-            values = [_text(value) for value in field.enum]
-            yield self._check("enum", f"{self.path} is one of {_listed(values)}", values=values)
-        if field.pattern is not None:
-            description = f"{self.path} matches {field.pattern}"
-            yield self._applied(
-                CHARACTER_TYPES, "pattern", description, pattern=field.pattern, java=to_java(field.pattern)
-            )
-        for name, (sign, types) in _LIMITS.items():
-            if (limit := getattr(field, name)) is not None:
-                yield self._applied(types, name, f"{self.path}: {sign} {limit}", limit=limit)
+    def _of(self, clause: Clause) -> Check | None:
+        if clause.name == "primaryKey" and clause.value:
+            return self._primary_key(clause)
+        if clause.name in _SWITCHES and clause.value:
+            kind = _SWITCHES[clause.name]
+            check = self._clause(clause, kind.name, kind.description.format(field=self.path))
+            return replace(check, columns=(self.path,)) if kind.name == "unique" else check
+        if clause.name == "config" and isinstance(clause.value, dict):
+            return self._physical_type(clause)
+        if clause.name == "$ref":
+            check = self._clause(clause, "ref", f"{self.path}: $ref {clause.value}")
+            return replace(check, outcome="unsupported", reason="the reference leads out of the document")
+        if clause.name in _KINDS:
+            return self._limit(clause, _KINDS[clause.name])
+        if clause.name in _ANNOTATIONS:
+            return None
+        return replace(_extension(clause), field=self.path, line=clause.place.line)
 
-    def _untested(self) -> Iterator[Check]:
-        field = self.field
-        for name in _UNTESTED_FIELD_CLAUSES:
-            if (value := getattr(field, name)) is not None:
-                shown = value if isinstance(value, str | int) else "of nested values"
-                yield self._said("unsupported", name, f"{self.path}: {name} {shown} is not tested")
-        if field.fields and field.type and field.type not in STRUCT_TYPES:
-            yield self._said("unsupported", "fields", f"{self.path}: fields of a {field.type} are not tested")
-        if field.ref is not None:
-            yield self._said("unsupported", "ref", f"{self.path}: $ref {field.ref} leads out of the document")
-        yield from _quality(f"{self.model}__{self.path}__quality", self.path, field.quality, self.path)
-        yield from _extensions(f"{self.model}__{self.path}", field, self.path)
+    def _limit(self, clause: Clause, kind: _Kind) -> Check:
+        description = kind.description.format(field=self.path, value=_shown(clause.value))
+        arguments = {kind.argument: _texts(clause.value) if clause.name == "enum" else clause.value}
+        if self.field.type is not None and clause.name != "type":
+            arguments["type"] = self.field.type
+        check = replace(self._clause(clause, kind.name, description), arguments=arguments)
+        if kind.types is not None and self.field.type is not None and self.field.type not in kind.types:
+            reason = f"{clause.name} does not apply to the type {self.field.type}"
+            return replace(check, outcome="unsupported", reason=reason)
+        return _with_java(check) if clause.name == "pattern" else check
 
-    def _check(self, kind: str, description: str, columns: tuple[str, ...] = (), **arguments: Any) -> Check:
-        if self.field.is_sensitive:
-            arguments["isSensitive"] = True
-        key = f"{self.model}__{self.path}__{kind}"
-        return Check(key, kind, description, column=self.path, columns=columns, arguments=arguments)
+    def _primary_key(self, clause: Clause) -> Check:
+        columns = tuple(field.name for field in self.marked) if self.field in self.marked else (self.path,)
+        return replace(_key(self.model, clause.path, columns), field=self.path, line=clause.place.line)
 
-    def _applied(self, types: frozenset[str], kind: str, description: str, **arguments: Any) -> Check:
-        """Return a check of a clause that applies to some types only. It has no meaning for other types."""
-        if self.field.type is None or self.field.type in types:
-            if self.field.type is not None:
-                arguments["type"] = self.field.type
-            return self._check(kind, description, **arguments)
-        return self._said("informational", kind, f"{description}: does not apply to {self.field.type}")
+    def _physical_type(self, clause: Clause) -> Check | None:
+        if not (kind := clause.value.get("databricksType")):
+            return None
+        check = self._clause(clause, "physical_type", f"{self.path} is stored as {kind}")
+        return replace(check, path=f"{clause.path}/databricksType", arguments={"type": str(kind)})
 
-    def _said(self, kind: str, clause: str, description: str) -> Check:
-        return Check(f"{self.model}__{self.path}__{clause}", kind, description, column=self.path)
+    def _inner(self) -> Iterator[Check]:
+        for end, child in self.field.children:
+            checks = _FieldChecks(self.model, child, f"{self.path}{end}").checks()
+            key = "fields" if end.startswith(".") else child.name
+            if self.field.type is None or self.field.type in _INNER[key]:
+                yield from checks
+            else:
+                reason = f"a field of type {self.field.type} has no {key}"
+                yield from (replace(check, outcome="unsupported", reason=reason) for check in checks)
 
+    def _clause(self, clause: Clause, kind: str, description: str) -> Check:
+        return self._check(clause.path, clause.place.line, kind, description)
 
-def _quality(
-    prefix: str, subject: str, quality: tuple[dict[str, Any], ...] | None, column: str | None = None
-) -> Iterator[Check]:
-    for index, entry in enumerate(quality or ()):
-        kind = str(entry.get("type", "sql" if "query" in entry else "text"))
-        said = str(entry.get("description") or entry.get("query") or entry.get("engine") or "").strip()
-        outcome = "informational" if kind == "text" else "unsupported"
-        description = (
-            f"{subject}: {said}" if kind == "text" else f"{subject}: quality of type {kind} is not tested: {said}"
-        )
-        severity = str(entry.get("severity", "error"))
-        yield Check(f"{prefix}_{kind}_{index}", outcome, description.rstrip(": "), column=column, severity=severity)
+    def _check(self, path: str, line: int, kind: str, description: str) -> Check:
+        return Check(path, kind, description, self.path, line=line, is_sensitive=self.field.is_sensitive)
 
 
-def _extensions(prefix: str, node: FieldObject | ModelObject, column: str | None = None) -> Iterator[Check]:
-    for name in node.model_extra or {}:
-        yield Check(f"{prefix}__{name}", "informational", f"{name} is an extension, not tested", column=column)
+def _with_java(check: Check) -> Check:
+    pattern = str(check.arguments["pattern"])
+    try:
+        check_pattern(pattern)
+    except ValueError as e:
+        return replace(check, outcome="error", reason=f"not a regular expression: {e}")
+    return replace(check, arguments={**check.arguments, "java": to_java(pattern)})
 
 
-def _contract_checks(contract: DataContract, model: str) -> Iterator[Check]:
-    for name, level in (contract.servicelevels or {}).items():
-        said = str(level.get("description") or "").strip() or f"service level {name}"
-        fields = [str(value) for key, value in level.items() if key.endswith("Field")]
-        if name in _ANNOTATED_SERVICE_LEVELS or (name == "retention" and not fields):
-            yield Check(f"servicelevels__{name}", "informational", said)
-        elif fields and not any(f.startswith(f"{model}.") or "." not in f for f in fields):
-            yield Check(f"servicelevels__{name}", "informational", f"{said}: about {', '.join(fields)}")
-        else:
-            description = f"service level {name} is not tested: {level.get('description') or ''}".strip().rstrip(":")
-            yield Check(f"servicelevels__{name}", "unsupported", description)
-    if contract.quality is not None:
-        kind = contract.quality.get("type", "")
-        yield Check("quality", "unsupported", f"top-level quality of type {kind} is not tested")
-    if contract.schema_ is not None:
-        yield Check("schema", "unsupported", "top-level schema (before 0.9.3) is not tested, models are")
+def _texts(values: Iterable[Any]) -> list[str]:
+    """Return scalars as YAML writes them: enums are lists of texts, and other types are compared after a cast."""
+    return [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
 
 
-def _text(value: object) -> str:
-    """Return a scalar as YAML writes it: enums are lists of texts, and other types are compared after a cast."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _listed(values: list[str], most: int = 8) -> str:
-    return ", ".join(values[:most]) + (f" and {len(values) - most} more" if len(values) > most else "")
+def _shown(value: Any, most: int = 8) -> str:
+    if not isinstance(value, list):
+        return str(value)
+    texts = _texts(value)
+    return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")

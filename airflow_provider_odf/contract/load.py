@@ -1,7 +1,7 @@
 """Load a data contract from YAML and report all problems at once, each with its place.
 
 Implements the Data Contract Specification 0.9.3 to 1.2.1: the document, its versions and ``$ref`` to definitions in the
-same document. A ``$ref`` to another document stays in the field, and the compiler reports it.
+same document. A ``$ref`` to another document stays a clause, and the compiler reports it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from airflow_provider_odf.contract.model import DataContract, FieldObject, ModelObject, SpecificationObject
+from airflow_provider_odf.contract import dcs
+from airflow_provider_odf.contract.model import DataContract
+from airflow_provider_odf.contract.objects import DataContractObject, SpecificationObject
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest import yaml_source
 from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.wording import nearest
 
 OLDEST, NEWEST = (0, 9, 3), (1, 2, 1)
-_NESTED = ("fields", "items", "keys", "values")
 
 
 @dataclass(frozen=True)
 class ContractFile:
-    """A valid contract. ``contract`` has its local references resolved.
+    """A valid contract, with its local references resolved.
 
     ``digest`` is the SHA-256 of the text in hex.
     """
@@ -59,16 +60,13 @@ def parse(text: str, file: str) -> ContractFile:
     if problem := _version_problem(document):
         raise ManifestInvalid([problem])
     try:
-        contract = DataContract.model_validate(document.value)
+        root = DataContractObject.model_validate(document.value)
     except ValidationError as e:
         raise ManifestInvalid(sorted(_problem(document, error) for error in e.errors())) from e
-    resolver = _Resolver(document)
-    resolved = contract.model_copy(
-        update={"models": {name: resolver.model(m, ("models", name)) for name, m in contract.models.items()}}
-    )
-    if problems := [*resolver.problems, *_near_misses(contract, document, ())]:
+    contract, problems = dcs.read(document, root)
+    if problems := [*problems, *_near_misses(root, document, ())]:
         raise ManifestInvalid(sorted(problems))
-    return ContractFile(resolved, file, hashlib.sha256(text.encode()).hexdigest(), document)
+    return ContractFile(contract, file, hashlib.sha256(text.encode()).hexdigest(), document)
 
 
 def _document(text: str, file: str) -> Document:
@@ -125,53 +123,3 @@ def _near_misses(node: object, document: Document, path: tuple[str | int, ...]) 
         for key, value in node.items():
             if isinstance(value, BaseModel):
                 yield from _near_misses(value, document, (*path, key))
-
-
-class _Resolver:
-    """Resolves ``$ref`` to definitions in the same document, and collects missing ones as problems."""
-
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self.problems: list[Problem] = []
-
-    def model(self, model: ModelObject, path: tuple[str, ...]) -> ModelObject:
-        fields = {name: self.field(f, (*path, "fields", name), ()) for name, f in model.fields.items()}
-        return model.model_copy(update={"fields": fields})
-
-    def field(self, field: FieldObject, path: tuple[str, ...], seen: tuple[str, ...]) -> FieldObject:
-        if field.ref is not None and field.ref.startswith("#"):
-            field = self._inherited(field, path, seen)
-        nested: dict[str, Any] = {}
-        for name in _NESTED:
-            child = getattr(field, name)
-            if isinstance(child, FieldObject):
-                nested[name] = self.field(child, (*path, name), seen)
-            elif child:
-                nested[name] = {key: self.field(f, (*path, name, key), seen) for key, f in child.items()}
-        return field.model_copy(update=nested) if nested else field
-
-    def _inherited(self, field: FieldObject, path: tuple[str, ...], seen: tuple[str, ...]) -> FieldObject:
-        reference = str(field.ref)
-        place = self.document.place((*path, "$ref"))
-        own = {name: getattr(field, name) for name in field.model_fields_set if name != "ref"}
-        if reference in seen:
-            self.problems.append(Problem(place, f"$ref {reference} leads back to itself"))
-            return field.model_copy(update={"ref": None})
-        try:
-            definition = FieldObject.model_validate(_at(self.document.value, reference))
-        except (KeyError, ValidationError):
-            names = ", ".join(f"#/definitions/{name}" for name in self.document.value.get("definitions") or {})
-            fix = f"the document has {names}" if names else "the document has no definitions"
-            self.problems.append(Problem(place, f"$ref {reference} leads to no definition", fix))
-            return field.model_copy(update={"ref": None})
-        return self.field(definition, path, (*seen, reference)).model_copy(update={**own, "ref": None})
-
-
-def _at(value: Any, pointer: str) -> Any:
-    """Return the value at a JSON pointer (RFC 6901) of the form ``#/a/b``."""
-    for part in pointer.removeprefix("#").split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        if not isinstance(value, dict) or key not in value:
-            raise KeyError(pointer)
-        value = value[key]
-    return value

@@ -1,29 +1,16 @@
-"""The objects of a data contract: Data Contract Specification, versions 0.9.3 to 1.2.1.
+"""The one model of a data contract, whatever specification its document follows.
 
-Every object may have extensions, which are keys outside the specification. They are kept. Values of known keys have the
-types of the specification.
+Names of clauses are those of the Data Contract Specification (``minLength``). Each clause knows its JSON pointer, which
+identifies it, and the place where it is written, which is elsewhere if a field inherits it from a definition.
 """
 
 from __future__ import annotations
 
-import datetime
-import math
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictStr,
-    ValidationInfo,
-    field_validator,
-)
-from pydantic.alias_generators import to_camel
-
-from airflow_provider_odf.contract import ecma
+from airflow_provider_odf.errors import Place
 
 CHARACTER_TYPES = frozenset({"string", "text", "varchar"})
 INTEGER_TYPES = frozenset({"int", "integer", "long", "bigint"})
@@ -36,161 +23,114 @@ TYPES = (
     | {"boolean", "timestamp", "timestamp_tz", "timestamp_ntz", "date", "time", "array", "map", "bytes", "null"}
     | {"variant", "json"}
 )
-"""Logical types of a field. Version 1.2.0 added ``time``, ``variant`` and ``json``."""
+"""Logical types of a field. Version 1.2.0 of the specification added ``time``, ``variant`` and ``json``."""
 
 SENSITIVE_CLASSIFICATIONS = frozenset({"sensitive", "restricted", "confidential", "secret"})
 
 
-def _number(value: object) -> int | float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is not a number")
-    return value
+@dataclass(frozen=True)
+class Clause:
+    """One statement of a contract: its key and its value. ``path`` is its JSON pointer."""
+
+    name: str
+    value: Any
+    path: str
+    place: Place
 
 
-def _count(value: object) -> int:
-    number = _number(value)
-    if number < 0 or number != int(number):
-        raise ValueError(f"{value!r} is not a count")
-    return int(number)
+@dataclass(frozen=True)
+class Field:
+    """A column or a nested field. ``type`` is one of `TYPES` or None.
 
+    ``clauses`` are in the order of the file, those of a definition first. ``quality`` has one clause for each rule,
+    with the rule as a dict.
+    """
 
-def _text(value: object) -> str:
-    """Return a version or an id as text. YAML reads some of them as numbers or dates."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float | datetime.date):
-        raise ValueError(f"{value!r} is not a text")
-    return str(value)
+    name: str
+    path: str
+    place: Place
+    type: str | None = None
+    clauses: tuple[Clause, ...] = ()
+    quality: tuple[Clause, ...] = ()
+    fields: tuple[Field, ...] = ()
+    items: Field | None = None
+    keys: Field | None = None
+    values: Field | None = None
 
+    def clause(self, name: str) -> Clause | None:
+        """Return the clause of a name, or None."""
+        return next((c for c in self.clauses if c.name == name), None)
 
-def _scalar(value: object) -> object:
-    if not isinstance(value, str | int | float | datetime.date):
-        raise ValueError(f"{value!r} is not a single value")
-    return value
-
-
-def _data_type(value: object) -> str:
-    if not isinstance(value, str) or value.lower() not in TYPES:
-        raise ValueError(f"unknown type {value!r}: one of {', '.join(sorted(TYPES))}")
-    return value.lower()
-
-
-def _pattern(value: str) -> str:
-    try:
-        ecma.check(value)
-    except ValueError as e:
-        raise ValueError(f"not a regular expression: {e}") from None
-    return value
-
-
-Number: TypeAlias = Annotated[Any, BeforeValidator(_number)]
-Count: TypeAlias = Annotated[int, BeforeValidator(_count)]
-Text: TypeAlias = Annotated[str, BeforeValidator(_text)]
-Scalar: TypeAlias = Annotated[Any, BeforeValidator(_scalar)]
-DataType: TypeAlias = Annotated[str, BeforeValidator(_data_type)]
-Pattern: TypeAlias = Annotated[StrictStr, AfterValidator(_pattern)]
-
-
-class SpecificationObject(BaseModel):
-    """An object with possible extensions, in ``model_extra``."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel, protected_namespaces=())
-
-
-class FieldObject(SpecificationObject):
-    """A field of a model, or a definition that fields refer to."""
-
-    type: DataType | None = None
-    title: StrictStr | None = None
-    description: StrictStr | None = None
-    enum: tuple[Scalar, ...] | None = None
-    required: StrictBool | None = None
-    primary_key: StrictBool | None = None
-    primary: StrictBool | None = None
-    references: StrictStr | None = None
-    unique: StrictBool | None = None
-    format: StrictStr | None = None
-    precision: Count | None = None
-    scale: Count | None = None
-    min_length: Count | None = None
-    max_length: Count | None = None
-    pattern: Pattern | None = None
-    minimum: Number | None = None
-    exclusive_minimum: Number | None = None
-    maximum: Number | None = None
-    exclusive_maximum: Number | None = None
-    example: Any = None
-    examples: list[Any] | None = None
-    pii: StrictBool | None = None
-    classification: StrictStr | None = None
-    tags: tuple[Text, ...] | None = None
-    links: dict[str, Any] | None = None
-    ref: StrictStr | None = Field(None, alias="$ref")
-    ref_obj: Any = Field(None, alias="$ref_obj")
-    fields: dict[str, FieldObject] | None = None
-    items: FieldObject | None = None
-    keys: FieldObject | None = None
-    values: FieldObject | None = None
-    quality: tuple[dict[str, Any], ...] | None = None
-    lineage: dict[str, Any] | None = None
-    config: dict[str, Any] | None = None
-
-    @field_validator("enum")
-    @classmethod
-    def _texts_are_quoted(cls, values: tuple[Any, ...] | None, info: ValidationInfo) -> tuple[Any, ...] | None:
-        """Check that texts are quoted: YAML reads ``007`` as 7 and ``True`` as true."""
-        if info.data.get("type") in CHARACTER_TYPES:
-            for value in values or ():
-                if not isinstance(value, str):
-                    raise ValueError(f"{value!r} is not a text: put it in quotes")
-        return values
-
-    @property
-    def is_primary_key(self) -> bool:
-        """Whether the field is a primary key. Versions before 1.0 call it ``primary``."""
-        return bool(self.primary_key or self.primary)
+    def value(self, name: str) -> Any:
+        """Return the value of a clause, or None."""
+        return clause.value if (clause := self.clause(name)) else None
 
     @property
     def is_sensitive(self) -> bool:
         """Whether reports must not show values of the field."""
-        return bool(self.pii) or (self.classification or "").lower() in SENSITIVE_CLASSIFICATIONS
+        return bool(self.value("pii")) or str(self.value("classification")).lower() in SENSITIVE_CLASSIFICATIONS
+
+    @property
+    def children(self) -> Iterator[tuple[str, Field]]:
+        """The fields inside this one, each with the end of its path: ``.city``, ``[]``, ``{key}``, ``{value}``."""
+        for child in self.fields:
+            yield f".{child.name}", child
+        for end, inner in (("[]", self.items), ("{key}", self.keys), ("{value}", self.values)):
+            if inner is not None:
+                yield end, inner
 
 
-class ModelObject(SpecificationObject):
+@dataclass(frozen=True)
+class Model:
     """A table, view or other set of records."""
 
-    type: StrictStr = "table"
-    title: StrictStr | None = None
-    description: StrictStr | None = None
-    fields: dict[str, FieldObject] = {}
-    primary_key: tuple[StrictStr, ...] | None = None
-    additional_fields: StrictBool | None = None
-    quality: tuple[dict[str, Any], ...] | None = None
-    examples: list[Any] | None = None
-    tags: tuple[Text, ...] | None = None
-    config: dict[str, Any] | None = None
+    name: str
+    path: str
+    place: Place
+    fields: tuple[Field, ...] = ()
+    clauses: tuple[Clause, ...] = ()
+    quality: tuple[Clause, ...] = ()
+
+    def clause(self, name: str) -> Clause | None:
+        """Return the clause of a name, or None."""
+        return next((c for c in self.clauses if c.name == name), None)
+
+    def field(self, name: str) -> Field | None:
+        """Return the field of a name, ignoring case as the engine does, or None."""
+        return next((f for f in self.fields if f.name.lower() == name.lower()), None)
 
 
-class InfoObject(SpecificationObject):
-    title: Text
-    version: Text
-    status: StrictStr | None = None
-    description: StrictStr | None = None
-    owner: StrictStr | None = None
-    contact: dict[str, Any] | None = None
+@dataclass(frozen=True)
+class DataContract:
+    """A contract. ``specification`` names the standard and its version: ``Data Contract Specification 1.1.0``.
+
+    ``service_levels`` and ``servers`` have their objects as values. ``clauses`` are statements about the whole contract
+    that data could answer.
+    """
+
+    specification: str
+    id: str
+    title: str
+    version: str
+    status: str = ""
+    models: tuple[Model, ...] = ()
+    servers: tuple[Clause, ...] = ()
+    service_levels: tuple[Clause, ...] = ()
+    quality: tuple[Clause, ...] = ()
+    clauses: tuple[Clause, ...] = ()
+
+    def model(self, name: str) -> Model:
+        """Return the model of a name.
+
+        :raises KeyError: there is none.
+        """
+        return {model.name: model for model in self.models}[name]
 
 
-class DataContract(SpecificationObject):
-    """The root of a contract document."""
+def pointer(*steps: str | int) -> str:
+    """Return the JSON pointer (RFC 6901) of a path.
 
-    data_contract_specification: Text
-    id: Text
-    info: InfoObject
-    servers: dict[str, Any] | None = None
-    terms: dict[str, Any] | None = None
-    models: dict[str, ModelObject]
-    definitions: dict[str, FieldObject] | None = None
-    servicelevels: dict[str, dict[str, Any]] | None = None
-    quality: dict[str, Any] | None = None
-    schema_: Any = Field(None, alias="schema")
-    examples: list[Any] | None = None
-    tags: tuple[Text, ...] | None = None
-    links: dict[str, Any] | None = None
+    >>> pointer("models", "a/b", "fields", 0)
+    '/models/a~1b/fields/0'
+    """
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)

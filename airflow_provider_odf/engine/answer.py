@@ -18,6 +18,7 @@ from airflow_provider_odf.protocol import (
     RawQueryRequest,
     Request,
     Response,
+    SourceTestRequest,
     SqlQueryStep,
     Success,
     Transform,
@@ -53,9 +54,13 @@ def _execute(spark: SparkSession, request: Request, progress: Progress) -> Succe
 
         return raw_query.execute(spark, request, progress)
     if isinstance(request, ContractTestRequest):
-        from airflow_provider_odf.engine import contract
+        from airflow_provider_odf.engine.contract import history
 
-        return contract.execute(spark, request, progress)
+        return history.execute(spark, request, progress)
+    if isinstance(request, SourceTestRequest):
+        from airflow_provider_odf.engine.contract import sources
+
+        return sources.execute(spark, request, progress)
     if isinstance(request, TransformRequest):
         raise errors.InvalidQuery(
             "derivative datasets are not supported yet: this engine does not answer TransformRequest"

@@ -184,10 +184,10 @@ class _Merge:
         request = self._request
         if request.contract is None:
             return None
-        from airflow_provider_odf.engine import contract  # most merges have no contract
+        from airflow_provider_odf.engine.contract import history  # most merges have no contract
 
         self._progress(f"testing contract {request.contract.id}")
-        return contract.test(
+        return history.test(
             self._spark,
             request.contract,
             vocab=request.vocab,

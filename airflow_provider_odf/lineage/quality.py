@@ -6,7 +6,6 @@ run has all clauses, untested ones as ``skip``.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.protocol import CheckResult, ContractReport
@@ -30,12 +29,12 @@ def assertions(report: ContractReport) -> assertions_dataset.DataQualityAssertio
             facet.Assertion(
                 assertion=_kind(result),
                 success=result.outcome == "pass",
-                column=result.column,
+                column=result.field,
                 severity=_severity(result),
-                name=result.key,
+                name=result.path,
                 description=result.description,
                 expected=result.expected or None,
-                actual=result.actual or None,
+                actual=result.observed or result.reason or None,
             )
             for result in report.results
             if result.outcome in _STATUS
@@ -48,9 +47,9 @@ def metrics(report: ContractReport) -> metrics_dataset.DataQualityMetricsInputDa
     from openlineage.client.facet_v2 import data_quality_metrics_input_dataset as facet
 
     nulls = {
-        r.column: facet.ColumnMetrics(nullCount=r.failed_rows)
+        r.field: facet.ColumnMetrics(nullCount=r.failed_rows)
         for r in report.results
-        if r.column and r.failed_rows is not None and _kind(r) == "not_null"
+        if r.field and r.failed_rows is not None and _kind(r) == "not_null"
     }
     return facet.DataQualityMetricsInputDatasetFacet(columnMetrics=nulls, rowCount=report.tested_rows)
 
@@ -62,13 +61,13 @@ def test_run(report: ContractReport) -> test_run_facet.TestRunFacet:
     return facet.TestRunFacet(
         tests=[
             facet.TestExecution(
-                name=result.key,
+                name=result.path,
                 status=_STATUS.get(result.outcome, "skip"),
                 severity=_severity(result),
                 type=_kind(result),
                 description=result.description,
                 expected=result.expected or None,
-                actual=result.actual or None,
+                actual=result.observed or result.reason or None,
                 params={"outcome": result.outcome, "contract": report.contract, "contractDigest": report.digest},
             )
             for result in report.results
@@ -77,9 +76,8 @@ def test_run(report: ContractReport) -> test_run_facet.TestRunFacet:
 
 
 def _kind(result: CheckResult) -> str:
-    """Return the kind of clause, the end of its key."""
-    kind = re.sub(r"__\d+$", "", result.key).rpartition("__")[2]
-    return _NAMES.get(kind, kind)
+    """Return the kind of clause, by the name of other producers if there is one."""
+    return _NAMES.get(result.kind, result.kind)
 
 
 def _severity(result: CheckResult) -> str:

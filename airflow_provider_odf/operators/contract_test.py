@@ -55,7 +55,7 @@ class ContractTestOperator(OdfOperator):
         self.show(candidate)
         for result in report.results:
             if result.outcome != "pass":
-                self.log.warning("%s: %s (%s)", result.outcome, result.description, result.actual or result.severity)
+                self.log.warning("%s: %s (%s)", result.outcome, result.description, result.reason or result.severity)
         outcomes = Counter(result.outcome for result in report.results)
         counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
         self.log.info("%s: contract %s %s: %s", candidate.dataset, report.contract, report.result, counts)

@@ -2,8 +2,8 @@
 
 Messages are frozen dataclasses that travel as JSON with the field names of the ODF engine protocol
 (``RawQueryRequest``, ``TransformRequest`` and their responses). Requests that ODF leaves to the coordinator have the
-same form: ``MergeRequest`` and ``ContractTestRequest``. Fields outside the specification are marked *extension*. This
-package uses the standard library only, because it is shipped to the cluster.
+same form: ``MergeRequest``, ``ContractTestRequest`` and ``SourceTestRequest``. Fields outside the specification are
+marked *extension*. This package uses the standard library only, because it is shipped to the cluster.
 
 An engine answers each request with any number of ``Progress`` messages and then exactly one ``…Success``,
 ``InvalidQuery`` (not retryable) or ``InternalError`` (retryable).
@@ -14,6 +14,7 @@ from airflow_provider_odf.protocol.contract import CheckResult as CheckResult
 from airflow_provider_odf.protocol.contract import Contract as Contract
 from airflow_provider_odf.protocol.contract import ContractReport as ContractReport
 from airflow_provider_odf.protocol.contract import JsonObject as JsonObject
+from airflow_provider_odf.protocol.contract import Source as Source
 from airflow_provider_odf.protocol.data import Changes as Changes
 from airflow_provider_odf.protocol.data import Column as Column
 from airflow_provider_odf.protocol.data import DatasetVocabulary as DatasetVocabulary
@@ -46,6 +47,8 @@ from airflow_provider_odf.protocol.messages import RawQueryRequest as RawQueryRe
 from airflow_provider_odf.protocol.messages import RawQuerySuccess as RawQuerySuccess
 from airflow_provider_odf.protocol.messages import Request as Request
 from airflow_provider_odf.protocol.messages import Response as Response
+from airflow_provider_odf.protocol.messages import SourceTestRequest as SourceTestRequest
+from airflow_provider_odf.protocol.messages import SourceTestSuccess as SourceTestSuccess
 from airflow_provider_odf.protocol.messages import Success as Success
 from airflow_provider_odf.protocol.messages import TransformRequest as TransformRequest
 from airflow_provider_odf.protocol.messages import TransformRequestInput as TransformRequestInput

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -10,21 +11,30 @@ JsonObject: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Check:
-    """One compiled clause of a contract. ``key`` is unique in the contract and stable between runs.
+    """One compiled clause of a contract.
 
-    ``kind`` is field_present, field_type, required, unique, primary_key, additional_fields, enum, pattern, min_length,
-    max_length, minimum, maximum, exclusive_minimum or exclusive_maximum. The kinds ``unsupported`` and
-    ``informational`` are reported without a test. ``arguments`` depend on the kind: ``{"type": "BIGINT"}``,
-    ``{"values": [...]}``, ``{"pattern": "..."}``, ``{"limit": 5}``.
+    ``path`` is the JSON pointer of the clause in the contract: unique, and stable between runs and machines. ``line``
+    is where the clause is written, counted from 1. ``field`` is the dotted path of a column or nested field
+    (``lines[].sku``, ``names{value}``). ``columns`` are the paths of a key. ``kind`` is a kind of the engine
+    (`engine.contract.kinds`), and ``arguments`` depend on it: ``{"type": "long"}``, ``{"values": [...]}``,
+    ``{"limit": 5}``.
+
+    With an ``outcome`` (error, unsupported or informational), the clause is reported without a test, and ``reason``
+    says why.
     """
 
-    key: str
+    path: str
     kind: str
     description: str
-    column: str | None = None
+    field: str | None = None
     columns: tuple[str, ...] = ()
-    arguments: JsonObject = field(default_factory=dict)
+    arguments: JsonObject = dataclasses.field(default_factory=dict)
     severity: str = "error"
+    model: str = ""
+    line: int = 0
+    is_sensitive: bool = False
+    outcome: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,7 @@ class Contract:
     """A compiled data contract.
 
     ``digest`` is the SHA-256 of the contract file. It shows whether a report belongs to this version of the file.
+    ``model`` is the model of a dataset, empty if ``checks`` are of several models.
     """
 
     id: str
@@ -40,30 +51,44 @@ class Contract:
     checks: tuple[Check, ...]
     version: str = ""
     title: str = ""
+    specification: str = ""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """Result of one clause.
+    """Result of one clause; its first fields are those of the `Check`.
 
-    ``outcome`` is pass, fail, error, unsupported or informational. ``failed_rows`` is the number of failing rows, if
-    the clause tests rows. ``offsets`` has offsets of failing rows, not always of all.
+    ``outcome`` is pass, fail, error, unsupported or informational, and ``reason`` says why. ``observed`` is what the
+    data have: a type, a number, values of failing rows. ``rows`` is the number of tested rows and ``failed_rows`` the
+    number of failing ones, if the clause tests rows. ``offsets`` has offsets of failing rows, not always of all.
+    ``samples`` has some failing rows: the key and the tested columns, with sensitive values masked.
     """
 
-    key: str
+    path: str
+    kind: str
     outcome: str
     description: str
-    column: str | None = None
+    field: str | None = None
     severity: str = "error"
+    model: str = ""
+    line: int = 0
+    reason: str = ""
     expected: str = ""
-    actual: str = ""
+    observed: str = ""
+    rows: int | None = None
     failed_rows: int | None = None
     offsets: tuple[int, ...] = ()
+    samples: tuple[JsonObject, ...] = ()
+
+    @property
+    def is_enforced(self) -> bool:
+        """Whether the clause was tested, or would have been without an error."""
+        return self.outcome not in ("unsupported", "informational")
 
 
 @dataclass(frozen=True)
 class ContractReport:
-    """Report of a contract on a candidate. ``result`` is the worst of error > failed > warning > passed.
+    """Report of a contract. ``result`` is the worst of error > failed > warning > passed.
 
     Values of ``sensitive_columns`` must not be shown with the report.
     """
@@ -74,6 +99,7 @@ class ContractReport:
     results: tuple[CheckResult, ...]
     tested_rows: int = 0
     sensitive_columns: tuple[str, ...] = ()
+    specification: str = ""
 
     @property
     def result(self) -> str:
@@ -83,3 +109,18 @@ class ContractReport:
         if ("fail", "error") in outcomes:
             return "failed"
         return "warning" if any(outcome == "fail" for outcome, _ in outcomes) else "passed"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Data of a model outside of datasets: files, or a table of a database.
+
+    ``format`` is csv, json, ndjson, parquet, or another format of a Spark reader. ``options`` are options of the
+    reader; for ``jdbc`` they include credentials. ``problem`` says why the data cannot be read.
+    """
+
+    model: str
+    format: str = ""
+    paths: tuple[str, ...] = ()
+    options: JsonObject = dataclasses.field(default_factory=dict)
+    problem: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from airflow_provider_odf.protocol.contract import Contract, ContractReport
+from airflow_provider_odf.protocol.contract import Contract, ContractReport, Source
 from airflow_provider_odf.protocol.data import (
     Changes,
     DatasetVocabulary,
@@ -199,6 +199,25 @@ class ContractTestSuccess:
 
 
 @dataclass(frozen=True)
+class SourceTestRequest:
+    """Test a contract of one or more models on data outside of datasets.
+
+    There is one source for each model, also for models that only references need. ``as_of`` (RFC 3339) is the time
+    that ages are measured at. ``dataset_alias`` (the contract's id) is part of the application's name.
+    """
+
+    dataset_alias: str
+    contract: Contract
+    sources: tuple[Source, ...]
+    as_of: str
+
+
+@dataclass(frozen=True)
+class SourceTestSuccess:
+    report: ContractReport
+
+
+@dataclass(frozen=True)
 class Progress:
     """The engine is still working. ``message`` is an extension."""
 
@@ -216,8 +235,8 @@ class InternalError:
     backtrace: str | None = None
 
 
-Request: TypeAlias = RawQueryRequest | TransformRequest | MergeRequest | ContractTestRequest
-Success: TypeAlias = RawQuerySuccess | TransformSuccess | MergeSuccess | ContractTestSuccess
+Request: TypeAlias = RawQueryRequest | TransformRequest | MergeRequest | ContractTestRequest | SourceTestRequest
+Success: TypeAlias = RawQuerySuccess | TransformSuccess | MergeSuccess | ContractTestSuccess | SourceTestSuccess
 Response: TypeAlias = Progress | InvalidQuery | InternalError | Success
 
 OPERATIONS: dict[str, tuple[type[Any], type[Any]]] = {
@@ -225,6 +244,7 @@ OPERATIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "Transform": (TransformRequest, TransformSuccess),
     "Merge": (MergeRequest, MergeSuccess),
     "ContractTest": (ContractTestRequest, ContractTestSuccess),
+    "SourceTest": (SourceTestRequest, SourceTestSuccess),
 }
 """Operation name -> its request and its success response."""
 

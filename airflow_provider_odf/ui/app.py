@@ -73,8 +73,8 @@ def _report_lines(dataset: str, block_hash: str, report: ContractReport) -> Iter
 
 
 def _result_line(result: CheckResult) -> str:
-    """Return a line such as ``fail  price: at least 0 (found 1 row: -1 at offset 3)``."""
-    actual = f" (found {result.actual})" if result.actual and result.outcome != "pass" else ""
+    """Return a line such as ``fail  price: at least 0 (1 row: -1 at offset 3)``."""
+    actual = f" ({result.reason})" if result.reason and result.outcome != "pass" else ""
     severity = "" if result.severity == "error" else f" [{result.severity}]"
     return f"{result.outcome:<13} {result.description}{severity}{actual}"
 

@@ -99,7 +99,8 @@ def test_a_declared_schema_counts(told) -> None:
 def test_types_are_judged_as_by_the_engine() -> None:
     from pyspark.sql import types as st
 
-    from airflow_provider_odf.engine.contract_rules import Found, judge
+    from airflow_provider_odf.engine.contract.fields import Found
+    from airflow_provider_odf.engine.contract.rules import of_type
     from airflow_provider_odf.protocol import Check
 
     columns = {
@@ -111,6 +112,6 @@ def test_types_are_judged_as_by_the_engine() -> None:
     }  # fmt: skip
     for field, kinds in COLUMN_TYPES.items():
         check = Check("c", "field_type", "", "c", arguments={"type": field})
-        verdicts = {name: judge(check, Found("c", kind)) for name, kind in columns.items()}
+        verdicts = {name: of_type(check, Found("c", kind)) for name, kind in columns.items()}
         assert kinds == tuple(n for n in kinds if getattr(verdicts[n], "outcome", "pass") != "fail"), field
         assert {n for n, v in verdicts.items() if getattr(v, "outcome", "pass") != "fail"} == {*kinds}, field

@@ -3,7 +3,7 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import Any
 
-from airflow_provider_odf.contract.compile import compile_model
+from airflow_provider_odf.contract.compile import compile_model, compile_models
 from airflow_provider_odf.contract.load import parse
 from airflow_provider_odf.protocol import Check, Contract
 
@@ -18,8 +18,8 @@ def compiled(body: str, model: str = "orders") -> Contract:
     return compile_model(parse(HEAD + dedent(body), "orders.datacontract.yaml"), model)
 
 
-def rows(contract: Contract) -> list[tuple[str, str, dict[str, Any]]]:
-    return [(c.key, c.kind, c.arguments) for c in contract.checks]
+def rows(contract: Contract) -> list[tuple[str, int, str, dict[str, Any]]]:
+    return [(c.path.removeprefix("/models/orders"), c.line, c.kind, c.arguments) for c in contract.checks]
 
 
 def test_clauses_of_a_field():
@@ -29,56 +29,74 @@ def test_clauses_of_a_field():
             fields:
               id: {type: text, required: true, unique: true, primaryKey: true, minLength: 10, maxLength: 20}
               sku: {type: string, pattern: '^[A-Z]{8}$', enum: [A, B]}
-              total: {type: long, minimum: 0, exclusiveMinimum: -1, maximum: 99.5, exclusiveMaximum: 100}
+              total:
+                type: long
+                minimum: 0
+                exclusiveMinimum: -1
+                maximum: 99.5
+                exclusiveMaximum: 100
         """)
-    assert (contract.id, contract.model, contract.version, contract.title) == (
+    assert (contract.id, contract.model, contract.version, contract.title, contract.specification) == (
         "urn:datacontract:orders",
         "orders",
         "1.3.0",
         "Orders",
+        "Data Contract Specification 1.2.1",
     )
     assert rows(contract) == [
-        ("orders__id__field_present", "field_present", {}),
-        ("orders__id__field_type", "field_type", {"type": "text"}),
-        ("orders__id__required", "required", {}),
-        ("orders__id__unique", "unique", {}),
-        ("orders__id__min_length", "min_length", {"limit": 10, "type": "text"}),
-        ("orders__id__max_length", "max_length", {"limit": 20, "type": "text"}),
-        ("orders__sku__field_present", "field_present", {}),
-        ("orders__sku__field_type", "field_type", {"type": "string"}),
-        ("orders__sku__enum", "enum", {"values": ["A", "B"]}),
+        ("", 6, "model_present", {}),
+        ("/fields/id", 8, "field_present", {}),
+        ("/fields/id/type", 8, "field_type", {"type": "text"}),
+        ("/fields/id/required", 8, "required", {}),
+        ("/fields/id/unique", 8, "unique", {}),
+        ("/fields/id/primaryKey", 8, "primary_key", {}),
+        ("/fields/id/minLength", 8, "min_length", {"limit": 10, "type": "text"}),
+        ("/fields/id/maxLength", 8, "max_length", {"limit": 20, "type": "text"}),
+        ("/fields/sku", 9, "field_present", {}),
+        ("/fields/sku/type", 9, "field_type", {"type": "string"}),
         (
-            "orders__sku__pattern",
+            "/fields/sku/pattern",
+            9,
             "pattern",
             {"pattern": "^[A-Z]{8}$", "java": r"^[A-Z]{8}\z", "type": "string"},
         ),
-        ("orders__total__field_present", "field_present", {}),
-        ("orders__total__field_type", "field_type", {"type": "long"}),
-        ("orders__total__minimum", "minimum", {"limit": 0, "type": "long"}),
-        ("orders__total__exclusive_minimum", "exclusive_minimum", {"limit": -1, "type": "long"}),
-        ("orders__total__maximum", "maximum", {"limit": 99.5, "type": "long"}),
-        ("orders__total__exclusive_maximum", "exclusive_maximum", {"limit": 100, "type": "long"}),
-        ("orders__id__primary_key", "primary_key", {}),
+        ("/fields/sku/enum", 9, "enum", {"values": ["A", "B"], "type": "string"}),
+        ("/fields/total", 10, "field_present", {}),
+        ("/fields/total/type", 11, "field_type", {"type": "long"}),
+        ("/fields/total/minimum", 12, "minimum", {"limit": 0, "type": "long"}),
+        ("/fields/total/exclusiveMinimum", 13, "exclusive_minimum", {"limit": -1, "type": "long"}),
+        ("/fields/total/maximum", 14, "maximum", {"limit": 99.5, "type": "long"}),
+        ("/fields/total/exclusiveMaximum", 15, "exclusive_maximum", {"limit": 100, "type": "long"}),
     ]
-    assert contract.checks[3].columns == ("id",)
-    assert contract.checks[-1] == Check(
-        "orders__id__primary_key", "primary_key", "(id) is never null and identifies one row", "id", ("id",)
+    assert contract.checks[4].columns == ("id",)
+    assert contract.checks[5] == Check(
+        "/models/orders/fields/id/primaryKey",
+        "primary_key",
+        "(id) is never null and identifies one row",
+        "id",
+        ("id",),
+        model="orders",
+        line=8,
     )
 
 
 def test_several_key_fields_are_one_key():
     keys = [
-        (c.key, c.columns)
+        (c.path, c.columns)
         for c in compiled("""
             models:
               orders:
                 fields:
                   a: {primaryKey: true}
                   b: {primary: true}
+                  c: {primaryKey: false}
             """).checks
         if c.kind == "primary_key"
     ]
-    assert keys == [("orders__primary_key", ("a", "b"))]
+    assert keys == [
+        ("/models/orders/fields/a/primaryKey", ("a", "b")),
+        ("/models/orders/fields/b/primary", ("a", "b")),
+    ]
 
 
 def test_model_level_key_and_closed_model():
@@ -89,9 +107,9 @@ def test_model_level_key_and_closed_model():
             primaryKey: [a, b]
             fields: {a: {}, b: {pii: true}}
         """).checks
-    assert [(c.key, c.kind, c.columns, c.arguments) for c in checks[2:]] == [
-        ("orders__primary_key", "primary_key", ("a", "b"), {"isSensitive": True}),
-        ("orders__additional_fields", "additional_fields", ("a", "b"), {}),
+    assert [(c.path, c.kind, c.columns, c.is_sensitive) for c in checks[3:]] == [
+        ("/models/orders/additionalFields", "additional_fields", ("a", "b"), False),
+        ("/models/orders/primaryKey", "primary_key", ("a", "b"), True),
     ]
 
 
@@ -104,14 +122,29 @@ def test_nested_fields():
                 type: struct
                 fields:
                   zip: {type: text, required: true, classification: restricted}
+              lines:
+                type: array
+                items: {type: object, fields: {sku: {minLength: 3}}}
+              names: {type: map, keys: {type: string}, values: {type: long, required: true}}
+              text: {type: text, items: {type: long}}
         """)
-    assert [(c.key, c.column, c.arguments) for c in contract.checks] == [
-        ("orders__address__field_present", "address", {}),
-        ("orders__address__field_type", "address", {"type": "struct"}),
-        ("orders__address.zip__field_present", "address.zip", {"isSensitive": True}),
-        ("orders__address.zip__field_type", "address.zip", {"type": "text", "isSensitive": True}),
-        ("orders__address.zip__required", "address.zip", {"isSensitive": True}),
+    inner = [(c.path.removeprefix("/models/orders/fields"), c.kind, c.field, c.outcome) for c in contract.checks]
+    assert [entry for entry in inner if entry[1] not in ("model_present", "field_present")] == [
+        ("/address/type", "field_type", "address", ""),
+        ("/address/fields/zip/type", "field_type", "address.zip", ""),
+        ("/address/fields/zip/required", "required", "address.zip", ""),
+        ("/lines/type", "field_type", "lines", ""),
+        ("/lines/items/type", "field_type", "lines[]", ""),
+        ("/lines/items/fields/sku/minLength", "min_length", "lines[].sku", ""),
+        ("/names/type", "field_type", "names", ""),
+        ("/names/keys/type", "field_type", "names{key}", ""),
+        ("/names/values/type", "field_type", "names{value}", ""),
+        ("/names/values/required", "required", "names{value}", ""),
+        ("/text/type", "field_type", "text", ""),
+        ("/text/items/type", "field_type", "text[]", "unsupported"),
     ]
+    assert [c.field for c in contract.checks if c.is_sensitive] == ["address.zip"] * 3
+    assert contract.checks[-1].reason == "a field of type text has no items"
 
 
 def test_nothing_is_left_out_in_silence():
@@ -122,9 +155,8 @@ def test_nothing_is_left_out_in_silence():
             fields:
               email:
                 type: text
-                format: email
                 minimum: 5
-                references: customers.email
+                pattern: '(['
                 title: no clause
                 tags: [no-clause]
                 config: {jsonType: string}
@@ -133,9 +165,6 @@ def test_nothing_is_left_out_in_silence():
                   - {type: text, description: Verified by hand.}
                   - {type: sql, query: SELECT 1, mustBe: 1, severity: warning}
                 retentionClass: gold
-              amount: {type: decimal, precision: 10, scale: 2}
-              tags: {type: array, items: {type: string}}
-              names: {type: map, keys: {type: string}, values: {type: long}}
               other: {$ref: 'https://example.com/x.yaml#/a'}
             quality:
               - {type: custom, engine: soda, implementation: {}}
@@ -150,58 +179,79 @@ def test_nothing_is_left_out_in_silence():
           ownThing: {description: something}
         quality: {type: SodaCL, specification: ''}
         """)
-    said = [
-        (c.key, c.kind, c.description, c.severity)
-        for c in contract.checks
-        if c.kind in ("unsupported", "informational")
-    ]
-    assert said == [
-        ("orders__email__minimum", "informational", "email: >= 5: does not apply to text", "error"),
-        ("orders__email__format", "unsupported", "email: format email is not tested", "error"),
-        ("orders__email__references", "unsupported", "email: references customers.email is not tested", "error"),
-        ("orders__email__quality_text_0", "informational", "email: Verified by hand.", "error"),
+    said = [(c.path, c.outcome, c.description, c.reason, c.severity) for c in contract.checks if c.outcome]
+    field = "/models/orders/fields/email"
+    assert [entry for entry in said if entry[0].startswith("/models")] == [
+        (f"{field}/minimum", "unsupported", "email: >= 5", "minimum does not apply to the type text", "error"),
         (
-            "orders__email__quality_sql_1",
+            f"{field}/pattern",
+            "error",
+            "email matches ([",
+            "not a regular expression: a [ without its ]: character 2 of ([",
+            "error",
+        ),
+        (
+            f"{field}/retentionClass",
+            "informational",
+            "retentionClass: gold",
+            "retentionClass is not part of the specification",
+            "error",
+        ),
+        (
+            f"{field}/quality/0",
+            "informational",
+            "email: Verified by hand.",
+            "a text, which people read",
+            "error",
+        ),
+        (
+            f"{field}/quality/1",
             "unsupported",
-            "email: quality of type sql is not tested: SELECT 1",
+            "email: SELECT 1",
+            "quality rules of type sql are not supported yet",
             "warning",
         ),
-        ("orders__email__retentionClass", "informational", "retentionClass is an extension, not tested", "error"),
-        ("orders__amount__precision", "unsupported", "amount: precision 10 is not tested", "error"),
-        ("orders__amount__scale", "unsupported", "amount: scale 2 is not tested", "error"),
-        ("orders__tags__items", "unsupported", "tags: items of nested values is not tested", "error"),
-        ("orders__names__keys", "unsupported", "names: keys of nested values is not tested", "error"),
-        ("orders__names__values", "unsupported", "names: values of nested values is not tested", "error"),
         (
-            "orders__other__ref",
+            "/models/orders/fields/other/$ref",
             "unsupported",
-            "other: $ref https://example.com/x.yaml#/a leads out of the document",
+            "other: $ref https://example.com/x.yaml#/a",
+            "the reference leads out of the document",
             "error",
         ),
-        ("orders__quality_custom_0", "unsupported", "orders: quality of type custom is not tested: soda", "error"),
-        ("servicelevels__availability", "informational", "service level availability", "error"),
-        ("servicelevels__freshness", "unsupported", "service level freshness is not tested: young", "error"),
         (
-            "servicelevels__latency",
-            "informational",
-            "service level latency: about customers.a, customers.b",
+            "/models/orders/quality/0",
+            "unsupported",
+            "orders: soda",
+            "quality rules of type custom are not supported yet",
             "error",
         ),
-        ("servicelevels__retention", "informational", "service level retention", "error"),
-        ("servicelevels__ownThing", "unsupported", "service level ownThing is not tested: something", "error"),
-        ("quality", "unsupported", "top-level quality of type SodaCL is not tested", "error"),
+    ]
+    assert [(path, outcome) for path, outcome, *_ in said if not path.startswith("/models")] == [
+        ("/servicelevels/availability", "informational"),
+        ("/servicelevels/freshness", "unsupported"),
+        ("/servicelevels/latency", "informational"),
+        ("/servicelevels/retention", "informational"),
+        ("/servicelevels/ownThing", "unsupported"),
+        ("/quality", "unsupported"),
     ]
 
 
-def test_keys_are_unique():
-    keys = [c.key for c in compiled("models: {orders: {fields: {a: {fields: {'b': {}}}, 'a.b': {}}}}").checks]
-    assert keys == ["orders__a__field_present", "orders__a.b__field_present", "orders__a.b__field_present__2"]
+def test_paths_are_unique_pointers():
+    checks = compiled("models: {orders: {fields: {a: {fields: {'b': {}}}, 'a.b': {}, 'a/b~c': {}}}}").checks
+    assert [c.path for c in checks[1:]] == [
+        "/models/orders/fields/a",
+        "/models/orders/fields/a/fields/b",
+        "/models/orders/fields/a.b",
+        "/models/orders/fields/a~1b~0c",
+    ]
 
 
-def test_limits_of_a_field_without_a_type():
-    checks = compiled("models: {orders: {fields: {a: {minimum: 1, enum: [true, 2]}}}}").checks
-    assert [(c.kind, c.arguments) for c in checks] == [
-        ("field_present", {}),
-        ("enum", {"values": ["true", "2"]}),
-        ("minimum", {"limit": 1}),
+def test_several_models():
+    text = HEAD + "models: {a: {fields: {x: {}}}, b: {fields: {y: {}}}}"
+    contract = compile_models(parse(text, "c.yaml"), ["b", "a"])
+    assert [(c.model, c.path) for c in contract.checks] == [
+        ("a", "/models/a"),
+        ("a", "/models/a/fields/x"),
+        ("b", "/models/b"),
+        ("b", "/models/b/fields/y"),
     ]

@@ -160,7 +160,7 @@ def test_a_damaged_report_is_made_again(manifest: Path, write: Write, run: Run, 
             verify(dataset)
         assert isinstance(run(manifest).error, ContractRejected)
         (rejection,) = rejected.rejections(dataset)
-        assert rejection.report.results[-1].actual == "1 row: -1 at offset 0"
+        assert rejection.report.results[-1].reason == "1 row: -1 at offset 0"
         assert verify(dataset).slices == 0
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine import contract as engine
+from airflow_provider_odf.engine.contract import history as engine
 from airflow_provider_odf.protocol import (
     Check,
     CheckResult,
@@ -77,12 +77,13 @@ def report(
 
 
 def outcomes(results: Sequence[CheckResult]) -> list[tuple[str, str, str, int | None]]:
-    return [(r.key, r.outcome, r.actual, r.failed_rows) for r in results]
+    """Return the path, the outcome, the reason unless it passed, and the number of failed rows of each clause."""
+    return [(r.path, r.outcome, r.reason if r.outcome != "pass" else "", r.failed_rows) for r in results]
 
 
-def check(kind: str, column: str = "a", key: str | None = None, **arguments: Any) -> Check:
+def check(kind: str, column: str = "a", path: str | None = None, *, pii: bool = False, **arguments: Any) -> Check:
     columns = (column,) if kind in ("unique", "primary_key") else ()
-    return Check(key or kind, kind, f"says {kind}", column, columns, arguments)
+    return Check(path or kind, kind, f"says {kind}", column, columns, arguments, model="m", is_sensitive=pii)
 
 
 def test_clauses_about_values(spark, tmp_path: Path, form: str):
@@ -107,8 +108,8 @@ def test_clauses_about_values(spark, tmp_path: Path, form: str):
         check("enum", "id", "id_enum", values=["1", "2", "3", "5", "x"]),
     )
     assert outcomes(result.results) == [
-        ("field_present", "pass", "string", None),
-        ("field_type", "pass", "string", None),
+        ("field_present", "pass", "", None),
+        ("field_type", "pass", "", None),
         ("required", "fail", "1 row: offset 2", 1),
         ("enum", "fail", "2 rows: AB\n at offset 3, ABCDEF at offset 4", 2),
         ("pattern", "fail", "2 rows: abc at offset 1, AB\n at offset 3", 2),
@@ -226,7 +227,7 @@ def test_limits_are_compared_exactly(spark, tmp_path: Path):
 
 def test_missing_column_fails_all_that_depends_on_it(spark, tmp_path: Path):
     history = History(tmp_path, ("b", pa.string())).add((0, "x"))
-    pair = Check("pair", "primary_key", "says pair", None, ("a", "b"))
+    pair = Check("pair", "primary_key", "says pair", None, ("a", "b"), model="m")
     result = report(spark, history, check("field_present"), check("required"), check("unique"), pair)
     assert outcomes(result.results) == [
         ("field_present", "fail", "column not found", None),
@@ -239,12 +240,17 @@ def test_missing_column_fails_all_that_depends_on_it(spark, tmp_path: Path):
 def test_keys(spark, tmp_path: Path, form: str):
     history = History(tmp_path, ("a", pa.string()), ("b", pa.int64())).add((0, "x", 1), (0, "x", 2), (0, None, 1))
     history.add((0, None, 1), (0, "y", 1), (0, "y", 1))
-    pair = Check("pair", "primary_key", "says pair", None, ("a", "b"))
+    pair = Check("pair", "primary_key", "says pair", None, ("a", "b"), model="m")
     result = report(spark, history, check("unique"), pair, check("primary_key"), check("required", "b"), new_from=3)
     assert outcomes(result.results) == [
-        ("unique", "fail", "4 rows share a value: x at offset 0, y at offset 5", 4),
-        ("pair", "fail", "4 rows share a key or lack one: null, 1 at offset 2, y, 1 at offset 5", 4),
-        ("primary_key", "fail", "6 rows share a key or lack one: x at offset 0, y at offset 5", 6),
+        ("unique", "fail", "4 rows share a value: x at offset 0, x at offset 1, y at offset 4", 4),
+        (
+            "pair",
+            "fail",
+            "4 rows share a key or lack one: null, 1 at offset 2, null, 1 at offset 3, y, 1 at offset 4",
+            4,
+        ),
+        ("primary_key", "fail", "6 rows share a key or lack one: x at offset 0, x at offset 1, null at offset 2", 6),
         ("required", "pass", "", 0),
     ]
     assert result.tested_rows == 3
@@ -282,7 +288,7 @@ def test_state_is_tested(spark, tmp_path: Path, form: str, kind: str):
         ("required", "fail", "1 row: offset 6", 1),
         ("unique", "fail", "2 rows share a value: x at offset 2, x at offset 5", 2),
         ("primary_key", "pass", "", 0),
-        ("unique_id", "pass", "unique by the merge key", None),
+        ("unique_id", "pass", "", None),
     ]
     assert result.tested_rows == 3
 
@@ -295,7 +301,7 @@ def test_a_correction_without_its_new_half_leaves_no_row(spark, tmp_path: Path, 
 
 def test_values_of_sensitive_fields_are_not_shown(spark, tmp_path: Path):
     history = History(tmp_path, ("a", pa.string())).add((0, "secret"), (0, "secret"))
-    result = report(spark, history, check("enum", values=["x"], isSensitive=True), check("unique", isSensitive=True))
+    result = report(spark, history, check("enum", values=["x"], pii=True), check("unique", pii=True))
     assert outcomes(result.results) == [
         ("enum", "fail", "2 rows: offset 0, offset 1", 2),
         ("unique", "fail", "2 rows share a value: offset 0, offset 1", 2),
@@ -313,8 +319,8 @@ def test_clause_that_cannot_be_evaluated_spoils_only_itself(spark, tmp_path: Pat
         check("no_such_kind"),
     )
     assert [r.outcome for r in result.results] == ["error", "pass", "error", "error"]
-    assert result.results[0].actual == "java.util.regex.PatternSyntaxException: Unclosed group near index 1"
-    assert result.results[3].actual == "this engine knows no clause of kind no_such_kind"
+    assert result.results[0].reason == "java.util.regex.PatternSyntaxException: Unclosed group near index 1"
+    assert result.results[3].reason == "this engine knows no clause of kind no_such_kind"
     assert result.result == "error"
 
 
@@ -322,25 +328,28 @@ def test_clause_that_does_not_apply(spark, tmp_path: Path):
     history = History(tmp_path, ("a", pa.int64())).add((0, 1))
     result = report(spark, history, check("pattern", pattern="x"), check("min_length", limit=1, type="text"))
     assert outcomes(result.results) == [
-        ("pattern", "informational", "does not apply to bigint", None),
-        ("min_length", "fail", "does not apply to bigint", None),
+        ("pattern", "unsupported", "pattern does not apply to a column of type bigint", None),
+        ("min_length", "fail", "min_length does not apply to a column of type bigint", None),
     ]
 
 
 def test_reported_as_they_are(spark, tmp_path: Path):
     history = History(tmp_path, ("a", pa.int64())).add((0, 1))
-    checks = [Check("u", "unsupported", "not tested", "zzz"), Check("i", "informational", "said", severity="warning")]
+    checks = [
+        Check("u", "quality_x", "not tested", "zzz", outcome="unsupported", reason="no x here", line=3),
+        Check("i", "quality_text", "said", severity="warning", outcome="informational", reason="a text"),
+    ]
     assert report(spark, history, *checks).results == (
-        CheckResult("u", "unsupported", "not tested", "zzz"),
-        CheckResult("i", "informational", "said", None, "warning"),
+        CheckResult("u", "quality_x", "unsupported", "not tested", "zzz", line=3, reason="no x here"),
+        CheckResult("i", "quality_text", "informational", "said", severity="warning", reason="a text"),
     )
 
 
 def test_system_columns_are_not_additional(spark, tmp_path: Path):
     history = History(tmp_path, ("a", pa.int64()), ("b", pa.int64())).add((0, 1, 1))
-    closed = Check("closed", "additional_fields", "closed", None, ("A", "b"))
+    closed = Check("closed", "additional_fields", "closed", None, ("A", "b"), model="m")
     assert outcomes(report(spark, history, closed).results) == [("closed", "pass", "", None)]
-    closed = Check("closed", "additional_fields", "closed", None, ("A",))
+    closed = Check("closed", "additional_fields", "closed", None, ("A",), model="m")
     assert outcomes(report(spark, history, closed).results) == [("closed", "fail", "also b", None)]
 
 
@@ -360,7 +369,7 @@ def test_nested_fields_and_odd_names(spark, tmp_path: Path, form: str):
         check("unique", "s.t"),
     )
     assert outcomes(result.results) == [
-        ("field_type", "pass", "bigint", None),
+        ("field_type", "pass", "", None),
         ("required", "fail", "1 row: offset 1", 1),
         ("minimum", "fail", "1 row: 5 at offset 0", 1),
         ("field_present", "fail", "column not found", None),
@@ -372,18 +381,18 @@ def test_no_history(spark, tmp_path: Path):
     history = History(tmp_path, ("a", pa.int64()))
     result = report(spark, history, check("field_present"), check("required"), check("unique"), merge=SNAPSHOT)
     assert outcomes(result.results) == [
-        ("field_present", "pass", "bigint", None),
+        ("field_present", "pass", "", None),
         ("required", "pass", "", 0),
         ("unique", "pass", "", 0),
     ]
     assert result.tested_rows == 0
-    assert report(spark, history, check("field_present"), schema=None).results[0].actual == "column not found"
+    assert report(spark, history, check("field_present"), schema=None).results[0].reason == "column not found"
 
 
 def test_schema_of_the_files_where_none_is_given(spark, tmp_path: Path):
     history = History(tmp_path, ("a", pa.int64())).add((0, 1))
     assert outcomes(report(spark, history, check("field_type", type="long"), schema=None).results) == [
-        ("field_type", "pass", "bigint", None)
+        ("field_type", "pass", "", None)
     ]
 
 

@@ -408,7 +408,7 @@ def test_inputs_without_records(polled: Make, tmp_path: Path) -> None:
 
 
 def test_a_contract_is_tested_on_the_candidate(polled: Make) -> None:
-    unique = Check("k/unique", "unique", "k is unique", column="k")
+    unique = Check("k/unique", "unique", "k is unique", field="k", columns=("k",), model="m")
     contract = Contract("c", "m", "0" * 64, (unique,))
     data = polled("k BIGINT", "Append", contract=contract)
     report = data.poll([{"k": 1}]).report

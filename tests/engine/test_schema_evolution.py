@@ -124,9 +124,9 @@ def test_preprocess_adds_a_column(polled: Make) -> None:
 @pytest.mark.parametrize("kind", ["Append", "Snapshot"])
 def test_a_contract_sees_old_rows_in_the_new_columns(polled: Make, form: str, kind: str) -> None:
     checks = (
-        Check("n", "field_present", "there is a column n", column="n"),
-        Check("n/required", "required", "n is there", column="n"),
-        Check("n/unique", "unique", "n is unique", column="n"),
+        Check("n", "field_present", "there is a column n", field="n", model="m"),
+        Check("n/required", "required", "n is there", field="n", model="m"),
+        Check("n/unique", "unique", "n is unique", field="n", columns=("n",), model="m"),
     )
     data = polled(OLD, kind, *(() if kind == "Append" else ("k",)))
     data.poll(_rows((1, "a"), (2, "b")))

@@ -204,7 +204,7 @@ def test_coffee_prices_that_break_the_contract_stay_unpublished(dags, store, one
     }
     assert dataset.head() == head
     (rejection,) = rejections(dataset)
-    broken = [(r.column, r.failed_rows) for r in rejection.report.results if r.outcome == "fail"]
+    broken = [(r.field, r.failed_rows) for r in rejection.report.results if r.outcome == "fail"]
     assert broken == [("sku", 1), ("origin", 1), ("price", 1)]
 
     # A rejection stays red until something changes, with a link to the report.

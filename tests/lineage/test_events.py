@@ -33,10 +33,28 @@ REPORT = ContractReport(
     "abc",
     "cities",
     (
-        CheckResult("cities__name__required", "fail", "no null", "name", "warning", "not null", "2 rows", 2),
-        CheckResult("cities__id__primary_key", "pass", "key", "id", expected="unique and not null", failed_rows=0),
-        CheckResult("cities__x__pattern", "error", "x matches (", "x", actual="Unclosed group"),
-        CheckResult("cities__email__format", "unsupported", "email is not tested", "email"),
+        CheckResult(
+            "/models/cities/fields/name/required",
+            "required",
+            "fail",
+            "no null",
+            "name",
+            "warning",
+            reason="2 rows",
+            expected="not null",
+            failed_rows=2,
+        ),
+        CheckResult(
+            "/models/cities/fields/id/primaryKey",
+            "primary_key",
+            "pass",
+            "key",
+            "id",
+            expected="unique and not null",
+            failed_rows=0,
+        ),
+        CheckResult("/models/cities/fields/x/pattern", "pattern", "error", "x matches (", "x", reason="Unclosed group"),
+        CheckResult("/models/cities/fields/email/format", "format", "unsupported", "email is not tested", "email"),
     ),
     1200,
 )
@@ -155,7 +173,7 @@ def test_contract_test_reads_the_candidate():
             "success": False,
             "column": "name",
             "severity": "warn",
-            "name": "cities__name__required",
+            "name": "/models/cities/fields/name/required",
             "description": "no null",
             "expected": "not null",
             "actual": "2 rows",
@@ -166,7 +184,7 @@ def test_contract_test_reads_the_candidate():
             "success": True,
             "column": "id",
             "severity": "error",
-            "name": "cities__id__primary_key",
+            "name": "/models/cities/fields/id/primaryKey",
             "description": "key",
             "expected": "unique and not null",
             "params": {},
@@ -176,7 +194,7 @@ def test_contract_test_reads_the_candidate():
             "success": False,
             "column": "x",
             "severity": "error",
-            "name": "cities__x__pattern",
+            "name": "/models/cities/fields/x/pattern",
             "description": "x matches (",
             "actual": "Unclosed group",
             "params": {},
@@ -184,10 +202,10 @@ def test_contract_test_reads_the_candidate():
     ]
     tests = built["run"]["facets"]["test"]["tests"]
     assert [(t["name"], t["status"], t["params"]["outcome"]) for t in tests] == [
-        ("cities__name__required", "fail", "fail"),
-        ("cities__id__primary_key", "pass", "pass"),
-        ("cities__x__pattern", "fail", "error"),
-        ("cities__email__format", "skip", "unsupported"),
+        ("/models/cities/fields/name/required", "fail", "fail"),
+        ("/models/cities/fields/id/primaryKey", "pass", "pass"),
+        ("/models/cities/fields/x/pattern", "fail", "error"),
+        ("/models/cities/fields/email/format", "skip", "unsupported"),
     ]
 
 

@@ -262,7 +262,7 @@ def test_what_no_contract_test_let_pass_is_not_published(where, store, dataset, 
     with pytest.raises(AirflowFailException, match=message):
         publish(where, pass_candidate(made))
     (tmp_path / "orders.datacontract.yaml").write_text("models: edited since, and not valid")
-    clause = CheckResult("required", "fail", "id is required", "id", "error", failed_rows=1)
+    clause = CheckResult("required", "required", "fail", "id is required", "id", "error", failed_rows=1)
     rejected.save_report(dataset, made, ContractReport("urn:orders", "0" * 64, "orders", (clause,), 1))
     with pytest.raises(AirflowFailException, match="contract urn:orders rejected 1 record of orders: id is required"):
         publish(where, pass_candidate(made))

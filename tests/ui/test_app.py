@@ -72,9 +72,11 @@ def test_a_block_has_no_literal_secrets(dataset, tmp_path):
 
 def test_a_report_line_by_line(dataset):
     results = (
-        CheckResult("a", "pass", "id is never null"),
-        CheckResult("b", "fail", "price: >= 0", actual="2 rows: -1 at offset 3", failed_rows=2),
-        CheckResult("c", "fail", "name is never empty", severity="warning", actual="1 row: offset 4", failed_rows=1),
+        CheckResult("a", "required", "pass", "id is never null"),
+        CheckResult("b", "minimum", "fail", "price: >= 0", reason="2 rows: -1 at offset 3", failed_rows=2),
+        CheckResult(
+            "c", "enum", "fail", "name is never empty", severity="warning", reason="1 row: offset 4", failed_rows=1
+        ),
     )
     report = ContractReport("urn:orders", "d", "orders", results, tested_rows=5)
     save_report(dataset, Candidate("acme/orders", "base", dataset.head(), "candidate-x", records=5), report)
@@ -83,8 +85,8 @@ def test_a_report_line_by_line(dataset):
         f"block {dataset.head()}, 5 rows tested",
         "",
         "pass          id is never null",
-        "fail          price: >= 0 (found 2 rows: -1 at offset 3)",
-        "fail          name is never empty [warning] (found 1 row: offset 4)",
+        "fail          price: >= 0 (2 rows: -1 at offset 3)",
+        "fail          name is never empty [warning] (1 row: offset 4)",
     ]
 
 

@@ -1,0 +1,102 @@
+"""``odf contract``: test data against a data contract."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from airflow_provider_odf.cli.output import Format, FormatOption, absolute, near, print_json, print_rows
+from airflow_provider_odf.errors import EngineError, InvalidInput
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.contract.load import ContractFile
+    from airflow_provider_odf.protocol import ContractReport, Source
+
+app = typer.Typer(name="contract", help="Test data against data contracts.", no_args_is_help=True)
+
+ContractArgument = Annotated[str, typer.Argument(help="File of the contract.", metavar="CONTRACT")]
+
+
+class DataFormat(str, Enum):
+    csv = "csv"
+    json = "json"
+    ndjson = "ndjson"
+    parquet = "parquet"
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the commands of this module to the tool."""
+    parent.add_typer(app)
+
+
+@app.callback()
+def options() -> None:
+    """Options before a command."""
+
+
+@app.command("test")
+def contract_test(
+    contract: ContractArgument,
+    data: Annotated[
+        str | None, typer.Option(help="File, folder or glob with the data; {model} is the name of a model.")
+    ] = None,
+    data_format: Annotated[
+        DataFormat | None, typer.Option(help="Format of the data.", show_default="from the name")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Test this model only.", show_default="all")] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(help="Time that ages are measured at, RFC 3339.", show_default="now", metavar="RFC3339"),
+    ] = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """Test data against a contract, and report every clause.
+
+    Exit 0 if no clause of severity `error` failed, 1 if one did, 2 if the contract is not valid, and 3 if a clause
+    could not be run.
+    """
+    from airflow_provider_odf.cli.run import instant
+    from airflow_provider_odf.contract.load import load
+    from airflow_provider_odf.contract.report import EXIT_CODES
+    from airflow_provider_odf.contract.sources import of_data, tested_models
+
+    time = instant(as_of)
+    file = load(absolute(contract))
+    models = tested_models(file, model)
+    if data is None:
+        raise InvalidInput("there is nothing to test: add --data PATH")
+    sources = of_data(file, models, data, data_format.value if data_format else None)
+    try:
+        report = _report(file, models, sources, str(time))
+    except EngineError as e:
+        print(near(e), file=sys.stderr)
+        raise typer.Exit(3) from e
+    _print(report, how)
+    raise typer.Exit(EXIT_CODES[report.result])
+
+
+def _report(file: ContractFile, models: tuple[str, ...], sources: tuple[Source, ...], as_of: str) -> ContractReport:
+    from typing import cast
+
+    from airflow_provider_odf import protocol
+    from airflow_provider_odf.contract.compile import compile_models
+    from airflow_provider_odf.runner.local import LocalRunner
+
+    contract = compile_models(file, models)
+    request = protocol.SourceTestRequest(contract.id, contract, sources, as_of)
+    with LocalRunner() as runner:
+        return cast("protocol.SourceTestSuccess", runner.submit(request).result()).report
+
+
+def _print(report: ContractReport, how: Format) -> None:
+    from airflow_provider_odf.contract.report import COLUMNS, document, rows, summary
+
+    if how is Format.json:
+        print_json(document(report))
+        return
+    if table := list(rows(report)):
+        print_rows(table, how, COLUMNS)
+    print(summary(report))

@@ -1,0 +1,112 @@
+"""Test a contract on a dataset's history up to a candidate.
+
+The merge strategy decides which rows are tested: the current rows if the strategy has them, otherwise the new rows.
+Keys and references are tested over the whole history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.engine import files
+from airflow_provider_odf.engine.contract.report import report
+from airflow_provider_odf.engine.contract.rows import Rows
+from airflow_provider_odf.engine.contract.scan import Scan
+from airflow_provider_odf.engine.current import current_rows, newest_records
+from airflow_provider_odf.engine.schema import decode, quoted
+from airflow_provider_odf.protocol import (
+    Contract,
+    ContractReport,
+    ContractTestRequest,
+    ContractTestSuccess,
+    DatasetVocabulary,
+    HistorySlice,
+    MergeStrategy,
+)
+
+
+def execute(spark: SparkSession, request: ContractTestRequest, progress: Callable[[str], None]) -> ContractTestSuccess:
+    """Test the requested contract and return the report."""
+    progress(f"testing contract {request.contract.id} on {request.dataset_alias}")
+    report = test(
+        spark,
+        request.contract,
+        vocab=request.vocab,
+        merge=request.merge,
+        history=request.history,
+        new_from=request.new_from,
+        schema=request.schema,
+    )
+    return ContractTestSuccess(report)
+
+
+def test(
+    spark: SparkSession,
+    contract: Contract,
+    *,
+    vocab: DatasetVocabulary,
+    merge: MergeStrategy,
+    history: Sequence[HistorySlice],
+    new_from: int,
+    schema: str | None,
+) -> ContractReport:
+    """Return a report with one result for each check of the contract, in order.
+
+    :param schema: the dataset's schema as an Arrow IPC schema message in base64. Without it, the files define the
+        columns.
+    """
+    return report(contract, {contract.model: _rows(spark, vocab, merge, history, new_from, schema)})
+
+
+def _rows(
+    spark: SparkSession,
+    vocab: DatasetVocabulary,
+    merge: MergeStrategy,
+    history: Sequence[HistorySlice],
+    new_from: int,
+    schema: str | None,
+) -> Rows:
+    declared = _spark_schema(schema)
+    if not history:
+        return Rows(declared or T.StructType(), system=vocab.columns, has_offsets=True)
+    every = _read(spark, declared, history)
+    is_small = sum(files.size_or_large(s.path) for s in history) <= files.SMALL
+    if is_small:
+        every = every.coalesce(1)
+    offset = quoted(vocab.offset_column)
+    unique_by: frozenset[str] = frozenset()
+    if merge.traits.has_current_rows:
+        rows = current_rows(newest_records(every, merge.primary_key, vocab), vocab)
+        scan = Scan(rows, rows, "true", offset, is_small)
+        unique_by = frozenset(c.lower() for c in merge.primary_key)
+    else:
+        tested = f"{offset} >= {new_from}"
+        new = [s for s in history if s.offset_interval.end >= new_from]
+        rows = _read(spark, declared, new).where(tested) if new else every.where("false")
+        scan = Scan(every, rows, tested, offset, is_small)
+    key = (vocab.offset_column, *merge.primary_key)
+    return Rows(every.schema, scan, vocab.columns, key, unique_by, has_offsets=True)
+
+
+def _read(spark: SparkSession, schema: T.StructType | None, slices: Sequence[HistorySlice]) -> DataFrame:
+    reader = spark.read.option("mergeSchema", True) if schema is None else spark.read.schema(schema)
+    return reader.parquet(*(s.path for s in slices))
+
+
+def _spark_schema(message: str | None) -> T.StructType | None:
+    """Return the Spark schema of an Arrow IPC message, None without a message.
+
+    It is also None if Spark lacks a type for a column: the schema then comes from the files.
+    """
+    if not message:
+        return None
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    try:
+        return from_arrow_schema(decode(message))
+    except PySparkException:
+        return None

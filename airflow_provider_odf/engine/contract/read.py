@@ -1,0 +1,156 @@
+"""Read sources of a contract test: files and tables that Spark can read.
+
+Values of CSV and JSON stay text until a check converts them to the type that the contract declares. So a value of
+another type fails the clause ``type``, and neither the run nor other clauses.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.engine import files
+from airflow_provider_odf.engine.contract.types import TYPES
+from airflow_provider_odf.engine.refusal import message, refusal
+from airflow_provider_odf.protocol import Check, Source
+
+_MALFORMED = "__malformed"
+
+
+class Unreadable(Exception):
+    """Spark cannot read a source; the message says why."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """The rows of a source.
+
+    ``types`` are the logical types of fields by path if values are text, else None. ``malformed`` is the column with
+    records that are no rows, empty if there is none.
+    """
+
+    frame: DataFrame
+    is_small: bool = False
+    types: Mapping[str, str] | None = None
+    malformed: str = ""
+
+    @property
+    def system(self) -> tuple[str, ...]:
+        """Columns outside of the contract."""
+        return (self.malformed,) if self.malformed else ()
+
+
+def read(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
+    """Return the rows of a source; ``checks`` are those of its model.
+
+    :raises Unreadable: the source has a problem, or Spark cannot read it.
+    """
+    if source.problem:
+        raise Unreadable(source.problem)
+    try:
+        return _READERS.get(source.format, _other)(spark, source, checks)
+    except PySparkException as e:
+        raise Unreadable(_reason(e, source)) from e
+
+
+def _csv(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
+    options = {"header": "true", "escape": '"', "enforceSchema": "false", **source.options}
+    header = spark.read.options(**options).csv([*source.paths]).schema
+    schema = T.StructType([*header, T.StructField(_MALFORMED, T.StringType())])
+    reader = spark.read.options(**options).option("columnNameOfCorruptRecord", _MALFORMED).schema(schema)
+    return Data(reader.csv([*source.paths]), _is_small(source), _types(checks), _MALFORMED)
+
+
+def _ndjson(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
+    return _json(spark, source, checks, is_array=False)
+
+
+def _any_json(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
+    """Read JSON with one document in each line, or with one array in each file."""
+    delimiter = source.options.get("delimiter")
+    if delimiter is None:
+        first = spark.read.text([*source.paths]).where("trim(value) != ''").head()
+        is_array = first is not None and not first[0].lstrip().startswith("{")
+    else:
+        is_array = delimiter == "array"
+    return _json(spark, source, checks, is_array=is_array)
+
+
+def _json(spark: SparkSession, source: Source, checks: Sequence[Check], *, is_array: bool) -> Data:
+    types = _types(checks)
+    options = {"multiLine": str(is_array).lower(), "columnNameOfCorruptRecord": _MALFORMED}
+    inferred = spark.read.options(**options).json([*source.paths]).schema
+    fields = [f for f in inferred if f.name != _MALFORMED] or [*_declared(types, checks)]
+    columns = [T.StructField(f.name, _as_text(f.dataType, f.name, types)) for f in fields]
+    schema = T.StructType([*columns, T.StructField(_MALFORMED, T.StringType())])
+    frame = spark.read.options(**options).schema(schema).json([*source.paths])
+    return Data(frame, _is_small(source), types, _MALFORMED)
+
+
+def _parquet(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
+    return Data(spark.read.option("mergeSchema", True).parquet(*source.paths), _is_small(source))
+
+
+def _other(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
+    reader = spark.read.format(source.format).options(**source.options)
+    return Data(reader.load([*source.paths]) if source.paths else reader.load())
+
+
+_READERS: Mapping[str, Callable[[SparkSession, Source, Sequence[Check]], Data]] = {
+    "csv": _csv,
+    "json": _any_json,
+    "ndjson": _ndjson,
+    "parquet": _parquet,
+}
+"""Format -> its reader. Spark reads other formats by their name."""
+
+
+def _types(checks: Sequence[Check]) -> dict[str, str]:
+    return {str(c.field): str(c.arguments["type"]) for c in checks if c.kind == "field_type" and not c.outcome}
+
+
+def _as_text(kind: T.DataType, path: str, types: Mapping[str, str]) -> T.DataType:
+    """Return the type to read a JSON value as: text for single values of a declared type."""
+    logical = types.get(path)
+    if logical == "map" and isinstance(kind, T.StructType):
+        inner = next((f.dataType for f in kind), T.StringType())
+        return T.MapType(T.StringType(), _as_text(inner, f"{path}{{value}}", types))
+    if isinstance(kind, T.StructType):
+        return T.StructType([T.StructField(f.name, _as_text(f.dataType, f"{path}.{f.name}", types)) for f in kind])
+    if isinstance(kind, T.ArrayType):
+        return T.ArrayType(_as_text(kind.elementType, f"{path}[]", types))
+    return T.StringType() if logical in TYPES else kind
+
+
+def _declared(types: Mapping[str, str], checks: Sequence[Check]) -> Sequence[T.StructField]:
+    """Return the declared columns, for data without any record."""
+    paths = [str(c.field) for c in checks if c.kind == "field_present"]
+
+    def of(path: str) -> T.DataType:
+        children = [p for p in paths if p.startswith(f"{path}.") and not set(p[len(path) + 1 :]) & set(".[{")]
+        if children:
+            return T.StructType([T.StructField(p[len(path) + 1 :], of(p)) for p in children])
+        if types.get(path) == "array":
+            return T.ArrayType(of(f"{path}[]"))
+        if types.get(path) == "map":
+            return T.MapType(T.StringType(), of(f"{path}{{value}}"))
+        return T.StringType()
+
+    return [T.StructField(p, of(p)) for p in paths if not set(p) & set(".[{")]
+
+
+def _is_small(source: Source) -> bool:
+    names = [name for path in source.paths for name in (glob.glob(path) if glob.has_magic(path) else [path])]
+    return bool(names) and sum(files.size_or_large(name) for name in map(os.fspath, names)) <= files.SMALL
+
+
+def _reason(error: PySparkException, source: Source) -> str:
+    if error.getCondition() == "PATH_NOT_FOUND":
+        return f"no file matches {', '.join(source.paths)}"
+    return str(refusal(error) or message(error))

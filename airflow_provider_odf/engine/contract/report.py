@@ -1,0 +1,164 @@
+"""Test the checks of a contract on the rows of its models, and make the report."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from airflow_provider_odf.engine.contract.kinds import Measured, judge
+from airflow_provider_odf.engine.contract.rows import Rows
+from airflow_provider_odf.engine.contract.rules import Verdict
+from airflow_provider_odf.engine.contract.scan import Condition, Count, Failure, Sample, Samples, Shown, Values
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import text
+from airflow_provider_odf.protocol import Check, CheckResult, Contract, ContractReport
+from airflow_provider_odf.wording import counted
+
+MASK = "***"
+
+_EXAMPLES = 3
+_LONGEST = 80
+"""Maximum number of characters of an example value."""
+
+_EVERY_ROW = Values("false")
+"""A condition that no row fails, to count the tested rows."""
+
+
+def report(contract: Contract, models: Mapping[str, Rows], problems: Mapping[str, str] | None = None) -> ContractReport:
+    """Return a report with one result for each check of the contract, in order.
+
+    ``models`` are the rows by model. ``problems`` say why there are no rows of other models.
+    """
+    results: dict[str, CheckResult] = {}
+    tested = 0
+    for name, rows in models.items():
+        rest = [check for check in contract.checks if check.model == name and not check.outcome]
+        model = _Model(rows, rest, sensitive(check for check in contract.checks if check.model == name))
+        tested += model.tested
+        results |= model.results()
+    return ContractReport(
+        contract.id,
+        contract.digest,
+        contract.model,
+        tuple(results.get(check.path) or _untested(check, problems or {}) for check in contract.checks),
+        tested,
+        sensitive(contract.checks),
+        contract.specification,
+    )
+
+
+def sensitive(checks: Iterable[Check]) -> tuple[str, ...]:
+    """Return the columns that are sensitive or have a sensitive nested field."""
+    paths = (check.field for check in checks if check.field and check.is_sensitive)
+    return tuple(dict.fromkeys(re.split(r"[.\[{]", path)[0] for path in paths))
+
+
+def _untested(check: Check, problems: Mapping[str, str]) -> CheckResult:
+    if check.outcome:
+        return _result(check, Verdict(check.outcome, check.reason))
+    return _result(check, Verdict("error", problems.get(check.model, f"there is no data of model {check.model}")))
+
+
+def _result(check: Check, verdict: Verdict) -> CheckResult:
+    return CheckResult(
+        check.path,
+        check.kind,
+        verdict.outcome,
+        check.description,
+        field=check.field,
+        severity=check.severity,
+        model=check.model,
+        line=check.line,
+        reason=verdict.reason,
+        expected=verdict.expected,
+        observed=verdict.observed,
+    )
+
+
+class _Model:
+    """The test of one model. ``tested`` is the number of its rows that conditions on values are about."""
+
+    def __init__(self, rows: Rows, checks: Sequence[Check], sensitive: Sequence[str]) -> None:
+        self._rows, self._checks = rows, checks
+        self._sensitive = {name.lower() for name in sensitive}
+        judged = {check.path: judge(check, rows) for check in checks}
+        self._verdicts = {path: j for path, j in judged.items() if isinstance(j, Verdict)}
+        self._measured = {path: j for path, j in judged.items() if isinstance(j, Measured)}
+        self.tested, self._counts = self._count()
+        self._samples = self._sample()
+
+    def results(self) -> Mapping[str, CheckResult]:
+        """Return the result of each check by its path."""
+        return {check.path: self._of(check) for check in self._checks}
+
+    def _of(self, check: Check) -> CheckResult:
+        if check.path in self._verdicts:
+            return _result(check, self._verdicts[check.path])
+        measured, count = self._measured[check.path], self._counts[check.path]
+        result = _result(check, Verdict("pass", expected=measured.expected))
+        if isinstance(count, Failure):
+            return replace(result, outcome="error", reason=count.message)
+        result = replace(result, rows=count.rows, failed_rows=count.failed)
+        if not count.failed:
+            return replace(result, reason=f"{counted(count.rows, 'row')} tested")
+        samples = self._samples[check.path]
+        words = f"{counted(count.failed, 'row')} {measured.what}".rstrip()
+        return replace(
+            result,
+            outcome="fail",
+            reason=": ".join(filter(None, [words, self._examples(measured, samples)])),
+            observed=", ".join(_short(s.text) for s in samples.rows[:_EXAMPLES]) if measured.example else "",
+            offsets=samples.offsets if self._rows.has_offsets else (),
+            samples=tuple(json.loads(sample.row) for sample in samples.rows),
+        )
+
+    def _count(self) -> tuple[int, dict[str, Count | Failure]]:
+        scan = self._rows.scan
+        if scan is None:
+            return 0, dict.fromkeys(self._measured, Count(0, 0))
+        conditions: list[Condition] = [m.condition for m in self._measured.values()]
+        every, *counts = scan.counts([_EVERY_ROW, *conditions])
+        if isinstance(every, Failure):  # the data are at fault, not a condition
+            raise every.error
+        return every.rows, dict(zip(self._measured, counts, strict=True))
+
+    def _sample(self) -> dict[str, Samples]:
+        failing = [path for path, count in self._counts.items() if isinstance(count, Count) and count.failed]
+        if not failing or self._rows.scan is None:
+            return {}
+        conditions = [(m.condition, self._shown(m)) for m in map(self._measured.__getitem__, failing)]
+        return dict(zip(failing, self._rows.scan.samples(conditions), strict=True))
+
+    def _shown(self, measured: Measured) -> Shown:
+        names = self._rows.schema.fieldNames()
+        wanted = [name.lower() for name in (*self._rows.key, *measured.shown)]
+        columns = [name for name in names if name.lower() in wanted]
+        pairs = (f"{text(name)}, {self._masked(name)}" for name in columns)
+        return Shown(measured.example, f"to_json(named_struct({', '.join(pairs)}), map('ignoreNullFields', 'false'))")
+
+    def _masked(self, name: str) -> str:
+        column = quoted(name)
+        return f"CASE WHEN {column} IS NOT NULL THEN '{MASK}' END" if name.lower() in self._sensitive else column
+
+    def _examples(self, measured: Measured, samples: Samples) -> str:
+        """Return the first failing rows as text: ``B at offset 4``, or ``B with id 7``."""
+        texts = (self._example(sample, measured.example is not None) for sample in samples.rows[:_EXAMPLES])
+        return ", ".join(filter(None, texts))
+
+    def _example(self, sample: Sample, has_text: bool) -> str:
+        if self._rows.has_offsets:
+            return f"{_short(sample.text)} at offset {sample.offset}" if has_text else f"offset {sample.offset}"
+        row: dict[str, Any] = json.loads(sample.row)
+        key = ", ".join(f"{name} {_short(str(row[name]))}" for name in self._rows.key if name in row)
+        if not has_text:
+            return key
+        return f"{_short(sample.text)} with {key}" if key else _short(sample.text)
+
+
+def _short(value: str | None) -> str:
+    if value is None:
+        return "null"
+    return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"

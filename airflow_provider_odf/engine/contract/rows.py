@@ -1,0 +1,50 @@
+"""The rows that a model of a contract is tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.engine.contract.fields import Found, find
+from airflow_provider_odf.engine.contract.scan import Scan
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a model; ``scan`` is None if there are none.
+
+    ``system`` are columns outside of the contract. ``key`` are the columns that identify a row to a reader.
+    ``unique_by`` are columns, in lower case, whose values are unique already. ``types`` are the logical types of fields
+    by path, for data that consist of text, else None. ``others`` are the rows of the models that references name.
+    ``has_offsets`` says whether the rows are records of a dataset, with offsets.
+    ``malformed`` is the column with records of a file that are no rows, empty if there is none.
+    """
+
+    schema: T.StructType
+    scan: Scan | None = None
+    system: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    unique_by: frozenset[str] = frozenset()
+    types: Mapping[str, str] | None = None
+    others: Mapping[str, Other] | None = None
+    has_offsets: bool = False
+    malformed: str = ""
+
+    def find(self, path: str) -> Found | None:
+        """Return the column or nested field at a path, None if there is none."""
+        return find(self.schema, path, self.types)
+
+
+@dataclass(frozen=True)
+class Other:
+    """The rows of a model that references name."""
+
+    frame: DataFrame
+    types: Mapping[str, str] | None = None
+
+    def find(self, path: str) -> Found | None:
+        """Return the column or nested field at a path, None if there is none."""
+        return find(self.frame.schema, path, self.types)

@@ -1,0 +1,176 @@
+"""Rules for the values of one field: a verdict from the type alone, or Spark SQL that is true for failing values.
+
+Nulls fail only the clauses ``required`` and ``primaryKey``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeAlias
+
+from pyspark.errors import PySparkException
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.engine.contract import types
+from airflow_provider_odf.engine.contract.fields import Found
+from airflow_provider_odf.engine.contract.formats import FORMATS
+from airflow_provider_odf.engine.sql import ddl, text
+from airflow_provider_odf.protocol import Check
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Outcome of a clause that needs no rows."""
+
+    outcome: str
+    reason: str = ""
+    expected: str = ""
+    observed: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A test of values: the SQL ``broken`` is true for failing ones, and ``expected`` describes valid ones."""
+
+    broken: str
+    expected: str
+
+
+OnField: TypeAlias = Callable[[Check, Found], Rule | Verdict]
+
+
+def present(check: Check, found: Found) -> Verdict:
+    return Verdict("pass", "the column exists", "a column", found.type_name)
+
+
+def of_type(check: Check, found: Found) -> Rule | Verdict:
+    """Judge the type of a column. Text of a file is tested value by value, and so are columns with a wider type."""
+    logical = str(check.arguments["type"])
+    if logical not in types.TYPES:
+        return Verdict("unsupported", f"Spark has no type {logical}", logical, found.type_name)
+    if not types.can_hold(found.type, logical):
+        return Verdict("fail", f"the column is of type {found.type_name}", logical, found.type_name)
+    unread = [f"{found.raw} IS NOT NULL AND {found.sql} IS NULL"] if found.raw else []
+    misfit = types.misfit(logical, found.sql, found.type)
+    if broken := [*unread, *([misfit] if misfit else [])]:
+        return Rule(" OR ".join(f"({sql})" for sql in broken), logical)
+    return Verdict("pass", f"the column is of type {found.type_name}", logical, found.type_name)
+
+
+def required(check: Check, found: Found) -> Rule:
+    """A nested field is required in each struct around it that exists."""
+    is_null = f"{found.raw or found.sql} IS NULL"
+    return Rule(f"{found.parent} IS NOT NULL AND {is_null}" if found.parent else is_null, "not null")
+
+
+def enum(check: Check, found: Found) -> Rule:
+    texts = [str(value) for value in check.arguments["values"]]
+    # A text that the column's type cannot represent becomes null and equals no value.
+    values = ", ".join(f"try_cast({text(value)} AS {ddl(found.type)})" for value in texts) or "NULL"
+    return Rule(
+        f"{found.sql} IS NOT NULL AND NOT coalesce({found.sql} IN ({values}), false)", f"one of {', '.join(texts)}"
+    )
+
+
+def pattern(check: Check, found: Found) -> Rule | Verdict:
+    ecma = check.arguments["pattern"]
+    java = str(check.arguments.get("java", ecma))
+    return _on(T.StringType, check, found) or Rule(f"NOT {found.sql} RLIKE {text(java)}", f"matches {ecma}")
+
+
+def format_of(check: Check, found: Found) -> Rule | Verdict:
+    name = str(check.arguments["format"])
+    if name not in FORMATS:
+        return Verdict("unsupported", f"format {name} is none of {', '.join(FORMATS)}")
+    broken = f"NOT {found.sql} RLIKE {text(FORMATS[name])}"
+    return _on(T.StringType, check, found) or Rule(broken, f"a valid {name}")
+
+
+def precision(check: Check, found: Found) -> Rule | Verdict:
+    """Judge the number of digits: those before the point, and the decimal places without zeros at the end."""
+    most = int(check.arguments["limit"])
+    broken = f"{_digits(found)} + {_places(found)} > {most}"
+    if isinstance(found.type, T.FloatType | T.DoubleType):
+        broken = f"abs({found.sql}) >= double('1e{most}') OR {broken}"  # what DECIMAL cannot hold
+    return _on(T.NumericType, check, found) or Rule(broken, f"at most {most} digits")
+
+
+def scale(check: Check, found: Found) -> Rule | Verdict:
+    """Judge the number of decimal places, without zeros at the end."""
+    most = int(check.arguments["limit"])
+    return _on(T.NumericType, check, found) or Rule(f"{_places(found)} > {most}", f"at most {most} decimal places")
+
+
+def physical_type(check: Check, found: Found) -> Verdict:
+    """Judge the type in the data against a type of Spark."""
+    expected = str(check.arguments["type"])
+    if found.raw:
+        return Verdict("unsupported", "the data are text, which has no physical type", expected)
+    try:
+        kind = T.DataType.fromDDL(expected)
+    except PySparkException:
+        return Verdict("error", f"{expected!r} is not a type of Spark", expected, found.type_name)
+    outcome = "pass" if types.are_same(kind, found.type) else "fail"
+    return Verdict(outcome, f"the column is of type {found.type_name}", expected, found.type_name)
+
+
+def length(opposite: str, words: str) -> OnField:
+    """Return the rule for a limit of the number of characters; ``opposite`` is the operator of failing values."""
+
+    def judge(check: Check, found: Found) -> Rule | Verdict:
+        limit = int(check.arguments["limit"])
+        broken = f"char_length({found.sql}) {opposite} {limit}"
+        return _on(T.StringType, check, found) or Rule(broken, f"{words} {limit} characters")
+
+    return judge
+
+
+def limit(opposite: str, words: str) -> OnField:
+    """Return the rule for a limit of numbers; ``opposite`` is the operator of failing values."""
+
+    def judge(check: Check, found: Found) -> Rule | Verdict:
+        number = check.arguments["limit"]
+        broken = f"{found.sql} {opposite} {_number(number, found.type)}"
+        if isinstance(found.type, T.FloatType | T.DoubleType):
+            # Spark orders NaN above every number. No range includes it.
+            broken = f"({broken} OR isnan({found.sql}))"
+        return _on(T.NumericType, check, found) or Rule(broken, f"{words} {number}")
+
+    return judge
+
+
+def _digits(found: Found) -> str:
+    """Return SQL for the number of digits before the point."""
+    return f"length(ltrim('0', replace(split_part({_plain(found)}, '.', 1), '-', '')))"
+
+
+def _places(found: Found) -> str:
+    """Return SQL for the number of decimal places, without zeros at the end."""
+    return f"length(rtrim('0', split_part({_plain(found)}, '.', 2)))"
+
+
+def _plain(found: Found) -> str:
+    """Return SQL for a number as text without an exponent."""
+    is_binary = isinstance(found.type, T.FloatType | T.DoubleType)
+    number = f"try_cast(CAST({found.sql} AS STRING) AS DECIMAL(38, 18))" if is_binary else found.sql
+    return f"CAST({number} AS STRING)"
+
+
+def _on(kind: type[T.DataType], check: Check, found: Found) -> Verdict | None:
+    """Return the verdict on a clause that does not apply to the column's type, None if it applies.
+
+    The clause fails if the contract declares a type that the column lacks.
+    """
+    if isinstance(found.type, kind):
+        return None
+    reason = f"{check.kind} does not apply to a column of type {found.type_name}"
+    return Verdict("fail" if "type" in check.arguments else "unsupported", reason, observed=found.type_name)
+
+
+def _number(value: int | float, column: T.DataType) -> str:
+    """Return a limit as SQL: decimal for exact types, the column's own type for binary ones (0.7 is not 0.7f)."""
+    if isinstance(column, T.FloatType | T.DoubleType):
+        return f"CAST('{value!r}' AS {column.simpleString()})"
+    return f"{Decimal(repr(value)):f}BD"

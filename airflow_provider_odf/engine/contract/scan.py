@@ -1,0 +1,273 @@
+"""Count the rows that fail each of several conditions, in as few Spark jobs as possible, and show some of them.
+
+All conditions on rows and references are counted in one job over the rows. Small data count keys in the same job; large
+data take one more job, with one shuffle, for each distinct set of key columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from airflow_provider_odf.engine.refusal import refusal, root_cause
+
+ERRORS = (PySparkException, Py4JError)
+
+MOST_SAMPLES = 5
+"""Maximum number of rows that are shown for a condition."""
+
+MOST_OFFSETS = 100
+"""Maximum number of offsets of failing rows for a condition."""
+
+_MOST_KEYS = 20
+
+
+@dataclass(frozen=True)
+class Values:
+    """A condition on single rows: the SQL is true for a failing row."""
+
+    broken: str
+
+
+@dataclass(frozen=True)
+class Key:
+    """A condition on keys: no two rows share the values of the columns, given as SQL.
+
+    With ``is_complete``, a null fails too. Otherwise rows with a null are ignored.
+    """
+
+    columns: tuple[str, ...]
+    is_complete: bool
+
+    def bad(self, rows: str) -> str:
+        """Return SQL that is true for a failing key; ``rows`` is SQL for the number of its rows."""
+        complete = " AND ".join(f"{c} IS NOT NULL" for c in self.columns)
+        return f"NOT ({complete}) OR {rows} > 1" if self.is_complete else f"{complete} AND {rows} > 1"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A condition on references: each value that is not null is a value of ``target`` in another frame."""
+
+    value: str
+    other: DataFrame
+    target: str
+
+
+Condition: TypeAlias = Values | Key | Reference
+
+
+@dataclass(frozen=True)
+class Count:
+    """Numbers of tested and of failing rows."""
+
+    rows: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Spark could not evaluate a condition."""
+
+    error: Exception
+
+    @property
+    def message(self) -> str:
+        """The first line of Spark's message, or the root cause in the JVM if Spark has no message of its own."""
+        text = str(refusal(self.error) or self.error)
+        if isinstance(self.error, Py4JJavaError) and text == str(self.error):
+            text = root_cause(self.error)
+        return text.strip().partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """SQL for what a report shows of a failing row: the value as text (None for no text), and the row as JSON."""
+
+    text: str | None
+    row: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A failing row: its offset, the value as text, and the row as JSON."""
+
+    offset: int
+    text: str | None
+    row: str
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The first failing rows of a condition, and the offsets of more."""
+
+    rows: tuple[Sample, ...] = ()
+    offsets: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A scan of rows that tests several conditions.
+
+    Keys and references are tested over the rows ``keyed``, values over those rows for which the SQL ``tested`` is true.
+    ``tested_rows`` has the same rows as that filter, read at lower cost. ``offset`` is SQL for the order of the rows.
+    """
+
+    keyed: DataFrame
+    tested_rows: DataFrame
+    tested: str
+    offset: str
+    is_small: bool
+
+    def counts(self, conditions: Sequence[Condition]) -> list[Count | Failure]:
+        """Return the numbers of tested and failing rows of each condition, or its failure."""
+        counts: dict[int, Count | Failure] = {}
+        for part in self._passes(dict(enumerate(conditions))):
+            try:
+                counts |= part.counts()
+            except ERRORS:
+                for index, condition in part.conditions.items():
+                    counts[index] = self._alone(condition)
+        return [counts[index] for index in range(len(conditions))]
+
+    def samples(self, conditions: Sequence[tuple[Condition, Shown]]) -> list[Samples]:
+        """Return failing rows of each condition."""
+        shown = {index: show for index, (_, show) in enumerate(conditions)}
+        samples: dict[int, Samples] = {}
+        for part in self._passes({index: condition for index, (condition, _) in enumerate(conditions)}):
+            samples |= part.samples(shown, self.offset)
+        return [samples[index] for index in range(len(conditions))]
+
+    def _alone(self, condition: Condition) -> Count | Failure:
+        try:
+            (part,) = self._passes({0: condition})
+            return part.counts()[0]
+        except ERRORS as e:
+            return Failure(e)
+
+    def _passes(self, conditions: Mapping[int, Condition]) -> Iterator[_ByRow | _ByKey]:
+        if self.is_small:
+            yield _ByRow(self.keyed, conditions, self.tested)
+            return
+        keys: dict[tuple[str, ...], dict[int, Condition]] = {}
+        for index, condition in conditions.items():
+            if isinstance(condition, Key):
+                keys.setdefault(condition.columns, {})[index] = condition
+        rest = {index: c for index, c in conditions.items() if not isinstance(c, Key)}
+        far = {index: c for index, c in rest.items() if isinstance(c, Reference) and not self._is_one_frame}
+        if near := {index: c for index, c in rest.items() if index not in far}:
+            yield _ByRow(self.tested_rows, near, "true")
+        if far:
+            yield _ByRow(self.keyed, far, "true")
+        for columns, same in keys.items():
+            yield _ByKey(self.keyed, same, columns)
+
+    @property
+    def _is_one_frame(self) -> bool:
+        return self.keyed is self.tested_rows
+
+
+@dataclass(frozen=True)
+class _ByRow:
+    """One pass that judges each row. ``tested`` is SQL for the rows that conditions on values are about."""
+
+    frame: DataFrame
+    conditions: Mapping[int, Condition]
+    tested: str
+
+    def counts(self) -> dict[int, Count | Failure]:
+        frame, flags = self._judged()
+        totals = [self.tested if isinstance(c, Values) else "true" for c in self.conditions.values()]
+        # Column names that Spark makes from long expressions take longer than the counting.
+        measures = [f"count_if({sql}) AS c{i}" for i, sql in enumerate([*totals, *flags.values()])]
+        row = frame.selectExpr(*measures).collect()[0]
+        return {
+            index: Count(rows, failed)
+            for index, rows, failed in zip(flags, row[: len(totals)], row[len(totals) :], strict=True)
+        }
+
+    def samples(self, shown: Mapping[int, Shown], offset: str) -> dict[int, Samples]:
+        frame, flags = self._judged()
+        measures = [
+            sql for index, flag in flags.items() for sql in _first(shown[index], offset, f"FILTER (WHERE {flag})")
+        ]
+        row = frame.selectExpr(*(f"{sql} AS s{i}" for i, sql in enumerate(measures))).collect()[0]
+        return {index: _samples([row[2 * i : 2 * i + 2]]) for i, index in enumerate(flags)}
+
+    def _judged(self) -> tuple[DataFrame, dict[int, str]]:
+        """Return a frame with the rows, and SQL for the failing ones of each condition."""
+        frame, windows, flags = self.frame, list[str](), dict[int, str]()
+        for index, c in self.conditions.items():
+            if isinstance(c, Key):
+                rows = f"__rows_of_key_{index}"
+                windows.append(f"count(1) OVER (PARTITION BY {', '.join(c.columns)}) AS {rows}")
+                flags[index] = c.bad(rows)
+            elif isinstance(c, Reference):
+                target = f"__target_{index}"
+                targets = c.other.selectExpr(f"{c.target} AS {target}").where(f"{target} IS NOT NULL").distinct()
+                frame = frame.join(targets, F.expr(f"{c.value} = {target}"), "left")
+                flags[index] = f"{c.value} IS NOT NULL AND {target} IS NULL"
+            else:
+                flags[index] = c.broken if self.tested == "true" else f"({self.tested}) AND ({c.broken})"
+        return (frame.selectExpr("*", *windows) if windows else frame), flags
+
+
+@dataclass(frozen=True)
+class _ByKey:
+    """One pass that groups the rows by key, for conditions on the same columns."""
+
+    frame: DataFrame
+    conditions: Mapping[int, Condition]
+    columns: tuple[str, ...]
+
+    def counts(self) -> dict[int, Count | Failure]:
+        groups = self._groups()
+        failed = (f"coalesce(sum(CASE WHEN {bad} THEN __rows END), 0)" for bad in self._bad().values())
+        row = groups.selectExpr("coalesce(sum(__rows), 0) AS c", *(f"{sql} AS c{i}" for i, sql in enumerate(failed)))
+        rows, *counts = row.collect()[0]
+        return {index: Count(rows, count) for index, count in zip(self.conditions, counts, strict=True)}
+
+    def samples(self, shown: Mapping[int, Shown], offset: str) -> dict[int, Samples]:
+        samples = {}
+        for index, bad in self._bad().items():
+            groups = self._groups(*_first(shown[index], offset), f"min({offset})").where(bad)
+            rows = groups.orderBy("m2").limit(_MOST_KEYS).select("m0", "m1").collect()
+            samples[index] = _samples(rows)
+        return samples
+
+    def _groups(self, *measures: str) -> DataFrame:
+        """Return one row per key: its number of rows as ``__rows``, its measures as ``m0`` and so on."""
+        by = (F.expr(column).alias(name) for column, name in zip(self.columns, self._names, strict=True))
+        measured = [F.expr("count(1) AS __rows"), *(F.expr(f"{m} AS m{i}") for i, m in enumerate(measures))]
+        return self.frame.groupBy(*by).agg(*measured)
+
+    def _bad(self) -> dict[int, str]:
+        return {
+            index: replace(c, columns=self._names).bad("__rows")
+            for index, c in self.conditions.items()
+            if isinstance(c, Key)
+        }
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(f"__key_{i}" for i in range(len(self.columns)))
+
+
+def _first(shown: Shown, offset: str, where: str = "") -> Iterator[str]:
+    """Yield SQL for the first failing rows, and for the offsets of more."""
+    row = f"struct({offset}, {shown.text or 'CAST(NULL AS STRING)'}, {shown.row})"
+    yield f"min_by({row}, {offset}, {MOST_SAMPLES}) {where}"
+    yield f"min_by({offset}, {offset}, {MOST_OFFSETS}) {where}"
+
+
+def _samples(found: Sequence[Sequence[Any]]) -> Samples:
+    """Return the samples of pairs of rows and offsets."""
+    rows = sorted((Sample(*row) for first, _ in found for row in first or ()), key=lambda sample: sample.offset)
+    offsets = sorted(offset for _, more in found for offset in more or ())
+    return Samples(tuple(rows[:MOST_SAMPLES]), tuple(offsets[:MOST_OFFSETS]))
