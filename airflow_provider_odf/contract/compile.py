@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airflow_provider_odf.contract import quality
-from airflow_provider_odf.contract.ecma import check as check_pattern
-from airflow_provider_odf.contract.ecma import to_java
+from airflow_provider_odf.contract import ecma, quality
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import (
     CHARACTER_TYPES,
@@ -183,7 +181,7 @@ class _FieldChecks:
         if kind.types is not None and self.field.type is not None and self.field.type not in kind.types:
             reason = f"{clause.name} does not apply to the type {self.field.type}"
             return replace(check, outcome="unsupported", reason=reason)
-        return _with_java(check) if clause.name == "pattern" else check
+        return _translated(check) if clause.name == "pattern" else check
 
     def _primary_key(self, clause: Clause) -> Check:
         columns = tuple(field.name for field in self.marked) if self.field in self.marked else (self.path,)
@@ -212,13 +210,19 @@ class _FieldChecks:
         return Check(path, kind, description, self.path, line=line, is_sensitive=self.field.is_sensitive)
 
 
-def _with_java(check: Check) -> Check:
+def _translated(check: Check) -> Check:
+    """Return the check of a pattern with the pattern in the dialect of the engine that matches it."""
     pattern = str(check.arguments["pattern"])
     try:
-        check_pattern(pattern)
+        ecma.check(pattern)
     except ValueError as e:
         return replace(check, outcome="error", reason=f"not a regular expression: {e}")
-    return replace(check, arguments={**check.arguments, "java": to_java(pattern)})
+    if not ecma.needs_linear_time(pattern):
+        return replace(check, arguments={**check.arguments, "java": ecma.to_java(pattern)})
+    if ecma.is_regular(pattern):
+        return replace(check, arguments={**check.arguments, "re2": ecma.to_re2(pattern)})
+    reason = "the pattern could take exponential time: repeat no group with a repetition, or use no look-around"
+    return replace(check, outcome="error", reason=reason)
 
 
 def _texts(values: Iterable[Any]) -> list[str]:

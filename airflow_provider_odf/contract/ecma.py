@@ -1,4 +1,6 @@
-"""Convert the ECMA-262 regular expressions of contracts to the Java ones of Spark.
+"""Convert the ECMA-262 regular expressions of contracts to the Java ones of Spark, and to those of RE2.
+
+RE2 takes linear time. It matches the patterns with which Java could take exponential time.
 
 Only syntax that both dialects accept with different meanings is rewritten. Two differences remain: in Java, ``\\s`` is
 ASCII only, and ``.`` also stops at U+0085.
@@ -18,6 +20,7 @@ _INSIDE = re.compile(rf"{_ESCAPE}|\]|\[|&&|.", re.DOTALL)
 _ESCAPES = {r"\0": r"\x00", r"\v": r"\x0B"}
 _JAVA_OUTSIDE = _ESCAPES | {"$": r"\z", "[^]": r"[\s\S]", "[]": "(?!)", "{": r"\{"}
 _JAVA_INSIDE = _ESCAPES | {"[": r"\[", "&&": r"&\&"}
+_RE2 = {"[]": r"[^\x00-\x{10FFFF}]"}
 _ASSERTIONS = ("^", "$", r"\b", r"\B")
 _CLOSING = {"(": ")", "[": "]"}
 
@@ -56,6 +59,55 @@ def check(pattern: str) -> None:
         is_atom = token.in_class or not (token.text[0] in "(|" or token.text in _ASSERTIONS)
         can_repeat = is_atom and not token.is_quantifier
     _check_brackets(pattern)
+
+
+def to_re2(pattern: str) -> str:
+    r"""Return the pattern of RE2 with the matches of the ECMA-262 one.
+
+    >>> to_re2(r"^\u00e9$")
+    '^\\x{00e9}\\z'
+    """
+    texts = (
+        _RE2.get(t.text) or (_JAVA_INSIDE if t.in_class else _JAVA_OUTSIDE).get(t.text, t.text)
+        for t in _tokens(pattern)
+    )
+    return re.sub(r"\(\?<(?=\w)", "(?P<", re.sub(r"\\u([0-9a-fA-F]{4})", r"\\x{\1}", "".join(texts)))
+
+
+def needs_linear_time(pattern: str) -> bool:
+    """Whether backtracking could take a time that is exponential in the length of a text.
+
+    It could if a group is repeated that contains a repetition or alternatives: ``(a+)+``, ``(a|ab)*``.
+    """
+    branches: list[bool] = [False]
+    repeats = False
+    for token in _tokens(pattern):
+        if token.in_class:
+            repeats = repeats and token.text != "]"
+        elif token.text[0] == "(" and token.text[-1] != ")":
+            branches.append(False)
+            repeats = False
+        elif token.text == ")":
+            repeats = branches.pop() if len(branches) > 1 else False
+            branches[-1] = branches[-1] or repeats
+        elif token.is_quantifier:
+            is_many = token.text[0] in "*+" or bool(re.match(r"\{\d+,\d*\}|\{\d{2,}", token.text))
+            if repeats and is_many:
+                return True
+            branches[-1] = branches[-1] or is_many
+            repeats = False
+        else:
+            branches[-1] = branches[-1] or token.text == "|"
+            repeats = False
+    return False
+
+
+def is_regular(pattern: str) -> bool:
+    """Whether a pattern has neither look-around nor references to groups, which RE2 does not support."""
+    return not any(
+        not t.in_class and (t.text in ("(?=", "(?!", "(?<=", "(?<!") or re.fullmatch(r"\\[1-9]|\\k", t.text))
+        for t in _tokens(pattern)
+    )
 
 
 def _check_brackets(pattern: str) -> None:

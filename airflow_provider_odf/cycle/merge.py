@@ -14,6 +14,7 @@ from airflow_provider_odf.cycle import candidate, headers, hold
 from airflow_provider_odf.cycle.history import StateCaches, history
 from airflow_provider_odf.cycle.input_seal import check_input
 from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, UpToDate
+from airflow_provider_odf.cycle.related import with_related
 from airflow_provider_odf.cycle.shapefiles import Readable, readable
 from airflow_provider_odf.cycle.sources import POLLING_SOURCE, read_step, source_of
 from airflow_provider_odf.errors import ChainCorrupted, CommitConflict, InvalidQuery, OdfError
@@ -137,7 +138,7 @@ class _Merge:
             schema=chain_schema.ipc_base64(base.schema) if base.schema else None,
             prev_state=prev_state,
             new_state_path=str(work / "state"),
-            contract=self.contract,
+            contract=with_related(cycle, self.contract) if self.contract else None,
         )
 
     def publish_source(self, success: protocol.MergeSuccess) -> bool:

@@ -14,6 +14,7 @@ from airflow_provider_odf.protocol.contract import CheckResult as CheckResult
 from airflow_provider_odf.protocol.contract import Contract as Contract
 from airflow_provider_odf.protocol.contract import ContractReport as ContractReport
 from airflow_provider_odf.protocol.contract import JsonObject as JsonObject
+from airflow_provider_odf.protocol.contract import RelatedDataset as RelatedDataset
 from airflow_provider_odf.protocol.contract import Source as Source
 from airflow_provider_odf.protocol.data import Changes as Changes
 from airflow_provider_odf.protocol.data import Column as Column

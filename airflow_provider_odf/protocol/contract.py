@@ -6,6 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from airflow_provider_odf.protocol.data import DatasetVocabulary, HistorySlice, MergeStrategy
+
 JsonObject: TypeAlias = dict[str, Any]
 
 
@@ -38,11 +40,22 @@ class Check:
 
 
 @dataclass(frozen=True)
+class RelatedDataset:
+    """The history of another dataset that references name by its model, in lower case."""
+
+    model: str
+    vocab: DatasetVocabulary
+    merge: MergeStrategy
+    history: tuple[HistorySlice, ...]
+    schema: str | None = None
+
+
+@dataclass(frozen=True)
 class Contract:
     """A compiled data contract.
 
     ``digest`` is the SHA-256 of the contract file. It shows whether a report belongs to this version of the file.
-    ``model`` is the model of a dataset, empty if ``checks`` are of several models.
+    ``model`` is the model of a dataset, empty if ``checks`` are of several models. ``related`` are set for a request.
     """
 
     id: str
@@ -52,6 +65,7 @@ class Contract:
     version: str = ""
     title: str = ""
     specification: str = ""
+    related: tuple[RelatedDataset, ...] = ()
 
 
 @dataclass(frozen=True)

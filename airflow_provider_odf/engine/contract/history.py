@@ -6,7 +6,8 @@ Keys and references are tested over the whole history.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -14,7 +15,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.contract.report import report
-from airflow_provider_odf.engine.contract.rows import Rows
+from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.scan import Scan
 from airflow_provider_odf.engine.current import current_rows, newest_records
 from airflow_provider_odf.engine.schema import decode, quoted
@@ -59,7 +60,14 @@ def test(
     :param schema: the dataset's schema as an Arrow IPC schema message in base64. Without it, the files define the
         columns.
     """
-    return report(contract, {contract.model: _rows(spark, vocab, merge, history, new_from, schema)})
+    rows = _rows(spark, vocab, merge, history, new_from, schema)
+    others = {r.model: _rows(spark, r.vocab, r.merge, r.history, 0, r.schema) for r in contract.related}
+    others[contract.model.lower()] = rows
+    return report(contract, {contract.model: replace(rows, others=_others(others))})
+
+
+def _others(rows: Mapping[str, Rows]) -> dict[str, Other]:
+    return {name: Other(those.scan.keyed) for name, those in rows.items() if those.scan is not None}
 
 
 def _rows(

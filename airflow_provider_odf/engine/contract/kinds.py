@@ -109,9 +109,7 @@ def _references(check: Check, rows: Rows) -> Measured | Verdict:
         return _missing(check.field or "")
     if found.levels:
         return Verdict("unsupported", "references from elements of arrays and maps are not tested")
-    if rows.others is None:
-        return Verdict("unsupported", "references between datasets are not supported yet", f"a value of {target}")
-    if (other := rows.others.get(model)) is None:
+    if (other := rows.others.get(model.lower())) is None:
         return Verdict("error", f"there is no data of model {model}", f"a value of {target}")
     if (there := other.find(path)) is None or there.levels:
         return Verdict("error", f"model {model} has no column {path}", f"a value of {target}")

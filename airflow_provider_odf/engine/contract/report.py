@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from airflow_provider_odf.engine.contract import linear
 from airflow_provider_odf.engine.contract.kinds import Measured, judge
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.rules import Verdict
@@ -34,6 +35,9 @@ def report(contract: Contract, models: Mapping[str, Rows], problems: Mapping[str
     """
     results: dict[str, CheckResult] = {}
     tested = 0
+    if any("re2" in check.arguments for check in contract.checks):
+        for scan in filter(None, (rows.scan for rows in models.values())):
+            linear.register(scan.keyed.sparkSession)
     for name, rows in models.items():
         rest = [check for check in contract.checks if check.model == name and not check.outcome]
         model = _Model(rows, rest, sensitive(check for check in contract.checks if check.model == name))

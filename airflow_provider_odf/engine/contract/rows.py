@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
@@ -18,7 +18,8 @@ class Rows:
 
     ``system`` are columns outside of the contract. ``key`` are the columns that identify a row to a reader.
     ``unique_by`` are columns, in lower case, whose values are unique already. ``types`` are the logical types of fields
-    by path, for data that consist of text, else None. ``others`` are the rows of the models that references name.
+    by path, for data that consist of text, else None. ``others`` are the rows of the models that references name, by
+    name in lower case.
     ``has_offsets`` says whether the rows are records of a dataset, with offsets.
     ``malformed`` is the column with records of a file that are no rows, empty if there is none.
     """
@@ -29,7 +30,7 @@ class Rows:
     key: tuple[str, ...] = ()
     unique_by: frozenset[str] = frozenset()
     types: Mapping[str, str] | None = None
-    others: Mapping[str, Other] | None = None
+    others: Mapping[str, Other] = field(default_factory=dict)
     has_offsets: bool = False
     malformed: str = ""
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from pyspark.errors import PySparkException
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract import types
+from airflow_provider_odf.engine.contract import linear, types
 from airflow_provider_odf.engine.contract.fields import Found
 from airflow_provider_odf.engine.contract.formats import FORMATS
 from airflow_provider_odf.engine.sql import ddl, text
@@ -76,8 +76,11 @@ def enum(check: Check, found: Found) -> Rule:
 
 def pattern(check: Check, found: Found) -> Rule | Verdict:
     ecma = check.arguments["pattern"]
-    java = str(check.arguments.get("java", ecma))
-    return _on(T.StringType, check, found) or Rule(f"NOT {found.sql} RLIKE {text(java)}", f"matches {ecma}")
+    if (re2 := check.arguments.get("re2")) is not None:
+        matches = linear.matches(found.sql, str(re2))
+    else:
+        matches = f"{found.sql} RLIKE {text(str(check.arguments.get('java', ecma)))}"
+    return _on(T.StringType, check, found) or Rule(f"NOT {matches}", f"matches {ecma}")
 
 
 def format_of(check: Check, found: Found) -> Rule | Verdict:

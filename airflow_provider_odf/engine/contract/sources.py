@@ -35,7 +35,7 @@ def test(spark: SparkSession, contract: Contract, sources: Sequence[Source]) -> 
             models[source.model] = _rows(spark, source, checks)
         except Unreadable as e:
             problems[source.model] = str(e)
-    others = {name: Other(rows.scan.keyed, rows.types) for name, rows in models.items() if rows.scan}
+    others = {name.lower(): Other(rows.scan.keyed, rows.types) for name, rows in models.items() if rows.scan}
     tested = {check.model for check in contract.checks}
     rows = {name: replace(rows, others=others) for name, rows in models.items() if name in tested}
     return report(contract, rows, problems)

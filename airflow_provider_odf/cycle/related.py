@@ -1,0 +1,44 @@
+"""Datasets of the models that a contract refers to: their rows are what references are tested against."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.chain import schema as chain_schema
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.cycle.history import history
+from airflow_provider_odf.manifest import ddl
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.cycle.cycle import Cycle
+
+
+def with_related(cycle: Cycle, contract: protocol.Contract) -> protocol.Contract:
+    """Return the contract with the published rows of the datasets that its references name.
+
+    A model belongs to the dataset of its name, with ``_`` for ``-`` and ``.``.
+
+    :raises ChainCorrupted: a slice of such a dataset is missing, or is not what its physical hash says.
+    """
+    references = (c for c in contract.checks if c.kind == "references" and not c.outcome)
+    models = {str(c.arguments["target"]).partition(".")[0].lower() for c in references} - {contract.model.lower()}
+    return replace(contract, related=tuple(_related(cycle, models))) if models else contract
+
+
+def _related(cycle: Cycle, models: set[str]) -> Iterator[protocol.RelatedDataset]:
+    for dataset in cycle.store.datasets():
+        name = re.sub(r"[-.]", "_", str(dataset.alias).rpartition("/")[2]).lower()
+        head = dataset.head()
+        if name in models and head is not None:
+            state = replay(dataset, head)
+            yield protocol.RelatedDataset(
+                name,
+                state.vocab,
+                ddl.merge_strategy(state.merge) if state.merge else protocol.MergeStrategy("Append"),
+                history(cycle.store, dataset, state, cycle.progress),
+                chain_schema.ipc_base64(state.schema) if state.schema else None,
+            )

@@ -1,0 +1,183 @@
+"""Contracts on files, from YAML to the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from airflow_provider_odf.contract.compile import compile_models
+from airflow_provider_odf.contract.load import parse
+from airflow_provider_odf.contract.report import document
+from airflow_provider_odf.contract.sources import of_data
+from airflow_provider_odf.contract.sources import tested_models as models_of
+from airflow_provider_odf.engine.contract import sources
+
+pytestmark = pytest.mark.spark
+
+HEAD = "dataContractSpecification: 1.2.1\nid: urn:t\ninfo: {title: T, version: 1.0.0}\nmodels:\n"
+
+
+@pytest.fixture
+def tested(spark, tmp_path: Path):
+    """Test a contract with these models on files, and return its report as a JSON document."""
+
+    def tested(models: str, files: dict[str, str], data: str, model: str | None = None) -> dict[str, Any]:
+        for name, content in files.items():
+            (tmp_path / name).write_text(content)
+        text = HEAD + "".join(f"  {line}\n" for line in dedent(models).strip().splitlines())
+        file = parse(text, "c.yaml")
+        names = models_of(file, model)
+        contract = compile_models(file, names)
+        report = sources.test(spark.newSession(), contract, of_data(file, names, str(tmp_path / data), None))
+        return document(report)
+
+    return tested
+
+
+def outcomes(report: dict[str, Any], model: str = "t") -> dict[str, tuple[str, int | None]]:
+    """Return outcome and failed rows by the end of the pointer, without clauses that pass."""
+    start = f"/models/{model}"
+    return {
+        c["path"].removeprefix(start).removeprefix("/fields"): (c["outcome"], c["failedRows"])
+        for c in report["checks"]
+        if c["outcome"] != "pass"
+    }
+
+
+def test_values_of_json(tested):
+    rows = [
+        {
+            "id": 1,
+            "email": "a@example.org",
+            "link": "http://x.org/a?b#c",
+            "uuid": "243C25E5-a081-43a9-aeab-6d5d5b6cb5e2",
+        },
+        {"id": 2, "email": "a b@example.org", "link": "x.org", "uuid": "243c25e5a08143a9aeab6d5d5b6cb5e2"},
+        {"id": 3, "n": 12.345, "x": 1e300, "code": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "day": "2024-02-30"},
+        {"id": 4, "n": -100.5, "x": 0.25, "code": "aaaa", "day": "2024-02-29", "flag": "yes"},
+        {"id": "5x", "n": 99.99, "flag": True, "extra": 1},
+    ]
+    report = tested(
+        """
+        t:
+          additionalFields: false
+          fields:
+            id: {type: long, required: true, primaryKey: true}
+            email: {type: string, format: email, pii: true}
+            link: {type: string, format: uri}
+            uuid: {type: string, format: uuid}
+            n: {type: number, precision: 4, scale: 2}
+            x: {type: double, precision: 3, scale: 1}
+            code: {type: string, pattern: '^(a+)+$'}
+            day: {type: date}
+            flag: {type: boolean, format: email}
+            gone: {type: string, minLength: 1}
+        """,
+        {"t.ndjson": "\n".join(map(json.dumps, rows))},
+        "t.ndjson",
+    )
+    assert outcomes(report) == {
+        "/id/type": ("fail", 1),
+        "/id/primaryKey": ("fail", 1),
+        "/email/format": ("fail", 1),
+        "/link/format": ("fail", 1),
+        "/uuid/format": ("fail", 1),
+        "/n/precision": ("fail", 1),
+        "/n/scale": ("fail", 1),
+        "/x/precision": ("fail", 1),
+        "/x/scale": ("fail", 1),
+        "/code/pattern": ("fail", 1),
+        "/day/type": ("fail", 1),
+        "/flag/type": ("fail", 1),
+        "/flag/format": ("unsupported", None),
+        "/gone": ("fail", None),
+        "/gone/type": ("fail", None),
+        "/gone/minLength": ("fail", None),
+        "/additionalFields": ("fail", None),
+    }
+    checks = {c["path"]: c for c in report["checks"]}
+    email = checks["/models/t/fields/email/format"]
+    assert (email["line"], email["reason"], email["samples"]) == (9, "1 row: id 2", [{"id": "2", "email": "***"}])
+    link = checks["/models/t/fields/link/format"]
+    assert (link["reason"], link["observed"]) == ("1 row: x.org with id 2", "x.org")
+    assert checks["/models/t/additionalFields"]["reason"] == "also extra"
+
+
+def test_nested_values(tested):
+    rows = [
+        {"a": {"zip": "123", "n": 1}, "lines": [{"sku": "x", "n": 1}, {"sku": "yy"}], "m": {"k": 1, "kk": 20}},
+        {"a": {"n": 2}, "lines": [{"n": "z"}], "m": {}},
+        {"lines": None, "tags": ["a", None]},
+    ]
+    report = tested(
+        """
+        t:
+          fields:
+            a:
+              type: object
+              fields: {zip: {type: string, required: true, maxLength: 2}, n: {type: int, unique: true}}
+            lines:
+              type: array
+              items: {type: struct, fields: {sku: {type: text, required: true, pattern: '^y'}, n: {type: int}}}
+            tags: {type: array, items: {type: string, required: true}}
+            m: {type: map, keys: {type: string, maxLength: 1}, values: {type: long, maximum: 9}}
+        """,
+        {"t.ndjson": "\n".join(map(json.dumps, rows))},
+        "t.ndjson",
+    )
+    assert outcomes(report) == {
+        "/a/fields/zip/required": ("fail", 1),
+        "/a/fields/zip/maxLength": ("fail", 1),
+        "/lines/items/fields/sku/required": ("fail", 1),
+        "/lines/items/fields/sku/pattern": ("fail", 1),
+        "/lines/items/fields/n/type": ("fail", 1),
+        "/tags/items/required": ("fail", 1),
+        "/m/keys/maxLength": ("fail", 1),
+        "/m/values/maximum": ("fail", 1),
+    }
+
+
+def test_several_models_and_references(tested):
+    report = tested(
+        """
+        orders: {fields: {id: {type: int, primaryKey: true}, parent: {references: orders.id}}}
+        lines:
+          fields: {order: {type: int, references: orders.id}, o: {references: none.id}, x: {references: orders.y}}
+        gone: {fields: {a: {required: true}}}
+        """,
+        {"orders.csv": "id,parent\n1,\n2,1\n3,9\n", "lines.csv": 'order,o,x\n1,,\n"4",,\n,,\n4,,\n'},
+        "{model}.csv",
+    )
+    failed = {
+        c["path"]: (c["outcome"], c["failedRows"], c["reason"]) for c in report["checks"] if c["outcome"] != "pass"
+    }
+    (gone,) = {reason for path, (_, _, reason) in failed.items() if path.startswith("/models/gone")}
+    assert gone.startswith("no file matches ")
+    assert {path: v for path, v in failed.items() if not path.startswith("/models/gone")} == {
+        "/models/orders/fields/parent/references": ("fail", 1, "1 row: 9 with id 3"),
+        "/models/lines/fields/order/references": ("fail", 2, "2 rows: 4, 4"),
+        "/models/lines/fields/o/references": ("error", None, "there is no data of model none"),
+        "/models/lines/fields/x/references": ("error", None, "model orders has no column y"),
+    }
+    assert report["result"] == "error"
+
+
+def test_records_that_are_no_rows(tested):
+    models = "t: {fields: {a: {type: int}, b: {type: string, required: true}}}"
+    report = tested(models, {"t.ndjson": '{"a": 1, "b": "x"}\n{"a": \n'}, "t.ndjson")
+    assert outcomes(report) == {"": ("fail", 1), "/b/required": ("fail", 1)}
+    report = tested(models, {"t.csv": "a,b\n1,x\n2\n3,y,z\n"}, "t.csv")
+    assert outcomes(report) == {"": ("fail", 2), "/b/required": ("fail", 1)}
+
+
+@pytest.mark.parametrize(("name", "content"), [("t.ndjson", ""), ("t.csv", "a,b\n"), ("t.json", "[]")])
+def test_no_rows(tested, name: str, content: str):
+    models = (
+        "t: {primaryKey: [a], fields: {a: {type: int, required: true}, b: {type: struct, fields: {c: {type: int}}}}}"
+    )
+    expected = {"/b/type": ("fail", None), "/b/fields/c": ("fail", None), "/b/fields/c/type": ("fail", None)}
+    assert outcomes(tested(models, {name: content}, name)) == (expected if name == "t.csv" else {})
