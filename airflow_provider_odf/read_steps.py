@@ -1,4 +1,4 @@
-"""Read steps of Open Data Fabric, one row each, with the properties of their formats. Standard library only.
+"""Read steps of Open Data Fabric, one row each, with what manifests and readers agree on. Standard library only.
 
 ``manifest/fragments.py`` has the options of a read step in a manifest. ``engine/read/read.py`` has its reader, which
 also decides whether a large file may be split.
@@ -6,6 +6,7 @@ also decides whether a large file may be split.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -44,3 +45,18 @@ READ_STEPS: Mapping[str, Format] = MappingProxyType({
     "NdGeoJson": Format("application/x-ndgeojson", has_geometry=True),
 })  # fmt: skip
 """Kind of a read step -> its format, in the order of their numbers in metadata blocks."""
+
+GEOMETRY = "geometry"
+"""Column of the geometries of GeoJSON Features."""
+
+NOT_IN_CSV_FORMAT = ("\0", "\r", "\n")
+"""Characters that cannot be the separator, the quote or the escape character of CSV."""
+
+RFC3339 = "rfc3339"
+"""The one format of times that the specification names."""
+
+POSIX_YEAR = re.compile("%y(?!y)")
+"""Two-digit year in a pattern of Java, for 1969 to 2068 as in strftime. Java's ``yy`` is for 2000 to 2099."""
+
+MAX_DEPTH = 50
+"""Maximum nesting of lists and structs in a type. Arrow supports at most 64 levels."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import struct
 from datetime import datetime, timedelta, timezone
 from functools import cache
 from typing import Any
 
 from airflow_provider_odf import multiformats
-from airflow_provider_odf.chain.flatbuffer import Reader
+from airflow_provider_odf.chain.flatbuffer import TIMESTAMP, Reader
 from airflow_provider_odf.chain.slots import SCALARS, TABLES, Kind, OneOf, Plain, Scalar, Table, Vector, slot_count
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetId
 
-_TIMESTAMP = struct.Struct("<iHxxII")
 _MAX_DEPTH = 64
 
 
@@ -49,7 +47,7 @@ class BlockReader:
         if isinstance(kind, Vector):
             return tuple(self._item(kind.of, item, depth) for item in self._reader.vector(at[0], 4))
         if kind is Plain.TIME:
-            return _instant(*self._reader.unpack(_TIMESTAMP, at[0]))
+            return _instant(*self._reader.unpack(TIMESTAMP, at[0]))
         return _plain(kind, self._reader.blob(at[0]))
 
     def _item(self, kind: Kind, at: int, depth: int) -> Any:

@@ -6,11 +6,10 @@ import struct
 from typing import Any
 
 from airflow_provider_odf import multiformats
+from airflow_provider_odf.chain.flatbuffer import TIMESTAMP
 from airflow_provider_odf.chain.slots import SCALARS, TABLES, Kind, OneOf, Plain, Scalar, Table, Vector, slot_count
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.names import DatasetId
-
-_TIMESTAMP = struct.Struct("<iHxxII")
 
 
 def new_builder() -> Any:
@@ -94,8 +93,8 @@ class BlockWriter:
         moment = instant.to_datetime()
         day = moment.timetuple().tm_yday
         second = moment.hour * 3600 + moment.minute * 60 + moment.second
-        self._builder.Prep(self._timestamp_alignment, _TIMESTAMP.size)
-        self._inline(_TIMESTAMP.pack(moment.year, day, second, instant.nanosecond))
+        self._builder.Prep(self._timestamp_alignment, TIMESTAMP.size)
+        self._inline(TIMESTAMP.pack(moment.year, day, second, instant.nanosecond))
 
     def _inline(self, data: bytes) -> None:
         """Write a scalar into the space that ``Prep`` reserved."""

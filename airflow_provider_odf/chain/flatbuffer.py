@@ -8,6 +8,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+TIMESTAMP = struct.Struct("<iHxxII")
+"""Year, day of the year, second of the day and nanosecond."""
+
 _U16 = struct.Struct("<H")
 _I32 = struct.Struct("<i")
 _U32 = struct.Struct("<I")

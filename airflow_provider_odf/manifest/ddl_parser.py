@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from airflow_provider_odf.protocol import Column
+from airflow_provider_odf.read_steps import MAX_DEPTH
 
 _TOKEN = re.compile(r'\s*("(?:[^"]|"")*"|`(?:[^`]|``)*`|[^\s"`<>(),:]+|[<>(),:])')
 _MARKS = "<>(),:"
@@ -32,8 +33,6 @@ _TYPES = {
 _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 _UNSIGNED = {"TINYINT": "SMALLINT", "SMALLINT": "INT", "INT": "BIGINT", "BIGINT": "DECIMAL(20,0)"}
 _SIZED = ("VARCHAR", "CHAR", "BINARY", "VARBINARY")
-MAX_DEPTH = 50
-"""Maximum depth of nested types: Arrow's limit is 64 levels."""
 
 KNOWN = (*_TYPES, *_DECIMALS, "TIME", "ARRAY", "MAP", "STRUCT")
 """Every word that a type can start with."""
@@ -44,8 +43,7 @@ class DdlError(ValueError):
 
     def __init__(self, message: str, offset: int, word: str = "") -> None:
         super().__init__(message)
-        self.offset = offset
-        self.word = word
+        self.offset, self.word = offset, word
 
 
 @dataclass(frozen=True)
@@ -109,12 +107,11 @@ class _Parser:
         return Definition(Column(name, spark_type, self._is_nullable()), "; ".join(self.notes))
 
     def _is_nullable(self) -> bool:
-        is_nullable = not self._take("NOT")
-        if not is_nullable:
+        if self._take("NOT"):
             self._expect("NULL", "NULL must follow NOT")
-        else:
-            self._take("NULL")
-        return is_nullable
+            return False
+        self._take("NULL")
+        return True
 
     def _type(self) -> str:
         start = self.position
@@ -141,9 +138,8 @@ class _Parser:
 
     def _simple(self, word: str) -> str:
         spark_type = _TYPES[word]
-        if word in _SIZED and self._take("("):
-            self._number(0, 2**31)
-            self._expect(")", "`)` must follow the length")
+        if word in _SIZED:
+            self._parameter(2**31, "length")
         if spark_type == "TIMESTAMP":
             self._timestamp()
         if word == "DOUBLE":
@@ -157,21 +153,16 @@ class _Parser:
 
     def _timestamp(self) -> None:
         """Parse a timestamp with any precision and either kind of time zone; slices store milliseconds in UTC."""
-        if self._take("("):
-            self._number(0, 9)
-            self._expect(")", "`)` must follow the precision")
+        self._parameter(9, "precision")
         if self._take("WITH") or self._take("WITHOUT"):
             for word in ("TIME", "ZONE"):
                 self._expect(word, "TIME ZONE must follow WITH or WITHOUT")
 
     def _time(self) -> str:
-        if not self._take("("):
-            return "TIME(6)"
-        precision = self._number(0, 9)
-        self._expect(")", "`)` must follow the precision")
-        if precision > 6:
+        precision = self._parameter(9, "precision")
+        if precision is not None and precision > 6:
             self.notes.append(f"TIME({precision}) is kept as TIME(6): Spark has no finer one")
-        return f"TIME({min(precision, 6)})"
+        return f"TIME({6 if precision is None else min(precision, 6)})"
 
     def _decimal(self) -> str:
         self._expect("(", "DECIMAL needs precision and scale, as in DECIMAL(12,2)")
@@ -196,14 +187,12 @@ class _Parser:
 
     def _struct(self) -> str:
         self._expect("<", "the fields must follow, as in STRUCT<a: INT, b: STRING>")
-        fields = []
-        while True:
+        fields = list[str]()
+        while not fields or self._take(","):
             name = quoted(self.name("a field of the struct is expected"))
             self._take(":")
             spark_type = self._type()
             fields.append(f"{name}: {spark_type}" + ("" if self._is_nullable() else " NOT NULL"))
-            if not self._take(","):
-                break
         self._expect(">", "`>` must follow the fields")
         return f"STRUCT<{', '.join(fields)}>"
 
@@ -241,6 +230,14 @@ class _Parser:
         if word in _MARKS:
             raise DdlError(f"{expected}, not {word!r}", self._skip_space(start))
         return word
+
+    def _parameter(self, most: int, noun: str) -> int | None:
+        """Parse a number in parentheses, if there is one."""
+        if not self._take("("):
+            return None
+        number = self._number(0, most)
+        self._expect(")", f"`)` must follow the {noun}")
+        return number
 
     def _number(self, least: int, most: int) -> int:
         start = self._skip_space(self.position)

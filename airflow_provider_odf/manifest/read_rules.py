@@ -15,12 +15,10 @@ from airflow_provider_odf.manifest.finding import INVALID, Finding, NotValid, ru
 from airflow_provider_odf.manifest.fragments import ReadStep
 from airflow_provider_odf.manifest.time_format import java_pattern
 from airflow_provider_odf.protocol import Column
-from airflow_provider_odf.read_steps import READ_STEPS, Types
+from airflow_provider_odf.read_steps import GEOMETRY, NOT_IN_CSV_FORMAT, READ_STEPS, Types
 from airflow_provider_odf.wording import suggestion
 
-_GEOMETRY = "geometry"
 _NESTED = ("ARRAY<", "MAP<", "STRUCT<")
-_NEVER = ("\0", "\r", "\n")
 _MOST_PIECES = 20
 _KEY = re.compile(r"\bMAP<(\w+)")
 
@@ -62,7 +60,7 @@ def _characters(separator: str | None, quote: str | None, escape: str | None) ->
     for name, value in (("separator", separator), ("quote", quote), ("escape", escape)):
         if len(value) > 1:
             yield Finding((name,), f"`{name}` must be a single character")
-        if value in _NEVER:
+        if value in NOT_IN_CSV_FORMAT:
             yield Finding((name,), f"`{name}` cannot be a line end or NUL")
     if separator == "":
         yield Finding(("separator",), "`separator` is empty")
@@ -166,7 +164,7 @@ def columns(read: ReadStep) -> Iterator[DeclaredColumn]:
 @rule
 def _geometry(read: ReadStep) -> Iterator[Finding]:
     for column in columns(read):
-        if column.name.lower() == _GEOMETRY and column.type not in ("", "STRING"):
+        if column.name.lower() == GEOMETRY and column.type not in ("", "STRING"):
             yield Finding(column.path, f"column {column.name} is the text of a GeoJSON geometry", "declare it STRING")
 
 

@@ -9,12 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-RFC3339 = "rfc3339"
-"""The one format that the specification names."""
+from airflow_provider_odf.read_steps import POSIX_YEAR, RFC3339
 
 _DIRECTIVE = re.compile(r"%(\.?[369]?f|:?z|#z|[A-Za-z%+])|([A-Za-z'\[\]{}#]+)")
 _PART = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>(?P<letter>[A-Za-z])(?P=letter)*)|(?P<sign>.)", re.DOTALL)
-_POSIX_YEAR = re.compile("%y(?!y)")
 COMPOSITES = {"%F": "%Y-%m-%d", "%T": "%H:%M:%S", "%R": "%H:%M", "%D": "%m/%d/%y", "%h": "%b", "%n": "\n", "%t": "\t"}
 """Directives that are short for others."""
 _COMPOSITE = re.compile("%%|" + "|".join(COMPOSITES))
@@ -107,7 +105,7 @@ def parts(java: str) -> Iterator[Part]:
 
 def _mistakes(java: str) -> Iterator[str]:
     """Yield the reasons why Spark cannot read times by a Java pattern."""
-    all_parts = list(parts(_POSIX_YEAR.sub("", java)))
+    all_parts = list(parts(POSIX_YEAR.sub("", java)))
     letters = {part.letters[:1] for part in all_parts}
     signs = [part.sign for part in all_parts]
     if "Y" in letters:

@@ -31,7 +31,6 @@ class FetchResult:
 
     files: tuple[FetchedFile, ...] = ()
     warnings: tuple[str, ...] = ()
-    late: tuple[str, ...] = ()
     has_more: bool = False
 
 
@@ -57,8 +56,8 @@ class Context:
     dataset_id: str | None = None
     """The dataset for which files are sealed. Without it they are neither sealed nor kept for retries."""
     past_states: Callable[[], Collection[str]] | None = None
-    """Returns the values of all states of the source in the chain, with repetitions. It is only called if files of a
-    glob may be late."""
+    """Returns the values of all states of the source in the chain, with repetitions. It is only called if a glob skips
+    files."""
     allows: Callable[[str], bool] | None = None
     """Whether a redirect may lead to a URL; None if the author of the manifest chose the source."""
     unpacks_gzip: bool = False

@@ -29,12 +29,10 @@ class SourceFile:
 class SourceFiles:
     """New inputs, in merge order.
 
-    ``directory`` holds their files; pass it to `savepoint.discard` once they are merged or cannot be merged. ``late``
-    are skipped files that sort before files of a glob that were already ingested. ``has_more`` is whether the source
-    has more data for the next poll."""
+    ``directory`` holds their files; pass it to `savepoint.discard` once they are merged or cannot be merged.
+    ``has_more`` is whether the source has more data for the next poll."""
 
     files: tuple[SourceFile, ...]
     directory: Path
     warnings: tuple[str, ...] = ()
-    late: tuple[str, ...] = ()
     has_more: bool = False

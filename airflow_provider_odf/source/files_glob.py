@@ -1,8 +1,8 @@
 """FetchStep::FilesGlob: every new file is an input of its own, in order.
 
 ByName (the default) orders by base name, byte by byte; the state is the base name of the last file. ByEventTime orders
-by event time, then base name. Either way a file that sorts before the state is skipped. It is ``late`` if it was never
-ingested; so is a second file with the name of an ingested file. A change of an ingested file is not noticed.
+by event time, then base name. Either way a file that sorts before the state is skipped. A warning names it if it was
+never ingested, such as a second file with the name of an ingested file. A change of an ingested file is not noticed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata, EventTimeSourceFromSystemTime
 from airflow_provider_odf.source import event_time, local, states
 from airflow_provider_odf.source.context import FetchedFile, FetchResult
+from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStepFilesGlob, SourceState
@@ -54,11 +55,11 @@ def fetch(step: FetchStepFilesGlob, context: Context) -> FetchResult:
     if not files and context.state is None:
         raise SourceError(f"{step.path}: no file matches in {context.base}", at=("path",))
     new = [file for file in files if is_new(file, context.state)]
-    late = _late([f for f in files if not is_new(f, context.state)], context.base, context.past_states)
+    skipped = _skipped([f for f in files if not is_new(f, context.state)], context.base, context.past_states)
     fetched, warnings = _copies(new, step, context)
-    if late:
-        warnings = (_late_warning(step.path, late), *warnings)
-    return FetchResult(fetched, warnings, late)
+    if skipped:
+        warnings = (_warning(step.path, skipped), *warnings)
+    return FetchResult(fetched, warnings)
 
 
 def listing(step: FetchStepFilesGlob, base: Path, system_time: Instant, options: Options) -> list[_Match]:
@@ -154,20 +155,20 @@ def _name(path: str) -> str:
     return name
 
 
-def _late(old: list[_Match], base: Path, past_states: Callable[[], Collection[str]] | None) -> tuple[str, ...]:
+def _skipped(old: list[_Match], base: Path, past_states: Callable[[], Collection[str]] | None) -> list[str]:
     """Return the files that were never ingested. Of files with the same base name, the oldest were ingested: as many as
     the chain has states with that name."""
     if not old or past_states is None:
-        return ()
-    counts, late = Counter(past_states()), []
+        return []
+    counts, skipped = Counter(past_states()), list[_Match]()
     for value, same in itertools.groupby(old, key=lambda file: file.state.value):
         files = list(same)
         if counts[value] and len(files) > counts[value]:
             files.sort(key=lambda file: local.stat(base / file.path, file.path).st_mtime_ns)
-        late += files[counts[value] :]
-    return tuple(file.path for file in late)
+        skipped += files[counts[value] :]
+    return [file.path for file in skipped]
 
 
-def _late_warning(pattern: str, late: tuple[str, ...]) -> str:
-    shown = ", ".join(late[:10]) + (f" and {len(late) - 10} more" if len(late) > 10 else "")
-    return f"{pattern}: skipped files that sort before ingested ones: {shown} (odf push them, then move them away)"
+def _warning(pattern: str, skipped: list[str]) -> str:
+    files = listed(skipped)
+    return f"{pattern}: skipped files that sort before ingested ones: {files} (odf push them, then move them away)"

@@ -107,7 +107,7 @@ class _Poll:
     def _fetch(self, state: SourceState | None) -> SourceFiles:
         batch = self.fetch.run(dataclasses.replace(self.context, state=state))
         files = tuple(prepare_file(file, self.prepare, self.context) for file in batch.files)
-        result = SourceFiles(files, self.context.directory, batch.warnings, batch.late, batch.has_more)
+        result = SourceFiles(files, self.context.directory, batch.warnings, batch.has_more)
         dataset = self.context.dataset_id
         if files and dataset is not None:
             seal(result.directory, [path for file in files for path in file.paths], dataset=dataset)

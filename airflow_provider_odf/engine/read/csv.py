@@ -21,13 +21,13 @@ from airflow_provider_odf.engine.read.problem import Malformed, shown
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
+from airflow_provider_odf.read_steps import NOT_IN_CSV_FORMAT
 from airflow_provider_odf.wording import counted
 
 QUICK_FROM = 256 << 10
 """Size in bytes of data with quotes, from which the search for all quotes at once is faster."""
 
 _BATCH_CELLS = 400_000
-_NEVER = ("\0", "\r", "\n")
 
 
 def open_csv(step: ReadStep, path: str, label: str) -> Opened:
@@ -60,7 +60,7 @@ def _format(step: ReadStep) -> CsvFormat:
     ):
         if len(value) > 1 or not (value or is_optional):
             raise InvalidQuery(f"read.{name} is {value!r}: it must be a single character")
-        if value in _NEVER:
+        if value in NOT_IN_CSV_FORMAT:
             raise InvalidQuery(f"read.{name} is {value!r}: it cannot be a line end or NUL")
     if separator in (step.quote, step.escape):
         raise InvalidQuery(f"read.separator is {separator!r}, and so is the quote or the escape: choose another")

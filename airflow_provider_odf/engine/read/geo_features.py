@@ -15,8 +15,7 @@ from typing import Any
 from airflow_provider_odf.engine.read.json_text import TOO_DEEP, JsonText, Number
 from airflow_provider_odf.engine.read.json_values import Records, brief
 from airflow_provider_odf.engine.read.problem import Malformed, shown
-
-GEOMETRY = "geometry"
+from airflow_provider_odf.read_steps import GEOMETRY
 
 _LARGEST_INTEGERS = (-(2**63), 2**64)
 _EXPONENT = re.compile(r"e([+-])0*")

@@ -12,9 +12,7 @@ from pyspark.sql import types as st
 from airflow_provider_odf.engine.read.json_values import Number, brief, compact
 from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.engine.read.scalar import MILLIS, NESTED
-
-MAX_DEPTH = 50
-"""Maximum nesting of lists and structs in a type; Arrow supports at most 64 levels."""
+from airflow_provider_odf.read_steps import MAX_DEPTH
 
 Raw: TypeAlias = str | list[Any] | dict[str, Any] | None
 

@@ -6,7 +6,6 @@ It accepts more in one case: numbers as TIMESTAMP, which JSON marks with ``@``, 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from pyspark.sql import types as st
@@ -14,7 +13,7 @@ from pyspark.sql import types as st
 from airflow_provider_odf.engine.sql import Sql, ddl, extracted, matches, text, when
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
-from airflow_provider_odf.read_steps import Types
+from airflow_provider_odf.read_steps import POSIX_YEAR, RFC3339, Types
 
 MILLIS = "@"
 """Mark of a number that represents a time."""
@@ -23,9 +22,6 @@ NESTED = (st.ArrayType, st.MapType, st.StructType)
 
 _TIMESTAMPS = (st.TimestampType, st.TimestampNTZType)
 _TIMES = (*_TIMESTAMPS, st.DateType)
-_RFC3339 = "rfc3339"
-_POSIX_YEAR = re.compile("%y(?!y)")
-"""Two-digit year in a pattern, for 1969 to 2068 as in strftime. Java's ``yy`` is for 2000 to 2099."""
 
 _FIRST_MILLIS, _LAST_MILLIS = -62_135_596_800_000, 253_402_300_799_999
 """First and last millisecond of the years 1 to 9999."""
@@ -59,7 +55,7 @@ class Formats:
     @staticmethod
     def of(step: ReadStep) -> Formats:
         date, timestamp = (
-            None if pattern in ("", _RFC3339) else pattern for pattern in (step.date_format, step.timestamp_format)
+            None if pattern in ("", RFC3339) else pattern for pattern in (step.date_format, step.timestamp_format)
         )
         return Formats(date, timestamp, step.format.types is Types.JSON, step.format.types is not Types.TEXT)
 
@@ -67,7 +63,7 @@ class Formats:
         """Return the format of a type for messages, if one is set."""
         pattern = self.date if isinstance(kind, st.DateType) else None
         pattern = self.timestamp if isinstance(kind, st.TimestampType) else pattern
-        return f" of the format {_POSIX_YEAR.sub('yy', pattern)}" if pattern else ""
+        return f" of the format {POSIX_YEAR.sub('yy', pattern)}" if pattern else ""
 
 
 def scalar(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
@@ -212,8 +208,8 @@ def _of_millis(millis: Sql) -> Sql:
 
 
 def _by_pattern(raw: Sql, pattern: str) -> Sql:
-    moment = f"try_to_timestamp({raw}, {text(_POSIX_YEAR.sub('yy', pattern))})"
-    if not _POSIX_YEAR.search(pattern):
+    moment = f"try_to_timestamp({raw}, {text(POSIX_YEAR.sub('yy', pattern))})"
+    if not POSIX_YEAR.search(pattern):
         return moment
     return f"CASE WHEN year({moment}) >= 2069 THEN {moment} - INTERVAL '100' YEAR ELSE {moment} END"
 
