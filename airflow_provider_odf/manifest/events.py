@@ -1,5 +1,7 @@
-"""The 13 metadata events of the specification. Members of the union and fields have the order of the flatbuffers
-schema."""
+"""The 13 metadata events of the specification, and the attachments, data files and source states that they record.
+
+Members of the unions and fields have the order of the flatbuffers schema.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +9,66 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from airflow_provider_odf.manifest.base import Base64, Hash, IdText, Spelled, Time, UInt64, Variant, refuse
+from airflow_provider_odf.manifest.base import Base64, Hash, IdText, Model, Spelled, Time, UInt64, Variant, refuse
 from airflow_provider_odf.manifest.data_schema import DataSchema, ExtraAttributes
-from airflow_provider_odf.manifest.fragments import (
-    Attachments,
-    Checkpoint,
-    DatasetKind,
-    DataSlice,
-    ExecuteTransformInput,
-    FetchStep,
-    MergeStrategy,
-    PrepStep,
-    ReadStep,
-    SourceState,
-    Transform,
-    TransformInput,
-)
+from airflow_provider_odf.manifest.fetch_steps import FetchStep, PrepStep
+from airflow_provider_odf.manifest.fragments import MergeStrategy, ReadStep, Transform, TransformInput
+
+DatasetKind: TypeAlias = Annotated[Literal["Root", "Derivative"], Spelled("kind of dataset")]
+
+
+class AttachmentEmbedded(Model):
+    path: str
+    content: str
+
+
+class AttachmentsEmbedded(Variant):
+    kind: Literal["Embedded"] = "Embedded"
+    items: tuple[AttachmentEmbedded, ...]
+
+
+Attachments: TypeAlias = Annotated[AttachmentsEmbedded, Spelled("source of attachments", "Attachments")]
+
+
+class OffsetInterval(Model):
+    """Closed interval of record offsets."""
+
+    start: UInt64
+    end: UInt64
+
+
+class DataSlice(Model):
+    """Data file; ``size`` is in bytes."""
+
+    logical_hash: Hash
+    physical_hash: Hash
+    offset_interval: OffsetInterval
+    size: UInt64
+
+
+class Checkpoint(Model):
+    """Checkpoint file; ``size`` is in bytes."""
+
+    physical_hash: Hash
+    size: UInt64
+
+
+class SourceState(Model):
+    """Progress of reading a source. Standard kinds: ``odf/etag``, ``odf/last-modified``."""
+
+    source_name: str
+    kind: str
+    value: str
+
+
+class ExecuteTransformInput(Model):
+    """Part ``(prev, new]`` of an input's blocks and records that a transaction read."""
+
+    dataset_id: IdText
+    prev_block_hash: Hash | None = None
+    new_block_hash: Hash | None = None
+    prev_offset: UInt64 | None = None
+    new_offset: UInt64 | None = None
 
 
 class AddData(Variant):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.manifest import fragments as f
+from airflow_provider_odf.manifest import fetch_steps as f
 from airflow_provider_odf.manifest import java_time, path_pattern
 from airflow_provider_odf.manifest.finding import Finding, rule, valid
 from airflow_provider_odf.manifest.template import Environment, masked
