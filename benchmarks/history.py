@@ -13,6 +13,7 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.engine import slices
 from airflow_provider_odf.engine.layout import OP
+from airflow_provider_odf.engine.slice_file import SlicePlan
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from benchmarks import data
@@ -29,7 +30,7 @@ def append(store: Path, name: str, rows: int, steps: Iterable[int]) -> None:
     for step in steps:
         state = draft.state
         assert state.last_offset is not None
-        target = slices.Draft(
+        target = SlicePlan(
             directory=str(store / ".work" / "history"),
             schema=schema,
             system_time=base.system_time,

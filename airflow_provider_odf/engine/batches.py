@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.engine import files, spark_internals
-from airflow_provider_odf.engine.layout import POSITION
 from airflow_provider_odf.engine.preprocess import query
-from airflow_provider_odf.engine.read.opened import ReadApart
 from airflow_provider_odf.engine.read.raw import concatenated
-from airflow_provider_odf.engine.read.several import read_several
-from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader, ReadStep, Transform
+from airflow_provider_odf.engine.read.several import RowsOfInputs, read_several
+from airflow_provider_odf.protocol import MergeInput, MergeRequest, ReadStep, Transform
 
 _ROW_WISE = frozenset(("Project", "Filter", "Generate", "Repartition", "LogicalRDD", "LocalRelation"))
 """Plan nodes that make each row of one row. Repartition is the engine's own: queries with hints are not batched."""
 
 _NOT_ROW_WISE = re.compile(r"monotonically_increasing_id|spark_partition_id|input_file|/\*\+", re.IGNORECASE)
 _PARTITION_ROWS = 10_000
-_PARTITION = 33
-"""First bit of the partition number in ``monotonically_increasing_id``."""
 
 
 def batches(inputs: Sequence[MergeInput]) -> Iterator[tuple[MergeInput, ...]]:
@@ -44,34 +37,7 @@ def batches(inputs: Sequence[MergeInput]) -> Iterator[tuple[MergeInput, ...]]:
         yield tuple(batch)
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Rows of several inputs in one frame, in order.
-
-    ``sizes`` has the number of rows of each input. If the queries dropped or added rows, ``owners`` has the input of
-    each partition instead.
-    """
-
-    frame: DataFrame
-    sizes: tuple[int, ...]
-    notices: tuple[str, ...]
-    headers: tuple[PositionalHeader, ...] = ()
-    owners: tuple[int, ...] | None = None
-
-    def apart(self, rows: pa.Table) -> list[pa.Table]:
-        """Return the rows of each input. ``rows`` is computed from the frame and has POSITION."""
-        sizes = self.sizes if self.owners is None else self._counted(rows[POSITION], self.owners)
-        starts = accumulate(sizes, initial=0)
-        return [rows.slice(start, size) for start, size in zip(starts, sizes, strict=False)]
-
-    def _counted(self, positions: pa.ChunkedArray, owners: Sequence[int]) -> list[int]:
-        sizes = [0] * len(self.sizes)
-        for run in pc.value_counts(pc.shift_right(positions, _PARTITION)).to_pylist():
-            sizes[owners[run["values"]]] += run["counts"]
-        return sizes
-
-
-def read_batch(spark: SparkSession, request: MergeRequest, batch: Sequence[MergeInput]) -> Batch | None:
+def read_batch(spark: SparkSession, request: MergeRequest, batch: Sequence[MergeInput]) -> RowsOfInputs | None:
     """Read and preprocess several inputs. Return None if the reader or a query needs each input on its own.
 
     :raises InvalidQuery: as ``read`` and ``preprocess`` do.
@@ -79,37 +45,34 @@ def read_batch(spark: SparkSession, request: MergeRequest, batch: Sequence[Merge
     transform = request.preprocess
     if len(batch) == 1 or not _may_be_batched(transform):
         return None
-    found = read_several(spark, request.read, [(source.paths, name_of(source)) for source in batch])
-    if found is None:
-        return None
-    if transform is None:
-        return Batch(found.frame, found.sizes, found.notices, found.headers)
+    rows = read_several(spark, request.read, [(source.paths, name_of(source)) for source in batch])
+    if rows is None or transform is None:
+        return rows
     if transform.engine == DATAFUSION:
-        return _queried_apart(spark, found, transform, request.read)
-    if not _is_row_wise(query(spark, found.frame, transform)):
+        return _query_each(spark, rows, transform, request.read)
+    if not _is_row_wise(query(spark, rows.frame, transform)):
         return None
-    frame, owners = _partitioned(spark, found)
-    return Batch(query(spark, frame, transform), found.sizes, found.notices, found.headers, owners)
+    frame, owners = _in_partitions(spark, rows)
+    return replace(rows, frame=query(spark, frame, transform), owners=owners)
 
 
-def _queried_apart(spark: SparkSession, found: ReadApart, transform: Transform, read: ReadStep) -> Batch:
+def _query_each(spark: SparkSession, rows: RowsOfInputs, transform: Transform, read: ReadStep) -> RowsOfInputs:
     """Run DataFusion on each input separately. The queries need not be row-wise."""
     from airflow_provider_odf.engine import datafusion
 
-    tables = Batch(found.frame, found.sizes, ()).apart(found.frame.toArrow())
-    frame, sizes = datafusion.query_each(spark, found.frame, tables, transform, read)
-    return Batch(frame, sizes, found.notices, found.headers)
+    frame, sizes = datafusion.query_each(spark, rows.frame, rows.split(rows.frame.toArrow()), transform, read)
+    return replace(rows, frame=frame, sizes=sizes)
 
 
-def _partitioned(spark: SparkSession, found: ReadApart) -> tuple[DataFrame, tuple[int, ...]]:
+def _in_partitions(spark: SparkSession, rows: RowsOfInputs) -> tuple[DataFrame, tuple[int, ...]]:
     """Return the rows with each input in separate partitions, and the input of each partition."""
     # These settings affect only the session of this request. Without a local relation, each Arrow batch becomes a
     # partition.
     spark.conf.set("spark.sql.execution.arrow.localRelationThreshold", "0")
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_PARTITION_ROWS))
-    rows = Batch(found.frame, found.sizes, ()).apart(found.frame.toArrow().combine_chunks())
-    owners = tuple(i for i, table in enumerate(rows) for _ in table.to_batches(max_chunksize=_PARTITION_ROWS))
-    return spark.createDataFrame(concatenated(rows), found.frame.schema), owners
+    tables = rows.split(rows.frame.toArrow().combine_chunks())
+    owners = tuple(i for i, table in enumerate(tables) for _ in table.to_batches(max_chunksize=_PARTITION_ROWS))
+    return spark.createDataFrame(concatenated(tables), rows.frame.schema), owners
 
 
 def name_of(source: MergeInput) -> str:

@@ -12,10 +12,10 @@ from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.layout import POSITION, Layout
 from airflow_provider_odf.engine.numbered import numbered
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.state import History, operations
+from airflow_provider_odf.engine.state import History
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.merge_strategies import PRESENT
-from airflow_provider_odf.protocol import NewSlice
+from airflow_provider_odf.protocol import Changes, NewSlice
 
 SHOWN = 5
 
@@ -39,8 +39,8 @@ def have_merged(new: DataFrame, count: int, written: NewSlice | None, history: H
 
     The slice alone does not show that two rows matched the same current row. The numbers of rows do.
     """
-    added, retracted = operations(written.path, history.vocab) if written else (0, 0)
-    if count - added == history.rows - retracted:
+    changes = written.changes if written else Changes()
+    if count - changes.added == history.rows - changes.removed:
         return written is not None and are_in(new.sparkSession, written, history.layout)
     # A history of another writer may have inconsistent numbers of rows.
     return are_among(new, history.layout)

@@ -7,6 +7,7 @@ written again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -14,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from airflow_provider_odf.engine import duplicates, slices
 from airflow_provider_odf.engine.layout import COPY
 from airflow_provider_odf.engine.merge_in_spark import RECORDS
+from airflow_provider_odf.engine.slice_file import DuplicateKeys, SlicePlan
 from airflow_provider_odf.engine.state import History
 from airflow_provider_odf.protocol import NewSlice
 
@@ -30,7 +32,7 @@ class LargeMerge:
     history: History
     count: int | None
 
-    def write(self, draft: slices.Draft) -> tuple[NewSlice | None, int]:
+    def write(self, plan: SlicePlan) -> tuple[NewSlice | None, int]:
         """Write the slice. Return it (None without records) and the number of dropped duplicate rows.
 
         :raises InvalidQuery: rows with the same key differ.
@@ -38,26 +40,26 @@ class LargeMerge:
         is_counted = self.count is not None
         records = self._records(self.new.withColumn(COPY, F.lit(1)) if is_counted else self.new)
         try:
-            written = self._write(records, draft)
+            written = self._write(records, plan)
             if not self._has_duplicates(written):
                 return written, 0
             if written is not None:
-                slices.remove(written)
-        except slices.DuplicateKeys:
+                Path(written.path).unlink(missing_ok=True)
+        except DuplicateKeys:
             pass
         layout = self.history.layout
         if self.history.has_only_keys:
-            distinct, dropped = duplicates.collapse(records, layout, draft.label)
-            return self._write(distinct, draft), dropped
-        distinct, dropped = duplicates.collapse(self.new, layout, draft.label)
-        return self._write(self._records(distinct), draft), dropped
+            distinct, dropped = duplicates.collapse(records, layout, plan.label)
+            return self._write(distinct, plan), dropped
+        distinct, dropped = duplicates.collapse(self.new, layout, plan.label)
+        return self._write(self._records(distinct), plan), dropped
 
     def _records(self, rows: DataFrame) -> DataFrame:
         return RECORDS[self.history.merge.kind](rows, self.state, self.history.layout)
 
-    def _write(self, records: DataFrame, draft: slices.Draft) -> NewSlice | None:
+    def _write(self, records: DataFrame, plan: SlicePlan) -> NewSlice | None:
         order = self.history.layout.order(self.history.merge.traits.order)
-        return slices.write_in_task(records, order, draft)
+        return slices.write_in_task(records, order, plan)
 
     def _has_duplicates(self, written: NewSlice | None) -> bool:
         if self.count is not None:

@@ -70,14 +70,14 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class NewRows:
     """New rows with the columns of the dataset. ``frame`` also has POSITION, and OP if the data have operations."""
 
     frame: DataFrame
     layout: Layout
 
 
-def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Fitted:
+def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> NewRows:
     """Convert new rows to the columns of the dataset.
 
     The schema is the ``stored`` one plus new columns. Before the first data it comes from the rows.
@@ -97,7 +97,7 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Fi
     columns = tuple(schema.names[3:])
     layout = Layout(schema, columns, *_keys(request.merge, columns))
     operation = _operation(op, request) if op is not None else None
-    return Fitted(_project(frame, layout, event, operation, data), layout)
+    return NewRows(_project(frame, layout, event, operation, data), layout)
 
 
 def _check_columns(fields: Sequence[T.StructField], event: T.StructField | None, request: MergeRequest) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import batches, name_of, read_batch
-from airflow_provider_odf.engine.layout import Fitted, fit
+from airflow_provider_odf.engine.layout import POSITION, NewRows, fit
 from airflow_provider_odf.engine.merge_target import MergeTarget
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read
@@ -105,10 +105,10 @@ class _Merge:
         self._notices += together.notices
         self._headers += together.headers
         self._is_analysed = True
-        target, fitted = self._fit(together.frame)
-        tables = together.apart(fitted.frame.toArrow())
+        target, rows = self._fit(together.frame)
+        tables = together.split(rows.frame.toArrow(), POSITION)
         for source, (new, dropped) in zip(batch, target.merge_tables(tables, batch), strict=True):
-            yield self._finish(new, dropped, fitted.layout.schema, name_of(source))
+            yield self._finish(new, dropped, rows.layout.schema, name_of(source))
 
     def _merge(self, source: MergeInput) -> NewSlice | None:
         name = name_of(source)
@@ -119,8 +119,8 @@ class _Merge:
         frame = self._preprocess(raw.frame, source) if raw.frame.columns else self._no_rows()
         if frame is None:
             return None
-        target, fitted = self._fit(frame)
-        return self._finish(*target.merge(fitted.frame, source), fitted.layout.schema, name)
+        target, rows = self._fit(frame)
+        return self._finish(*target.merge(rows.frame, source), rows.layout.schema, name)
 
     def _preprocess(self, frame: DataFrame, source: MergeInput) -> DataFrame:
         transform = self._request.preprocess
@@ -139,14 +139,14 @@ class _Merge:
         columns = pa.schema([field.with_nullable(True) for field in list(self._stored)[3:]])
         return self._spark.createDataFrame([], from_arrow_schema(columns))
 
-    def _fit(self, frame: DataFrame) -> tuple[MergeTarget, Fitted]:
+    def _fit(self, frame: DataFrame) -> tuple[MergeTarget, NewRows]:
         """Return new rows with the columns of the dataset, and the dataset with the same columns."""
-        fitted = fit(frame, self._request, self._stored)
+        rows = fit(frame, self._request, self._stored)
         if self._target is None:
-            self._target = MergeTarget(self._spark, self._request, fitted)
-        elif self._target.layout != fitted.layout:
-            self._target.evolve(fitted)
-        return self._target, fitted
+            self._target = MergeTarget(self._spark, self._request, rows)
+        elif self._target.layout != rows.layout:
+            self._target.evolve(rows)
+        return self._target, rows
 
     def _finish(self, new: NewSlice | None, dropped: int, schema: pa.Schema, name: str) -> NewSlice | None:
         """Report a slice and return it. It has a schema if the schema changed."""

@@ -18,7 +18,7 @@ from airflow_provider_odf.engine import duplicates
 from airflow_provider_odf.engine.layout import CHANGE, OP, POSITION, Layout
 from airflow_provider_odf.engine.numbered import key_numbers, numbered
 from airflow_provider_odf.engine.schema import with_types
-from airflow_provider_odf.engine.slices import event_time_filled
+from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
 
@@ -61,7 +61,7 @@ def append(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> t
 
 
 def _appended(new: Input, layout: Layout) -> Records:
-    table = event_time_filled(new.table, layout.schema, new.event_time)
+    table = fill_event_time(new.table, layout.schema, new.event_time)
     ops = pa.repeat(pa.scalar(APPEND, pa.int32()), table.num_rows)
     return Records(table.select([*layout.columns, POSITION]).append_column(OP, ops))
 
@@ -85,7 +85,7 @@ def _changes(new: Input, layout: Layout) -> Records:
             changes.append(corrections.setdefault((key, ordinal), place))
         else:
             changes.append(place)
-    table = event_time_filled(new.table, layout.schema, new.event_time).select([OP, *layout.columns])
+    table = fill_event_time(new.table, layout.schema, new.event_time).select([OP, *layout.columns])
     return Records(table.append_column(CHANGE, pa.array(changes, pa.int64())))
 
 
@@ -133,7 +133,7 @@ class _CurrentRows:
         layout, columns = self.layout, list(self.layout.columns)
         raw = [new.table.select(columns) for new in self.inputs]
         old = self.state.select(columns) if self.state is not None else raw[0].slice(0, 0)
-        filled = [event_time_filled(t, layout.schema, r.event_time) for t, r in zip(raw, self.inputs, strict=True)]
+        filled = [fill_event_time(t, layout.schema, r.event_time) for t, r in zip(raw, self.inputs, strict=True)]
         self.pool = pa.concat_tables([old, *(t.cast(old.schema) for t in filled)]).combine_chunks()
         self.ids = key_numbers(self.pool, layout.keys)
         compared = [c for c in layout.compared if c != layout.event_time]

@@ -17,8 +17,9 @@ from airflow_provider_odf.engine import files, merge_in_arrow, slices
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import name_of
 from airflow_provider_odf.engine.large_merge import LargeMerge
-from airflow_provider_odf.engine.layout import Fitted, Layout
+from airflow_provider_odf.engine.layout import Layout, NewRows
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.slice_file import SlicePlan
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice
 
@@ -39,7 +40,7 @@ BROADCAST = 64 * 1024 * 1024
 class MergeTarget:
     """A dataset's history, which grows with each slice."""
 
-    def __init__(self, spark: SparkSession, request: MergeRequest, first: Fitted) -> None:
+    def __init__(self, spark: SparkSession, request: MergeRequest, first: NewRows) -> None:
         self._spark, self._request = spark, request
         self._traits = request.merge.traits
         self.history = states.history(request, first)
@@ -58,9 +59,9 @@ class MergeTarget:
         """The present columns of the dataset."""
         return self.history.layout
 
-    def evolve(self, fitted: Fitted) -> None:
+    def evolve(self, new: NewRows) -> None:
         """Use the columns of a later input. Earlier records have null in new columns."""
-        self.history = self.history.in_columns(fitted)
+        self.history = self.history.in_columns(new)
         self.rows = None
 
     def merge(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
@@ -87,7 +88,7 @@ class MergeTarget:
         order = self.layout.order(self._traits.order)
         return [
             (
-                self._append(slices.write(records.table, order, self._draft(source)), table.num_rows == 0),
+                self._append(slices.write(records.table, order, self._plan(source)), table.num_rows == 0),
                 records.dropped,
             )
             for table, source, records in zip(plain, sources, merged, strict=True)
@@ -109,7 +110,7 @@ class MergeTarget:
 
     def _merge_in_spark(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
         count = self._count(source) if self._traits.retracts_missing_rows else None
-        written, dropped = LargeMerge(new, self._state_in_spark(new), self.history, count).write(self._draft(source))
+        written, dropped = LargeMerge(new, self._state_in_spark(new), self.history, count).write(self._plan(source))
         is_empty = self._traits.retracts_missing_rows and _retracts_all(written) and new.isEmpty()
         return self._append(written, is_empty), dropped
 
@@ -127,8 +128,8 @@ class MergeTarget:
             return None
         return sum(files.parquet_rows(path) for path in source.paths)
 
-    def _draft(self, source: MergeInput) -> slices.Draft:
-        return slices.Draft(
+    def _plan(self, source: MergeInput) -> SlicePlan:
+        return SlicePlan(
             directory=self._request.new_data_path,
             schema=self.layout.schema,
             system_time=Instant.parse(self._request.system_time),

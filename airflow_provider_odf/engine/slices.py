@@ -1,102 +1,53 @@
-"""Data slices: Parquet files with the records of a commit in offset order, named by their physical hash.
-
-See "Columns", "Physical hash" and "Logical hash" of the on-disk format. Both hashes are computed while the file is
-written. The file gets its name when it is complete and on disk. The driver collects and writes small results; the Spark
-task with the records writes large ones. Both run the same code, with memory bounded by a row group.
-"""
+"""Write the records of a merge as a slice: the driver writes small results, a task of Spark writes large ones."""
 
 from __future__ import annotations
 
-import contextlib
-import datetime as dt
-import hashlib
-import io
 import json
-import os
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pyarrow.types as pt
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf import multiformats
-from airflow_provider_odf.engine import schema as schemas
-from airflow_provider_odf.engine.layout import COPY, OP
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.slice_file import DuplicateKeys, SlicePlan, write_file
 from airflow_provider_odf.errors import InternalError, InvalidQuery
-from airflow_provider_odf.fsync import fsync
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.logical_hash import LogicalHasher
-from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, OPERATIONS_TEXT, PRESENT, RETRACT
-from airflow_provider_odf.protocol import Changes, NewSlice, OffsetInterval, from_json, to_json
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.protocol import NewSlice, from_json, to_json
 
-ROW_GROUP = 131_072
-ROW_GROUP_BYTES = 64 * 1024 * 1024
-_HASHED_ROWS = 65_536
+_ERRORS: dict[str, type[Exception]] = {kind.__name__: kind for kind in (InvalidQuery, InternalError, DuplicateKeys)}
 
 
-class DuplicateKeys(Exception):
-    """Several new rows have the same key."""
-
-
-@dataclass(frozen=True)
-class Draft:
-    """Directory, schema and times of a slice to write.
-
-    ``schema`` is the dataset's. ``event_time`` is the event time of records without one. ``keys`` must not be null in
-    new rows. ``label`` is the name of the input in messages.
-    """
-
-    directory: str
-    schema: pa.Schema
-    system_time: Instant
-    event_time: Instant
-    next_offset: int
-    keys: tuple[str, ...]
-    label: str
-
-    def columns(self) -> list[str]:
-        return list(self.schema.names[3:])
-
-
-def write(table: pa.Table, order: Sequence[str], draft: Draft) -> NewSlice | None:
+def write(table: pa.Table, order: Sequence[str], plan: SlicePlan) -> NewSlice | None:
     """Write records in memory with OP, the columns and the sort columns. Return None without records.
 
-    :raises InvalidQuery: a null in a key or in a required column, an unknown operation, or half a correction.
-    :raises DuplicateKeys: COPY marks a row as a duplicate.
+    :raises InvalidQuery, DuplicateKeys, InternalError: as ``write_file`` does.
     """
-    table = event_time_filled(table, draft.schema, draft.event_time)
+    table = fill_event_time(table, plan.schema, plan.event_time)
     # Both Spark and Arrow sort strings by their bytes.
     in_order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in order])
-    return _write(iter([table.take(in_order)]), draft)
+    return write_file(iter([table.take(in_order)]), plan)
 
 
-def write_in_task(records: DataFrame, order: Sequence[str], draft: Draft) -> NewSlice | None:
+def write_in_task(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> NewSlice | None:
     """Write records in one task of Spark, without collecting them.
 
-    :raises InvalidQuery: as ``write`` does.
-    :raises DuplicateKeys: as ``write`` does.
-    :raises InternalError: the file could not be written.
+    :raises InvalidQuery, DuplicateKeys, InternalError: as ``write_file`` does.
     """
-    filled = records.selectExpr(*_filled_columns(records, draft))
+    filled = records.selectExpr(*_filled_columns(records, plan))
     one = filled.repartition(1).sortWithinPartitions(*(quoted(name) for name in order))
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield pa.RecordBatch.from_pydict({"answer": [_answer(batches, draft)]})
+        yield pa.RecordBatch.from_pydict({"answer": [_answer(batches, plan)]})
 
     for row in one.mapInArrow(task, "answer STRING").collect():
-        return _opened(json.loads(row["answer"]))
+        return _slice_of(json.loads(row["answer"]))
     return None
 
 
-def event_time_filled(table: pa.Table, schema: pa.Schema, event_time: Instant) -> pa.Table:
+def fill_event_time(table: pa.Table, schema: pa.Schema, event_time: Instant) -> pa.Table:
     """Return the records with ``event_time`` where they have no event time; ``schema`` is the dataset's."""
     index = table.schema.get_field_index(schema.names[3])
     kind = schema.field(3).type
@@ -105,203 +56,24 @@ def event_time_filled(table: pa.Table, schema: pa.Schema, event_time: Instant) -
     return table.set_column(index, table.field(index).name, pc.fill_null(table.column(index).cast(kind), value))
 
 
-def remove(slice_: NewSlice) -> None:
-    """Delete a slice that no block refers to yet."""
-    Path(slice_.path).unlink(missing_ok=True)
-
-
-def _filled_columns(records: DataFrame, draft: Draft) -> list[str]:
-    time = quoted(draft.schema.names[3])
-    value = f"timestamp_millis({draft.event_time.epoch_ns // 1_000_000})"
-    if pt.is_date(draft.schema.field(3).type):
+def _filled_columns(records: DataFrame, plan: SlicePlan) -> list[str]:
+    time = quoted(plan.schema.names[3])
+    value = f"timestamp_millis({plan.event_time.epoch_ns // 1_000_000})"
+    if pt.is_date(plan.schema.field(3).type):
         value = f"CAST({value} AS DATE)"
     return [f"coalesce({c}, {value}) AS {c}" if c == time else c for c in map(quoted, records.columns)]
 
 
-def _answer(batches: Iterable[pa.RecordBatch], draft: Draft) -> str:
+def _answer(batches: Iterable[pa.RecordBatch], plan: SlicePlan) -> str:
     """Write a slice and return the result as JSON, because Spark does not pass exceptions to the driver as they are."""
     try:
-        slice_ = _write((pa.Table.from_batches([batch]) for batch in batches), draft)
-    except (InvalidQuery, InternalError, DuplicateKeys) as e:
-        return json.dumps({type(e).__name__: str(e)})
+        slice_ = write_file((pa.Table.from_batches([batch]) for batch in batches), plan)
+    except tuple(_ERRORS.values()) as e:
+        return json.dumps({"error": type(e).__name__, "message": str(e)})
     return json.dumps({"slice": to_json(slice_)})
 
 
-def _opened(answer: dict[str, Any]) -> NewSlice | None:
-    if "InvalidQuery" in answer:
-        raise InvalidQuery(answer["InvalidQuery"])
-    if "DuplicateKeys" in answer:
-        raise DuplicateKeys
-    if "InternalError" in answer:
-        raise InternalError(answer["InternalError"])
+def _slice_of(answer: dict[str, Any]) -> NewSlice | None:
+    if "error" in answer:
+        raise _ERRORS[answer["error"]](answer["message"])
     return from_json(NewSlice, answer["slice"]) if answer["slice"] else None
-
-
-def _write(tables: Iterator[pa.Table], draft: Draft) -> NewSlice | None:
-    writer: _SliceWriter | None = None
-    try:
-        for table in _row_groups(tables):
-            writer = writer or _SliceWriter(draft)
-            writer.add(table)
-        return writer.finish() if writer else None
-    except OSError as e:
-        raise InternalError(f"cannot write a slice into {draft.directory}: {e}") from e
-    finally:
-        if writer:
-            writer.discard()
-
-
-def _row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Yield the same rows in contiguous tables, one per row group."""
-    kept: list[pa.Table] = []
-    for table in tables:
-        kept.append(table)
-        while sum(t.num_rows for t in kept) >= ROW_GROUP or sum(t.nbytes for t in kept) >= ROW_GROUP_BYTES:
-            whole = pa.concat_tables(kept)
-            yield whole.slice(0, ROW_GROUP).combine_chunks()
-            kept = [whole.slice(ROW_GROUP)]
-    if any(t.num_rows for t in kept):
-        yield pa.concat_tables(kept).combine_chunks()
-
-
-class _SliceWriter:
-    """Checks records, numbers them and writes them to a temporary file, which ``finish`` renames."""
-
-    def __init__(self, draft: Draft) -> None:
-        self._draft, self._written = draft, schemas.plain(draft.schema)
-        self._hasher = LogicalHasher(self._written)
-        Path(draft.directory).mkdir(parents=True, exist_ok=True)
-        self._unfinished = Path(draft.directory) / f".{uuid.uuid4().hex}.unfinished"
-        self._file = _HashedFile(self._unfinished)
-        self._parquet = pq.ParquetWriter(
-            self._file,
-            self._written,
-            compression="snappy",
-            use_dictionary=self._written.names[1:3],
-            store_schema=False,
-        )
-        self._rows, self._last_op = 0, APPEND
-        self._changes = Changes()
-        self._newest: dt.datetime | dt.date | None = None
-
-    def add(self, records: pa.Table) -> None:
-        """Add records in the order of their offsets, with OP, the columns and, in some merges, COPY."""
-        self._check(records)
-        start = self._draft.next_offset + self._rows
-        system_time = pa.scalar(self._draft.system_time.floor_ms().to_datetime(), schemas.MILLISECONDS)
-        columns = [
-            pa.array(range(start, start + records.num_rows), pa.int64()),
-            records[OP],
-            pa.repeat(system_time, records.num_rows),
-            *(records[name] for name in self._draft.columns()),
-        ]
-        table = pa.table(columns, names=self._written.names).cast(self._written)
-        for batch in table.to_batches(max_chunksize=_HASHED_ROWS):
-            self._hasher.update(batch)
-        self._parquet.write_table(table, row_group_size=ROW_GROUP)
-        self._rows += table.num_rows
-        self._changes += _changes(records[OP])
-        newest = pc.max(table[3]).as_py()
-        self._newest = newest if self._newest is None else max(self._newest, newest)
-
-    def finish(self) -> NewSlice:
-        if self._last_op == CORRECT_FROM:
-            raise InvalidQuery(_half_correction(self._draft.label))
-        self._parquet.close()
-        physical_hash = self._file.finish()
-        path = self._unfinished.with_name(physical_hash)
-        os.replace(self._unfinished, path)
-        fsync(path.parent)
-        return NewSlice(
-            path=str(path),
-            physical_hash=physical_hash,
-            logical_hash=self._hasher.text(),
-            size=self._file.size,
-            offset_interval=OffsetInterval(self._draft.next_offset, self._draft.next_offset + self._rows - 1),
-            newest_event_time=_rfc3339(self._newest),
-            changes=self._changes,
-        )
-
-    def discard(self) -> None:
-        """Delete an unfinished slice."""
-        for file in (self._parquet, self._file):
-            with contextlib.suppress(OSError):
-                file.close()
-        self._unfinished.unlink(missing_ok=True)
-
-    def _check(self, records: pa.Table) -> None:
-        ops, label = records[OP].combine_chunks(), self._draft.label
-        is_new = pc.is_in(ops, pa.array(PRESENT, ops.type))
-        for name in self._draft.columns():
-            is_key = name in self._draft.keys
-            if records[name].null_count and (is_key or not self._draft.schema.field(name).nullable):
-                nulls = pc.and_(is_new, pc.is_null(records[name])) if is_key else pc.is_null(records[name])
-                _refuse_nulls(records, nulls, name, is_key, label)
-        if COPY in records.column_names and pc.max(records[COPY]).as_py() not in (None, 1):
-            raise DuplicateKeys
-        if not 0 <= (pc.min(ops).as_py() or 0) <= (pc.max(ops).as_py() or 0) <= CORRECT_TO:
-            raise InvalidQuery(f"{label}: an operation is none of {OPERATIONS_TEXT}")
-        self._check_pairs(ops, label)
-
-    def _check_pairs(self, ops: pa.Array, label: str) -> None:
-        before = pa.concat_arrays([pa.array([self._last_op], ops.type), ops[:-1]])
-        paired = pc.equal(pc.equal(before, CORRECT_FROM), pc.equal(ops, CORRECT_TO))
-        if not pc.all(paired).as_py():
-            raise InvalidQuery(_half_correction(label))
-        self._last_op = ops[-1].as_py()
-
-
-def _changes(ops: pa.ChunkedArray) -> Changes:
-    counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(ops).to_pylist()}
-    return Changes(*(counts.get(code, 0) for code in (APPEND, RETRACT, CORRECT_TO)))
-
-
-def _half_correction(label: str) -> str:
-    return f"{label}: a correction needs both its -C and its +C, of one key and in one input"
-
-
-def _refuse_nulls(records: pa.Table, nulls: pa.Array, name: str, is_key: bool, label: str) -> None:
-    found = records.filter(nulls)
-    if found.num_rows:
-        row = ", ".join(f"{k}={v}" for k, v in found.slice(0, 1).to_pylist()[0].items() if not k.startswith("odf:"))
-        what = f"the primary key column {name}" if is_key else f"column {name}, which is NOT NULL in the dataset,"
-        advice = "; leave such rows out in preprocess, or choose a key that every row has" if is_key else ""
-        rows = counted(found.num_rows, "row")
-        raise InvalidQuery(f"{label}: {what} is null in {rows}, such as ({row[:300]}){advice}")
-
-
-def _rfc3339(newest: dt.datetime | dt.date | None) -> str | None:
-    if newest is None:
-        return None
-    if not isinstance(newest, dt.datetime):
-        newest = dt.datetime.combine(newest, dt.time(), dt.timezone.utc)
-    return str(Instant.from_datetime(newest))
-
-
-class _HashedFile(io.RawIOBase):
-    """A new file that computes the hash and the size of its content."""
-
-    def __init__(self, path: Path) -> None:
-        self._file: IO[bytes] = path.open("xb")
-        self._hash = hashlib.sha3_256()
-        self.size = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        view = memoryview(data)
-        self._hash.update(view)
-        self._file.write(view)
-        self.size += view.nbytes
-        return view.nbytes
-
-    def finish(self) -> str:
-        """Flush the file to disk and return its hash as multihash text."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        return multiformats.multihash(multiformats.SHA3_256, self._hash.digest())
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()

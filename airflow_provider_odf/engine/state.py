@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.current import current_rows, newest_records
-from airflow_provider_odf.engine.layout import Fitted, Layout
+from airflow_provider_odf.engine.layout import Layout, NewRows
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.merge_strategies import APPEND, RETRACT, State
+from airflow_provider_odf.engine.slice_file import count_changes
+from airflow_provider_odf.merge_strategies import State
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, MergeStrategy, StateCache
 
 MAX_SLICES = 16
@@ -61,10 +61,6 @@ class History:
     slices: tuple[HistorySlice, ...]
 
     @property
-    def is_empty(self) -> bool:
-        return self.cache is None and not self.slices
-
-    @property
     def records(self) -> int:
         """Number of records after the cache."""
         return sum(s.offset_interval.count for s in self.slices)
@@ -76,8 +72,9 @@ class History:
     @property
     def rows(self) -> int:
         """Number of rows of the state, from the operations of the slices."""
-        changes = (operations(s.path, self.vocab) for s in self.slices)
-        return (self.cache.rows if self.cache else 0) + sum(added - retracted for added, retracted in changes)
+        operation = self.vocab.operation_type_column
+        changes = (count_changes(files.read_parquet(s.path, [operation]).column(0)) for s in self.slices)
+        return (self.cache.rows if self.cache else 0) + sum(change.added - change.removed for change in changes)
 
     @property
     def last_offset(self) -> int:
@@ -88,16 +85,12 @@ class History:
         """Whether the state has only the keys."""
         return self.merge.traits.state is State.KEYS
 
-    def state_types(self) -> T.StructType:
-        """Spark types of the state's columns."""
-        return _fields(self, self.layout.keys if self.has_only_keys else self.layout.columns)
-
     def with_slice(self, new: HistorySlice) -> History:
         return replace(self, slices=(*self.slices, new))
 
-    def in_columns(self, fitted: Fitted) -> History:
+    def in_columns(self, new: NewRows) -> History:
         """Return the history with the columns of later rows. Earlier files have null in new columns."""
-        return replace(self, layout=fitted.layout, types=_types(fitted))
+        return replace(self, layout=new.layout, types=_types(new))
 
     def is_worth_caching(self) -> bool:
         """Whether the cost of reading the history again justifies a new cache."""
@@ -109,7 +102,7 @@ class History:
         return not self.has_only_keys and self.size > files.SMALL and self.records > MAX_CHANGED * rows
 
 
-def history(request: MergeRequest, first: Fitted) -> History:
+def history(request: MergeRequest, first: NewRows) -> History:
     """Return a dataset's history: the cache, if it is valid and matches the slices, and the slices after it."""
     without = History(request.merge, request.vocab, first.layout, _types(first), None, request.history)
     if not request.merge.traits.has_state:
@@ -117,25 +110,22 @@ def history(request: MergeRequest, first: Fitted) -> History:
     cache = _open(request.prev_state, without) if request.prev_state else None
     if cache is None or all(s.offset_interval.end != cache.last_offset for s in request.history):
         return without
-    return replace(
-        without, cache=cache, slices=tuple(s for s in request.history if s.offset_interval.start > cache.last_offset)
-    )
+    later = tuple(s for s in request.history if s.offset_interval.start > cache.last_offset)
+    return replace(without, cache=cache, slices=later)
 
 
-def _types(fitted: Fitted) -> T.StructType:
-    return T.StructType([fitted.frame.schema[name] for name in fitted.layout.columns])
+def _types(new: NewRows) -> T.StructType:
+    return T.StructType([new.frame.schema[name] for name in new.layout.columns])
 
 
 def state(spark: SparkSession, of: History, *, small: bool) -> DataFrame | None:
     """Return the state after a history, None before the first slice."""
-    if of.is_empty:
+    if of.cache is None and not of.slices:
         return None
-    return _keys(spark, of, small) if of.has_only_keys else _current_rows(spark, of, small)
-
-
-def _keys(spark: SparkSession, of: History, small: bool) -> DataFrame:
+    if not of.has_only_keys:
+        return _current_rows(spark, of, small)
     paths = [*(of.cache.files if of.cache else ()), *(s.path for s in of.slices)]
-    return _read(spark, paths, of.state_types(), small)
+    return _read(spark, paths, T.StructType([of.types[name] for name in of.layout.keys]), small)
 
 
 def _current_rows(spark: SparkSession, of: History, small: bool) -> DataFrame:
@@ -159,20 +149,9 @@ def _current_rows(spark: SparkSession, of: History, small: bool) -> DataFrame:
     return base.join(changed, list(of.layout.keys), "left_anti").selectExpr(*columns).unionByName(current)
 
 
-def _fields(of: History, names: Sequence[str]) -> T.StructType:
-    return T.StructType([of.types[name] for name in names])
-
-
 def _read(spark: SparkSession, paths: Sequence[str], schema: T.StructType, small: bool) -> DataFrame:
     frame = spark.read.schema(schema).parquet(*paths)
     return frame.coalesce(1) if small else frame
-
-
-def operations(path: str, vocab: DatasetVocabulary) -> tuple[int, int]:
-    """Return the numbers of +A and of -R in a slice."""
-    ops = files.read_parquet(path, [vocab.operation_type_column]).column(0)
-    added, retracted = (pc.sum(pc.equal(ops, code)).as_py() or 0 for code in (APPEND, RETRACT))
-    return added, retracted
 
 
 # --- the cache ------------------------------------------------------------------------------------------------------

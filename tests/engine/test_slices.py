@@ -14,6 +14,7 @@ import pytest
 from airflow_provider_odf.engine import slices
 from airflow_provider_odf.engine.layout import OP, POSITION
 from airflow_provider_odf.engine.schema import MILLISECONDS
+from airflow_provider_odf.engine.slice_file import SlicePlan, write_file
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.logical_hash import logical_hash
@@ -30,9 +31,9 @@ SCHEMA = pa.schema(
 )
 
 
-def _draft(directory: Path, schema: pa.Schema = SCHEMA) -> slices.Draft:
+def _plan(directory: Path, schema: pa.Schema = SCHEMA) -> SlicePlan:
     day, source = Instant.parse("2024-05-01T00:00:00Z"), Instant.parse("2024-04-01T00:00:00.000999Z")
-    return slices.Draft(str(directory), schema, day, source, 100, ("k",), "input.csv")
+    return SlicePlan(str(directory), schema, day, source, 100, ("k",), "input.csv")
 
 
 def _records(rows: int, **others: pa.Array) -> pa.Table:
@@ -47,7 +48,7 @@ def _records(rows: int, **others: pa.Array) -> pa.Table:
 
 
 def test_rows_are_sorted_numbered_and_filled(tmp_path: Path) -> None:
-    new = slices.write(_records(3), ("k", OP), _draft(tmp_path))
+    new = slices.write(_records(3), ("k", OP), _plan(tmp_path))
     rows = pq.read_table(new.path).to_pylist()
     assert [(r["offset"], r["k"], r["t"]) for r in rows] == [(100, 0, "text 2"), (101, 1, "text 1"), (102, 2, "text 0")]
     assert {r["event_time"].isoformat() for r in rows} == {"2024-04-01T00:00:00+00:00"}
@@ -56,7 +57,7 @@ def test_rows_are_sorted_numbered_and_filled(tmp_path: Path) -> None:
 
 def test_row_groups_are_of_one_size_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "ROW_GROUP", 100)
-    new = slices.write(_records(250), ("k", OP), _draft(tmp_path))
+    new = slices.write(_records(250), ("k", OP), _plan(tmp_path))
     parquet = pq.ParquetFile(new.path)
     assert [parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups)] == [100, 100, 50]
     table = parquet.read()
@@ -71,20 +72,20 @@ def test_wide_rows_end_a_row_group_early(tmp_path: Path, monkeypatch: pytest.Mon
     batches = (_records(5).slice(i, 1) for i in range(5))
     wide = (b.set_column(3, "t", pa.array(["x" * 600])).drop_columns([POSITION]) for b in batches)
     filled = (b.set_column(1, "event_time", pa.array([0], MILLISECONDS)) for b in wide)
-    new = slices._write(filled, _draft(tmp_path))
+    new = write_file(filled, _plan(tmp_path))
     parquet = pq.ParquetFile(new.path)
     assert [parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups)] == [2, 2, 1]
     assert new.offset_interval.count == 5
 
 
 def test_no_records_no_file(tmp_path: Path) -> None:
-    assert slices.write(_records(0), ("k", OP), _draft(tmp_path)) is None
+    assert slices.write(_records(0), ("k", OP), _plan(tmp_path)) is None
     assert list(tmp_path.iterdir()) == []
 
 
 def test_strings_are_sorted_by_their_bytes(tmp_path: Path) -> None:
     texts = ["\U0001f600", "漢", "é", "z", "Z", "", "\uffff"]
-    new = slices.write(_records(7, t=pa.array(texts)), ("t", OP), _draft(tmp_path))
+    new = slices.write(_records(7, t=pa.array(texts)), ("t", OP), _plan(tmp_path))
     assert pq.read_table(new.path)["t"].to_pylist() == ["", "Z", "z", "é", "漢", "\uffff", "\U0001f600"]
 
 
@@ -106,19 +107,19 @@ def test_strings_are_sorted_by_their_bytes(tmp_path: Path) -> None:
 def test_what_is_refused_leaves_no_file(tmp_path: Path, column: str, values: pa.Array, message: str) -> None:
     records = _records(3).set_column(_records(3).schema.get_field_index(column), column, values)
     with pytest.raises(InvalidQuery, match=message):
-        slices.write(records, (POSITION,), _draft(tmp_path))
+        slices.write(records, (POSITION,), _plan(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_required_column_must_have_values(tmp_path: Path) -> None:
     required = SCHEMA.set(5, pa.field("t", pa.string(), nullable=False))
     with pytest.raises(InvalidQuery, match="column t, which is NOT NULL in the dataset, is null in 1 row"):
-        slices.write(_records(2, t=pa.array(["a", None])), (POSITION,), _draft(tmp_path, required))
+        slices.write(_records(2, t=pa.array(["a", None])), (POSITION,), _plan(tmp_path, required))
 
 
 def test_a_full_disk_is_an_error_that_may_pass() -> None:
     with pytest.raises(InternalError, match=r"cannot write a slice into /dev/full"):
-        slices.write(_records(1), (POSITION,), _draft(Path("/dev/full")))
+        slices.write(_records(1), (POSITION,), _plan(Path("/dev/full")))
 
 
 @pytest.mark.parametrize("rows", [5_000, 100_000, 600_000])
@@ -127,7 +128,7 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, rows: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
     try:
         with pytest.raises(InternalError, match=r"cannot write a slice into .*: .*File too large"):
-            slices.write(_records(rows), (POSITION,), _draft(tmp_path))
+            slices.write(_records(rows), (POSITION,), _plan(tmp_path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     gc.collect()  # what is left of a writer must not speak up either
@@ -137,7 +138,7 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, rows: int) -> None:
 def test_a_slice_gets_its_name_when_it_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str]] = []
     monkeypatch.setattr(os, "fsync", lambda _: seen.append([p.name[:6] for p in tmp_path.iterdir()]))
-    slices.write(_records(1), (POSITION,), _draft(tmp_path))
+    slices.write(_records(1), (POSITION,), _plan(tmp_path))
     file, directory = seen
     assert file[0].startswith(".")
     assert directory[0].startswith("f1620")

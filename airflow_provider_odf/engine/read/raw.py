@@ -12,7 +12,6 @@ from typing import Protocol
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from airflow_provider_odf.engine.read.problem import Malformed
@@ -57,7 +56,7 @@ def frame(spark: SparkSession, parser: Parser, chunks: Sequence[Chunk]) -> DataF
         for numbers in batches:
             yield from _checked(parser, [chunks[n] for n in numbers.column(0).to_pylist()])
 
-    return tasks.mapInArrow(run, spark_schema(schema(parser)))
+    return tasks.mapInArrow(run, from_arrow_schema(schema(parser)))
 
 
 def table(parser: Parser, chunks: Sequence[Chunk]) -> pa.Table:
@@ -71,10 +70,6 @@ def table(parser: Parser, chunks: Sequence[Chunk]) -> pa.Table:
 def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
     """Return all rows without empty tables, since Spark reads no batch after an empty one."""
     return pa.concat_tables([t for t in tables if t.num_rows] or tables[:1])
-
-
-def spark_schema(arrow: pa.Schema) -> st.StructType:
-    return from_arrow_schema(arrow)
 
 
 def _checked(parser: Parser, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
