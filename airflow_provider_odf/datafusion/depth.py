@@ -52,7 +52,7 @@ def check(steps: Sequence[SqlQueryStep]) -> None:
                 raise _problem(message, "use IN (…) instead of many OR", step.query, number, word)
             if relations > MAX_RELATIONS:
                 message = f"the query has more than {MAX_RELATIONS} joins and subqueries"
-                raise _problem(message, "read fewer relations", step.query, number, word)
+                raise _problem(message, "join fewer tables", step.query, number, word)
         operators_before = deepest
 
 

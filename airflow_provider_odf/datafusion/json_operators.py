@@ -79,7 +79,7 @@ class _Call:
         arguments = self._arguments(index + 2, closing)
         if not arguments or any(len(path) != 1 for path in arguments[1:]):
             self._refuse(
-                index, f"the path of {word.text} must be literals", "write keys as texts, positions as numbers"
+                index, f"the path of {word.text} must be literals", "write keys as strings, positions as numbers"
             )
         path = [self._step(one[0]) for one in arguments[1:]]
         text = self._between(arguments[0][0], arguments[0][-1])
@@ -100,7 +100,7 @@ class _Call:
         stands_alone = (before is None or before.is_word(*_BEFORE)) and (after is None or after.is_word(*_AFTER))
         is_named = after is not None and after.kind in ("name", "quoted") and not _is_operator(after)
         if not (stands_alone or ((before is None or before.is_word(*_BEFORE)) and is_named)):
-            message = f"{operator.text} beside another operator is read in different ways"
+            message = f"{operator.text} next to another operator is ambiguous"
             self._refuse(index, message, "put parentheses around it")
         text = self._between(self._words[first], self._words[begin - 1])
         name = "json_as_text" if operator.text == "->>" else None
@@ -125,26 +125,26 @@ class _Call:
         elif self._is("AS", last + 1) and self._is("(", first - 1) and self._is("CAST", first - 2):
             first, end = first - 2, last + 2
         else:
-            self._refuse(first, "a value of JSON may have any type", _CAST)
+            self._refuse(first, "a JSON value can have any type", _CAST)
         kind = self._at(end)
         name = _BY_TYPE.get(kind.text.upper()) if kind else None
         closes = self._words[first].text.upper() != "CAST" or self._is(")", end + 1)
         if name is None or not closes or (self._is("(", end + 1)):
-            self._refuse(first, "a value of JSON is not read as this type", f"choose one of {', '.join(_BY_TYPE)}")
+            self._refuse(first, "a JSON value cannot be cast to this type", f"choose one of {', '.join(_BY_TYPE)}")
         return first, end + (self._words[first].text.upper() == "CAST"), name
 
     def _operand(self, index: int, operator: int) -> int:
         """Return the first word of the operand before an operator: a column, a literal, a call, or parentheses."""
         word = self._at(index)
         if word is None:
-            self._refuse(operator, "nothing stands before the operator", "")
+            self._refuse(operator, "the operator has no left operand", "")
         if word.text in (")", "]"):
             opening = self._opening(index, operator)
             if word.text == "]":
                 return self._operand(opening - 1, operator)
             return opening - 1 if self._is_call(opening) else opening
         if word.kind == "sign" or word.kind == "number":
-            self._refuse(operator, f"{word.text} cannot stand before the operator", "put parentheses around it")
+            self._refuse(operator, f"{word.text} cannot be the left operand", "put parentheses around it")
         while index >= 2 and self._words[index - 1].text == "." and self._words[index - 2].name is not None:
             index -= 2
         return index
@@ -180,7 +180,7 @@ class _Call:
     def _step(self, word: Word | None, at: int | None = None) -> str | int:
         if word is None or not self._is_step(word):
             index = at if at is not None else next((i for i, w in enumerate(self._words) if w is word), 0)
-            self._refuse(index, "the key must be a literal", "write a text for a key, a number for a position")
+            self._refuse(index, "the key must be a literal", "write a string for a key, a number for a position")
         return word.text[1:-1].replace("''", "'") if word.kind == "text" else int(word.text)
 
     def _is_step(self, word: Word) -> bool:

@@ -99,7 +99,7 @@ def syntax(steps: Sequence[SqlQueryStep]) -> None:
 def _frame(context: SessionContext, query: str, number: int) -> DataFrame:
     if parameter := next((word for word in words(query) if word.text == "$"), None):
         line, column = line_and_column(query, parameter.start)
-        message = "a parameter ($…) has no value here"
+        message = "parameters ($…) are not supported"
         raise QueryProblem(message, "write the value", number=number, line=line, column=column, is_certain=True)
     try:
         frame = context.sql_with_options(json_operators.as_functions(query, number), session.options())
@@ -143,9 +143,9 @@ def _check(output: pa.Schema, query: str, number: int) -> None:
     seen: set[str] = set()
     for field in output:
         if f"{PREFIX}json_" in field.name:
-            raise refused(field.name, "a column made by a function of JSON has no name", "name it with AS")
+            raise refused(field.name, "the result of a JSON function has no name", "name it with AS")
         if field.name.lower() in seen:
-            message = f"two columns of the result have the name {field.name} (case does not count)"
+            message = f"two columns of the result have the name {field.name}, ignoring case"
             raise refused(field.name, message, "rename one with AS")
         seen.add(field.name.lower())
         if reason := types.reason_against(field.type):

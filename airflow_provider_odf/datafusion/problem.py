@@ -56,7 +56,7 @@ _NAMES = (
     re.compile(r"Operator (\S+) is not"),
 )
 _CERTAIN = re.compile(r"^SQL error|single SQL statement|Invalid function|Unsupported SQL type|table .*not found")
-ONLY_QUERIES = "only queries (SELECT, WITH, VALUES and UNION of them) can be run here"
+ONLY_QUERIES = "only queries (SELECT, WITH, VALUES, UNION) are allowed"
 
 
 def problem(error: BaseException, query: str, number: int) -> QueryProblem:

@@ -104,8 +104,8 @@ class Job:
             raise InvalidQuery(session.missing(self.version)) from None
         if found != self.version:
             raise InvalidQuery(
-                f"the query was planned by the package datafusion {self.version}, and this Spark worker has {found}: "
-                f"`pip install datafusion=={self.version}` on all workers"
+                f"the query was planned with datafusion {self.version}, and this Spark worker has {found}: "
+                f"run `pip install datafusion=={self.version}` on all workers"
             )
 
 

@@ -65,6 +65,6 @@ def missing(wanted: str = "") -> str:
     """Return the message for a Python without the package."""
     package = f"datafusion=={wanted}" if wanted else "datafusion"
     return (
-        "engine: datafusion needs the Python package `datafusion` wherever Spark runs Python, executors of a cluster "
-        f"included, and it is not installed here: `pip install {package}`"
+        "engine: datafusion needs the Python package `datafusion` where Spark runs Python, also on the executors of a "
+        f"cluster. It is not installed here: run `pip install {package}`"
     )

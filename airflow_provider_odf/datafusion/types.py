@@ -117,7 +117,7 @@ def _nested(type_: pa.DataType) -> pa.DataType:
     if pt.is_map(type_):
         return pa.map_(given(type_.key_type), given(type_.item_type))
     if pt.is_union(type_):
-        raise Unsupported("any value of JSON, each with its own type", "json_as_text(…)")
+        raise Unsupported("a JSON value of any type", "json_as_text(…)")
     return pa.list_(given(type_.value_type))
 
 

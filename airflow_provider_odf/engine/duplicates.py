@@ -65,6 +65,6 @@ def different_rows(shared_keys: Sequence[Mapping[str, Any]], keys: Sequence[str]
     named = ["(" + ", ".join(f"{k}={row[k]}" for k in keys) + ")" for row in shared_keys]
     more = ", ..." if len(named) > SHOWN else ""
     return InvalidQuery(
-        f"{label}: different rows have one primary key: {', '.join(named[:SHOWN])}{more}; "
-        "choose a primaryKey that is unique within an input, or decide between the rows in preprocess"
+        f"{label}: rows with the same primary key differ: {', '.join(named[:SHOWN])}{more}; "
+        "choose a primaryKey that is unique within an input, or select one row for each key in preprocess"
     )

@@ -78,7 +78,7 @@ def find_java() -> str:
     if home := os.environ.get("JAVA_HOME"):
         java = Path(home, "bin", "java")
         if not java.exists():
-            raise InvalidInput(f"JAVA_HOME is {home}, and there is no bin/java in it: correct or unset it")
+            raise InvalidInput(f"JAVA_HOME is {home}, which has no bin/java: correct or unset JAVA_HOME")
         return str(java)
     if java_on_path := shutil.which("java"):
         return java_on_path
@@ -154,7 +154,7 @@ def launch(
             meanwhile()
         while not os.path.exists(connection):
             if process.poll() is not None:
-                raise InternalError(f"Java ended with exit code {process.returncode} before Spark was up ({java})")
+                raise InternalError(f"Java ended with exit code {process.returncode} before Spark had started ({java})")
             time.sleep(0.01)
         info = Path(connection).read_bytes()
     port, length = struct.unpack_from("!ii", info)

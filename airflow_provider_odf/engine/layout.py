@@ -45,7 +45,7 @@ _ORDERS = {Order.EVENT_TIME: (POSITION,), Order.KEY: (OP,), Order.KEY_AND_CHANGE
 _OPERATIONS = ", ".join(f"'{name}', {code}, '{code}', {code}" for code, name in enumerate(OPERATION_NAMES))
 """Arguments of ``decode``: operation names, and codes as text, with their codes."""
 
-_BEYOND = " is outside the years 1 to 9999: seconds, milliseconds or microseconds may have been mixed up"
+_BEYOND = " is outside the years 1 to 9999: check whether its unit is seconds, milliseconds or microseconds"
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _check_columns(fields: Sequence[T.StructField], event: T.StructField | None,
     lower = [f.name.lower() for f in fields]
     if same := sorted({f.name for f in fields if lower.count(f.name.lower()) > 1}):
         raise InvalidQuery(
-            f"columns {', '.join(same)} have one name (case does not count): rename one of them in preprocess"
+            f"columns {', '.join(same)} have the same name, ignoring case: rename one of them in preprocess"
         )
     types = {f.name: f.dataType.simpleString().upper() for f in fields}
     if event is None or _is_coerced(event, request):
@@ -193,7 +193,7 @@ def _from_text(name: str, kind: str) -> str:
     """Return SQL that parses an event time in RFC 3339. Other text is an error."""
     type_, value = (T.DateType() if kind == "DATE" else T.TimestampType()), quoted(name)
     moment = scalar(value, type_, Formats(has_millis=False), name)
-    reason = f"' is no RFC 3339 time such as 2024-05-02T08:00:00Z: declare the type of {name} in read.schema"
+    reason = f"' is not an RFC 3339 time such as 2024-05-02T08:00:00Z: declare the type of {name} in read.schema"
     before = text(f"column {name}: '")
     wrong = f"raise_error(concat({before}, substring({value}, 1, 200), {text(reason)}))"
     read = f"coalesce({moment}, CASE WHEN {value} IS NOT NULL THEN {wrong} END)"
@@ -222,12 +222,12 @@ def _operation(field: T.StructField, request: MergeRequest) -> str:
     else:
         kind = field.dataType.simpleString().upper()
         raise InvalidQuery(
-            f"column {field.name} holds operations and is {kind}: it must be {OPERATIONS_TEXT}, as INT or STRING"
+            f"column {field.name} has operations as {kind}: convert them to {OPERATIONS_TEXT}, as INT or STRING"
         )
     labels = [source.label for source in request.inputs]
     where = f"{labels[0]}: column {field.name}" if len(labels) == 1 else f"column {field.name}"
     value = f"coalesce(CAST({column} AS STRING), 'null')"
-    refused = f"raise_error(concat({text(f'{where}: an operation is none of {OPERATIONS_TEXT}: ')}, {value}))"
+    refused = f"raise_error(concat({text(f'{where}: an operation is not one of {OPERATIONS_TEXT}: ')}, {value}))"
     if request.merge.traits.operation_column is OperationColumn.OPTIONAL:
         return f"CASE WHEN {column} IS NULL THEN {APPEND} ELSE coalesce({code}, {refused}) END"
     return f"coalesce({code}, {refused})"

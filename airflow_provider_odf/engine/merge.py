@@ -49,7 +49,7 @@ def execute(spark: SparkSession, request: MergeRequest, progress: Progress) -> M
     except Exception as e:
         if request.prev_state is None or _is_refused(e, request.prev_state):
             raise
-        progress(f"merging again without the cached state, which may be broken ({type(e).__name__})")
+        progress(f"merging again without the cached state, which may be damaged ({type(e).__name__})")
         return _Merge(spark, replace(request, prev_state=None), progress).run()
 
 
@@ -151,7 +151,7 @@ class _Merge:
     def _finish(self, new: NewSlice | None, dropped: int, schema: pa.Schema, name: str) -> NewSlice | None:
         """Report a slice and return it. It has a schema if the schema changed."""
         if dropped:
-            self._notices.append(f"{name}: dropped {counted(dropped, 'row')}, the same as others")
+            self._notices.append(f"{name}: dropped {counted(dropped, 'duplicate row')}")
         if new is None:
             return None
         offsets = new.offset_interval
@@ -177,7 +177,7 @@ class _Merge:
         target, path = self._target, self._request.new_state_path
         if target is None or path is None or not target.history.is_worth_caching():
             return None
-        self._progress("keeping the state")
+        self._progress("caching the state")
         return states.save(self._spark, target.history, path, small=target.is_small, rows=target.rows)
 
     def _test(self, new: list[NewSlice]) -> ContractReport | None:

@@ -25,7 +25,7 @@ def preprocess(
     :raises InvalidQuery: a query is not valid, or there is none.
     """
     if transform.temporal_tables:
-        raise InvalidQuery("temporal tables have no meaning in preprocess: it sees only the new records of a source")
+        raise InvalidQuery("preprocess reads only the new records of a source: remove temporalTables")
     if not transform.queries:
         raise InvalidQuery("preprocess has no query")
     if transform.engine == DATAFUSION:

@@ -124,37 +124,38 @@ class _Judge:
             elif not _is_allowed(node):
                 tables = ", ".join(self._tables)
                 raise self._refusal(
-                    f"a query reads {tables}; this reads {plan_nodes.class_name(node)}, as Spark calls it"
+                    f"a query can only read {tables}, and this one has the Spark node {plan_nodes.class_name(node)}"
                 )
         fields = json.loads(spark_internals.schema_json(frame))["fields"]
         if column := next((field["name"] for field in fields if _runs_code(field)), None):
-            raise self._refusal(f"the type of column {column} runs code of its own: cast it to a type of SQL", column)
+            raise self._refusal(f"column {column} has a type that runs code: cast it to a SQL type", column)
 
     def _check_node(self, node: plan_nodes.Node) -> None:
         if _is_allowed(node):
             return
         if plan_nodes.class_name(node) == "ScriptTransformation":
-            raise self._refusal("TRANSFORM … USING starts a program, which a query cannot do", "using")
+            raise self._refusal("TRANSFORM … USING starts a program, which is not allowed: use SQL functions", "using")
         name = plan_nodes.class_name(node).removeprefix("Unresolved").removesuffix("Command")
-        raise self._refusal(f"a query is one SELECT over {', '.join(self._tables)}; this has {name}, as Spark calls it")
+        tables = ", ".join(self._tables)
+        raise self._refusal(f"a query must be one SELECT over {tables}, and this one has the Spark node {name}")
 
     def _check_table(self, name: str, tables: Collection[str]) -> None:
         if name.lower() not in tables:
-            message = f"table {name} cannot be found: a query reads {', '.join(self._tables)}"
+            message = f"unknown table {name}: a query can only read {', '.join(self._tables)}"
             raise self._refusal(message, name.rpartition(", ")[2])
 
     def _check_function(self, name: str, node: plan_nodes.Node) -> None:
         lower = name.lower()
         if lower in OUTSIDE:
-            raise self._refusal(f"function {name} reaches beyond the rows of the query and is not available", name)
+            raise self._refusal(f"function {name} is not allowed: it reads data or runs code from elsewhere", name)
         if lower not in spark_internals.builtin_functions():
-            raise self._refusal(f"Spark has no function {name} of its own; functions of a catalog cannot be used", name)
+            raise self._refusal(f"{name} is not a built-in function of Spark: no other is allowed", name)
         if node["num-children"] >= _WITH_OPTIONS.get(lower, node["num-children"] + 1):
-            raise self._refusal(f"options of {name} can name files and are not available: leave them out", name)
+            raise self._refusal(f"options of {name} are not allowed, because they can name files: remove them", name)
         place = _SCHEMA_ARGUMENTS.get(lower, int(node["num-children"]))
         if not all(_is_ddl(schema) for schema in node["below"][place : place + 1]):
             message = (
-                f"{name} takes a schema or type as DDL in quotes, such as 'STRUCT<a: INT>', not as JSON or computed"
+                f"{name} needs its schema or type as DDL in quotes, such as 'STRUCT<a: INT>', not as JSON or expression"
             )
             raise self._refusal(message, name)
 

@@ -132,7 +132,7 @@ def _arrow_type(kind: T.DataType, path: str, *, in_list: bool = False) -> pa.Dat
 def _refusal(path: str, what: str, instead: str) -> str:
     return (
         f"column {path} is {what}, which the dataset format cannot hold (it has no logical hash); "
-        f"in preprocess select instead, in Spark SQL: {instead}"
+        f"select in preprocess, in Spark SQL: {instead}"
     )
 
 
@@ -152,11 +152,10 @@ def evolve(stored: pa.Schema, new: pa.Schema) -> pa.Schema:
     """
     if differences := list(_differences(stored, new)):
         raise InvalidQuery(
-            "the new data do not have the dataset's schema:\n"
+            "the new data do not match the dataset's schema:\n"
             + "\n".join(f"  {d}" for d in differences)
-            + "\nNothing was written. A dataset only gains columns, and those are nullable: have preprocess select the "
-            "dataset's columns with its types (`cast(... AS ...)`), give what changed a new name, or start a new "
-            "dataset for the new form"
+            + "\nNothing was written. A dataset can only gain nullable columns: in preprocess, select its columns with "
+            "its types (`cast(... AS ...)`), rename columns that changed, or start a new dataset"
         )
     return pa.schema([*stored, *(field for field in new if field.name not in stored.names)])
 
@@ -168,7 +167,7 @@ def _differences(stored: pa.Schema, new: pa.Schema) -> Iterator[str]:
     for field in new:
         if field.name not in stored.names:
             if not field.nullable:
-                yield f"column {field.name} ({type_name(field.type)}) is new and NOT NULL; records before have no value"
+                yield f"column {field.name} ({type_name(field.type)}) is new and NOT NULL, but null in earlier records"
             continue
         old = stored.field(field.name)
         if with_types(old.type, _READ_AS) != with_types(field.type, {}):

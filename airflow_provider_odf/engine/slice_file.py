@@ -170,7 +170,7 @@ class _SliceWriter:
         if COPY in records.column_names and pc.max(records[COPY]).as_py() not in (None, 1):
             raise DuplicateKeys
         if not 0 <= (pc.min(ops).as_py() or 0) <= (pc.max(ops).as_py() or 0) <= CORRECT_TO:
-            raise InvalidQuery(f"{label}: an operation is none of {OPERATIONS_TEXT}")
+            raise InvalidQuery(f"{label}: an operation is not one of {OPERATIONS_TEXT}")
         self._check_pairs(ops, label)
 
     def _check_pairs(self, ops: pa.Array, label: str) -> None:

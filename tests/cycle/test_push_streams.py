@@ -78,7 +78,7 @@ def test_a_changelog_names_its_operations(push, rows):
 
 @pytest.mark.parametrize(
     ("op", "message"),
-    [("A", "in.txt: column op: an operation is none of 0 (+A), 1 (-R), 2 (-C), 3 (+C): A"), ("", ": null")],
+    [("A", "in.txt: column op: an operation is not one of 0 (+A), 1 (-R), 2 (-C), 3 (+C): A"), ("", ": null")],
 )
 def test_what_is_no_operation_is_refused(push, store, op, message):
     outcome = push(CSV, "ChangelogStream", f"op,event_time,id,v\n{op},01.05.2026,1,a\n")

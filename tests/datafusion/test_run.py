@@ -143,5 +143,5 @@ def test_more_than_fits_into_memory_is_spilled(job: Callable[..., Any], tmp_path
 
 
 def test_a_worker_with_another_version(job: Callable[..., Any]) -> None:
-    with pytest.raises(InvalidQuery, match=r"planned by the package datafusion 1\.2\.3, and this Spark worker has"):
+    with pytest.raises(InvalidQuery, match=r"planned with datafusion 1\.2\.3, and this Spark worker has"):
         list(replace(job("select id from input"), version="1.2.3").by_part(iter([])))

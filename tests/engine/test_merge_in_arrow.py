@@ -109,7 +109,7 @@ def test_messages_name_the_input(polled) -> None:
     dataset = polled("id INT; v INT", "Ledger", "id")
     good = [{"id": 1, "v": 1}]
     for bad, message in (
-        ([{"id": 2, "v": 1}, {"id": 2, "v": 2}], r"poll-\d-1.json: different rows have one primary key: \(id=2\)"),
+        ([{"id": 2, "v": 1}, {"id": 2, "v": 2}], r"poll-\d-1.json: rows with the same primary key differ: \(id=2\)"),
         ([{"id": None, "v": 1}], r"poll-\d-1.json: the primary key column id is null in 1 row"),
     ):
         with pytest.raises(InvalidQuery, match=message):
@@ -123,7 +123,7 @@ def test_rows_that_are_the_same_count_once(polled) -> None:
     dataset = polled("id INT; v INT", "Snapshot", "id")
     success = dataset.poll([{"id": 1, "v": 1}], [{"id": 1, "v": 1}, {"id": 2, "v": 2}, {"id": 2, "v": 2}])
     assert dataset.records("id") == [("+A", 1), ("+A", 2)]
-    assert success.notices == ("poll-1-1.json: dropped 1 row, the same as others",)
+    assert success.notices == ("poll-1-1.json: dropped 1 duplicate row",)
 
 
 def test_a_long_history_is_asked_only_for_the_keys_that_come(polled, monkeypatch) -> None:

@@ -29,7 +29,7 @@ def test_last_query_is_the_output(spark) -> None:
 
 def test_sessions_do_not_see_each_others_views(spark) -> None:
     run(spark, SqlQueryStep("SELECT 1 AS x", "mine"), SqlQueryStep("SELECT * FROM mine"))
-    with pytest.raises(InvalidQuery, match="table mine cannot be found: a query reads input"):
+    with pytest.raises(InvalidQuery, match="unknown table mine: a query can only read input"):
         run(spark, SqlQueryStep("SELECT * FROM mine"))
 
 
@@ -38,7 +38,7 @@ def test_sessions_do_not_see_each_others_views(spark) -> None:
     [
         (["SELECT 1", "SELEC 2"], r"^preprocess, query 2, line 1: \[PARSE_SYNTAX_ERROR\] Syntax error at or near"),
         (["SELECT id,\n  nope\nFROM input"], r"^preprocess, query 1, line 2: .*with name `nope` cannot be resolved"),
-        (["SELECT *\nFROM input JOIN\n  nowhere"], "^preprocess, query 1, line 3: table nowhere cannot be found"),
+        (["SELECT *\nFROM input JOIN\n  nowhere"], "^preprocess, query 1, line 3: unknown table nowhere"),
         (["SELECT sum(id) FROM input GROUP BY nope(id)"], "^preprocess, query 1, line 1: Spark has no function nope"),
         ([], "^preprocess has no query"),
     ],

@@ -39,7 +39,7 @@ def run(session, sql: str) -> object:
     return query.run(session, SqlQueryStep(sql, "mine"), 2, ("input", "first.step"))
 
 
-ONE_SELECT = "a query is one SELECT over input, first.step; this has "
+ONE_SELECT = "a query must be one SELECT over input, first.step, and this one has the Spark node "
 
 COMMANDS = {
     "SET spark.sql.runSQLOnFiles=true": "Set",
@@ -227,7 +227,7 @@ def refused(session, sql: str) -> str:
 
 def test_commands_are_not_run(session, victim: Path) -> None:
     messages = {sql: refused(session, sql.replace("{dir}", str(victim))) for sql in COMMANDS}
-    assert messages == {sql: f"query 2 (mine): {ONE_SELECT}{name}, as Spark calls it" for sql, name in COMMANDS.items()}
+    assert messages == {sql: f"query 2 (mine): {ONE_SELECT}{name}" for sql, name in COMMANDS.items()}
     assert session.conf.get("spark.sql.runSQLOnFiles") == "false"
     assert session.sql("SELECT word FROM secrets").first() == ("swordfish",)
     assert {row.tableName for row in session.sql("SHOW TABLES").collect()} == {
@@ -245,7 +245,7 @@ def test_programs_are_not_started(session, tmp_path: Path) -> None:
         f"FROM input MAP id\nUSING '{script}' AS a",
         f"SELECT * FROM (SELECT TRANSFORM(id)\nUSING '{script}' FROM input)",
     ):
-        message = "query 2 (mine), line 2: TRANSFORM … USING starts a program, which a query cannot do"
+        message = "query 2 (mine), line 2: TRANSFORM … USING starts a program, which is not allowed: use SQL functions"
         assert refused(session, sql) == message
     assert [*tmp_path.iterdir()] == []
 
@@ -253,22 +253,22 @@ def test_programs_are_not_started(session, tmp_path: Path) -> None:
 def test_other_tables_and_files_are_not_read(session) -> None:
     messages = {sql: refused(session, sql) for sql in TABLES}
     assert messages == {
-        sql: f"query 2 (mine), line 1: table {name} cannot be found: a query reads input, first.step"
+        sql: f"query 2 (mine), line 1: unknown table {name}: a query can only read input, first.step"
         for sql, name in TABLES.items()
     }
     for sql in OUT_OF_SCOPE:
-        assert "a query reads input, first.step" in refused(session, sql)
+        assert "a query can only read input, first.step" in refused(session, sql)
 
 
 def test_functions_that_reach_beyond_the_rows_are_refused(session) -> None:
     for function in REACHING:
         name = function.partition("(")[0].strip("`")
-        message = f"query 2 (mine), line 1: function {name} reaches beyond the rows of the query and is not available"
+        message = f"query 2 (mine), line 1: function {name} is not allowed: it reads data or runs code from elsewhere"
         assert refused(session, f"SELECT {function}") == message
     for function in NAMED:
         name = function.partition("(")[0].replace(".", ", ")
         assert refused(session, f"SELECT {function}").endswith(
-            f": Spark has no function {name} of its own; functions of a catalog cannot be used"
+            f": {name} is not a built-in function of Spark: no other is allowed"
         )
     assert refused(session, "SELECT 1\n FROM python_worker_logs()").startswith(
         "query 2 (mine), line 2: function python"
@@ -277,7 +277,7 @@ def test_functions_that_reach_beyond_the_rows_are_refused(session) -> None:
         "from_xml('<a/>', 'a INT', map('rowValidationXSDPath', '/x'))",
         "schema_of_xml('<a/>', map('a', 'b'))",
     ):
-        assert "can name files and are not available: leave them out" in refused(session, f"SELECT {function}")
+        assert "are not allowed, because they can name files: remove them" in refused(session, f"SELECT {function}")
 
 
 def test_functions_are_found_wherever_they_stand(session) -> None:
@@ -291,7 +291,7 @@ def test_functions_are_found_wherever_they_stand(session) -> None:
 def test_schemas_are_ddl(session) -> None:
     literals = ["'" + schema.replace('\\"', '\\\\"') + "'" for schema in SCHEMAS]
     calls = [call.format(schema) for call in TAKING_SCHEMAS for schema in (*literals, *COMPUTED)]
-    ending = " takes a schema or type as DDL in quotes, such as 'STRUCT<a: INT>', not as JSON or computed"
+    ending = " needs its schema or type as DDL in quotes, such as 'STRUCT<a: INT>', not as JSON or expression"
     messages = {call: refused(session, f"SELECT 1,\n {call} FROM input") for call in calls}
     assert messages == {call: f"query 2 (mine), line 2: {call.partition('(')[0]}{ending}" for call in calls}
     within = (
@@ -307,7 +307,7 @@ def test_types_that_run_code_are_refused(session) -> None:
     default = struct("string", {"CURRENT_DEFAULT": "1", "EXISTS_DEFAULT": "1"})
     for schema in (struct(MODULE), default):
         own.sql(f"SELECT 1 AS id, array(from_json('{{}}', '{schema}')) AS x").createOrReplaceTempView("input")
-        with pytest.raises(InvalidQuery, match="the type of column x runs code of its own: cast it to a type of SQL"):
+        with pytest.raises(InvalidQuery, match="column x has a type that runs code: cast it to a SQL type"):
             query.run(own, SqlQueryStep("SELECT * FROM input", None), 1, ("input",))
 
 

@@ -44,7 +44,7 @@ def test_reads_and_writes_and_tells_notices(spark, request_: RawQueryRequest, tm
     progress: list[str] = []
     assert answer(spark, request_, progress) == RawQuerySuccess(2, (PositionalHeader("rows", ("a",), ("a",)),))
     assert pq.read_table(tmp_path / "out").to_pydict() == {"a": [1, 2]}
-    assert progress == ["rows: columns not in the schema are left out: b"]
+    assert progress == ["rows: ignored columns that are not in the schema: b"]
 
 
 def test_inputs_are_parquet_without_a_read_step(spark, request_: RawQueryRequest, tmp_path: Path) -> None:

@@ -100,8 +100,8 @@ def test_strings_are_sorted_by_their_bytes(tmp_path: Path) -> None:
         (OP, pa.array([0, 2, 0], pa.int32()), "a correction needs both its -C and its"),
         (OP, pa.array([0, 3, 0], pa.int32()), "a correction needs both its -C and its"),
         (OP, pa.array([0, 0, 2], pa.int32()), "a correction needs both its -C and its"),
-        (OP, pa.array([0, 4, 0], pa.int32()), "an operation is none of 0"),
-        (OP, pa.array([-1, 0, 0], pa.int32()), "an operation is none of 0"),
+        (OP, pa.array([0, 4, 0], pa.int32()), "an operation is not one of 0"),
+        (OP, pa.array([-1, 0, 0], pa.int32()), "an operation is not one of 0"),
     ],
 )
 def test_what_is_refused_leaves_no_file(tmp_path: Path, column: str, values: pa.Array, message: str) -> None:

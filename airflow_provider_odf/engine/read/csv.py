@@ -43,7 +43,7 @@ def open_csv(step: ReadStep, path: str, label: str) -> Opened:
     except Malformed as e:
         raise InvalidQuery(f"{label}: {e}") from None
     if step.header and not first:
-        raise InvalidQuery(f"{label}: the file is blank, but Csv with `header: true` has a header line")
+        raise InvalidQuery(f"{label}: the file is blank, but Csv with `header: true` needs a header line")
     columns, matched = _columns(step, first, label)
     width = len(first) if step.header or step.columns is None else len(step.columns)
     parser = CsvParser(form, encoding, step.header, width, matched.indexes, step.null_value)
@@ -63,7 +63,7 @@ def _format(step: ReadStep) -> CsvFormat:
         if value in NOT_IN_CSV_FORMAT:
             raise InvalidQuery(f"read.{name} is {value!r}: it cannot be a line end or NUL")
     if separator in (step.quote, step.escape):
-        raise InvalidQuery(f"read.separator is {separator!r}, and so is the quote or the escape: choose another")
+        raise InvalidQuery(f"read.separator {separator!r} is also the quote or the escape: choose another")
     return CsvFormat(separator, step.quote, step.escape)
 
 
@@ -81,7 +81,7 @@ def _expect_text(data: bytes, line: int) -> None:
     """
     if (at := data.find(0)) >= 0:
         line += source.line_ends(data[:at])
-        raise Malformed("a NUL byte, which CSV does not have: is the `encoding` UTF-16?", line)
+        raise Malformed("a NUL byte, which CSV cannot have: check the `encoding`", line)
 
 
 def _columns(step: ReadStep, first: Sequence[str], label: str) -> tuple[tuple[Column, ...], header.Matched]:

@@ -68,7 +68,7 @@ def _after_quote(form: CsvFormat) -> str:
     return f"text after a closing quote: only {form.separator!r} or a line end may follow"
 
 
-_UNTERMINATED = "a quote that is opened here is never closed"
+_UNTERMINATED = "the quote that opens here is never closed"
 
 
 def _scanned(text: str, form: CsvFormat, first_line: int) -> Iterator[Record]:

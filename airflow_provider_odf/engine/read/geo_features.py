@@ -28,7 +28,7 @@ def in_collection(blocks: Iterable[str]) -> Records:
     """
     document = JsonText(blocks)
     if document.peek() != "{":
-        raise document.malformed("no GeoJSON FeatureCollection: the text is no JSON object")
+        raise document.malformed("not a GeoJSON FeatureCollection: the text is not a JSON object")
     kind, is_found = None, False
     for _ in document.members():
         key = document.key()
@@ -46,19 +46,19 @@ def in_collection(blocks: Iterable[str]) -> Records:
     if not is_found:
         raise Malformed("the FeatureCollection has no `features`")
     if document.peek():
-        raise document.malformed("more comes after the end of the FeatureCollection")
+        raise document.malformed("text after the end of the FeatureCollection")
 
 
 def _expect_collection(kind: Any) -> None:
     if kind == "Feature":
-        raise Malformed("no GeoJSON FeatureCollection but a Feature: read lines of Features with kind NdGeoJson")
+        raise Malformed("a GeoJSON Feature, not a FeatureCollection: read lines of Features with kind NdGeoJson")
     if kind != "FeatureCollection":
-        raise Malformed(f"no GeoJSON FeatureCollection: its `type` is {_named(kind)}")
+        raise Malformed(f"not a GeoJSON FeatureCollection: its `type` is {_named(kind)}")
 
 
 def _elements(document: JsonText) -> Records:
     if document.peek() != "[":
-        raise document.malformed("the `features` of the FeatureCollection are no array")
+        raise document.malformed("the `features` of the FeatureCollection are not an array")
     for number, _ in enumerate(document.members(), 1):
         try:
             value = document.value()
@@ -78,12 +78,12 @@ def record(feature: Any, *, may_lack_geometry: bool = False) -> dict[str, Any]:
     if not isinstance(feature, dict) or feature.get("type") != "Feature":
         kind = _named(feature.get("type")) if isinstance(feature, dict) else brief(feature)
         hint = ": read it with kind GeoJson" if kind == "FeatureCollection" else ""
-        raise Malformed(f"no GeoJSON Feature but {kind}{hint}")
+        raise Malformed(f"not a GeoJSON Feature but {kind}{hint}")
     properties, geometry = feature.get("properties"), feature.get(GEOMETRY)
     if not isinstance(properties, dict):
         raise Malformed(f"the Feature has no properties: {_what(feature, 'properties')}")
     if clash := [name for name in properties if name.lower() == GEOMETRY]:
-        raise Malformed(f"the Feature has a property {clash[0]}, the name of the column of geometries")
+        raise Malformed(f"the Feature has a property {clash[0]}, which is the name of the geometry column")
     if geometry is None and may_lack_geometry:
         return {**properties, GEOMETRY: None}
     if not isinstance(geometry, dict) or not isinstance(geometry.get("type"), str):
@@ -133,7 +133,7 @@ def _number(text: Number) -> str:
             return str(text)
     number = float(text)
     if not math.isfinite(number):
-        raise Malformed(f"geometry: {shown(text)} is no number that GeoJSON can have")
+        raise Malformed(f"geometry: {shown(text)} is not a number that GeoJSON allows")
     written = repr(number)
     return _exponential(written, number) if "e" in written else written
 

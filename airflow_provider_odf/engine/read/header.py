@@ -41,11 +41,11 @@ def match(header: Sequence[str], columns: Sequence[str], label: str) -> Matched:
         return Matched(named, left_out(label, extra), (PositionalHeader(label, tuple(columns), tuple(columns)),))
     if len(header) == len(columns) and all(i is None or i == at for at, i in enumerate(found)):
         pairs = ", ".join(f"{n!r} as {c}" for n, c in zip(header, columns, strict=True) if _key(n) != _key(c))
-        notice = f"{label}: the header's names are not those of the schema, columns are matched by position: {pairs}"
+        notice = f"{label}: the names in the header differ from the schema, columns are matched by position: {pairs}"
         positional = PositionalHeader(label, tuple(header), tuple(columns))
         return Matched(tuple(range(len(columns))), (notice,), (positional,))
     raise InvalidQuery(
-        f"{label}: the header does not fit the schema: the file has {_list(header)}, the schema {_list(columns)}; "
+        f"{label}: the header does not match the schema: the file has {_list(header)}, the schema {_list(columns)}; "
         f"{_separator(header) or 'correct the names or their order in the schema'}"
     )
 
@@ -59,7 +59,7 @@ def names(header: Sequence[str], label: str) -> tuple[str, ...]:
     seen: set[str] = set()
     for name in given:
         if name.lower() in seen:
-            raise InvalidQuery(f"{label}: the header names {name!r} twice: declare a schema to name the columns")
+            raise InvalidQuery(f"{label}: the header has two columns {name!r}: declare a schema that names the columns")
         seen.add(name.lower())
     return given
 
@@ -86,4 +86,4 @@ def _separator(header: Sequence[str]) -> str:
     if len(header) != 1:
         return ""
     count, separator = max((header[0].count(mark), mark) for mark in _SEPARATORS)
-    return f"if that is the separator, write `separator: {json.dumps(separator)}`" if count else ""
+    return f"the separator may be wrong: write `separator: {json.dumps(separator)}`" if count else ""

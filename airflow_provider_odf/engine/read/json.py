@@ -92,7 +92,7 @@ def _left_out(
             given.update(map(str.lower, record))
     # One may be a misspelling of the other.
     absent = [name for name in schema.names if name.lower() not in given]
-    also = f"; all are null: {listed(absent)}" if absent else ""
+    also = f"; no values for: {listed(absent)}" if absent else ""
     return tuple(notice + also for notice in left_out(label, found))
 
 

@@ -128,9 +128,9 @@ def _expect_names(keys: Iterable[str]) -> None:
     spellings: dict[str, str] = {}
     for key in keys:
         if not key:
-            raise Malformed("a key is empty, which names no column: declare a schema")
+            raise Malformed("a key is empty and cannot name a column: declare a schema")
         if other := spellings.get(key.lower()):
-            raise Malformed(f"the keys {other} and {key} differ only by case: declare a schema with one")
+            raise Malformed(f"the keys {other} and {key} differ only by case: declare a schema with one of them")
         spellings[key.lower()] = key
 
 
@@ -143,7 +143,7 @@ def _kind(value: Any, column: str, depth: int = 0) -> Any:
         return None
     if isinstance(value, dict | list) and depth == MAX_DEPTH:
         reason = f"column {column}: values are nested more than {MAX_DEPTH} deep"
-        raise Malformed(f"{reason}: declare a schema, with it as STRING")
+        raise Malformed(f"{reason}: declare a schema in which it is STRING")
     if isinstance(value, dict):
         return {key: _kind(value[key], column, depth + 1) for key in sorted(value)}
     if isinstance(value, list):

@@ -64,13 +64,13 @@ def decode(text: str, at: int) -> tuple[Any, int]:
         half = _half_of_a_character(value) if _SURROGATE.search(text, at, end) else ""
     except json.JSONDecodeError as e:
         is_open = e.msg.startswith("Unterminated string")
-        raise NoJson(f"no JSON: {e.msg.removesuffix(' at')}", text, e.pos, is_open=is_open) from None
+        raise NoJson(f"invalid JSON: {e.msg.removesuffix(' at')}", text, e.pos, is_open=is_open) from None
     except _Repeated as e:
-        raise NoJson(f"the key {shown(str(e))} comes twice in the object", text, at) from None
+        raise NoJson(f"the object has two keys {shown(str(e))}", text, at) from None
     except RecursionError:
         raise NoJson(TOO_DEEP, text, at) from None
     if half:
-        raise NoJson(f"a text has {half}, half of a character, in the value", text, at)
+        raise NoJson(f"a string has {half}, an unpaired surrogate,", text, at)
     return value, end
 
 
@@ -91,7 +91,7 @@ def space(text: str, at: int) -> int:
 
 def _place(text: str, at: int) -> str:
     rest = text[at : at + 40]
-    return f" at {shown(rest)}" if rest else ", where the text ends"
+    return f" at {shown(rest)}" if rest else " at the end of the text"
 
 
 class JsonText:
@@ -165,20 +165,20 @@ class JsonText:
             yield
             after = self.peek()
             if after not in (",", closing):
-                raise self.malformed(f"no JSON: a comma or {closing} must come here")
+                raise self.malformed(f"invalid JSON: expected a comma or {closing}")
             self._at += 1
             if after == closing:
                 return
             if self.peek() == closing:
-                raise self.malformed(f"no JSON: after the comma, {closing} cannot come")
+                raise self.malformed(f"invalid JSON: {closing} after a comma")
 
     def key(self) -> str:
         """Read the next key, up to its value."""
         if self.peek() != '"':
-            raise self.malformed("no JSON: a key in quotes must come here")
+            raise self.malformed("invalid JSON: expected a key in quotes")
         key = str(self.value())
         if self.peek() != ":":
-            raise self.malformed("no JSON: a colon must come here")
+            raise self.malformed("invalid JSON: expected a colon")
         self._at += 1
         return key
 
@@ -201,7 +201,7 @@ class JsonText:
         """
         rest, new = self._text[self._at :], list[str]()
         if len(rest) > LONGEST:
-            raise Malformed(f"no JSON: what begins here is longer than {LONGEST >> 20} Mi characters", self.line)
+            raise Malformed(f"invalid JSON: a value of more than {LONGEST >> 20} Mi characters begins here", self.line)
         for block in self._blocks:
             new.append(block)
             if sum(map(len, new)) > len(rest):

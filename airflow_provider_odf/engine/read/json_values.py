@@ -34,7 +34,7 @@ def on_lines(text: str | Iterable[str], first_line: int = 1) -> Records:
                 raise Malformed(e.reason + hint, line) from None
             if not isinstance(value, dict):
                 hint = ": read an array with kind Json" if isinstance(value, list) else ""
-                raise Malformed(f"{brief(value)} is no JSON object{hint}", line)
+                raise Malformed(f"{brief(value)} is not a JSON object{hint}", line)
             yield line, value
             at = space(content, at)
 
@@ -58,12 +58,10 @@ def in_array(text: str | Iterable[str], path: Sequence[str]) -> Records:
     """
     document = JsonText([text] if isinstance(text, str) else text)
     if not document.peek():
-        raise Malformed(
-            "the file is blank, but Json without records has `[]`: check whether the source wrote the whole file"
-        )
+        raise Malformed("the file is blank, but Json always has `[]`: check whether the source wrote the whole file")
     yield from _descend(document, path, ())
     if document.peek():
-        raise document.malformed("more comes after the end of the JSON document")
+        raise document.malformed("text after the end of the JSON document")
 
 
 def _descend(document: JsonText, path: Sequence[str], above: tuple[str, ...]) -> Records:
@@ -79,19 +77,19 @@ def _descend(document: JsonText, path: Sequence[str], above: tuple[str, ...]) ->
         advice = "read lines of objects with kind NdJson" if are_lines else "set `subPath` to where the array is"
         raise Malformed(f"{where} there is {kind}, not an array: {advice}")
     if opening != "{":
-        raise Malformed(f"{where} there is {_kind(document)}, and `subPath` goes on to {'.'.join(path)}")
+        raise Malformed(f"{where} there is {_kind(document)}, but `subPath` continues with {'.'.join(path)}")
     keys = dict[str, None]()
     for _ in document.members():
         key = document.key()
         if key == path[0]:
             if key in keys:
-                raise document.malformed(f"the key {key} comes twice {where}")
+                raise document.malformed(f"there are two keys {key} {where}")
             yield from _descend(document, path[1:], (*above, key))
         else:
             document.skip()
         keys[key] = None
     if path[0] not in keys:
-        raise Malformed(f"`subPath` names {path[0]}, and {where} there {_listed(keys)}")
+        raise Malformed(f"`subPath` has the key {path[0]}, but {where} there {_listed(keys)}")
 
 
 def _listed(keys: Iterable[str]) -> str:
@@ -105,7 +103,7 @@ def _elements(document: JsonText) -> Records:
         except Malformed as e:
             raise Malformed(e.reason, e.line, number) from None
         if not isinstance(value, dict):
-            raise Malformed(f"{brief(value)} is no JSON object", record=number)
+            raise Malformed(f"{brief(value)} is not a JSON object", record=number)
         yield number, value
 
 

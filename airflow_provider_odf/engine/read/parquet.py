@@ -71,7 +71,7 @@ def _footer(path: str, label: str) -> pq.FileMetaData | None:
         with files.open_file(path) as file:
             return pq.read_metadata(file)
     except pa.ArrowInvalid as e:
-        raise InvalidQuery(f"{label}: no Parquet file: {e}") from None
+        raise InvalidQuery(f"{label}: not a Parquet file: {e}") from None
 
 
 def _problems(footer: pq.FileMetaData) -> Iterator[str]:

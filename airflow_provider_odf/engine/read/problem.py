@@ -22,7 +22,7 @@ def listed(names: Collection[str]) -> str:
 
 def left_out(label: str, names: Collection[str]) -> tuple[str, ...]:
     """Return a notice on columns that the schema does not have, nothing if there are none."""
-    return (f"{label}: columns not in the schema are left out: {listed(names)}",) if names else ()
+    return (f"{label}: ignored columns that are not in the schema: {listed(names)}",) if names else ()
 
 
 class Malformed(Exception):

@@ -60,7 +60,7 @@ def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) 
     """
     reader = READERS.get(step.kind)
     if reader is None:
-        raise InvalidQuery(f"read: {step.kind} is no kind of read step: use one of {', '.join(READERS)}")
+        raise InvalidQuery(f"read: {step.kind} is not a kind of read step: use one of {', '.join(READERS)}")
     if not paths:
         raise InvalidQuery(f"{label}: no files to read")
     several = len(paths) > 1

@@ -57,7 +57,7 @@ def encoding(name: str) -> str:
         found = codecs.lookup(name or "utf-8").name
         "".encode(found)  # Python also has codecs without text
     except LookupError:
-        raise InvalidQuery(f"encoding {name!r} is not known: use utf-8, iso-8859-1, windows-1252, utf-16, …") from None
+        raise InvalidQuery(f"unknown encoding {name!r}: use utf-8, iso-8859-1, windows-1252, utf-16, …") from None
     return found
 
 
@@ -94,7 +94,7 @@ def unreadable(path: str, step: ReadStep) -> str:
         if step.format.types is Types.FILE:
             return ""
         if packed := next((name for magic, name in _PACKED.items() if begin.startswith(magic)), None):
-            return f"the file is packed: add the prepare step Decompress with format {packed}"
+            return f"the file is compressed: add the prepare step Decompress with format {packed}"
         is_parquet = begin == _PARQUET and file.seek(-len(_PARQUET), os.SEEK_END) and file.read() == _PARQUET
         return "the file is Parquet: read it with kind Parquet" if is_parquet else ""
 
@@ -105,9 +105,7 @@ def _unreadable_empty(step: ReadStep) -> str:
     if empty is None or (is_text and not step.header):
         return ""
     form = f"{step.kind} with `header: true`" if is_text else step.kind
-    return (
-        f"the file has 0 bytes, but {form} without records has {empty}: check whether the source wrote the whole file"
-    )
+    return f"the file has 0 bytes, but {form} always has {empty}: check whether the source wrote the whole file"
 
 
 def decode(data: bytes, name: str, first_line: int = 1) -> str:
@@ -123,7 +121,7 @@ def decode(data: bytes, name: str, first_line: int = 1) -> str:
 
 def _not_of(name: str, error: UnicodeDecodeError, line: int) -> Malformed:
     byte = error.object[error.start]
-    return Malformed(f"byte 0x{byte:02x} is not {name}: set `encoding` to what the file has", line)
+    return Malformed(f"byte 0x{byte:02x} is not {name}: set `encoding` to the encoding of the file", line)
 
 
 def texts(chunk: Chunk, name: str) -> Iterator[str]:
@@ -143,7 +141,7 @@ def texts(chunk: Chunk, name: str) -> Iterator[str]:
             except UnicodeDecodeError as e:
                 raise _not_of(name, e, line + e.object[: e.start].decode(name, "replace").count("\n")) from None
             except UnicodeError:
-                raise Malformed(f"no byte order mark, so set `encoding` to {name}-le or {name}-be") from None
+                raise Malformed(f"no byte order mark: set `encoding` to {name}-le or {name}-be") from None
             yield text.removeprefix("\ufeff") if start else text
             if not data:
                 return
@@ -188,7 +186,7 @@ def pieces(blocks: Iterable[bytes], end_of_records: EndOfRecords) -> Iterator[by
             line += line_ends(kept[:end])
             kept = kept[end:]
         elif len(kept) > LONGEST:
-            raise Malformed(f"a record longer than {LONGEST >> 20} MiB begins here: is a quote never closed?", line)
+            raise Malformed(f"a record longer than {LONGEST >> 20} MiB begins here: check its quotes", line)
     if kept:
         yield kept
 

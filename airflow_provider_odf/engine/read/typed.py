@@ -29,8 +29,8 @@ _ZERO: dict[type[st.DataType], Sql] = {
     st.TimestampType: "TIMESTAMP '1970-01-01 00:00:00'",
 }
 
-_MILLIS_RANGE = ": numbers are whole milliseconds since 1970, of the years 1 to 9999"
-_MISSING = ": no value, and the schema says NOT NULL"
+_MILLIS_RANGE = ": a number must be whole milliseconds since 1970, in the years 1 to 9999"
+_MISSING = ": null, but the schema declares NOT NULL"
 
 
 def raw_name(index: int) -> str:
@@ -48,7 +48,7 @@ def declared(columns: Sequence[Column]) -> st.StructType:
         try:
             kind = st.DataType.fromDDL(column.type)
         except Exception:
-            raise InvalidQuery(f"column {column.name}: {column.type!r} is not a type of Spark") from None
+            raise InvalidQuery(f"column {column.name}: {column.type!r} is not a Spark type") from None
         fields.append(st.StructField(column.name, kind, column.is_nullable))
     return st.StructType(fields)
 

@@ -132,7 +132,7 @@ def test_utf16(rows, name: str) -> None:
 
 def test_ascii_is_ascii_alone(rows, refusal_of) -> None:
     assert rows("Csv", "1,x\n", ["a INT", "b STRING"], encoding="us-ascii") == [(1, "x")]
-    message = f"{LABEL}: line 1: byte 0xc3 is not ascii: set `encoding` to what the file has"
+    message = f"{LABEL}: line 1: byte 0xc3 is not ascii: set `encoding` to the encoding of the file"
     assert refusal_of("Csv", "1,é\n", ["a INT", "b STRING"], encoding="US-ASCII") == message
 
 
@@ -141,7 +141,7 @@ def test_files_that_are_no_csv(refusal_of, header: bool) -> None:
     """In latin1 any bytes are text."""
     packed = {"Gzip": gzip.compress(b"a\n1\n"), "Zip": b"PK\x03\x04\x14\0"}
     for form, content in packed.items():
-        message = f"{LABEL}: the file is packed: add the prepare step Decompress with format {form}"
+        message = f"{LABEL}: the file is compressed: add the prepare step Decompress with format {form}"
         assert refusal_of("Csv", content, encoding="latin1", header=header) == message
     message = f"{LABEL}: the file is Parquet: read it with kind Parquet"
     assert refusal_of("Csv", b"PAR1\x15\x04PAR1", encoding="latin1", header=header) == message
@@ -266,13 +266,13 @@ def test_columns_that_nothing_uses_are_checked_too(read) -> None:
         ("a,b\n1,2\n3\n", "line 3: 1 field instead of 2: '3'"),
         ("a,b\n1,2\n3,4,5\n", "line 3: 3 fields instead of 2: '3,4,5'"),
         ('a,b\n1,2\n\n"3"\n', "line 4: 1 field instead of 2: '3'"),
-        ('a,b\n1,2\n3,"x\n5,6\n', "line 3: a quote that is opened here is never closed"),
+        ('a,b\n1,2\n3,"x\n5,6\n', "line 3: the quote that opens here is never closed"),
         ('a,b\n1,"x"y\n', "line 2: text after a closing quote: only ',' or a line end may follow"),
-        ("a,b\n1,2\n3,x\0y\n", "line 3: a NUL byte, which CSV does not have: is the `encoding` UTF-16?"),
-        ("a,b\n1,2\n".encode("utf-16-le"), "line 1: a NUL byte, which CSV does not have: is the `encoding` UTF-16?"),
-        ("\ufeff\n\n", "the file is blank, but Csv with `header: true` has a header line"),
-        (b"a,b\n1,2\n3,\xff\n", "line 3: byte 0xff is not utf-8: set `encoding` to what the file has"),
-        ("a,b\n1,\n", "line 2, column b: no value, and the schema says NOT NULL"),
+        ("a,b\n1,2\n3,x\0y\n", "line 3: a NUL byte, which CSV cannot have: check the `encoding`"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "line 1: a NUL byte, which CSV cannot have: check the `encoding`"),
+        ("\ufeff\n\n", "the file is blank, but Csv with `header: true` needs a header line"),
+        (b"a,b\n1,2\n3,\xff\n", "line 3: byte 0xff is not utf-8: set `encoding` to the encoding of the file"),
+        ("a,b\n1,\n", "line 2, column b: null, but the schema declares NOT NULL"),
         ("a,b\n1,\"q\\\"\nz\"\nx,y\n", "line 4, column a: 'x' is not an INT"),
     ],
 )  # fmt: skip
@@ -287,7 +287,7 @@ def test_no_header_and_another_number_of_columns(refusal_of) -> None:
 def test_columns_by_name_and_by_position(read) -> None:
     by_name = read("Csv", "B ,extra,a\n1,2,3\n", ["a INT", "b INT"], header=True)
     assert [tuple(r) for r in by_name.frame.collect()] == [(3, 1)]
-    assert by_name.notices == (f"{LABEL}: columns not in the schema are left out: extra",)
+    assert by_name.notices == (f"{LABEL}: ignored columns that are not in the schema: extra",)
     by_position = read("Csv", "x,y\n1,2\n", ["a INT", "b INT"], header=True)
     assert [tuple(r) for r in by_position.frame.collect()] == [(1, 2)]
     assert "columns are matched by position: 'x' as a, 'y' as b" in by_position.notices[0]
@@ -300,10 +300,13 @@ def test_columns_by_name_and_by_position(read) -> None:
         ({"separator": ""}, "read.separator is '': it must be a single character"),
         ({"quote": "''"}, "read.quote is \"''\": it must be a single character"),
         ({"separator": "\n"}, "read.separator is '\\n': it cannot be a line end or NUL"),
-        ({"separator": ";", "quote": ";"}, "read.separator is ';', and so is the quote or the escape: choose another"),
-        ({"encoding": "rot13"}, "encoding 'rot13' is not known: use utf-8, iso-8859-1, windows-1252, utf-16, …"),
-        ({"encoding": "utf-16"}, f"{LABEL}: no byte order mark, so set `encoding` to utf-16-le or utf-16-be"),
-        ({"encoding": "klingon"}, "encoding 'klingon' is not known: use utf-8, iso-8859-1, windows-1252, utf-16, …"),
+        (
+            {"separator": ";", "quote": ";"},
+            "read.separator ';' is also the quote or the escape: choose another",
+        ),
+        ({"encoding": "rot13"}, "unknown encoding 'rot13': use utf-8, iso-8859-1, windows-1252, utf-16, …"),
+        ({"encoding": "utf-16"}, f"{LABEL}: no byte order mark: set `encoding` to utf-16-le or utf-16-be"),
+        ({"encoding": "klingon"}, "unknown encoding 'klingon': use utf-8, iso-8859-1, windows-1252, utf-16, …"),
     ],
 )
 def test_options_that_cannot_be(refusal_of, option: dict[str, str], message: str) -> None:
@@ -312,7 +315,7 @@ def test_options_that_cannot_be(refusal_of, option: dict[str, str], message: str
 
 def test_types_that_cannot_be(refusal_of) -> None:
     assert refusal_of("Csv", "1\n", ["a ARRAY<INT>"]).startswith("column a: ARRAY<INT> cannot be read from CSV")
-    assert refusal_of("Csv", "1\n", ["a NUMBER"]) == "column a: 'NUMBER' is not a type of Spark"
+    assert refusal_of("Csv", "1\n", ["a NUMBER"]) == "column a: 'NUMBER' is not a Spark type"
 
 
 def test_several_files_are_read_in_their_order_each_by_its_header(spark, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_collection_with_a_schema(read) -> None:
 
 
 def test_columns_left_out_are_told_the_geometry_among_them(read) -> None:
-    notice = (f"{LABEL}: columns not in the schema are left out: name, geometry",)
+    notice = (f"{LABEL}: ignored columns that are not in the schema: name, geometry",)
     assert read("GeoJson", STATIONS, ["id BIGINT"]).notices == notice
     record = feature({"id": 1, "name": "x"})
     assert read("NdGeoJson", lines(record), ["id BIGINT"]).notices == notice
@@ -99,32 +99,32 @@ GOOD = feature({"a": 1})
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("\n", "line 2: no GeoJSON FeatureCollection: the text is no JSON object, where the text ends"),
-        ("[1]", "line 1: no GeoJSON FeatureCollection: the text is no JSON object at '[1]'"),
-        ("{}", "no GeoJSON FeatureCollection: its `type` is missing"),
-        ('{"type": "Topology", "features": []}', "no GeoJSON FeatureCollection: its `type` is Topology"),
-        ('{"features": []}', "no GeoJSON FeatureCollection: its `type` is missing"),
-        ('{"features": [], "type": 5}', "no GeoJSON FeatureCollection: its `type` is '5'"),
+        ("\n", "line 2: not a GeoJSON FeatureCollection: the text is not a JSON object at the end of the text"),
+        ("[1]", "line 1: not a GeoJSON FeatureCollection: the text is not a JSON object at '[1]'"),
+        ("{}", "not a GeoJSON FeatureCollection: its `type` is missing"),
+        ('{"type": "Topology", "features": []}', "not a GeoJSON FeatureCollection: its `type` is Topology"),
+        ('{"features": []}', "not a GeoJSON FeatureCollection: its `type` is missing"),
+        ('{"features": [], "type": 5}', "not a GeoJSON FeatureCollection: its `type` is '5'"),
         ('{"type": "FeatureCollection"}', "the FeatureCollection has no `features`"),
         (
             '{"type": "FeatureCollection", "features": {}}',
-            "line 1: the `features` of the FeatureCollection are no array at '{}}'",
+            "line 1: the `features` of the FeatureCollection are not an array at '{}}'",
         ),
         (
             lines(GOOD),
-            "no GeoJSON FeatureCollection but a Feature: read lines of Features with kind NdGeoJson",
+            "a GeoJSON Feature, not a FeatureCollection: read lines of Features with kind NdGeoJson",
         ),
-        (collection(GOOD) + "{}", "line 1: more comes after the end of the FeatureCollection at '{}'"),
-        (collection(GOOD, 5), "record 2: no GeoJSON Feature but '5'"),
-        (collection(GOOD, {"a": 1}), "record 2: no GeoJSON Feature but missing"),
+        (collection(GOOD) + "{}", "line 1: text after the end of the FeatureCollection at '{}'"),
+        (collection(GOOD, 5), "record 2: not a GeoJSON Feature but '5'"),
+        (collection(GOOD, {"a": 1}), "record 2: not a GeoJSON Feature but missing"),
         (
             '{"type": "FeatureCollection", "features": [], "features": []}',
             "line 1: the FeatureCollection has `features` twice at '[]}'",
         ),
-        (collection(GOOD)[:-2], "line 1: no JSON: a comma or ] must come here, where the text ends"),
+        (collection(GOOD)[:-2], "line 1: invalid JSON: expected a comma or ] at the end of the text"),
         (collection(feature({"a": "x"})), "record 1, column a: 'x' is not an INT"),
-        (collection(GOOD, feature({})), "record 2, column a: no value, and the schema says NOT NULL"),
-        (b'{"type": "FeatureColl\xff"}', "line 1: byte 0xff is not utf-8: set `encoding` to what the file has"),
+        (collection(GOOD, feature({})), "record 2, column a: null, but the schema declares NOT NULL"),
+        (b'{"type": "FeatureColl\xff"}', "line 1: byte 0xff is not utf-8: set `encoding` to the encoding of the file"),
     ],
 )
 def test_collection_refused(refusal_of, content: str | bytes, message: str) -> None:
@@ -138,7 +138,7 @@ def test_collection_refused(refusal_of, content: str | bytes, message: str) -> N
         ({"a": 1}, None, "the Feature has no geometry: `geometry` is 'null'"),
         ({"a": 1}, [1, 2], "the Feature has no geometry: `geometry` is '[1,2]'"),
         ({"a": 1}, {"coordinates": [1, 2]}, "the Feature has no geometry: `geometry` is '{\"coordinates\":[1,2]}'"),
-        ({"Geometry": 1}, POINT, "the Feature has a property Geometry, the name of the column of geometries"),
+        ({"Geometry": 1}, POINT, "the Feature has a property Geometry, which is the name of the geometry column"),
         (
             {"a": 1},
             {"type": "Point", "coordinates": json.loads("[" * 600 + "]" * 600)},
@@ -147,7 +147,7 @@ def test_collection_refused(refusal_of, content: str | bytes, message: str) -> N
         (
             {"a": 1},
             {"type": "Point", "coordinates": [float("inf")]},
-            "geometry: 'Infinity' is no number that GeoJSON can have",
+            "geometry: 'Infinity' is not a number that GeoJSON allows",
         ),
     ],
 )
@@ -163,7 +163,7 @@ def test_lines_refused(refusal_of) -> None:
         f"{LABEL}: line 1: the Feature has no geometry: there is no `geometry`"
     )
     assert refusal_of("NdGeoJson", collection(GOOD), ["a INT"]) == (
-        f"{LABEL}: line 1: no GeoJSON Feature but FeatureCollection: read it with kind GeoJson"
+        f"{LABEL}: line 1: not a GeoJSON Feature but FeatureCollection: read it with kind GeoJson"
     )
     assert refusal_of("NdGeoJson", lines(GOOD, feature({"a": "x"})), ["a INT"]) == (
         f"{LABEL}: line 2, column a: 'x' is not an INT"
@@ -174,7 +174,8 @@ def test_keys_that_differ_only_by_case(rows, refusal_of) -> None:
     content = lines(feature({"A": 1, "a": 2}))
     assert rows("NdGeoJson", content, ["a INT"]) == [(2,)]
     assert (
-        refusal_of("NdGeoJson", content) == f"{LABEL}: the keys A and a differ only by case: declare a schema with one"
+        refusal_of("NdGeoJson", content)
+        == f"{LABEL}: the keys A and a differ only by case: declare a schema with one of them"
     )
     message = refusal_of("NdGeoJson", lines(feature({"A": 1, "AA": 1, "aA": 2})), ["aa INT"])
     assert message == f"{LABEL}: line 1, column aa: the keys AA and aA differ only by case"
@@ -184,7 +185,7 @@ def test_records_of_a_shapefile_may_have_no_geometry(rows, refusal_of) -> None:
     content = lines(feature({"a": 1}), feature({"a": 2}, None))
     assert rows("EsriShapefile", content, ["a INT", "geometry STRING"]) == [(1, POINT_TEXT), (2, None)]
     assert refusal_of("EsriShapefile", content, ["geometry STRING NOT NULL"]) == (
-        f"{LABEL}: record 2, column geometry: no value, and the schema says NOT NULL"
+        f"{LABEL}: record 2, column geometry: null, but the schema declares NOT NULL"
     )
 
 

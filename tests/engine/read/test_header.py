@@ -25,7 +25,7 @@ def test_by_name(header: list[str], columns: list[str], indexes: tuple[int, ...]
 
 
 def test_more_columns_than_wanted() -> None:
-    notices = ("f: columns not in the schema are left out: x, y",)
+    notices = ("f: ignored columns that are not in the schema: x, y",)
     assert match(["x", "a", "y"], ["a"], "f") == Matched((1,), notices, (PositionalHeader("f", ("a",), ("a",)),))
 
 
@@ -33,7 +33,7 @@ def test_by_position_when_names_are_others() -> None:
     matched = match(["Open Price", "b"], ["open", "b"], "f")
     assert matched.indexes == (0, 1)
     assert matched.notices == (
-        "f: the header's names are not those of the schema, columns are matched by position: 'Open Price' as open",
+        "f: the names in the header differ from the schema, columns are matched by position: 'Open Price' as open",
     )
 
 
@@ -46,7 +46,7 @@ def test_by_position_when_names_are_others() -> None:
     ],
 )
 def test_refused(header: list[str], columns: list[str]) -> None:
-    with pytest.raises(InvalidQuery, match="the header does not fit the schema") as e:
+    with pytest.raises(InvalidQuery, match="the header does not match the schema") as e:
         match(header, columns, "f")
     assert f"({', '.join(header)})" in str(e.value)
     assert f"({', '.join(columns)})" in str(e.value)
@@ -70,5 +70,5 @@ def test_another_separator(header: str, advice: str) -> None:
 
 def test_names() -> None:
     assert names(["a", " b ", ""], "f") == ("a", "b", "column_3")
-    with pytest.raises(InvalidQuery, match="names 'A' twice"):
+    with pytest.raises(InvalidQuery, match="has two columns 'A'"):
         names(["a", "A"], "f")

@@ -18,7 +18,7 @@ CITIES = '[{"city": "A", "population": 1000}, {"city": "B", "population": 2000},
 COLUMNS = ["city STRING NOT NULL", "population INT NOT NULL"]
 
 
-_MILLIS = ": numbers are whole milliseconds since 1970, of the years 1 to 9999"
+_MILLIS = ": a number must be whole milliseconds since 1970, in the years 1 to 9999"
 
 
 @pytest.mark.parametrize(
@@ -44,25 +44,25 @@ def test_array(read, content: str, sub_path: str | None) -> None:
         (
             '{"result": {"towns": []}}',
             "result.cities",
-            "`subPath` names cities, and at result there are only towns",
+            "`subPath` has the key cities, but at result there are only towns",
         ),
         (
             '{"result": []}',
             None,
             "at the root there is an object with the keys result, not an array: set `subPath` to where the array is",
         ),
-        ('{"result": 5}', "result.cities", "at result there is the value '5', and `subPath` goes on to cities"),
-        ('[{"city": "A", "population": 1}, 7]', None, "record 2: '7' is no JSON object"),
-        ('[{"city": "A", "population": 1}] x', None, "line 1: more comes after the end of the JSON document at 'x'"),
-        ('[{"city": "A", "population": 1}', None, "line 1: no JSON: a comma or ] must come here, where the text ends"),
+        ('{"result": 5}', "result.cities", "at result there is the value '5', but `subPath` continues with cities"),
+        ('[{"city": "A", "population": 1}, 7]', None, "record 2: '7' is not a JSON object"),
+        ('[{"city": "A", "population": 1}] x', None, "line 1: text after the end of the JSON document at 'x'"),
+        ('[{"city": "A", "population": 1}', None, "line 1: invalid JSON: expected a comma or ] at the end of the text"),
         (
             '[{"city": "A", "population": 1},\n{"city"',
             None,
-            "line 2, record 2: no JSON: Expecting ':' delimiter, where the text ends",
+            "line 2, record 2: invalid JSON: Expecting ':' delimiter at the end of the text",
         ),
         ('[{"city": "A", "population": "x"}]', None, "record 1, column population: 'x' is not an INT"),
-        ('[{"city": "A"}]', None, "record 1, column population: no value, and the schema says NOT NULL"),
-        (b'[{"city": "\xff"}]', None, "line 1: byte 0xff is not utf-8: set `encoding` to what the file has"),
+        ('[{"city": "A"}]', None, "record 1, column population: null, but the schema declares NOT NULL"),
+        (b'[{"city": "\xff"}]', None, "line 1: byte 0xff is not utf-8: set `encoding` to the encoding of the file"),
     ],
 )
 def test_array_refused(refusal_of, content: str | bytes, sub_path: str | None, message: str) -> None:
@@ -82,7 +82,7 @@ def test_data_without_records_have_no_rows(rows) -> None:
 
 def test_a_blank_document_is_none(refusal_of) -> None:
     assert refusal_of("Json", " \n", ["a INT"]) == (
-        f"{LABEL}: the file is blank, but Json without records has `[]`: check whether the source wrote the whole file"
+        f"{LABEL}: the file is blank, but Json always has `[]`: check whether the source wrote the whole file"
     )
 
 
@@ -93,7 +93,7 @@ def test_keys_beyond_the_schema_are_told(read) -> None:
     )
     columns = ["a INT", "population INT", "s ARRAY<STRUCT<x: INT>>", "m MAP<STRING,STRUCT<w: INT>>"]
     assert read("NdJson", text, columns).notices == (
-        f"{LABEL}: columns not in the schema are left out: popuIation, s[].y, m{{}}.z, A, later; "
+        f"{LABEL}: ignored columns that are not in the schema: popuIation, s[].y, m{{}}.z, A, later; "
         "all are null: population",
     )
     assert read("NdJson", '{"a": 1}\n', ["A INT", "b INT"]).notices == ()
@@ -106,9 +106,9 @@ def test_keys_beyond_the_schema_are_told(read) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ('{"k": 1, "k": 2}', 'the key \'k\' comes twice in the object at \'{"v": {"k": 1, "k": 2}}\''),
-        ('"x\\uD83D"', 'a text has \\ud83d, half of a character, in the value at \'{"v": "x\\\\uD83D"}\''),
-        ('{"\\udc00": 1}', 'a text has \\udc00, half of a character, in the value at \'{"v": {"\\\\udc00": 1}}\''),
+        ('{"k": 1, "k": 2}', 'the object has two keys \'k\' at \'{"v": {"k": 1, "k": 2}}\''),
+        ('"x\\uD83D"', 'a string has \\ud83d, an unpaired surrogate, at \'{"v": "x\\\\uD83D"}\''),
+        ('{"\\udc00": 1}', 'a string has \\udc00, an unpaired surrogate, at \'{"v": {"\\\\udc00": 1}}\''),
         ("[" * 20_000, 'values are nested too deeply at \'{"v": ' + "[" * 34 + "'"),
     ],
 )
@@ -122,7 +122,7 @@ def test_nesting(rows, refusal_of) -> None:
     assert rows("NdJson", f'{{"v": {deep}}}', ["v STRING"]) == [(deep,)]
     assert rows("NdJson", f'{{"v": {deep}}}', ["w STRING"]) == [(None,)]
     too_deep = "[" * 51 + "]" * 51
-    message = f"{LABEL}: column v: values are nested more than 50 deep: declare a schema, with it as STRING"
+    message = f"{LABEL}: column v: values are nested more than 50 deep: declare a schema in which it is STRING"
     assert refusal_of("NdJson", f'{{"v": {too_deep}}}') == message
     text_too_deep = "[" * 900 + "]" * 900
     assert (
@@ -201,11 +201,11 @@ def test_value(read, kind: str, value: str, expected: object) -> None:
         ("ARRAY<INT>", '{"a": 1}', "column v: '{\"a\":1}' is not ARRAY<INT>"),
         ("STRUCT<x: ARRAY<DATE>>", '{"x": ["y"]}', "column v.x[]: 'y' is not a DATE"),
         ("STRUCT<x: INT>", "3", "column v: '3' is not STRUCT<X:INT>"),
-        ("STRUCT<x: INT NOT NULL>", "{}", "column v.x: no value, and the schema says NOT NULL"),
+        ("STRUCT<x: INT NOT NULL>", "{}", "column v.x: null, but the schema declares NOT NULL"),
         (
             "ARRAY<STRUCT<x: STRUCT<y: INT NOT NULL>>>",
             '[{"x": null}, {"x": {"Y": null}}]',
-            "column v[].x.y: no value, and the schema says NOT NULL",
+            "column v[].x.y: null, but the schema declares NOT NULL",
         ),
         ("ARRAY<ARRAY<MAP<STRING, DATE>>>", '[[{"k": "y"}]]', "column v[][]{}: 'y' is not a DATE"),
         ("MAP<STRING, INT>", '{"k": "y"}', "column v{}: 'y' is not an INT"),
@@ -218,10 +218,10 @@ def test_value_refused(refusal_of, kind: str, value: str, message: str) -> None:
 def test_lines_refused(refusal_of) -> None:
     message = refusal_of("NdJson", '{"a": 1}\n{"a":', ["a INT"])
     hint = "a line must have whole objects; read a document of several lines with kind Json"
-    assert message == f"{LABEL}: line 2: no JSON: Expecting value, where the text ends: {hint}"
-    assert refusal_of("NdJson", "null\n", ["a INT"]) == f"{LABEL}: line 1: 'null' is no JSON object"
+    assert message == f"{LABEL}: line 2: invalid JSON: Expecting value at the end of the text: {hint}"
+    assert refusal_of("NdJson", "null\n", ["a INT"]) == f"{LABEL}: line 1: 'null' is not a JSON object"
     assert refusal_of("NdJson", "[{}]\n", ["a INT"]) == (
-        f"{LABEL}: line 1: '[{{}}]' is no JSON object: read an array with kind Json"
+        f"{LABEL}: line 1: '[{{}}]' is not a JSON object: read an array with kind Json"
     )
     assert refusal_of("Json", '{"a": 1}\n{"a": 2}\n', ["a INT"]) == (
         f"{LABEL}: at the root there is an object with the keys a, not an array: read lines of objects with kind NdJson"
@@ -288,7 +288,7 @@ def test_without_schema_columns_of_the_dataset_keep_their_types(read, refusal_of
     assert frame.schema.simpleString() == "struct<id:bigint,op:bigint,tags:array<int>,day:date>"
     assert [tuple(r) for r in frame.collect()] == [(7, 1, [], None)]
     message = refusal_of("NdJson", '{"id": 1}\n{"id": null}\n', known_columns=KNOWN)
-    assert message == f"{LABEL}: line 2, column id: no value, and the schema says NOT NULL"
+    assert message == f"{LABEL}: line 2, column id: null, but the schema declares NOT NULL"
     with_new = read("NdJson", '{"id": "7", "other": 1.5}\n', known_columns=KNOWN).frame
     assert with_new.schema.simpleString() == "struct<id:bigint,other:double>"
     nullable = KNOWN[2:]
@@ -299,7 +299,7 @@ def test_without_schema_columns_of_the_dataset_keep_their_types(read, refusal_of
 def test_without_schema_fields_that_a_known_struct_lacks_are_told(read) -> None:
     known = (Column("s", "STRUCT<x: INT>"),)
     result = read("NdJson", '{"s": {"x": 1, "y": 2}}\n', known_columns=known)
-    assert result.notices == (f"{LABEL}: columns not in the schema are left out: s.y",)
+    assert result.notices == (f"{LABEL}: ignored columns that are not in the schema: s.y",)
 
 
 def test_without_schema_numbers_keep_their_digits(read) -> None:
@@ -313,16 +313,16 @@ def test_without_schema_numbers_keep_their_digits(read) -> None:
 
 
 def test_without_schema_keys_are_names(refusal_of) -> None:
-    message = f"{LABEL}: a key is empty, which names no column: declare a schema"
+    message = f"{LABEL}: a key is empty and cannot name a column: declare a schema"
     assert refusal_of("NdJson", '{"": 1}') == message
     assert refusal_of("Json", '[{"a": {"": 1}}]') == message
-    message = f"{LABEL}: the keys X and x differ only by case: declare a schema with one"
+    message = f"{LABEL}: the keys X and x differ only by case: declare a schema with one of them"
     assert refusal_of("NdJson", '{"a": {"X": 1}}\n{"a": {"x": 1}}') == message
 
 
 def test_without_schema_keys_that_differ_by_case_are_refused(refusal_of) -> None:
     message = refusal_of("NdJson", '{"A": 1}\n{"a": 2}')
-    assert message == f"{LABEL}: the keys A and a differ only by case: declare a schema with one"
+    assert message == f"{LABEL}: the keys A and a differ only by case: declare a schema with one of them"
 
 
 def test_large_files_are_read_in_pieces_and_errors_keep_their_line(

@@ -49,15 +49,15 @@ def test_agrees_with_python(records: list[object], beside: object, size: int) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[{"a": 1},\n{"a": 2', "line 2, record 2: no JSON: Expecting ',' delimiter, where the text ends"),
-        ('[{"a": 1},\n{"a": "x]', "line 2, record 2: no JSON: Unterminated string starting at '\"x]'"),
-        ('[{"a": 1}\n{"a": 2}]', "line 2: no JSON: a comma or ] must come here at '{\"a\": 2}]'"),
-        ('[{"a": 1},]', "line 1: no JSON: after the comma, ] cannot come at ']'"),
-        ("[1.]", "record 1: '1' is no JSON object"),
-        ("[] []", "line 1: more comes after the end of the JSON document at '[]'"),
-        ("tru", "line 1: no JSON: Expecting value at 'tru'"),
+        ('[{"a": 1},\n{"a": 2', "line 2, record 2: invalid JSON: Expecting ',' delimiter at the end of the text"),
+        ('[{"a": 1},\n{"a": "x]', "line 2, record 2: invalid JSON: Unterminated string starting at '\"x]'"),
+        ('[{"a": 1}\n{"a": 2}]', "line 2: invalid JSON: expected a comma or ] at '{\"a\": 2}]'"),
+        ('[{"a": 1},]', "line 1: invalid JSON: ] after a comma at ']'"),
+        ("[1.]", "record 1: '1' is not a JSON object"),
+        ("[] []", "line 1: text after the end of the JSON document at '[]'"),
+        ("tru", "line 1: invalid JSON: Expecting value at 'tru'"),
         ("17", "at the root there is the value '17', not an array: set `subPath` to where the array is"),
-        ('{"a": [], "b"', "line 1: no JSON: a colon must come here, where the text ends"),
+        ('{"a": [], "b"', "line 1: invalid JSON: expected a colon at the end of the text"),
     ],
 )
 def test_what_is_wrong_is_told_alike(text: str, message: str, size: int) -> None:
@@ -76,7 +76,7 @@ def test_deep_nesting_is_an_error_of_the_data() -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_a_key_on_the_path_comes_once(size: int) -> None:
-    with pytest.raises(Malformed, match="line 2: the key a comes twice at the root"):
+    with pytest.raises(Malformed, match="line 2: there are two keys a at the root"):
         list(in_array(cut('{"a": [{}],\n"a": [{}]}', size), ["a"]))
 
 
@@ -99,7 +99,7 @@ def test_a_window_holds_little_more_than_a_block(monkeypatch: pytest.MonkeyPatch
 
 def test_a_value_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_text, "LONGEST", 1000)
-    with pytest.raises(Malformed, match="line 1, record 1: no JSON: what begins here is longer than"):
+    with pytest.raises(Malformed, match="line 1, record 1: invalid JSON: what begins here is longer than"):
         list(in_array(itertools.chain(['[{"a": "'], itertools.repeat("x" * 100)), []))
 
 

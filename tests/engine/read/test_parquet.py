@@ -71,7 +71,7 @@ def test_half_floats_are_refused(refusal_of) -> None:
     assert refusal_of("Parquet", parquet(a=[1], h=half), ["a INT"]) == message
 
 
-_MILLIS = ": numbers are whole milliseconds since 1970, of the years 1 to 9999"
+_MILLIS = ": a number must be whole milliseconds since 1970, in the years 1 to 9999"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_schema_coerces_picks_and_orders_columns(read) -> None:
         "day": dt.date(2020, 1, 2),
         "id": "1",
     }
-    assert result.notices == (f"{LABEL}: columns not in the schema are left out: extra",)
+    assert result.notices == (f"{LABEL}: ignored columns that are not in the schema: extra",)
     assert [f.nullable for f in result.frame.schema] == [True, True, False]
 
 
@@ -164,7 +164,7 @@ def test_a_schema_coerces_picks_and_orders_columns(read) -> None:
         (["s INT"], "row 2, column s: 'x' is not an INT"),
         (["f BIGINT"], "row 2, column f: '14.5' is not a BIGINT"),
         (["i TINYINT"], "row 2, column i: '128' is not a TINYINT"),
-        (["n INT NOT NULL"], "row 2, column n: no value, and the schema says NOT NULL"),
+        (["n INT NOT NULL"], "row 2, column n: null, but the schema declares NOT NULL"),
         (["nope INT", "s STRING"], "no column nope in the file, which has s, f, i, n"),
     ],
 )
@@ -201,7 +201,7 @@ def test_values_become_other_types(read, values: Any, column: str, expected: obj
         ([["1", "x"]], "v ARRAY<INT>", "row 1, column v[]: 'x' is not an INT"),
         ([[1.5]], "v ARRAY<INT>", "row 1, column v[]: '1.5' is not an INT"),
         ([{"a": {"b": 300}}], "v STRUCT<a: STRUCT<b: TINYINT>>", "row 1, column v.a.b: '300' is not a TINYINT"),
-        ([{"a": None}], "v STRUCT<a: BIGINT NOT NULL>", "row 1, column v.a: no value, and the schema says NOT NULL"),
+        ([{"a": None}], "v STRUCT<a: BIGINT NOT NULL>", "row 1, column v.a: null, but the schema declares NOT NULL"),
         ([[{"a": 1}]], "v ARRAY<STRUCT<b: INT>>", "column v[] has no field b in the file, but a"),
         ([1.5], "v TIMESTAMP", "row 1, column v: '1.5' is not a TIMESTAMP" + _MILLIS),
         ([1, 1_700_000_000_000_000], "v TIMESTAMP", "row 2, column v: '1700000000000000' is not a TIMESTAMP" + _MILLIS),
@@ -221,13 +221,13 @@ def test_values_that_do_not_become_other_types(refusal_of, values: Any, column: 
 def test_fields_beyond_the_schema_are_told(read) -> None:
     data = parquet(v=[[{"a": 1, "b": 2}]], w=[1])
     assert read("Parquet", data, ["v ARRAY<STRUCT<A: INT>>"]).notices == (
-        f"{LABEL}: columns not in the schema are left out: w, v[].b",
+        f"{LABEL}: ignored columns that are not in the schema: w, v[].b",
     )
 
 
 def test_no_parquet(refusal_of) -> None:
-    assert refusal_of("Parquet", "a,b\n").startswith(f"{LABEL}: no Parquet file: ")
+    assert refusal_of("Parquet", "a,b\n").startswith(f"{LABEL}: not a Parquet file: ")
 
 
 def test_other_kinds_are_refused(refusal_of) -> None:
-    assert refusal_of("Avro", "{}").startswith("read: Avro is no kind of read step: use one of Csv, ")
+    assert refusal_of("Avro", "{}").startswith("read: Avro is not a kind of read step: use one of Csv, ")

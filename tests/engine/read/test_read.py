@@ -34,10 +34,10 @@ def test_no_bytes_are_no_records(read, kind: str, options: dict[str, object]) ->
 @pytest.mark.parametrize(
     ("kind", "options", "least"),
     [
-        ("Csv", {"header": True}, "Csv with `header: true` without records has its header line"),
-        ("Json", {}, "Json without records has `[]`"),
-        ("GeoJson", {}, "GeoJson without records has a FeatureCollection"),
-        ("Parquet", {}, "Parquet without records has its footer"),
+        ("Csv", {"header": True}, "Csv with `header: true` always has its header line"),
+        ("Json", {}, "Json always has `[]`"),
+        ("GeoJson", {}, "GeoJson always has a FeatureCollection"),
+        ("Parquet", {}, "Parquet always has its footer"),
     ],
 )
 def test_no_bytes_where_the_format_needs_some(refusal_of, kind: str, options: dict[str, object], least: str) -> None:
