@@ -37,12 +37,12 @@ def as_functions(query: str, number: int) -> str:
     """
     _refuse_internal(query, number)
     while True:
-        found = list(words(query))
+        tokens = list(words(query))
         # Backwards, so that earlier positions stay valid.
-        last = next((i for i in reversed(range(len(found))) if _is_json(found, i)), None)
+        last = next((i for i in reversed(range(len(tokens))) if _is_json(tokens, i)), None)
         if last is None:
             return query
-        query = _Call(query, found, number).written(last)
+        query = _Call(query, tokens, number).written(last)
 
 
 def _refuse_internal(query: str, number: int) -> None:
@@ -58,8 +58,8 @@ def _refuse_internal(query: str, number: int) -> None:
             raise QueryProblem(message, advice, number=number, line=line, column=column, is_certain=True)
 
 
-def _is_json(found: Sequence[Word], index: int) -> bool:
-    word, after = found[index], found[index + 1 : index + 2]
+def _is_json(tokens: Sequence[Word], index: int) -> bool:
+    word, after = tokens[index], tokens[index + 1 : index + 2]
     is_call = bool(after) and after[0].text == "(" and (word.text in FUNCTIONS or word.text == "json_get")
     return (word.kind == "sign" and word.text in _ARROWS) or (word.kind == "name" and is_call)
 
@@ -67,8 +67,8 @@ def _is_json(found: Sequence[Word], index: int) -> bool:
 class _Call:
     """An operator, a chain of operators, or a call in a query."""
 
-    def __init__(self, query: str, found: Sequence[Word], number: int) -> None:
-        self._query, self._words, self._number = query, found, number
+    def __init__(self, query: str, tokens: Sequence[Word], number: int) -> None:
+        self._query, self._words, self._number = query, tokens, number
 
     def written(self, index: int) -> str:
         """Return the query with the call at a word rewritten."""

@@ -140,14 +140,14 @@ def _check(output: pa.Schema, query: str, number: int) -> None:
         line, column = line_and_column(query, find(query, name) or 0)
         return QueryProblem(message, advice, number=number, line=line, column=column)
 
-    seen: set[str] = set()
+    lower_names: set[str] = set()
     for field in output:
         if f"{PREFIX}json_" in field.name:
             raise refused(field.name, "the result of a JSON function has no name", "name it with AS")
-        if field.name.lower() in seen:
+        if field.name.lower() in lower_names:
             message = f"two columns of the result have the name {field.name}, ignoring case"
             raise refused(field.name, message, "rename one with AS")
-        seen.add(field.name.lower())
+        lower_names.add(field.name.lower())
         if reason := types.reason_against(field.type):
             message = f"column {field.name} is {reason.what}, which Spark cannot hold"
             raise refused(field.name, message, reason.instead(field.name))

@@ -77,8 +77,8 @@ def problem(error: BaseException, query: str, number: int) -> QueryProblem:
 def brief(text: str) -> str:
     """Return DataFusion's message on one line, without the parts for its developers."""
     text = _without_prefix(_HINTS.sub("", text))
-    if found := _PARSER.match(text.strip()):
-        text = found[1].replace('\\"', '"').replace("\\'", "'")
+    if match := _PARSER.match(text.strip()):
+        text = match[1].replace('\\"', '"').replace("\\'", "'")
     text = _PLACE.sub("", text).replace("datafusion.public.", "").replace("Valid fields are", "The columns are")
     text = re.sub(r"\.\. No function matches the given name and argument types '(.+?)'\.", r" (\1).", text)
     return _squeezed(text.replace("\tCandidate functions:", "Possible:"))
@@ -93,8 +93,8 @@ def _squeezed(text: str) -> str:
 
 
 def _place(text: str, query: str) -> tuple[int, int]:
-    if found := _PLACE.search(text):
-        return int(found[1]), int(found[2])
+    if match := _PLACE.search(text):
+        return int(match[1]), int(match[2])
     for pattern in _NAMES:
         if (named := pattern.search(text)) and (position := _position(query, named[1])) is not None:
             return line_and_column(query, position)

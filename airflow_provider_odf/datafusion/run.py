@@ -52,7 +52,7 @@ class Job:
         context = session.create()
         for part in _parts(batches):
             context.deregister_table(INPUT)
-            context.register_record_batches(INPUT, [self._received(part)])
+            context.register_record_batches(INPUT, [self._batches(part)])
             yield from self._rows(context)
 
     def at_once(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -68,7 +68,7 @@ class Job:
             file = Path(directory) / "input.arrow"
             with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, self.input) as writer:
                 for batch in batches:
-                    writer.write_batch(types.convert_received(batch, self.input))
+                    writer.write_batch(types.rows_to_datafusion(batch, self.input))
             context = session.create(memory=self.memory, scratch=directory)
             context.register_arrow(INPUT, file, schema=self.input)
             yield from self._rows(context)
@@ -79,19 +79,19 @@ class Job:
         :raises InvalidQuery: the queries cannot process a value.
         """
         context = session.create()
-        batches = self._received(table.to_batches()) or [types.empty(self.input)]
+        batches = self._batches(table.to_batches()) or [types.empty(self.input)]
         context.register_record_batches(INPUT, [batches])
         return pa.Table.from_batches(self._rows(context), schema=self.output)
 
-    def _received(self, batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
-        return [types.convert_received(batch, self.input) for batch in batches]
+    def _batches(self, batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        return [types.rows_to_datafusion(batch, self.input) for batch in batches]
 
     def _rows(self, context: SessionContext) -> Iterator[pa.RecordBatch]:
         with _as_user_errors():
             # Partitions one by one: otherwise the branches of a UNION would come in any order.
             for partition in last(context, self.steps).execute_stream_partitioned():
                 for batch in partition:
-                    yield types.convert_given(batch.to_pyarrow(), self.output)
+                    yield types.rows_to_spark(batch.to_pyarrow(), self.output)
 
     def _check_version(self) -> None:
         """Check the version of DataFusion, since types and results may differ between versions.
@@ -99,12 +99,12 @@ class Job:
         :raises InvalidQuery: the installed version differs, or there is none.
         """
         try:
-            found = session.installed_version()
+            installed = session.installed_version()
         except Exception:
             raise InvalidQuery(session.missing(self.version)) from None
-        if found != self.version:
+        if installed != self.version:
             raise InvalidQuery(
-                f"the query was planned with datafusion {self.version}, and this Spark worker has {found}: "
+                f"the query was planned with datafusion {self.version}, and this Spark worker has {installed}: "
                 f"run `pip install datafusion=={self.version}` on all workers"
             )
 

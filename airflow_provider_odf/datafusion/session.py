@@ -61,9 +61,9 @@ def installed_version() -> str:
         raise InvalidInput(missing()) from e
 
 
-def missing(wanted: str = "") -> str:
+def missing(exact: str = "") -> str:
     """Return the message for a Python without the package."""
-    package = f"datafusion=={wanted}" if wanted else "datafusion"
+    package = f"datafusion=={exact}" if exact else "datafusion"
     return (
         "engine: datafusion needs the Python package `datafusion` where Spark runs Python, also on the executors of a "
         f"cluster. It is not installed here: run `pip install {package}`"

@@ -63,20 +63,20 @@ def quoted(name: str) -> str:
     return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
 
 
-def received(type_: pa.DataType, unit: str = "ms") -> pa.DataType:
+def to_datafusion(type_: pa.DataType, unit: str = "ms") -> pa.DataType:
     """Return the type in DataFusion for a column of Spark; ``unit`` is the unit of times."""
     if pt.is_timestamp(type_):
         return pa.timestamp(unit, "UTC")
     if pt.is_list(type_) or pt.is_large_list(type_):
-        return pa.list_(received(type_.value_type, unit))
+        return pa.list_(to_datafusion(type_.value_type, unit))
     if pt.is_struct(type_):
-        return pa.struct([pa.field(f.name, received(f.type, unit)) for f in type_.fields])
+        return pa.struct([pa.field(f.name, to_datafusion(f.type, unit)) for f in type_.fields])
     if pt.is_map(type_):
-        return pa.map_(received(type_.key_type, unit), received(type_.item_type, unit))
+        return pa.map_(to_datafusion(type_.key_type, unit), to_datafusion(type_.item_type, unit))
     return _WIDER.get(type_, type_)
 
 
-def given(type_: pa.DataType) -> pa.DataType:
+def to_spark(type_: pa.DataType) -> pa.DataType:
     """Return the type of Spark that holds a type of DataFusion.
 
     :raises Unsupported: there is no such type.
@@ -86,7 +86,7 @@ def given(type_: pa.DataType) -> pa.DataType:
     if pt.is_timestamp(type_):
         return MICROSECONDS
     if pt.is_dictionary(type_) or pt.is_run_end_encoded(type_):
-        return given(type_.value_type)
+        return to_spark(type_.value_type)
     if pt.is_decimal(type_):
         return _decimal(type_)
     if pt.is_fixed_size_binary(type_):
@@ -113,25 +113,25 @@ def _decimal(type_: pa.DataType) -> pa.DataType:
 
 def _nested(type_: pa.DataType) -> pa.DataType:
     if pt.is_struct(type_):
-        return pa.struct([pa.field(f.name, given(f.type)) for f in type_.fields])
+        return pa.struct([pa.field(f.name, to_spark(f.type)) for f in type_.fields])
     if pt.is_map(type_):
-        return pa.map_(given(type_.key_type), given(type_.item_type))
+        return pa.map_(to_spark(type_.key_type), to_spark(type_.item_type))
     if pt.is_union(type_):
         raise Unsupported("a JSON value of any type", "json_as_text(…)")
-    return pa.list_(given(type_.value_type))
+    return pa.list_(to_spark(type_.value_type))
 
 
 def reason_against(type_: pa.DataType) -> Unsupported | None:
     """Return why Spark cannot hold a type, or None if it can."""
     try:
-        given(type_)
+        to_spark(type_)
     except Unsupported as e:
         return e
     return None
 
 
 def ddl(type_: pa.DataType) -> str:
-    """Return the Spark DDL of a type that ``given`` returns."""
+    """Return the Spark DDL of a type that ``to_spark`` returns."""
     if pt.is_decimal(type_):
         return f"DECIMAL({type_.precision},{type_.scale})"
     if pt.is_struct(type_):
@@ -146,17 +146,17 @@ def empty(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
-def convert_received(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def rows_to_datafusion(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return rows of Spark as DataFusion gets them. Times are cut to the unit of ``schema``."""
     return _converted(batch, schema, lambda column, type_: column.cast(type_, safe=False))
 
 
-def convert_given(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def rows_to_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return rows of DataFusion as Spark gets them.
 
     :raises ValueError: Spark's type cannot hold a value. The message names the column.
     """
-    return _converted(batch, schema, _given_column)
+    return _converted(batch, schema, _column_to_spark)
 
 
 def _converted(
@@ -171,9 +171,9 @@ def _converted(
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _given_column(column: pa.Array, type_: pa.DataType) -> pa.Array:
+def _column_to_spark(column: pa.Array, type_: pa.DataType) -> pa.Array:
     if pt.is_dictionary(column.type) or pt.is_run_end_encoded(column.type):
-        return _given_column(column.cast(column.type.value_type), type_)
+        return _column_to_spark(column.cast(column.type.value_type), type_)
     if pt.is_timestamp(column.type) and column.type.unit in ("us", "ns"):
         # As in the reference: milliseconds, cut towards 1970.
         column = column.cast(pa.timestamp("ms", column.type.tz), safe=False)

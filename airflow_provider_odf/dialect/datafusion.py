@@ -33,7 +33,7 @@ def output(steps: Sequence[protocol.SqlQueryStep], tables: Mapping[str, tuple[pr
         planned = plan.plan(steps, known)
     except QueryProblem as e:
         raise QueryRefused(e.message, e.advice, number=e.number, line=e.line, column=e.column) from None
-    return Columns(tuple((f.name, column_type(types.ddl(types.given(f.type)))) for f in planned.output))
+    return Columns(tuple((f.name, column_type(types.ddl(types.to_spark(f.type)))) for f in planned.output))
 
 
 def _schema(columns: tuple[protocol.Column, ...] | None) -> pa.Schema | None:

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.engine import files, spark_internals
 from airflow_provider_odf.engine.preprocess import query
-from airflow_provider_odf.engine.read.raw import concatenated
+from airflow_provider_odf.engine.read.raw import concat
 from airflow_provider_odf.engine.read.several import RowsOfInputs, read_several
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, ReadStep, Transform
 
@@ -72,7 +72,7 @@ def _in_partitions(spark: SparkSession, rows: RowsOfInputs) -> tuple[DataFrame, 
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_PARTITION_ROWS))
     tables = rows.split(rows.frame.toArrow().combine_chunks())
     owners = tuple(i for i, table in enumerate(tables) for _ in table.to_batches(max_chunksize=_PARTITION_ROWS))
-    return spark.createDataFrame(concatenated(tables), rows.frame.schema), owners
+    return spark.createDataFrame(concat(tables), rows.frame.schema), owners
 
 
 def name_of(source: MergeInput) -> str:

@@ -55,13 +55,13 @@ def query_each(
 def _job(spark: SparkSession, frame: DataFrame, transform: Transform, read: ReadStep) -> tuple[Job, bool]:
     # Without a declared schema the reference keeps the unit of times in Parquet. Spark has microseconds.
     unit = "us" if read.format.types is Types.FILE and read.columns is None else "ms"
-    given = to_arrow_schema(frame.schema, timezone="UTC")
-    columns = pa.schema([pa.field(f.name, types.received(f.type, unit)) for f in given])
+    arrow = to_arrow_schema(frame.schema, timezone="UTC")
+    columns = pa.schema([pa.field(f.name, types.to_datafusion(f.type, unit)) for f in arrow])
     try:
         planned = plan(transform.queries, {INPUT: columns})
     except QueryProblem as e:
         raise InvalidQuery(f"preprocess, {e}") from e
-    output = pa.schema([pa.field(f.name, types.given(f.type)) for f in planned.output])
+    output = pa.schema([pa.field(f.name, types.to_spark(f.type)) for f in planned.output])
     heap = spark_internals.heap_bytes()
     job = Job(
         steps=transform.queries,

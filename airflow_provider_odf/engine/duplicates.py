@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.layout import POSITION, Layout
-from airflow_provider_odf.engine.numbered import numbered
+from airflow_provider_odf.engine.row_numbers import row_numbers
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.state import History
 from airflow_provider_odf.errors import InvalidQuery
@@ -20,13 +20,13 @@ from airflow_provider_odf.protocol import Changes, NewSlice
 SHOWN = 5
 
 
-def are_in(spark: SparkSession, written: NewSlice, layout: Layout) -> bool:
+def are_in(spark: SparkSession, new_slice: NewSlice, layout: Layout) -> bool:
     """Whether two new rows of a slice (+A or +C) have the same key."""
     op, keys = layout.schema.names[1], list(layout.keys)
-    if written.size <= files.SMALL:
-        table = files.read_parquet(written.path, keys, pc.field(op).isin(PRESENT))
-        return bool(pc.count_distinct(numbered(table, keys)).as_py() < table.num_rows)
-    return are_among(spark.read.parquet(written.path).where(f"{quoted(op)} IN {PRESENT}"), layout)
+    if new_slice.size <= files.SMALL:
+        table = files.read_parquet(new_slice.path, keys, pc.field(op).isin(PRESENT))
+        return bool(pc.count_distinct(row_numbers(table, keys)).as_py() < table.num_rows)
+    return are_among(spark.read.parquet(new_slice.path).where(f"{quoted(op)} IN {PRESENT}"), layout)
 
 
 def are_among(rows: DataFrame, layout: Layout) -> bool:
@@ -34,14 +34,14 @@ def are_among(rows: DataFrame, layout: Layout) -> bool:
     return not rows.groupBy(*map(quoted, layout.keys)).count().where("count > 1").isEmpty()
 
 
-def have_merged(new: DataFrame, count: int, written: NewSlice | None, history: History) -> bool:
+def have_merged(new: DataFrame, count: int, new_slice: NewSlice | None, history: History) -> bool:
     """Whether two of ``count`` new rows, which replaced the current rows of ``history``, have the same key.
 
     The slice alone does not show that two rows matched the same current row. The numbers of rows do.
     """
-    changes = written.changes if written else Changes()
+    changes = new_slice.changes if new_slice else Changes()
     if count - changes.added == history.rows - changes.removed:
-        return written is not None and are_in(new.sparkSession, written, history.layout)
+        return new_slice is not None and are_in(new.sparkSession, new_slice, history.layout)
     # A history of another writer may have inconsistent numbers of rows.
     return are_among(new, history.layout)
 

@@ -40,11 +40,11 @@ class LargeMerge:
         is_counted = self.count is not None
         records = self._records(self.new.withColumn(COPY, F.lit(1)) if is_counted else self.new)
         try:
-            written = self._write(records, plan)
-            if not self._has_duplicates(written):
-                return written, 0
-            if written is not None:
-                Path(written.path).unlink(missing_ok=True)
+            new_slice = self._write(records, plan)
+            if not self._has_duplicates(new_slice):
+                return new_slice, 0
+            if new_slice is not None:
+                Path(new_slice.path).unlink(missing_ok=True)
         except DuplicateKeys:
             pass
         layout = self.history.layout
@@ -61,9 +61,9 @@ class LargeMerge:
         order = self.history.layout.order(self.history.merge.traits.order)
         return slices.write_in_task(records, order, plan)
 
-    def _has_duplicates(self, written: NewSlice | None) -> bool:
+    def _has_duplicates(self, new_slice: NewSlice | None) -> bool:
         if self.count is not None:
-            return duplicates.have_merged(self.new, self.count, written, self.history)
-        if written is None or not self.history.has_only_keys:
+            return duplicates.have_merged(self.new, self.count, new_slice, self.history)
+        if new_slice is None or not self.history.has_only_keys:
             return False
-        return duplicates.are_in(self.new.sparkSession, written, self.history.layout)
+        return duplicates.are_in(self.new.sparkSession, new_slice, self.history.layout)

@@ -45,7 +45,7 @@ _ORDERS = {Order.EVENT_TIME: (POSITION,), Order.KEY: (OP,), Order.KEY_AND_CHANGE
 _OPERATIONS = ", ".join(f"'{name}', {code}, '{code}', {code}" for code, name in enumerate(OPERATION_NAMES))
 """Arguments of ``decode``: operation names, and codes as text, with their codes."""
 
-_BEYOND = " is outside the years 1 to 9999: check whether its unit is seconds, milliseconds or microseconds"
+_OUT_OF_RANGE = " is outside the years 1 to 9999: check whether its unit is seconds, milliseconds or microseconds"
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Ne
     event = _find(vocab.event_time_column, fields)
     op = _find(vocab.operation_type_column, fields)
     _check_columns(fields, event, request)
-    data = _spelled([f for f in fields if f not in (event, op)], stored)
+    data = _with_spelling([f for f in fields if f not in (event, op)], stored)
     schema = schemas.slice_schema(
         vocab, _event_type(event, request, stored), [f for _, f in data], _required(request, stored)
     )
@@ -132,7 +132,7 @@ def _is_coerced(event: T.StructField, request: MergeRequest) -> bool:
     return is_inferred and isinstance(event.dataType, T.StringType)
 
 
-def _spelled(fields: Sequence[T.StructField], stored: pa.Schema | None) -> list[tuple[str, T.StructField]]:
+def _with_spelling(fields: Sequence[T.StructField], stored: pa.Schema | None) -> list[tuple[str, T.StructField]]:
     """Return each field with its name in the data and with the dataset's spelling."""
     spelling = _spelling(stored)
     return [(f.name, T.StructField(spelling.get(f.name.lower(), f.name), f.dataType)) for f in fields]
@@ -205,7 +205,7 @@ def _in_range(name: str, kind: T.DataType, value: str) -> str:
 
     Others are an error with their text, for example if microseconds are read as milliseconds.
     """
-    wrong = f"raise_error(concat({text(f'column {name}: ')}, CAST({value} AS STRING), {text(_BEYOND)}))"
+    wrong = f"raise_error(concat({text(f'column {name}: ')}, CAST({value} AS STRING), {text(_OUT_OF_RANGE)}))"
     return f"CASE WHEN {value} IS NULL OR ({is_in_range(value, kind)}) THEN {value} ELSE {wrong} END"
 
 
@@ -227,7 +227,7 @@ def _operation(field: T.StructField, request: MergeRequest) -> str:
     labels = [source.label for source in request.inputs]
     where = f"{labels[0]}: column {field.name}" if len(labels) == 1 else f"column {field.name}"
     value = f"coalesce(CAST({column} AS STRING), 'null')"
-    refused = f"raise_error(concat({text(f'{where}: an operation is not one of {OPERATIONS_TEXT}: ')}, {value}))"
+    error = f"raise_error(concat({text(f'{where}: an operation is not one of {OPERATIONS_TEXT}: ')}, {value}))"
     if request.merge.traits.operation_column is OperationColumn.OPTIONAL:
-        return f"CASE WHEN {column} IS NULL THEN {APPEND} ELSE coalesce({code}, {refused}) END"
-    return f"coalesce({code}, {refused})"
+        return f"CASE WHEN {column} IS NULL THEN {APPEND} ELSE coalesce({code}, {error}) END"
+    return f"coalesce({code}, {error})"

@@ -17,7 +17,7 @@ from airflow_provider_odf.engine.layout import POSITION, NewRows, fit
 from airflow_provider_odf.engine.merge_target import MergeTarget
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read
-from airflow_provider_odf.engine.read.typed import declared
+from airflow_provider_odf.engine.read.convert import spark_types
 from airflow_provider_odf.engine.refusal import refusal, unreadable_file
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.protocol import (
@@ -68,29 +68,29 @@ class _Merge:
         self._target: MergeTarget | None = None
         self._notices: list[str] = []
         self._headers: list[PositionalHeader] = []
-        self._is_analysed = False
+        self._is_analyzed = False
 
     def run(self) -> MergeSuccess:
         if not self._request.inputs:
-            return MergeSuccess((), self._analyse())
+            return MergeSuccess((), self._analyze())
         written = tuple(new for batch in batches(self._request.inputs) for new in self._merge_batch(batch))
         new = [s for s in written if s is not None]
         return MergeSuccess(
             slices=written,
             schema=self._schema(),
-            is_analysed=self._is_analysed,
+            is_analysed=self._is_analyzed,
             new_state=self._save_state() if new else None,
             report=self._test(new) if new else None,
             notices=tuple(self._notices),
             headers=tuple(self._headers),
         )
 
-    def _analyse(self) -> str | None:
+    def _analyze(self) -> str | None:
         """Return the schema of the dataset after data with the declared columns, if there are any."""
         request = self._request
         if request.read.columns is None:
             return request.schema
-        frame = self._spark.createDataFrame([], declared(request.read.columns))
+        frame = self._spark.createDataFrame([], spark_types(request.read.columns))
         if request.preprocess is not None:
             frame = preprocess(self._spark, frame, request.preprocess, request.read, ())
         return schemas.encode(fit(frame, request, self._stored).layout.schema)
@@ -104,7 +104,7 @@ class _Merge:
         self._progress(f"merging {len(batch)} inputs, {name_of(batch[0])} to {name_of(batch[-1])}")
         self._notices += together.notices
         self._headers += together.headers
-        self._is_analysed = True
+        self._is_analyzed = True
         target, rows = self._fit(together.frame)
         tables = together.split(rows.frame.toArrow(), POSITION)
         for source, (new, dropped) in zip(batch, target.merge_tables(tables, batch), strict=True):
@@ -124,7 +124,7 @@ class _Merge:
 
     def _preprocess(self, frame: DataFrame, source: MergeInput) -> DataFrame:
         transform = self._request.preprocess
-        self._is_analysed = True
+        self._is_analyzed = True
         return preprocess(self._spark, frame, transform, self._request.read, source.paths) if transform else frame
 
     def _no_rows(self) -> DataFrame | None:

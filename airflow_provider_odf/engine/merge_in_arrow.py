@@ -16,7 +16,7 @@ import pyarrow.types as pt
 
 from airflow_provider_odf.engine import duplicates
 from airflow_provider_odf.engine.layout import CHANGE, OP, POSITION, Layout
-from airflow_provider_odf.engine.numbered import key_numbers, numbered
+from airflow_provider_odf.engine.row_numbers import key_numbers, row_numbers
 from airflow_provider_odf.engine.schema import with_types
 from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.instant import Instant
@@ -57,10 +57,10 @@ def merge(
 
 
 def append(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], None]:
-    return [_appended(new, layout) for new in inputs], None
+    return [_append(new, layout) for new in inputs], None
 
 
-def _appended(new: Input, layout: Layout) -> Records:
+def _append(new: Input, layout: Layout) -> Records:
     table = fill_event_time(new.table, layout.schema, new.event_time)
     ops = pa.repeat(pa.scalar(APPEND, pa.int32()), table.num_rows)
     return Records(table.select([*layout.columns, POSITION]).append_column(OP, ops))
@@ -78,7 +78,7 @@ def _changes(new: Input, layout: Layout) -> Records:
     counters: dict[tuple[int, int], Iterator[int]] = {}
     corrections: dict[tuple[int, int], int] = {}
     changes = []
-    keys, ops = numbered(new.table, layout.keys).to_pylist(), new.table[OP].to_pylist()
+    keys, ops = row_numbers(new.table, layout.keys).to_pylist(), new.table[OP].to_pylist()
     for place, (key, op) in enumerate(zip(keys, ops, strict=True)):
         if op in (CORRECT_FROM, CORRECT_TO):
             ordinal = next(counters.setdefault((key, op), itertools.count()))
@@ -92,22 +92,22 @@ def _changes(new: Input, layout: Layout) -> Records:
 def ledger(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table]:
     keys = list(layout.keys)
     tables = [new.table.select(keys) for new in inputs]
-    known = state.select(keys) if state is not None else tables[0].slice(0, 0)
-    pool = pa.concat_tables([known, *tables])
+    old_keys = state.select(keys) if state is not None else tables[0].slice(0, 0)
+    pool = pa.concat_tables([old_keys, *tables])
     ids = key_numbers(pool, keys)
-    seen, begin, records, kept_rows = set(ids[: known.num_rows]), known.num_rows, [], []
+    keys_so_far, begin, records, kept_rows = set(ids[: old_keys.num_rows]), old_keys.num_rows, [], []
     for new in inputs:
         own = ids[begin : begin + new.table.num_rows]
-        unseen = [i for i, key in enumerate(own) if key not in seen]
+        unseen = [i for i, key in enumerate(own) if key not in keys_so_far]
         fresh = {own[i] for i in unseen}
         unseen_rows, dropped = new.table.take(pa.array(unseen, pa.int64())), 0
         if len(fresh) < len(unseen):
             unseen_rows, dropped = collapse(unseen_rows, layout, new.label)
-        records.append(Records(_appended(Input(unseen_rows, new.event_time, new.label), layout).table, dropped))
+        records.append(Records(_append(Input(unseen_rows, new.event_time, new.label), layout).table, dropped))
         kept_rows += [begin + i for i in unseen]
-        seen |= fresh
+        keys_so_far |= fresh
         begin += len(own)
-    return records, pa.concat_tables([known, pool.take(pa.array(kept_rows, pa.int64()))])
+    return records, pa.concat_tables([old_keys, pool.take(pa.array(kept_rows, pa.int64()))])
 
 
 def snapshot(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table]:
@@ -137,7 +137,7 @@ class _CurrentRows:
         self.pool = pa.concat_tables([old, *(t.cast(old.schema) for t in filled)]).combine_chunks()
         self.ids = key_numbers(self.pool, layout.keys)
         compared = [c for c in layout.compared if c != layout.event_time]
-        self.content = numbered(self.pool, compared).to_pylist()
+        self.content = row_numbers(self.pool, compared).to_pylist()
         self.times: list[int | None] = []
         if layout.event_time in layout.compared:
             # Otherwise a source without event times would change all its rows at every poll.
@@ -219,11 +219,11 @@ def collapse(rows: pa.Table, layout: Layout, label: str) -> tuple[pa.Table, int]
     :raises InvalidQuery: rows with the same key differ. The message names some of the keys.
     """
     first: dict[int, int] = {}
-    for place, row in enumerate(numbered(rows, layout.columns).to_pylist()):
+    for place, row in enumerate(row_numbers(rows, layout.columns).to_pylist()):
         first.setdefault(row, place)
     distinct = rows.take(pa.array(list(first.values()), pa.int64()))
     places: dict[int, list[int]] = {}
-    for place, key in enumerate(numbered(distinct, layout.keys).to_pylist()):
+    for place, key in enumerate(row_numbers(distinct, layout.keys).to_pylist()):
         places.setdefault(key, []).append(place)
     if several := [same[0] for same in places.values() if len(same) > 1]:
         shared = distinct.select(list(layout.keys)).take(pa.array(several, pa.int64()))

@@ -110,9 +110,9 @@ class MergeTarget:
 
     def _merge_in_spark(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
         count = self._count(source) if self._traits.retracts_missing_rows else None
-        written, dropped = LargeMerge(new, self._state_in_spark(new), self.history, count).write(self._plan(source))
-        is_empty = self._traits.retracts_missing_rows and _retracts_all(written) and new.isEmpty()
-        return self._append(written, is_empty), dropped
+        new_slice, dropped = LargeMerge(new, self._state_in_spark(new), self.history, count).write(self._plan(source))
+        is_empty = self._traits.retracts_missing_rows and _retracts_all(new_slice) and new.isEmpty()
+        return self._append(new_slice, is_empty), dropped
 
     def _state_in_spark(self, new: DataFrame) -> DataFrame | None:
         """Return the state; if it has only keys and the input is small, only the keys of the new rows."""
@@ -139,31 +139,31 @@ class MergeTarget:
             label=name_of(source),
         )
 
-    def _append(self, written: NewSlice | None, is_input_empty: bool) -> NewSlice | None:
+    def _append(self, new_slice: NewSlice | None, is_input_empty: bool) -> NewSlice | None:
         """Add a slice to the history."""
-        if written is not None:
-            written = self._with_row_counts(written, is_input_empty)
-            self._next_offset = written.offset_interval.end + 1
-            self._history_size += written.size
-            self.history = self.history.with_slice(HistorySlice(written.path, written.offset_interval))
-        return written
+        if new_slice is not None:
+            new_slice = self._with_row_counts(new_slice, is_input_empty)
+            self._next_offset = new_slice.offset_interval.end + 1
+            self._history_size += new_slice.size
+            self.history = self.history.with_slice(HistorySlice(new_slice.path, new_slice.offset_interval))
+        return new_slice
 
-    def _with_row_counts(self, written: NewSlice, is_input_empty: bool) -> NewSlice:
+    def _with_row_counts(self, new_slice: NewSlice, is_input_empty: bool) -> NewSlice:
         """Return the slice with the number of rows before it, from the first slice that retracts missing rows on.
 
         Counting reads the operations of all slices after the cache.
         """
-        if not self._traits.retracts_missing_rows or (self._current_rows is None and not written.changes.removed):
-            return written
+        if not self._traits.retracts_missing_rows or (self._current_rows is None and not new_slice.changes.removed):
+            return new_slice
         before = self.history.rows if self._current_rows is None else self._current_rows
-        self._current_rows = before + written.changes.added - written.changes.removed
-        return replace(written, rows_before=before, is_input_empty=is_input_empty)
+        self._current_rows = before + new_slice.changes.added - new_slice.changes.removed
+        return replace(new_slice, rows_before=before, is_input_empty=is_input_empty)
 
     def _large_settings(self) -> dict[str, str]:
         partitions = (self._input_size + self._history_size) // PARTITION
         return {"spark.sql.shuffle.partitions": str(min(max(partitions, 8), 2000))}
 
 
-def _retracts_all(written: NewSlice | None) -> bool:
+def _retracts_all(new_slice: NewSlice | None) -> bool:
     """Whether a slice has nothing but retractions, as that of an empty input has; found without a Spark job."""
-    return written is not None and written.changes.removed == written.offset_interval.count
+    return new_slice is not None and new_slice.changes.removed == new_slice.offset_interval.count

@@ -74,11 +74,11 @@ def run(spark: SparkSession, step: SqlQueryStep, number: int, tables: Collection
 
     :raises InvalidQuery: Spark rejects the query, or it does more than select from ``tables``.
     """
-    judge = _Judge(spark, step, number, tables)
+    check = _QueryCheck(spark, step, number, tables)
     try:
-        judge.parsed()
+        check.parse_tree()
         frame = spark.sql(step.query)
-        judge.analysed(frame)
+        check.analyzed_plan(frame)
     except PySparkException as e:
         refused = refusal(e, [step], number)
         if refused is None:
@@ -87,14 +87,14 @@ def run(spark: SparkSession, step: SqlQueryStep, number: int, tables: Collection
     return frame
 
 
-class _Judge:
+class _QueryCheck:
     """Checks one query against the tables and functions that it may use."""
 
     def __init__(self, spark: SparkSession, step: SqlQueryStep, number: int, tables: Collection[str]) -> None:
         self._spark, self._step, self._number, self._tables = spark, step, number, tables
         self._readable = {name.lower() for name in tables}
 
-    def parsed(self) -> None:
+    def parse_tree(self) -> None:
         """Check the parsed plan.
 
         :raises InvalidQuery: the query is a command, or uses a table or function that is not allowed.
@@ -113,12 +113,12 @@ class _Judge:
             if function := plan_nodes.function(node):
                 self._check_function(function, node)
 
-    def analysed(self, frame: DataFrame) -> None:
+    def analyzed_plan(self, frame: DataFrame) -> None:
         """Check the analyzed plan.
 
         :raises InvalidQuery: a name in the query refers to something other than its tables.
         """
-        for node in plan_nodes.nodes(spark_internals.analysed_plan(frame)):
+        for node in plan_nodes.nodes(spark_internals.analyzed_plan(frame)):
             if plan_nodes.class_name(node) == "View" and node["isTempView"]:
                 self._check_table(node["desc"]["identifier"]["table"], self._readable)
             elif not _is_allowed(node):
@@ -161,8 +161,8 @@ class _Judge:
 
     def _refusal(self, message: str, word: str = "") -> InvalidQuery:
         """Return the error with the line of ``word``, if the query contains it."""
-        found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", self._step.query, re.IGNORECASE) if word else None
-        line = f", line {self._step.query.count(chr(10), 0, found.start()) + 1}" if found else ""
+        match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", self._step.query, re.IGNORECASE) if word else None
+        line = f", line {self._step.query.count(chr(10), 0, match.start()) + 1}" if match else ""
         return InvalidQuery(f"{query_name(self._number, self._step)}{line}: {message}")
 
 

@@ -32,10 +32,10 @@ def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = (), first: i
 
     ``queries`` are those that ran, numbered from ``first``. The message names the failing one and its line.
     """
-    found = next((e for e in _chain(error) if (e.getSqlState() or "")[:2] in USER_CLASSES), None)
-    if found is None:
+    user_error = next((e for e in _chain(error) if (e.getSqlState() or "")[:2] in USER_CLASSES), None)
+    if user_error is None:
         return _damaged_file(error) or _of_worker(error)
-    return InvalidQuery(": ".join(filter(None, [_place(found, queries, first), message(found)])))
+    return InvalidQuery(": ".join(filter(None, [_place(user_error, queries, first), message(user_error)])))
 
 
 def unreadable_file(error: BaseException) -> str | None:

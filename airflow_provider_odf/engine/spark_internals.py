@@ -38,7 +38,7 @@ def parsed_plan(spark: SparkSession, sql: str) -> Any:
     return spark._jsparkSession.sessionState().sqlParser().parsePlan(sql)
 
 
-def analysed_plan(frame: DataFrame) -> Any:
+def analyzed_plan(frame: DataFrame) -> Any:
     """Return the analyzed plan of a frame, with resolved names."""
     return frame._jdf.queryExecution().analyzed()
 

@@ -21,7 +21,7 @@ def matches(value: Sql, pattern: str) -> Sql:
     return f"{value} RLIKE {text(pattern)}"
 
 
-def extracted(value: Sql, pattern: str) -> Sql:
+def first_group(value: Sql, pattern: str) -> Sql:
     """Return SQL for the first group of a regular expression in a text, empty without a match."""
     return f"regexp_extract({value}, {text(pattern)}, 1)"
 

@@ -40,7 +40,7 @@ def job() -> Callable[..., Job]:
     def job(*queries: str, columns: pa.Schema = ROWS.schema) -> Job:
         steps = tuple(SqlQueryStep(q, f"step {n}" if n < len(queries) else None) for n, q in enumerate(queries, 1))
         planned = plan(steps, {INPUT: columns})
-        output = pa.schema([pa.field(f.name, types.given(f.type)) for f in planned.output])
+        output = pa.schema([pa.field(f.name, types.to_spark(f.type)) for f in planned.output])
         return Job(steps, columns, output, session.installed_version(), 64 * 1024 * 1024, "")
 
     return job

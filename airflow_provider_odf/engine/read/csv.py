@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.csv
 
 from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine.read import csv_quotes, header, raw, source, typed
+from airflow_provider_odf.engine.read import convert, csv_quotes, header, raw, source
 from airflow_provider_odf.engine.read.csv_fields import CsvFormat, Record, records
-from airflow_provider_odf.engine.read.opened import Opened
-from airflow_provider_odf.engine.read.problem import Malformed, shown
+from airflow_provider_odf.engine.read.open_file import OpenFile
+from airflow_provider_odf.engine.read.problem import Malformed, excerpt
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
@@ -30,7 +30,7 @@ QUICK_FROM = 256 << 10
 _BATCH_CELLS = 400_000
 
 
-def open_csv(step: ReadStep, path: str, label: str) -> Opened:
+def open_csv(step: ReadStep, path: str, label: str) -> OpenFile:
     """Open one file.
 
     :raises InvalidQuery: an option, the header or the beginning of the data is not valid.
@@ -44,11 +44,11 @@ def open_csv(step: ReadStep, path: str, label: str) -> Opened:
         raise InvalidQuery(f"{label}: {e}") from None
     if step.header and not first:
         raise InvalidQuery(f"{label}: the file is blank, but Csv with `header: true` needs a header line")
-    columns, matched = _columns(step, first, label)
+    columns, match = _columns(step, first, label)
     width = len(first) if step.header or step.columns is None else len(step.columns)
-    parser = CsvParser(form, encoding, step.header, width, matched.indexes, step.null_value)
+    parser = CsvParser(form, encoding, step.header, width, match.indexes, step.null_value)
     infers = step.columns is None and step.infer_schema
-    return Opened(step, parser, whole, columns, label, "line", matched.notices, matched.headers, infers)
+    return OpenFile(step, parser, whole, columns, label, "line", match.notices, match.headers, infers)
 
 
 def _format(step: ReadStep) -> CsvFormat:
@@ -84,15 +84,15 @@ def _expect_text(data: bytes, line: int) -> None:
         raise Malformed("a NUL byte, which CSV cannot have: check the `encoding`", line)
 
 
-def _columns(step: ReadStep, first: Sequence[str], label: str) -> tuple[tuple[Column, ...], header.Matched]:
+def _columns(step: ReadStep, first: Sequence[str], label: str) -> tuple[tuple[Column, ...], header.ColumnMatch]:
     """Return the columns to read and their positions in the file. An empty file has all declared columns."""
     if step.columns is not None:
         declared = [column.name for column in step.columns]
         if first and step.header:
             return step.columns, header.match(first, declared, label)
-        return step.columns, header.Matched(tuple(range(len(declared))))
+        return step.columns, header.ColumnMatch(tuple(range(len(declared))))
     names = header.names(first, label) if step.header else tuple(f"column_{i}" for i, _ in enumerate(first, 1))
-    return tuple(Column(name, "STRING") for name in names), header.Matched(tuple(range(len(names))))
+    return tuple(Column(name, "STRING") for name in names), header.ColumnMatch(tuple(range(len(names))))
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class CsvParser:
 
     def __post_init__(self) -> None:
         object.__setattr__(
-            self, "columns", tuple(pa.field(typed.raw_name(i), pa.string()) for i in range(len(self.indexes)))
+            self, "columns", tuple(pa.field(convert.raw_name(i), pa.string()) for i in range(len(self.indexes)))
         )
 
     def parse(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
@@ -189,4 +189,4 @@ class CsvParser:
         return raw.batch(self, texts, pa.array([line for line, _ in block], pa.int64()))
 
     def _ragged(self, line: int, text: str, fields: int) -> Malformed:
-        return Malformed(f"{counted(fields, 'field')} instead of {self.width}: {shown(text)}", line)
+        return Malformed(f"{counted(fields, 'field')} instead of {self.width}: {excerpt(text)}", line)

@@ -32,8 +32,7 @@ def are_regular(data: bytes, form: CsvFormat) -> bool:
         return True
     if len(quote) > 1 or len(separator) > 1 or any(escape.encode() in data for escape in form.escapes[:1]):
         return False
-    found = _indices(_equal(data, quote))
-    opening, closing = _in_turns(found)
+    opening, closing = _in_turns(_indices(_equal(data, quote)))
     beside = pa.array([*(separator + quote + _LINE_ENDS)], pa.uint8())
     # The first and the last byte have no neighbor, and count as their own neighbor.
     before = pc.max_element_wise(pc.subtract(opening, 1), 0)
@@ -76,8 +75,8 @@ def _end(data: bytes, form: CsvFormat) -> int:
     """Find the end of the last record by searching between the quoted fields, from the last one."""
     end = len(data)
     for start_of_field, end_of_field in reversed([field.span() for field in _quoted(form).finditer(data)]):
-        if (found := _after_line_end(data, end_of_field, end)) is not None:
-            return found
+        if (start := _after_line_end(data, end_of_field, end)) is not None:
+            return start
         end = start_of_field
     return _after_line_end(data, 0, end) or 0
 
@@ -97,17 +96,17 @@ def _quoted(form: CsvFormat) -> re.Pattern[bytes]:
 
 def _after_line_end(data: bytes, start: int, end: int) -> int | None:
     """Return the start of the last line after a complete line end, None if there is no such line end."""
-    found = data.rfind(b"\n", start, end)
-    if found < 0:
-        found = data.rfind(b"\r", start, min(end, len(data) - 1))
-    return None if found < 0 else found + 1
+    at = data.rfind(b"\n", start, end)
+    if at < 0:
+        at = data.rfind(b"\r", start, min(end, len(data) - 1))
+    return None if at < 0 else at + 1
 
 
-def _in_turns(found: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _in_turns(indices: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return every second index from the first one, and the others."""
-    pairs = pa.FixedSizeListArray.from_arrays(found[: len(found) // 2 * 2], 2)
+    pairs = pa.FixedSizeListArray.from_arrays(indices[: len(indices) // 2 * 2], 2)
     first, second = pc.list_element(pairs, 0), pc.list_element(pairs, 1)
-    return pa.concat_arrays([first, found[len(found) // 2 * 2 :]]), second
+    return pa.concat_arrays([first, indices[len(indices) // 2 * 2 :]]), second
 
 
 def _array(data: bytes) -> pa.Array:

@@ -12,7 +12,7 @@ from typing import Any
 
 from airflow_provider_odf.engine.read import geo_features, json_values, source
 from airflow_provider_odf.engine.read.json import JsonLines, JsonRecords, open_records
-from airflow_provider_odf.engine.read.opened import Opened
+from airflow_provider_odf.engine.read.open_file import OpenFile
 from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.protocol import ReadStep
@@ -20,28 +20,19 @@ from airflow_provider_odf.protocol import ReadStep
 _ENCODING = "utf-8"
 
 
-def open_geojson(step: ReadStep, path: str, label: str) -> Opened:
-    """Open one file with a FeatureCollection.
-
-    :raises InvalidQuery: without a schema, the data are not valid.
-    """
-    return open_records(step, FeatureCollection(_ENCODING, ()), source.chunks(path, False), label)
+def open_geojson(step: ReadStep, path: str, label: str) -> OpenFile:
+    """Open one file with a FeatureCollection."""
+    return open_records(step, FeatureCollection(_ENCODING), path, label)
 
 
-def open_ndgeojson(step: ReadStep, path: str, label: str) -> Opened:
-    """Open one file with a Feature on each line.
-
-    :raises InvalidQuery: without a schema, the data are not valid.
-    """
-    return open_records(step, FeatureLines(_ENCODING), source.chunks(path, True), label)
+def open_ndgeojson(step: ReadStep, path: str, label: str) -> OpenFile:
+    """Open one file with a Feature on each line."""
+    return open_records(step, FeatureLines(_ENCODING), path, label)
 
 
-def open_shapefile(step: ReadStep, path: str, label: str) -> Opened:
-    """Open the records of a shapefile: one file with a Feature, or null for a null shape, on each line.
-
-    :raises InvalidQuery: without a schema, the data are not valid.
-    """
-    return open_records(step, ShapefileRecords(_ENCODING), source.chunks(path, True), label)
+def open_shapefile(step: ReadStep, path: str, label: str) -> OpenFile:
+    """Open the records of a shapefile: one file with a Feature, or null for a null shape, on each line."""
+    return open_records(step, ShapefileRecords(_ENCODING), path, label)
 
 
 @dataclass(frozen=True)

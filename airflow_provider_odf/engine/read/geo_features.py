@@ -14,7 +14,7 @@ from typing import Any
 
 from airflow_provider_odf.engine.read.json_text import TOO_DEEP, JsonText, Number
 from airflow_provider_odf.engine.read.json_values import Records, brief
-from airflow_provider_odf.engine.read.problem import Malformed, shown
+from airflow_provider_odf.engine.read.problem import Malformed, excerpt
 from airflow_provider_odf.read_steps import GEOMETRY
 
 _LARGEST_INTEGERS = (-(2**63), 2**64)
@@ -38,7 +38,7 @@ def in_collection(blocks: Iterable[str]) -> Records:
         elif key == "features":
             if is_found:
                 raise document.malformed("the FeatureCollection has `features` twice")
-            yield from _elements(document)
+            yield from _features(document)
             is_found = True
         else:
             document.skip()
@@ -56,15 +56,10 @@ def _expect_collection(kind: Any) -> None:
         raise Malformed(f"not a GeoJSON FeatureCollection: its `type` is {_named(kind)}")
 
 
-def _elements(document: JsonText) -> Records:
+def _features(document: JsonText) -> Records:
     if document.peek() != "[":
         raise document.malformed("the `features` of the FeatureCollection are not an array")
-    for number, _ in enumerate(document.members(), 1):
-        try:
-            value = document.value()
-        except Malformed as e:
-            raise Malformed(e.reason, e.line, number) from None
-        yield number, value
+    yield from document.elements()
 
 
 def record(feature: Any, *, may_lack_geometry: bool = False) -> dict[str, Any]:
@@ -133,7 +128,7 @@ def _number(text: Number) -> str:
             return str(text)
     number = float(text)
     if not math.isfinite(number):
-        raise Malformed(f"geometry: {shown(text)} is not a number that GeoJSON allows")
+        raise Malformed(f"geometry: {excerpt(text)} is not a number that GeoJSON allows")
     written = repr(number)
     return _exponential(written, number) if "e" in written else written
 
@@ -146,4 +141,4 @@ def _exponential(written: str, number: float) -> str:
     if 1e-5 <= abs(number) < 1e-4:
         digits, _, _ = written.lstrip("-").partition("e")
         return ("-" if number < 0 else "") + "0.0000" + digits.replace(".", "")
-    return _EXPONENT.sub(lambda found: "e-" if found[1] == "-" else "e", written)
+    return _EXPONENT.sub(lambda match: "e-" if match[1] == "-" else "e", written)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airflow_provider_odf.engine.read.problem import left_out
+from airflow_provider_odf.engine.read.problem import ignored_columns
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import PositionalHeader
 from airflow_provider_odf.wording import counted
@@ -15,7 +15,7 @@ _SEPARATORS = ";,\t|"
 
 
 @dataclass(frozen=True)
-class Matched:
+class ColumnMatch:
     """Positions in the file for the columns of the schema, and notices for the user.
 
     ``headers`` has the header; if columns were matched by name, it has the names of the schema.
@@ -26,7 +26,7 @@ class Matched:
     headers: tuple[PositionalHeader, ...] = ()
 
 
-def match(header: Sequence[str], columns: Sequence[str], label: str) -> Matched:
+def match(header: Sequence[str], columns: Sequence[str], label: str) -> ColumnMatch:
     """Match columns by name if all of them match, else by position.
 
     Names are compared ignoring case and everything except letters and digits. A match by position needs a header with
@@ -34,16 +34,18 @@ def match(header: Sequence[str], columns: Sequence[str], label: str) -> Matched:
 
     :raises InvalidQuery: neither is possible.
     """
-    found = [_find(header, column) for column in columns]
-    named = tuple(i for i in found if i is not None)
-    if len(named) == len(columns) == len(set(named)):
-        extra = [name for i, name in enumerate(header) if i not in named]
-        return Matched(named, left_out(label, extra), (PositionalHeader(label, tuple(columns), tuple(columns)),))
-    if len(header) == len(columns) and all(i is None or i == at for at, i in enumerate(found)):
+    positions = [_find(header, column) for column in columns]
+    by_name = tuple(i for i in positions if i is not None)
+    if len(by_name) == len(columns) == len(set(by_name)):
+        extra = [name for i, name in enumerate(header) if i not in by_name]
+        return ColumnMatch(
+            by_name, ignored_columns(label, extra), (PositionalHeader(label, tuple(columns), tuple(columns)),)
+        )
+    if len(header) == len(columns) and all(i is None or i == at for at, i in enumerate(positions)):
         pairs = ", ".join(f"{n!r} as {c}" for n, c in zip(header, columns, strict=True) if _key(n) != _key(c))
         notice = f"{label}: the names in the header differ from the schema, columns are matched by position: {pairs}"
         positional = PositionalHeader(label, tuple(header), tuple(columns))
-        return Matched(tuple(range(len(columns))), (notice,), (positional,))
+        return ColumnMatch(tuple(range(len(columns))), (notice,), (positional,))
     raise InvalidQuery(
         f"{label}: the header does not match the schema: the file has {_list(header)}, the schema {_list(columns)}; "
         f"{_separator(header) or 'correct the names or their order in the schema'}"
@@ -55,13 +57,13 @@ def names(header: Sequence[str], label: str) -> tuple[str, ...]:
 
     :raises InvalidQuery: two columns have the same name.
     """
-    given = tuple(name.strip() or f"column_{i}" for i, name in enumerate(header, 1))
-    seen: set[str] = set()
-    for name in given:
-        if name.lower() in seen:
+    columns = tuple(name.strip() or f"column_{i}" for i, name in enumerate(header, 1))
+    lower_names: set[str] = set()
+    for name in columns:
+        if name.lower() in lower_names:
             raise InvalidQuery(f"{label}: the header has two columns {name!r}: declare a schema that names the columns")
-        seen.add(name.lower())
-    return given
+        lower_names.add(name.lower())
+    return columns
 
 
 def _find(header: Sequence[str], column: str) -> int | None:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
+from airflow_provider_odf.engine.read.convert import raw_name
 from airflow_provider_odf.engine.read.raw import PROBLEM
 from airflow_provider_odf.engine.read.scalar import Formats, scalar
-from airflow_provider_odf.engine.read.typed import raw_name
 from airflow_provider_odf.engine.sql import Sql, matches, when
 from airflow_provider_odf.protocol import Column, ReadStep
 
@@ -36,10 +36,10 @@ def columns(raw: DataFrame, untyped: Sequence[Column], step: ReadStep) -> tuple[
         # The check of the rows reports it with the label.
         return tuple(untyped)
     known = {column.name.lower(): column for column in step.known_columns}
-    return tuple(typed(replace(c, type=_narrowest(row[raw_name(i)])), known) for i, c in enumerate(untyped))
+    return tuple(with_known_type(replace(c, type=_narrowest(row[raw_name(i)])), known) for i, c in enumerate(untyped))
 
 
-def typed(inferred: Column, known: Mapping[str, Column]) -> Column:
+def with_known_type(inferred: Column, known: Mapping[str, Column]) -> Column:
     """Return an inferred column with the type of the known column of the same name, if that has a type.
 
     The names in ``known`` are in lower case.

@@ -15,14 +15,15 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import types as st
 
-from airflow_provider_odf.engine.read import infer, json_columns, json_values, raw, source, typed
-from airflow_provider_odf.engine.read.opened import Opened
-from airflow_provider_odf.engine.read.problem import Malformed, left_out, listed
+from airflow_provider_odf.engine.read import convert, infer, json_columns, json_values, raw, source
+from airflow_provider_odf.engine.read.open_file import OpenFile
+from airflow_provider_odf.engine.read.problem import Malformed, ignored_columns
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, ReadStep
+from airflow_provider_odf.wording import listed
 
-_LOOKED_AT = 10_000
+_SAMPLE = 10_000
 """Number of records that are searched for keys outside the schema."""
 
 _FIRST_ROWS, _MOST_ROWS = 500, 20_000
@@ -30,30 +31,23 @@ _BATCH_BYTES = 4 << 20
 """Size of a batch in Arrow. As Python objects, it takes ten times as much."""
 
 
-def open_json(step: ReadStep, path: str, label: str) -> Opened:
-    """Open one file with an array of objects at ``subPath``.
-
-    :raises InvalidQuery: an option or, without a schema, the data are not valid.
-    """
+def open_json(step: ReadStep, path: str, label: str) -> OpenFile:
+    """Open one file with an array of objects at ``subPath``."""
     records = JsonRecords(source.encoding(step.encoding), tuple(filter(None, (step.sub_path or "").split("."))))
-    return open_records(step, records, source.chunks(path, False), label)
+    return open_records(step, records, path, label)
 
 
-def open_ndjson(step: ReadStep, path: str, label: str) -> Opened:
-    """Open one file with an object on each line.
-
-    :raises InvalidQuery: an option or, without a schema, the data are not valid.
-    """
-    encoding = source.encoding(step.encoding)
-    chunks = source.chunks(path, source.is_cut_at_newline_bytes(encoding))
-    return open_records(step, JsonLines(encoding), chunks, label)
+def open_ndjson(step: ReadStep, path: str, label: str) -> OpenFile:
+    """Open one file with an object on each line."""
+    return open_records(step, JsonLines(source.encoding(step.encoding)), path, label)
 
 
 @dataclass(frozen=True)
 class JsonRecords:
     encoding: str
-    path: tuple[str, ...]
+    path: tuple[str, ...] = ()
     unit = "record"
+    is_divisible = False
 
     def of(self, chunk: Chunk) -> Iterator[tuple[int, dict[str, Any]]]:
         return json_values.in_array(source.texts(chunk, self.encoding), self.path)
@@ -64,36 +58,41 @@ class JsonLines:
     encoding: str
     unit = "line"
 
+    @property
+    def is_divisible(self) -> bool:
+        return source.is_cut_at_newline_bytes(self.encoding)
+
     def of(self, chunk: Chunk) -> Iterator[tuple[int, dict[str, Any]]]:
         return json_values.on_lines(source.texts(chunk, self.encoding), chunk.first_line)
 
 
-def open_records(step: ReadStep, records: JsonRecords | JsonLines, chunks: Sequence[Chunk], label: str) -> Opened:
-    """Open the records in the chunks of one file.
+def open_records(step: ReadStep, records: JsonRecords | JsonLines, path: str, label: str) -> OpenFile:
+    """Open the records of one file.
 
     :raises InvalidQuery: a declared type or, without a schema, the data are not valid.
     """
+    chunks = source.chunks(path, records.is_divisible)
     columns = step.columns or _inferred(records, chunks, step.known_columns, label)
-    schema = typed.declared(columns)
+    schema = convert.spark_types(columns)
     for name, kind in ((f.name, f.dataType) for f in schema if isinstance(f.dataType, st.MapType)):
         if not isinstance(kind.keyType, st.StringType):
             raise InvalidQuery(f"column {name}: keys of a MAP are STRING in JSON, not {kind.keyType.simpleString()}")
-    notices = _left_out(records, chunks, schema, label) if step.columns or step.known_columns else ()
-    return Opened(step, JsonParser(records, schema), chunks, columns, label, records.unit, notices)
+    notices = _ignored_keys(records, chunks, schema, label) if step.columns or step.known_columns else ()
+    return OpenFile(step, JsonParser(records, schema), chunks, columns, label, records.unit, notices)
 
 
-def _left_out(
+def _ignored_keys(
     records: JsonRecords | JsonLines, chunks: Sequence[Chunk], schema: st.StructType, label: str
 ) -> tuple[str, ...]:
-    found, given = dict[str, None](), set[str]()
+    ignored, keys = dict[str, None](), set[str]()
     with suppress(Malformed):  # the check of the rows reports it
-        for _, record in islice(records.of(chunks[0]), _LOOKED_AT):
-            found |= dict.fromkeys(json_columns.left_out(record, schema))
-            given.update(map(str.lower, record))
+        for _, record in islice(records.of(chunks[0]), _SAMPLE):
+            ignored |= dict.fromkeys(json_columns.undeclared_keys(record, schema))
+            keys.update(map(str.lower, record))
     # One may be a misspelling of the other.
-    absent = [name for name in schema.names if name.lower() not in given]
+    absent = [name for name in schema.names if name.lower() not in keys]
     also = f"; no values for: {listed(absent)}" if absent else ""
-    return tuple(notice + also for notice in left_out(label, found))
+    return tuple(notice + also for notice in ignored_columns(label, ignored))
 
 
 def _inferred(
@@ -104,14 +103,14 @@ def _inferred(
     If there are new columns, missing ones are not added: a column may have been renamed, and the merge must report it.
     """
     try:
-        found = json_columns.infer(record for chunk in chunks for _, record in records.of(chunk))
+        kinds = json_columns.infer(record for chunk in chunks for _, record in records.of(chunk))
     except Malformed as e:
         raise InvalidQuery(f"{label}: {e}") from None
     types = {column.name.lower(): column for column in known}
-    inferred = tuple(infer.typed(Column(name, kind), types) for name, kind in found.items())
-    given = {name.lower() for name in found}
-    is_any_new = bool(given - types.keys())
-    absent = (column for column in known if column.type and column.name.lower() not in given)
+    inferred = tuple(infer.with_known_type(Column(name, kind), types) for name, kind in kinds.items())
+    keys = {name.lower() for name in kinds}
+    is_any_new = bool(keys - types.keys())
+    absent = (column for column in known if column.type and column.name.lower() not in keys)
     return inferred if is_any_new else (*inferred, *absent)
 
 
@@ -123,7 +122,7 @@ class JsonParser:
 
     def __post_init__(self) -> None:
         types = (json_columns.arrow_type(f.dataType) for f in self.schema)
-        object.__setattr__(self, "columns", tuple(pa.field(typed.raw_name(i), t) for i, t in enumerate(types)))
+        object.__setattr__(self, "columns", tuple(pa.field(convert.raw_name(i), t) for i, t in enumerate(types)))
 
     def parse(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
         records, length = self.records.of(chunk), _FIRST_ROWS

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 from pyspark.sql import types as st
 
-from airflow_provider_odf.engine.read.json_values import Number, brief, compact
+from airflow_provider_odf.engine.read.json_text import Number
+from airflow_provider_odf.engine.read.json_values import brief, compact
 from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.engine.read.scalar import MILLIS, NESTED
 from airflow_provider_odf.read_steps import MAX_DEPTH
@@ -60,14 +61,14 @@ def raw_value(value: Any, kind: st.DataType, path: str) -> Raw:
     return _text(value, kind)
 
 
-def left_out(value: Any, kind: st.DataType, path: str = "") -> Iterator[str]:
+def undeclared_keys(value: Any, kind: st.DataType, path: str = "") -> Iterator[str]:
     """Yield the keys of a value, and of nested values, that its type has no field for: ``a``, ``a.b``, ``a[].b``."""
     if isinstance(kind, st.ArrayType) and isinstance(value, list):
         for v in value:
-            yield from left_out(v, kind.elementType, f"{path}[]")
+            yield from undeclared_keys(v, kind.elementType, f"{path}[]")
     elif isinstance(kind, st.MapType) and isinstance(value, dict):
         for v in value.values():
-            yield from left_out(v, kind.valueType, f"{path}{{}}")
+            yield from undeclared_keys(v, kind.valueType, f"{path}{{}}")
     elif isinstance(kind, st.StructType) and isinstance(value, dict):
         fields = {f.name.lower(): f for f in kind}
         for key, v in value.items():
@@ -76,7 +77,7 @@ def left_out(value: Any, kind: st.DataType, path: str = "") -> Iterator[str]:
             if f is None or (f.name != key and f.name in value):
                 yield name
             elif isinstance(f.dataType, NESTED):
-                yield from left_out(v, f.dataType, name)
+                yield from undeclared_keys(v, f.dataType, name)
 
 
 def _expect(value: Any, form: type, kind: st.DataType, path: str) -> None:

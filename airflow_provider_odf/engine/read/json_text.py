@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from airflow_provider_odf.engine.read.problem import Malformed, shown
+from airflow_provider_odf.engine.read.problem import Malformed, excerpt
 
 
 class Number(str):
@@ -20,16 +20,16 @@ LONGEST = 256 << 20
 """Maximum number of characters of a value. A longer one is treated as an unclosed quote or bracket."""
 
 
-class _Repeated(ValueError):
+class _RepeatedKey(ValueError):
     """An object has a key twice, and one of its values would be lost."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise _Repeated(next(key for key in keys if keys.count(key) > 1))
-    return found
+        raise _RepeatedKey(next(key for key in keys if keys.count(key) > 1))
+    return values
 
 
 _DECODER = json.JSONDecoder(
@@ -65,8 +65,8 @@ def decode(text: str, at: int) -> tuple[Any, int]:
     except json.JSONDecodeError as e:
         is_open = e.msg.startswith("Unterminated string")
         raise NoJson(f"invalid JSON: {e.msg.removesuffix(' at')}", text, e.pos, is_open=is_open) from None
-    except _Repeated as e:
-        raise NoJson(f"the object has two keys {shown(str(e))}", text, at) from None
+    except _RepeatedKey as e:
+        raise NoJson(f"the object has two keys {excerpt(str(e))}", text, at) from None
     except RecursionError:
         raise NoJson(TOO_DEEP, text, at) from None
     if half:
@@ -85,13 +85,13 @@ def _half_of_a_character(value: Any) -> str:
 
 def space(text: str, at: int) -> int:
     """Return the index of the next character that is not white space."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 def _place(text: str, at: int) -> str:
     rest = text[at : at + 40]
-    return f" at {shown(rest)}" if rest else " at the end of the text"
+    return f" at {excerpt(rest)}" if rest else " at the end of the text"
 
 
 class JsonText:
@@ -171,6 +171,15 @@ class JsonText:
                 return
             if self.peek() == closing:
                 raise self.malformed(f"invalid JSON: {closing} after a comma")
+
+    def elements(self) -> Iterator[tuple[int, Any]]:
+        """Yield the values of the next array with their numbers, from 1."""
+        for number, _ in enumerate(self.members(), 1):
+            try:
+                value = self.value()
+            except Malformed as e:
+                raise Malformed(e.reason, e.line, number) from None
+            yield number, value
 
     def key(self) -> str:
         """Read the next key, up to its value."""

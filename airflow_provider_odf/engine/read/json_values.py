@@ -1,7 +1,4 @@
-"""JSON text as values: a stream of values on lines, or an array in a document.
-
-Both read the text as a whole or in blocks.
-"""
+"""Objects in JSON text that comes in blocks: on lines, or in an array of a document."""
 
 from __future__ import annotations
 
@@ -9,9 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from airflow_provider_odf.engine.read.json_text import TOO_DEEP, JsonText, NoJson, decode, space
-from airflow_provider_odf.engine.read.json_text import Number as Number
-from airflow_provider_odf.engine.read.problem import Malformed, shown
+from airflow_provider_odf.engine.read.json_text import TOO_DEEP, JsonText, NoJson, Number, decode, space
+from airflow_provider_odf.engine.read.problem import Malformed, excerpt
 
 _ONE_DOCUMENT = ": a line must have whole objects; read a document of several lines with kind Json"
 
@@ -19,12 +15,12 @@ Records: TypeAlias = Iterator[tuple[int, dict[str, Any]]]
 """Objects with their record number or line."""
 
 
-def on_lines(text: str | Iterable[str], first_line: int = 1) -> Records:
+def on_lines(blocks: Iterable[str], first_line: int) -> Records:
     """Yield the objects of newline-delimited JSON with their lines. A line may have several objects.
 
     :raises Malformed: the text is not JSON, or a value is not an object.
     """
-    for line, content in enumerate(_lines([text] if isinstance(text, str) else text), first_line):
+    for line, content in enumerate(_lines(blocks), first_line):
         at = space(content, 0)
         while at < len(content):
             try:
@@ -51,12 +47,12 @@ def _lines(blocks: Iterable[str]) -> Iterator[str]:
     yield "".join(begun)
 
 
-def in_array(text: str | Iterable[str], path: Sequence[str]) -> Records:
+def in_array(blocks: Iterable[str], path: Sequence[str]) -> Records:
     """Yield the objects of the array at ``path`` in a document, numbered from 1.
 
     :raises Malformed: the text is not JSON, the path has no array, or a value in the array is not an object.
     """
-    document = JsonText([text] if isinstance(text, str) else text)
+    document = JsonText(blocks)
     if not document.peek():
         raise Malformed("the file is blank, but Json always has `[]`: check whether the source wrote the whole file")
     yield from _descend(document, path, ())
@@ -97,11 +93,7 @@ def _listed(keys: Iterable[str]) -> str:
 
 
 def _elements(document: JsonText) -> Records:
-    for number, _ in enumerate(document.members(), 1):
-        try:
-            value = document.value()
-        except Malformed as e:
-            raise Malformed(e.reason, e.line, number) from None
+    for number, value in document.elements():
         if not isinstance(value, dict):
             raise Malformed(f"{brief(value)} is not a JSON object", record=number)
         yield number, value
@@ -124,7 +116,7 @@ def _kind(document: JsonText) -> str:
 def brief(value: Any) -> str:
     """Return a value as messages quote it."""
     try:
-        return shown(compact(value))
+        return excerpt(compact(value))
     except Malformed as e:
         return f"({e})"
 

@@ -18,8 +18,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine.read import source, typed
-from airflow_provider_odf.engine.read.problem import left_out
+from airflow_provider_odf.engine.read import convert, source
+from airflow_provider_odf.engine.read.problem import ignored_columns
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.scalar import NESTED, is_castable
@@ -60,7 +60,7 @@ class ParquetFile:
         columns = [_universal(f, f.name in nanoseconds) for f in frame.schema]
         if not self.step.columns:
             return Read(frame.select(*columns))
-        return _coerced(frame.select(*columns, row), self.step, self.label)
+        return _convert(frame.select(*columns, row), self.step, self.label)
 
 
 def _footer(path: str, label: str) -> pq.FileMetaData | None:
@@ -120,45 +120,45 @@ def _universal(field: st.StructField, is_nanoseconds: bool) -> Expression:
     return column
 
 
-def _coerced(frame: DataFrame, step: ReadStep, label: str) -> Read:
+def _convert(frame: DataFrame, step: ReadStep, label: str) -> Read:
     columns = step.columns or ()
     names = [name for name in frame.columns if name != _ROW]
-    given = {name.lower(): name for name in names}
+    actual = {name.lower(): name for name in names}
     wanted = {column.name.lower() for column in columns}
-    if missing := [column.name for column in columns if column.name.lower() not in given]:
+    if missing := [column.name for column in columns if column.name.lower() not in actual]:
         raise InvalidQuery(f"{label}: no column {', '.join(missing)} in the file, which has {', '.join(names)}")
     types = {f.name.lower(): f.dataType for f in frame.schema}
     extra = [name for name in names if name.lower() not in wanted]
-    for field in typed.declared(columns):
-        extra += _matched(types[field.name.lower()], field.dataType, f"{label}: column", field.name)
+    for field in convert.spark_types(columns):
+        extra += _undeclared_fields(types[field.name.lower()], field.dataType, f"{label}: column", field.name)
     raw = frame.select(
-        *(_column(given[column.name.lower()]).alias(typed.raw_name(i)) for i, column in enumerate(columns)),
+        *(_column(actual[column.name.lower()]).alias(convert.raw_name(i)) for i, column in enumerate(columns)),
         _column(_ROW).alias(PLACE),
         sf.lit(None).cast("string").alias(PROBLEM),
     )
-    return Read(typed.frame(raw, columns, step, text(label), "row"), left_out(label, extra))
+    return Read(convert.rows(raw, columns, step, text(label), "row"), ignored_columns(label, extra))
 
 
-def _matched(given: st.DataType, kind: st.DataType, where: str, path: str) -> Iterator[str]:
+def _undeclared_fields(actual: st.DataType, kind: st.DataType, where: str, path: str) -> Iterator[str]:
     """Yield the struct fields of a type that the declared type omits.
 
     :raises InvalidQuery: the declared type has a field that the other lacks, or the types are not convertible.
     """
-    if isinstance(given, st.StructType) and isinstance(kind, st.StructType):
-        fields = {f.name.lower(): f.dataType for f in given}
+    if isinstance(actual, st.StructType) and isinstance(kind, st.StructType):
+        fields = {f.name.lower(): f.dataType for f in actual}
         for field in kind:
             if field.name.lower() not in fields:
                 raise InvalidQuery(
-                    f"{where} {path} has no field {field.name} in the file, but {', '.join(given.names)}"
+                    f"{where} {path} has no field {field.name} in the file, but {', '.join(actual.names)}"
                 )
-            yield from _matched(fields.pop(field.name.lower()), field.dataType, where, f"{path}.{field.name}")
-        yield from (f"{path}.{name}" for name in given.names if name.lower() in fields)
-    elif isinstance(given, st.ArrayType) and isinstance(kind, st.ArrayType):
-        yield from _matched(given.elementType, kind.elementType, where, f"{path}[]")
-    elif isinstance(given, st.MapType) and isinstance(kind, st.MapType) and given.keyType == kind.keyType:
-        yield from _matched(given.valueType, kind.valueType, where, f"{path}{{}}")
-    elif isinstance(kind, NESTED) or not is_castable(given, kind):
-        kinds = (t.simpleString().upper() for t in (given, kind))
+            yield from _undeclared_fields(fields.pop(field.name.lower()), field.dataType, where, f"{path}.{field.name}")
+        yield from (f"{path}.{name}" for name in actual.names if name.lower() in fields)
+    elif isinstance(actual, st.ArrayType) and isinstance(kind, st.ArrayType):
+        yield from _undeclared_fields(actual.elementType, kind.elementType, where, f"{path}[]")
+    elif isinstance(actual, st.MapType) and isinstance(kind, st.MapType) and actual.keyType == kind.keyType:
+        yield from _undeclared_fields(actual.valueType, kind.valueType, where, f"{path}{{}}")
+    elif isinstance(kind, NESTED) or not is_castable(actual, kind):
+        kinds = (t.simpleString().upper() for t in (actual, kind))
         raise InvalidQuery("{} {} is {} in the file, which cannot be read as {}".format(where, path, *kinds))
 
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import islice
+
+from airflow_provider_odf.wording import listed
 
 _LONGEST = 200
-_MOST = 20
 
 
-def shown(text: str) -> str:
+def excerpt(text: str) -> str:
     """Return a part of the data as messages quote it, cut if it is long."""
     return repr(text if len(text) <= _LONGEST else text[:_LONGEST] + "…")
 
 
-def listed(names: Collection[str]) -> str:
-    """Return names as messages list them, only the first ones if there are many."""
-    more = len(names) - _MOST
-    return ", ".join([*islice(names, _MOST), *([f"and {more} more"] if more > 0 else [])])
-
-
-def left_out(label: str, names: Collection[str]) -> tuple[str, ...]:
+def ignored_columns(label: str, names: Collection[str]) -> tuple[str, ...]:
     """Return a notice on columns that the schema does not have, nothing if there are none."""
-    return (f"{label}: ignored columns that are not in the schema: {listed(names)}",) if names else ()
+    return (f"{label}: ignored columns that are not in the schema: {listed(tuple(names))}",) if names else ()
 
 
 class Malformed(Exception):

@@ -67,7 +67,7 @@ def table(parser: Parser, chunks: Sequence[Chunk]) -> pa.Table:
     return pa.Table.from_batches(batches or [pa.RecordBatch.from_pylist([], arrow)], arrow)
 
 
-def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
+def concat(tables: Sequence[pa.Table]) -> pa.Table:
     """Return all rows without empty tables, since Spark reads no batch after an empty one."""
     return pa.concat_tables([t for t in tables if t.num_rows] or tables[:1])
 

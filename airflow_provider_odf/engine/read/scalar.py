@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as st
 
-from airflow_provider_odf.engine.sql import Sql, ddl, extracted, matches, text, when
+from airflow_provider_odf.engine.sql import Sql, ddl, first_group, matches, text, when
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
 from airflow_provider_odf.read_steps import POSIX_YEAR, RFC3339, Types
@@ -100,39 +100,39 @@ def is_in_range(value: Sql, kind: st.DataType) -> Sql:
     return f"{value} BETWEEN {ddl(kind)} '0001-01-01' AND {ddl(kind)} '{last}'"
 
 
-def is_castable(given: st.DataType, kind: st.DataType) -> bool:
+def is_castable(source: st.DataType, kind: st.DataType) -> bool:
     """Whether values of one type can become values of another. Nested types can only become text."""
-    if isinstance(kind, st.StringType | st.VarcharType | st.CharType) or given == kind:
+    if isinstance(kind, st.StringType | st.VarcharType | st.CharType) or source == kind:
         return True
-    if isinstance(given, st.StringType):
+    if isinstance(source, st.StringType):
         return True
     if isinstance(kind, st.NumericType):
-        return isinstance(given, st.NumericType)
+        return isinstance(source, st.NumericType)
     if isinstance(kind, _TIMESTAMPS):
-        return isinstance(given, (*_TIMESTAMPS, st.DateType, st.NumericType))
+        return isinstance(source, (*_TIMESTAMPS, st.DateType, st.NumericType))
     if isinstance(kind, st.DateType):
-        return isinstance(given, _TIMESTAMPS)
-    return isinstance(kind, st.TimeType) and isinstance(given, st.TimeType)
+        return isinstance(source, _TIMESTAMPS)
+    return isinstance(kind, st.TimeType) and isinstance(source, st.TimeType)
 
 
-def cast(value: Sql, given: st.DataType, kind: st.DataType) -> Sql:
+def cast(value: Sql, source: st.DataType, kind: st.DataType) -> Sql:
     """Return SQL that casts a value with a castable type to ``kind``, null if that would change it."""
-    if isinstance(kind, _TIMESTAMPS) and isinstance(given, st.NumericType):
-        millis = cast(value, given, st.LongType())
+    if isinstance(kind, _TIMESTAMPS) and isinstance(source, st.NumericType):
+        millis = cast(value, source, st.LongType())
         return f"CAST({_of_millis(millis)} AS {ddl(kind)})"
-    if isinstance(kind, st.StringType) and isinstance(given, NESTED):
+    if isinstance(kind, st.StringType) and isinstance(source, NESTED):
         return f"to_json({value}, map('ignoreNullFields', 'false'))"
     typed = f"try_cast({value} AS {ddl(kind)})"
-    if isinstance(kind, st.StringType) and isinstance(given, st.BinaryType):
+    if isinstance(kind, st.StringType) and isinstance(source, st.BinaryType):
         return f"try_validate_utf8({typed})"
     if isinstance(kind, st.VarcharType | st.CharType):
         return when(f"char_length(CAST({value} AS STRING)) <= {kind.length}", f"CAST({value} AS STRING)")
-    if isinstance(kind, st.IntegralType) and isinstance(given, st.FractionalType | st.DecimalType):
+    if isinstance(kind, st.IntegralType) and isinstance(source, st.FractionalType | st.DecimalType):
         return when(f"{typed} = {value}", typed)
-    are_times = isinstance(kind, st.TimeType) and isinstance(given, st.TimeType)
-    if are_times or (isinstance(kind, st.DecimalType) and isinstance(given, st.FractionalType)):
-        return when(f"try_cast({typed} AS {ddl(given)}) = {value}", typed)
-    if isinstance(kind, st.FractionalType) and isinstance(given, st.NumericType):
+    are_times = isinstance(kind, st.TimeType) and isinstance(source, st.TimeType)
+    if are_times or (isinstance(kind, st.DecimalType) and isinstance(source, st.FractionalType)):
+        return when(f"try_cast({typed} AS {ddl(source)}) = {value}", typed)
+    if isinstance(kind, st.FractionalType) and isinstance(source, st.NumericType):
         return when(f"NOT {_is_infinite(typed)} OR {_is_infinite(f'CAST({value} AS DOUBLE)')}", typed)
     return typed
 
@@ -165,10 +165,10 @@ def _has_scale(raw: Sql, scale: int) -> Sql:
 
 
 def _has_scale_of(raw: Sql, scale: int) -> Sql:
-    digits = f"replace({extracted(raw, _MANTISSA)}, '.', '')"
+    digits = f"replace({first_group(raw, _MANTISSA)}, '.', '')"
     significant = f"regexp_replace({digits}, '0+$', '')"
-    exponent = f"coalesce(try_cast({extracted(raw, _EXPONENT)} AS INT), 0)"
-    needed = f"length({extracted(raw, _DECIMALS)}) - (length({digits}) - length({significant})) - {exponent}"
+    exponent = f"coalesce(try_cast({first_group(raw, _EXPONENT)} AS INT), 0)"
+    needed = f"length({first_group(raw, _DECIMALS)}) - (length({digits}) - length({significant})) - {exponent}"
     plain = f"NOT {matches(raw, _DECIMALS_BEYOND % scale)}"
     return f"CASE WHEN {matches(raw, '[eE]')} THEN {significant} = '' OR {needed} <= {scale} ELSE {plain} END"
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine.read import raw, source, typed
-from airflow_provider_odf.engine.read.opened import Opened
+from airflow_provider_odf.engine.read import convert, raw, source
+from airflow_provider_odf.engine.read.open_file import OpenFile
 from airflow_provider_odf.engine.read.read import READERS
 from airflow_provider_odf.protocol import PositionalHeader, ReadStep
 from airflow_provider_odf.read_steps import Types
@@ -62,7 +62,7 @@ def read_several(
     if any(len(paths) != 1 or source.unreadable(paths[0], step) for paths, _ in inputs):
         return None
     sources = [READERS[step.kind](step, paths[0], label) for paths, label in inputs]
-    files = [one for one in sources if isinstance(one, Opened)]
+    files = [one for one in sources if isinstance(one, OpenFile)]
     if len(files) < len(sources):
         return None
     first = files[0]
@@ -70,14 +70,14 @@ def read_several(
     return _read_together(spark, files) if is_same and first.columns else None
 
 
-def _read_together(spark: SparkSession, files: Sequence[Opened]) -> RowsOfInputs:
+def _read_together(spark: SparkSession, files: Sequence[OpenFile]) -> RowsOfInputs:
     """Return the rows of files with the same columns. The driver parses them."""
     first = files[0]
     tables = [raw.table(file.parser, file.chunks) for file in files]
     labels = (pa.repeat(pa.scalar(file.label), table.num_rows) for file, table in zip(files, tables, strict=True))
     named = [table.append_column(_LABEL, label) for table, label in zip(tables, labels, strict=True)]
-    frame = spark.createDataFrame(raw.concatenated(named)).coalesce(1)
-    rows = typed.frame(frame, first.columns, first.step, _LABEL, first.unit)
+    frame = spark.createDataFrame(raw.concat(named)).coalesce(1)
+    rows = convert.rows(frame, first.columns, first.step, _LABEL, first.unit)
     notices = tuple(notice for file in files for notice in file.notices)
     headers = tuple(header for file in files for header in file.headers)
     return RowsOfInputs(rows, tuple(table.num_rows for table in tables), notices, headers)

@@ -26,7 +26,7 @@ LONGEST = 256 << 20
 EndOfRecords: TypeAlias = Callable[[bytes], int]
 """Function that returns the size of the complete records in data that begin with a record."""
 
-_PACKED = {b"\x1f\x8b": "Gzip", b"PK\x03\x04": "Zip"}
+_COMPRESSIONS = {b"\x1f\x8b": "Gzip", b"PK\x03\x04": "Zip"}
 _PARQUET = b"PAR1"
 
 _BLOCK = 4 << 20
@@ -54,11 +54,11 @@ def encoding(name: str) -> str:
     :raises InvalidQuery: there is no such encoding.
     """
     try:
-        found = codecs.lookup(name or "utf-8").name
-        "".encode(found)  # Python also has codecs without text
+        codec = codecs.lookup(name or "utf-8").name
+        "".encode(codec)  # Python also has codecs without text
     except LookupError:
         raise InvalidQuery(f"unknown encoding {name!r}: use utf-8, iso-8859-1, windows-1252, utf-16, …") from None
-    return found
+    return codec
 
 
 def is_cut_at_newline_bytes(name: str) -> bool:
@@ -93,8 +93,8 @@ def unreadable(path: str, step: ReadStep) -> str:
         begin = file.read(len(_PARQUET))
         if step.format.types is Types.FILE:
             return ""
-        if packed := next((name for magic, name in _PACKED.items() if begin.startswith(magic)), None):
-            return f"the file is compressed: add the prepare step Decompress with format {packed}"
+        if compression := next((name for magic, name in _COMPRESSIONS.items() if begin.startswith(magic)), None):
+            return f"the file is compressed: add the prepare step Decompress with format {compression}"
         is_parquet = begin == _PARQUET and file.seek(-len(_PARQUET), os.SEEK_END) and file.read() == _PARQUET
         return "the file is Parquet: read it with kind Parquet" if is_parquet else ""
 
@@ -166,11 +166,11 @@ def chunks(path: str, is_divisible: bool, end_of_records: EndOfRecords = end_of_
     length = files.size(path)
     if not is_divisible or length <= CHUNK_BYTES:
         return [Chunk(path, 0, length, 1)]
-    found, start, line = list[Chunk](), 0, 1
+    parts, start, line = list[Chunk](), 0, 1
     for piece in pieces(_blocks(path), end_of_records):
-        found.append(Chunk(path, start, start + len(piece), line))
-        start, line = found[-1].end, line + line_ends(piece)
-    return found
+        parts.append(Chunk(path, start, start + len(piece), line))
+        start, line = parts[-1].end, line + line_ends(piece)
+    return parts
 
 
 def pieces(blocks: Iterable[bytes], end_of_records: EndOfRecords) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.engine.read.header import Matched, match, names
+from airflow_provider_odf.engine.read.header import ColumnMatch, match, names
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import PositionalHeader
 
@@ -21,12 +21,12 @@ from airflow_provider_odf.protocol import PositionalHeader
 )
 def test_by_name(header: list[str], columns: list[str], indexes: tuple[int, ...]) -> None:
     names = tuple(columns)
-    assert match(header, columns, "f") == Matched(indexes, (), (PositionalHeader("f", names, names),))
+    assert match(header, columns, "f") == ColumnMatch(indexes, (), (PositionalHeader("f", names, names),))
 
 
 def test_more_columns_than_wanted() -> None:
     notices = ("f: ignored columns that are not in the schema: x, y",)
-    assert match(["x", "a", "y"], ["a"], "f") == Matched((1,), notices, (PositionalHeader("f", ("a",), ("a",)),))
+    assert match(["x", "a", "y"], ["a"], "f") == ColumnMatch((1,), notices, (PositionalHeader("f", ("a",), ("a",)),))
 
 
 def test_by_position_when_names_are_others() -> None:

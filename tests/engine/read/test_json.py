@@ -100,7 +100,7 @@ def test_keys_beyond_the_schema_are_told(read) -> None:
     assert read("NdJson", '{"a": 1}\n').notices == ()
     many = ", ".join(f'"k{i:02}": 1' for i in range(30))
     (notice,) = read("Json", f"[{{{many}}}]", ["k00 INT"]).notices
-    assert notice.endswith("k18, k19, k20, and 9 more")
+    assert notice.endswith("k18, k19, k20 and 9 more")
 
 
 @pytest.mark.parametrize(

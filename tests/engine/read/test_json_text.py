@@ -69,9 +69,9 @@ def test_what_is_wrong_is_told_alike(text: str, message: str, size: int) -> None
 
 def test_deep_nesting_is_an_error_of_the_data() -> None:
     with pytest.raises(Malformed, match="record 1: values are nested too deeply"):
-        list(in_array("[" * 100_000, []))
+        list(in_array(["[" * 100_000], []))
     with pytest.raises(Malformed, match="line 1: values are nested too deeply"):
-        list(in_array('{"a": ' + "[" * 100_000, ["b"]))
+        list(in_array(['{"a": ' + "[" * 100_000], ["b"]))
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])

@@ -38,7 +38,7 @@ def raw_name(index: int) -> str:
     return f"r{index}"
 
 
-def declared(columns: Sequence[Column]) -> st.StructType:
+def spark_types(columns: Sequence[Column]) -> st.StructType:
     """Return the Spark types of columns.
 
     :raises InvalidQuery: a type that Spark does not know.
@@ -53,14 +53,14 @@ def declared(columns: Sequence[Column]) -> st.StructType:
     return st.StructType(fields)
 
 
-def frame(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Sql, unit: str) -> DataFrame:
+def rows(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Sql, unit: str) -> DataFrame:
     """Return the typed rows of a raw frame.
 
     ``label`` is SQL for the name of the input in messages. ``unit`` is the unit of row places: line, record or row.
 
     :raises InvalidQuery: a type that this kind of file cannot contain.
     """
-    schema = declared(columns)
+    schema = spark_types(columns)
     if step.format.types is Types.TEXT and (nested := [f for f in schema if isinstance(f.dataType, NESTED)]):
         raise InvalidQuery(
             f"column {nested[0].name}: {nested[0].dataType.simpleString().upper()} cannot be read from CSV: "
@@ -96,19 +96,19 @@ def _is_right(values: Sequence[Value], schema: st.StructType, label: Sql, unit: 
 class Value:
     """A raw value and its type. ``path`` is its name in messages: ``a``, ``a.b``, ``a[]``.
 
-    ``given`` is the type that it already has, None for texts and for lists, structs and maps of texts, whose fields are
-    named by numbers.
+    ``origin`` is the type that it already has. It is None for texts, and for lists, structs and maps of texts, whose
+    fields are named by numbers.
     """
 
     path: str
     type: st.DataType
     raw: Sql
     formats: Formats
-    given: st.DataType | None = None
+    origin: st.DataType | None = None
 
     def typed(self) -> Sql:
         """Return SQL for the value in its type, null if it does not match."""
-        if self.given == self.type:
+        if self.origin == self.type:
             return self.raw
         if isinstance(self.type, st.ArrayType):
             return f"transform({self.raw}, {self._x} -> {self._element().typed()})"
@@ -117,9 +117,9 @@ class Value:
         if isinstance(self.type, st.StructType):
             fields = (f"{text(f.name)}, {self._field(i).typed()}" for i, f in enumerate(self.type))
             return when(f"{self.raw} IS NOT NULL", f"named_struct({', '.join(fields)})")
-        if self.given is None or isinstance(self.given, st.StringType):
+        if self.origin is None or isinstance(self.origin, st.StringType):
             return scalar(self.raw, self.type, self.formats, self.path)
-        return cast(self.raw, self.given, self.type)
+        return cast(self.raw, self.origin, self.type)
 
     def is_wrong(self, typed: Sql) -> Sql:
         """Return SQL that tests whether the value does not match its type; ``typed`` is the converted value."""
@@ -129,7 +129,7 @@ class Value:
 
     def problem(self, typed: Sql) -> Sql:
         """Return SQL for the problem of the value, or null; ``typed`` is the converted value."""
-        if self.given == self.type and not has_times(self.type):
+        if self.origin == self.type and not has_times(self.type):
             return "NULL"
         if isinstance(self.type, st.ArrayType):
             return self._first(self.raw, self._element())
@@ -137,7 +137,7 @@ class Value:
             return self._first(f"map_values({self.raw})", self._entry())
         if isinstance(self.type, st.StructType):
             return f"coalesce({', '.join([*self._problems_of_fields(typed, self.type), 'NULL'])})"
-        return self._unfit(self.raw if self.given is None else f"CAST({self.raw} AS STRING)", typed)
+        return self._unfit(self.raw if self.origin is None else f"CAST({self.raw} AS STRING)", typed)
 
     def _problems_of_fields(self, typed: Sql, kind: st.StructType) -> Iterator[Sql]:
         for i, field in enumerate(kind):
@@ -151,9 +151,9 @@ class Value:
         name = _named(self.type, self.formats)
         before, after = text(f"{self.path}: '"), text(f"' is not {name}")
         if has_times(self.type) and self.formats.has_millis:
-            number = f"startswith({written}, {text(MILLIS)})" if self.given is None else _is_number(self.given)
+            number = f"startswith({written}, {text(MILLIS)})" if self.origin is None else _is_number(self.origin)
             after = f"concat({after}, CASE WHEN {number} THEN {text(_MILLIS_RANGE)} ELSE '' END)"
-            cut = f"ltrim({text(MILLIS)}, {cut})" if self.given is None else cut
+            cut = f"ltrim({text(MILLIS)}, {cut})" if self.origin is None else cut
         message = f"concat({before}, {cut}, {after})"
         return when(f"{self.raw} IS NOT NULL AND {self._is_unfit(typed)}", message)
 
@@ -172,24 +172,29 @@ class Value:
         """Return the name of a lambda variable, different at each depth."""
         return f"x{len(self.path)}"
 
+    def _inner(self, suffix: str, attribute: str) -> Value:
+        """Return the element of an array or the value of a map."""
+        kind, origin = getattr(self.type, attribute), getattr(self.origin, attribute, None)
+        return replace(self, path=self.path + suffix, type=kind, raw=self._x, origin=origin)
+
     def _element(self) -> Value:
-        kind = self.type.elementType  # type: ignore[attr-defined]
-        given = self.given.elementType if isinstance(self.given, st.ArrayType) else None
-        return replace(self, path=f"{self.path}[]", type=kind, raw=self._x, given=given)
+        return self._inner("[]", "elementType")
 
     def _entry(self) -> Value:
-        kind = self.type.valueType  # type: ignore[attr-defined]
-        given = self.given.valueType if isinstance(self.given, st.MapType) else None
-        return replace(self, path=f"{self.path}{{}}", type=kind, raw=self._x, given=given)
+        return self._inner("{}", "valueType")
 
     def _field(self, index: int) -> Value:
         field: st.StructField = self.type[index]  # type: ignore[index]
-        name, given = raw_name(index), None
-        if isinstance(self.given, st.StructType):
-            there = next(f for f in self.given if f.name.lower() == field.name.lower())
-            name, given = quoted(there.name), there.dataType
+        name, origin = raw_name(index), None
+        if isinstance(self.origin, st.StructType):
+            field_of_origin = next(f for f in self.origin if f.name.lower() == field.name.lower())
+            name, origin = quoted(field_of_origin.name), field_of_origin.dataType
         return replace(
-            self, path=f"{self.path}.{field.name}", type=field.dataType, raw=f"{self.raw}.{name}", given=given
+            self,
+            path=f"{self.path}.{field.name}",
+            type=field.dataType,
+            raw=f"{self.raw}.{name}",
+            origin=origin,
         )
 
 

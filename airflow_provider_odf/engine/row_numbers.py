@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 
-def numbered(table: pa.Table, names: Sequence[str]) -> pa.Array:
+def row_numbers(table: pa.Table, names: Sequence[str]) -> pa.Array:
     """Return a number for each row. Rows that are equal in the columns have the same number.
 
     Equality is that of ``<=>``: null is a value, NaN equals itself and zero has no sign. Without columns there are no
@@ -29,7 +29,7 @@ def numbered(table: pa.Table, names: Sequence[str]) -> pa.Array:
 
 def key_numbers(table: pa.Table, keys: Sequence[str]) -> list[int]:
     """Return a number for each key. A key with a null equals no other and has a negative number."""
-    numbers: list[int] = numbered(table, keys).to_pylist()
+    numbers: list[int] = row_numbers(table, keys).to_pylist()
     if any(table[key].null_count for key in keys):
         has_null = [table[key].is_null().to_pylist() for key in keys]
         for place, nulls in enumerate(zip(*has_null, strict=True)):

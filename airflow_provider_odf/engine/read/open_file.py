@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from airflow_provider_odf.engine.read import infer, raw, typed
+from airflow_provider_odf.engine.read import convert, infer, raw
 from airflow_provider_odf.engine.read.raw import Parser
 from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
@@ -16,7 +16,7 @@ from airflow_provider_odf.protocol import Column, PositionalHeader, ReadStep
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenFile:
     """An open file. ``unit`` is the unit of row places: line or record."""
 
     step: ReadStep
@@ -34,5 +34,5 @@ class Opened:
         """Return the rows in order."""
         frame = raw.frame(spark, self.parser, self.chunks)
         columns = infer.columns(frame, self.columns, self.step) if self.infers_types else self.columns
-        rows = typed.frame(frame, columns, self.step, text(self.label), self.unit)
+        rows = convert.rows(frame, columns, self.step, text(self.label), self.unit)
         return Read(rows, self.notices, self.headers)
