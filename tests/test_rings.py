@@ -53,6 +53,7 @@ ENGINE = (
         "errors.py",
         "fsync.py",
         "instant.py",
+        "leaf_bytes.py",
         "logical_hash.py",
         "merge_strategies.py",
         "multiformats.py",

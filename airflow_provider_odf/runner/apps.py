@@ -16,6 +16,7 @@ ENGINE_MODULES = (
         "errors.py",
         "fsync.py",
         "instant.py",
+        "leaf_bytes.py",
         "logical_hash.py",
         "merge_strategies.py",
     ),
