@@ -5,8 +5,26 @@ also for an error, so that only a crashed application counts as failed.
 """
 
 import sys
+from pathlib import Path
 
-from airflow_provider_odf.engine.submitted import run
+from airflow_provider_odf import protocol
+from airflow_provider_odf.engine import session
+from airflow_provider_odf.engine.answer import answer
+
+
+def run(request_file: str, response_file: str) -> None:
+    """Answer the request in a file and append the responses to another as they come."""
+    request = protocol.loads_request(Path(request_file).read_text(encoding="utf-8"))
+    operation = protocol.operation(request)
+    spark = session.create()
+    with open(response_file, "a", encoding="utf-8", buffering=1) as responses:
+
+        def respond(response: protocol.Response) -> None:
+            responses.write(protocol.dumps_response(operation, response) + "\n")
+
+        respond(answer(spark, request, lambda message: respond(protocol.Progress(message))))
+    spark.stop()
+
 
 if __name__ == "__main__":
     run(sys.argv[1], sys.argv[2])

@@ -158,37 +158,35 @@ class _CurrentRows:
             numbers = new.table.append_column("odf:row", pa.array(range(begin, places.stop), pa.int64()))
             distinct, dropped = collapse(numbers, self.layout, new.label)
             places = distinct["odf:row"].to_pylist()
-        changes = _Changes()
-        for key in self.current.keys() - keys:
-            changes.add(RETRACT, self.current.pop(key))
+        changes = [(RETRACT, self.current.pop(key)) for key in self.current.keys() - keys]
         for place in places:
             self._put(place, changes)
         return self._records(changes, dropped)
 
     def upsert(self, new: Input) -> Records:
         """Merge the last row of each key."""
-        changes, places = _Changes(), self._places(new)
+        changes, places = list[tuple[int, int]](), self._places(new)
         last = {self.ids[place]: place for place in places}
         ops = new.table[OP].to_pylist() if OP in new.table.column_names else None
         for key, place in last.items():
             if ops is None or ops[place - places.start] != RETRACT:
                 self._put(place, changes)
             elif key in self.current:
-                changes.add(RETRACT, self.current.pop(key))
+                changes.append((RETRACT, self.current.pop(key)))
         return self._records(changes, 0)
 
     def _places(self, new: Input) -> range:
         begin, self.begin = self.begin, self.begin + new.table.num_rows
         return range(begin, self.begin)
 
-    def _put(self, place: int, changes: _Changes) -> None:
+    def _put(self, place: int, changes: list[tuple[int, int]]) -> None:
+        """Make a row the current one of its key, and add the operations and rows of this change."""
         key = self.ids[place]
         old = self.current.get(key)
         if old is None:
-            changes.add(APPEND, place)
+            changes.append((APPEND, place))
         elif self._differs(place, old):
-            changes.add(CORRECT_FROM, old)
-            changes.add(CORRECT_TO, place)
+            changes += [(CORRECT_FROM, old), (CORRECT_TO, place)]
         else:
             return
         self.current[key] = place
@@ -198,19 +196,9 @@ class _CurrentRows:
             return True
         return bool(self.times) and bool(self.times[new]) and self.filled_times[new] != self.filled_times[old]
 
-    def _records(self, changes: _Changes, dropped: int) -> Records:
-        table = self.pool.take(pa.array(changes.places, pa.int64()))
-        return Records(table.append_column(OP, pa.array(changes.ops, pa.int32())), dropped)
-
-
-@dataclass
-class _Changes:
-    ops: list[int] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-
-    def add(self, op: int, place: int) -> None:
-        self.ops.append(op)
-        self.places.append(place)
+    def _records(self, changes: Sequence[tuple[int, int]], dropped: int) -> Records:
+        table = self.pool.take(pa.array([place for _, place in changes], pa.int64()))
+        return Records(table.append_column(OP, pa.array([op for op, _ in changes], pa.int32())), dropped)
 
 
 def collapse(rows: pa.Table, layout: Layout, label: str) -> tuple[pa.Table, int]:
