@@ -94,7 +94,7 @@ def test_keys_beyond_the_schema_are_told(read) -> None:
     columns = ["a INT", "population INT", "s ARRAY<STRUCT<x: INT>>", "m MAP<STRING,STRUCT<w: INT>>"]
     assert read("NdJson", text, columns).notices == (
         f"{LABEL}: ignored columns that are not in the schema: popuIation, s[].y, m{{}}.z, A, later; "
-        "all are null: population",
+        "no values for: population",
     )
     assert read("NdJson", '{"a": 1}\n', ["A INT", "b INT"]).notices == ()
     assert read("NdJson", '{"a": 1}\n').notices == ()
