@@ -22,7 +22,11 @@ OPERATIONS_TEXT = ", ".join(f"{code} ({name})" for code, name in enumerate(OPERA
 """Operation codes as messages list them."""
 
 PRESENT = (APPEND, CORRECT_TO)
-"""Operations after which the newest record of a key is a current row."""
+"""Operations after which the newest record of a key is its current row.
+
+After -R, or after -C without its +C, the key has none. ``engine/current.py`` reads current rows so with Spark, and
+``chain/tail.py`` with Arrow.
+"""
 
 
 class State(Enum):

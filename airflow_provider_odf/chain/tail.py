@@ -1,9 +1,9 @@
 """Rows of a dataset for users and scripts, read with pyarrow alone: the newest records of its history, or its current
 rows.
 
-The current rows depend on the merge strategy. With a key they are the newest records of each key, except retractions
-and the old halves of corrections. Without a key (Append, derivatives) they are all added rows that no retraction or
-correction has undone, comparing all columns of data.
+The current rows depend on the merge strategy. With a key they are those that `merge_strategies.PRESENT` describes.
+Without a key (Append, derivatives) they are all added rows that no retraction or correction has undone, comparing all
+columns of data.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _newest(dataset: Dataset, state: ChainState, cache: Path | None, n: int | No
 
 
 def _newest_of_each(table: pa.Table, key: Sequence[str], state: ChainState) -> list[int]:
-    """Return the indices of the newest record of each key, except retractions and old halves of corrections."""
+    """Return the indices of the current rows of a dataset with a key."""
     operations = table[state.vocab.operation_type_column].to_pylist()
     newest = {values: row for row, values in enumerate(_tuples(table.select(_spelled(key, table))))}
     return sorted(row for row in newest.values() if operations[row] in PRESENT)

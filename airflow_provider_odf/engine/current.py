@@ -21,8 +21,5 @@ def newest_records(records: DataFrame, keys: Sequence[str], vocab: DatasetVocabu
 
 
 def current_rows(newest: DataFrame, vocab: DatasetVocabulary) -> DataFrame:
-    """Return the newest records that are current rows: +A and +C.
-
-    After -R, or after -C without its +C, a key has no current row.
-    """
+    """Return the newest records that are current rows."""
     return newest.where(f"{quoted(vocab.operation_type_column)} IN {PRESENT}")
