@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine import slices
+from airflow_provider_odf.engine import slice_file, slices
 from airflow_provider_odf.engine.layout import OP, POSITION
 from airflow_provider_odf.engine.schema import MILLISECONDS
 from airflow_provider_odf.engine.slice_file import SlicePlan, write_file
@@ -56,7 +56,7 @@ def test_rows_are_sorted_numbered_and_filled(tmp_path: Path) -> None:
 
 
 def test_row_groups_are_of_one_size_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "ROW_GROUP", 100)
+    monkeypatch.setattr(slice_file, "ROW_GROUP", 100)
     new = slices.write(_records(250), ("k", OP), _plan(tmp_path))
     parquet = pq.ParquetFile(new.path)
     assert [parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups)] == [100, 100, 50]
@@ -68,7 +68,7 @@ def test_row_groups_are_of_one_size_and_in_order(tmp_path: Path, monkeypatch: py
 
 
 def test_wide_rows_end_a_row_group_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "ROW_GROUP_BYTES", 1000)
+    monkeypatch.setattr(slice_file, "ROW_GROUP_BYTES", 1000)
     batches = (_records(5).slice(i, 1) for i in range(5))
     wide = (b.set_column(3, "t", pa.array(["x" * 600])).drop_columns([POSITION]) for b in batches)
     filled = (b.set_column(1, "event_time", pa.array([0], MILLISECONDS)) for b in wide)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import socket
 import socketserver
 import threading
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.template import Environment
@@ -170,3 +173,29 @@ def ftp_server() -> Iterator[_FtpServer]:
         yield running
         running.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def polled(poller):
+    """The files that a poll makes of some content."""
+
+    def run(content, *prepare, **options):
+        (poller.base / "in").write_bytes(content)
+        os.utime(poller.base / "in", (1714651200, 1714651200))  # what was just written is waited for
+        found = poller.url("in", *prepare, options=dataclasses.replace(poller.options, **options))
+        return [path.read_bytes() for path in found.files[0].paths]
+
+    return run
+
+
+@pytest.fixture
+def failure(polled, poller):
+    """The message of the error that a poll ends with; nothing is left of it."""
+
+    def run(content, *prepare, kind=SourceError, **options):
+        with pytest.raises(kind) as e:
+            polled(content, *prepare, **options)
+        assert poller.leftovers == []
+        return str(e.value)
+
+    return run
