@@ -11,7 +11,7 @@ import base64
 import binascii
 import re
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
@@ -110,42 +110,21 @@ def words(name: str) -> str:
     return _WORD_START.sub(" ", name).lower()
 
 
-def _instant(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        return Instant.parse(value)
-    except ValueError as e:
-        raise refuse(str(e)) from None
+def _parse_with(parse: Callable[[str], object]) -> Callable[[Any], Any]:
+    """Return a validator that parses text and leaves other values as they are."""
+
+    def validate(value: Any) -> Any:
+        try:
+            return parse(value) if isinstance(value, str) else value
+        except ValueError as e:
+            raise refuse(str(e)) from None
+
+    return validate
 
 
-def _hash(value: str) -> str:
-    """Return any multibase spelling in base16, which ODF writes."""
-    try:
-        return multiformats.encode(multiformats.decode_hash(value))
-    except ValueError as e:
-        raise refuse(str(e)) from None
-
-
-def _dataset_id(value: str) -> str:
-    try:
-        return str(DatasetId.parse(value))
-    except ValueError as e:
-        raise refuse(str(e)) from None
-
-
-def _dataset_ref(value: str) -> str:
-    try:
-        return str(parse_ref(value))
-    except ValueError as e:
-        raise refuse(str(e)) from None
-
-
-def _alias(value: str) -> str:
-    try:
-        return str(DatasetAlias.parse(value))
-    except ValueError as e:
-        raise refuse(str(e)) from None
+def _spell_as(parse: Callable[[str], object]) -> AfterValidator:
+    """Return a validator of texts that gives them the spelling of their parsed form."""
+    return AfterValidator(_parse_with(lambda text: str(parse(text))))
 
 
 def _bytes(value: object) -> object:
@@ -159,22 +138,22 @@ def _bytes(value: object) -> object:
 
 Time: TypeAlias = Annotated[
     InstanceOf[Instant],
-    BeforeValidator(_instant),
+    BeforeValidator(_parse_with(Instant.parse)),
     PlainSerializer(str, return_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 """RFC 3339 in YAML, an ``Instant`` here."""
 
-Hash: TypeAlias = Annotated[str, AfterValidator(_hash)]
-"""A multihash as base16 multibase text."""
+Hash: TypeAlias = Annotated[str, _spell_as(lambda text: multiformats.encode(multiformats.decode_hash(text)))]
+"""A multihash as base16 multibase text, as ODF writes it; any multibase spelling is accepted."""
 
-IdText: TypeAlias = Annotated[str, AfterValidator(_dataset_id)]
+IdText: TypeAlias = Annotated[str, _spell_as(DatasetId.parse)]
 """``did:odf:…`` in base16."""
 
-RefText: TypeAlias = Annotated[str, AfterValidator(_dataset_ref)]
+RefText: TypeAlias = Annotated[str, _spell_as(parse_ref)]
 """A dataset id or alias."""
 
-AliasText: TypeAlias = Annotated[str, AfterValidator(_alias)]
+AliasText: TypeAlias = Annotated[str, _spell_as(DatasetAlias.parse)]
 """``name`` or ``account/name``."""
 
 Base64: TypeAlias = Annotated[
