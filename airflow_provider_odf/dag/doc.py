@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.dag.markdown import block, cell, code, document, link, readable
 from airflow_provider_odf.manifest import ddl, model, public
+from airflow_provider_odf.manifest import url as urls
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +87,7 @@ def _about(
     license_ = snapshot.last(model.SetLicense)
     if license_ is not None:
         spdx = f" (SPDX {code(license_.spdx_id)})" if license_.spdx_id else ""
-        yield "License", link(license_.name or license_.short_name, public.url(license_.website_url)) + spdx
+        yield "License", link(license_.name or license_.short_name, urls.public(license_.website_url)) + spdx
     if attachments:
         listed = [f"{code(a.path)} ({public.size(len(a.content.encode()))})" for a in attachments[:_MAX_ATTACHMENTS]]
         more = len(attachments) - len(listed)

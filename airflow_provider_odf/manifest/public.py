@@ -13,15 +13,6 @@ _KILO, _THREE_DIGITS = 1000, 99.95
 _UNITS = ("kB", "MB", "GB", "TB")
 
 
-def url(text: str) -> str:
-    """Return a manifest's URL without user and password, with literal values of credentials masked.
-
-    >>> url("https://me:secret@example.org/a.csv?year=2024&apikey=f00")
-    'https://example.org/a.csv?year=2024&apikey=***'
-    """
-    return urls.public(text)
-
-
 def dump(part: model.Model) -> dict[str, Any]:
     """Return a source in the specification's spelling with its credentials masked.
 
@@ -39,7 +30,7 @@ def fetch(step: model.FetchStep) -> str:
     """Return the place that a fetch step reads from."""
     match step:
         case model.FetchStepUrl():
-            return url(step.url)
+            return urls.public(step.url)
         case model.FetchStepFilesGlob():
             return step.path
         case model.FetchStepContainer():
@@ -104,7 +95,7 @@ def _shown(name: str, value: Any) -> Any:
     if isinstance(value, list):
         return [_shown("", item) for item in value]
     if name in ("url", "nodeUrl", "websiteUrl") and isinstance(value, str):
-        return url(value)
+        return urls.public(value)
     return redaction.hidden(value) if name == "password" else value
 
 

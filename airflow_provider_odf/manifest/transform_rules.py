@@ -19,7 +19,7 @@ def check_transform(transform: f.TransformSql) -> Iterator[Finding]:
     if transform.query is not None and transform.queries is not None:
         yield Finding(("query",), "`query` and `queries` exclude each other", "keep one: `query` is short for one step")
     elif transform.query is not None:
-        yield from _query_text("query", transform.query)
+        yield from _query_text(transform.query)
     else:
         yield from _queries(transform.queries)
 
@@ -46,15 +46,15 @@ def _queries(steps: Sequence[f.SqlQueryStep] | None) -> Iterator[Finding]:
     for index, step in valid(enumerate(steps)):
         yield from (
             finding.under("queries", index)
-            for check in (_query_text("query", step.query), _alias(step, index == len(steps) - 1, seen))
+            for check in (_query_text(step.query), _alias(step, index == len(steps) - 1, seen))
             for finding in check
         )
 
 
 @rule
-def _query_text(attribute: str, query: str) -> Iterator[Finding]:
+def _query_text(query: str) -> Iterator[Finding]:
     if not query.strip():
-        yield Finding((attribute,), "the query is empty")
+        yield Finding(("query",), "the query is empty")
 
 
 @rule

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.source.http import Target
     from airflow_provider_odf.source.options import Options
 
-is_polling: contextvars.ContextVar[bool] = contextvars.ContextVar("odfis_polling", default=False)
+is_polling: contextvars.ContextVar[bool] = contextvars.ContextVar("odf_is_polling", default=False)
 # httpx logs every URL in full, and a URL may hold a key.
 logging.getLogger("httpx").addFilter(lambda _record: not is_polling.get())
 

@@ -1,27 +1,9 @@
 from __future__ import annotations
 
-import pytest
-
 from airflow_provider_odf.manifest import model, public
 
 READ = model.ReadStepNdJson()
 APPEND = model.MergeStrategyAppend()
-
-
-@pytest.mark.parametrize(
-    ("given", "shown"),
-    [
-        ("https://me:secret@h/a.csv", "https://h/a.csv"),
-        ("https://h/a?apikey=f00&year=2024", "https://h/a?apikey=***&year=2024"),
-        ("https://h/a?keyword=x&key=${{ env.KEY }}", "https://h/a?keyword=x&key=${{ env.KEY }}"),
-        ("https://h/a?token=${{ env.T || 'f00&1' }}#top", "https://h/a?token=${{ env.T || '***' }}#top"),
-        ("https://h/a?X-Amz-Signature=f00", "https://h/a?X-Amz-Signature=***"),
-        ("https://h/a?clientSecret=f00&accessToken=1", "https://h/a?clientSecret=***&accessToken=***"),
-        ("data/a?b.csv", "data/a?b.csv"),
-    ],
-)
-def test_url(given: str, shown: str):
-    assert public.url(given) == shown
 
 
 def test_dump_masks_headers_variables_and_passwords():

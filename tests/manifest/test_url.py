@@ -59,3 +59,19 @@ def test_a_value_does_not_lead_to_another_host(value: str) -> None:
 )  # fmt: skip
 def test_user_and_password_are_not_public(url: str, shown: str) -> None:
     assert public(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://me:secret@h/a.csv", "https://h/a.csv"),
+        ("https://h/a?apikey=f00&year=2024", "https://h/a?apikey=***&year=2024"),
+        ("https://h/a?keyword=x&key=${{ env.KEY }}", "https://h/a?keyword=x&key=${{ env.KEY }}"),
+        ("https://h/a?token=${{ env.T || 'f00&1' }}#top", "https://h/a?token=${{ env.T || '***' }}#top"),
+        ("https://h/a?X-Amz-Signature=f00", "https://h/a?X-Amz-Signature=***"),
+        ("https://h/a?clientSecret=f00&accessToken=1", "https://h/a?clientSecret=***&accessToken=***"),
+        ("data/a?b.csv", "data/a?b.csv"),
+    ],
+)
+def test_public(url: str, shown: str):
+    assert public(url) == shown
