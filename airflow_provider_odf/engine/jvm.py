@@ -146,7 +146,7 @@ def launch(
             command(java, conf, archive.options(java) if extra is None else extra),
             stdin=subprocess.PIPE,
             env=environment,
-            preexec_fn=_tie_to_parent if sys.platform == "linux" else None,
+            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
         )
         from pyspark.java_gateway import launch_gateway  # takes half a second, while Java starts
 
@@ -159,7 +159,7 @@ def launch(
         info = Path(connection).read_bytes()
     port, length = struct.unpack_from("!ii", info)
     os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": info[8 : 8 + length].decode()}
-    _forget_numpy()
+    _remove_numpy_converters()
     try:
         gateway: ClientServer = launch_gateway()  # type: ignore[no-untyped-call]
     finally:
@@ -168,7 +168,7 @@ def launch(
     return gateway, process
 
 
-def _forget_numpy() -> None:
+def _remove_numpy_converters() -> None:
     """Remove the NumPy converters of py4j: this package passes no NumPy values to Java.
 
     Their check makes pyspark import its test tools and pandas. That takes half a second per start, and several seconds
@@ -187,7 +187,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _tie_to_parent() -> None:
+def _end_with_parent() -> None:
     # As in pyspark: only the Python process handles an interrupt at the terminal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -34,7 +34,7 @@ def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = (), first: i
     """
     user_error = next((e for e in _chain(error) if (e.getSqlState() or "")[:2] in USER_CLASSES), None)
     if user_error is None:
-        return _damaged_file(error) or _of_worker(error)
+        return _damaged_file(error) or _worker_error(error)
     return InvalidQuery(": ".join(filter(None, [_place(user_error, queries, first), message(user_error)])))
 
 
@@ -54,7 +54,7 @@ def _damaged_file(error: BaseException) -> InvalidQuery | None:
     return InvalidQuery(f"{path or 'a file'}: the Parquet file is damaged: {cause.partition(': ')[2] or cause}")
 
 
-def _of_worker(error: BaseException) -> InvalidQuery | None:
+def _worker_error(error: BaseException) -> InvalidQuery | None:
     """Return the error that this package raised in a Python worker. Spark has only its traceback as text."""
     name = re.escape(f"{InvalidQuery.__module__}.{InvalidQuery.__qualname__}")
     for failure in _chain(error):

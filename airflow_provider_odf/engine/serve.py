@@ -23,7 +23,7 @@ from airflow_provider_odf.engine import session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_DYING_SECONDS = 0.5
+_JVM_EXIT_SECONDS = 0.5
 
 _WATCH_SECONDS = 0.5
 
@@ -48,21 +48,21 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
         app_name, master, session.SETTINGS | dict(conf) | own, meanwhile=_import_operations
     )
     threading.Thread(target=_watch_jvm, args=(jvm, work), daemon=True).start()
-    desk = Desk(spark, jvm, responses)
+    handler = RequestHandler(spark, jvm, responses)
     with ThreadPoolExecutor(threads, thread_name_prefix="request") as pool:
         for line in iter(sys.stdin.buffer.readline, b""):
             if not line.strip():
                 break
             number, _, text = line.decode().partition(" ")
-            pool.submit(desk.handle, number, protocol.loads_request(text))
+            pool.submit(handler.handle, number, protocol.loads_request(text))
         # No client waits for the requests that still run.
-        desk.close()
+        handler.close()
         jvm.kill()
         jvm.wait()
-        _leave(0, work)
+        _exit(0, work)
 
 
-class Desk:
+class RequestHandler:
     """Handles requests from any thread and writes each response line as a whole."""
 
     def __init__(self, spark: SparkSession, jvm: subprocess.Popen[bytes], responses: BinaryIO) -> None:
@@ -93,7 +93,7 @@ class Desk:
     def _has_lost_jvm(self) -> bool:
         """Whether the JVM is ending. Then this process ends without a response, and the JVM's output is the reason."""
         try:
-            self._jvm.wait(_DYING_SECONDS)
+            self._jvm.wait(_JVM_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             return False
         return True
@@ -119,16 +119,16 @@ def _watch_parent(parent: int, work: str) -> NoReturn:
     """
     while os.getppid() == parent:
         time.sleep(_WATCH_SECONDS)
-    _leave(PARENT_GONE, work)
+    _exit(PARENT_GONE, work)
 
 
 def _watch_jvm(jvm: subprocess.Popen[bytes], work: str) -> NoReturn:
     jvm.wait()
     print(f"Java ended with exit code {jvm.returncode}", file=sys.stderr, flush=True)
-    _leave(JVM_GONE, work)
+    _exit(JVM_GONE, work)
 
 
-def _leave(code: int, work: str) -> NoReturn:
+def _exit(code: int, work: str) -> NoReturn:
     """End the process at once, even if threads still run. The kernel ends the JVM with it."""
     shutil.rmtree(work, ignore_errors=True)
     os._exit(code)

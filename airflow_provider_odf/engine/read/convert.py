@@ -75,11 +75,11 @@ def rows(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Sql, 
         # Spark pushes nothing through a nondeterministic expression, so that each value is converted once.
         "monotonically_increasing_id() AS __once",
     )
-    checked = typed.where(_is_right(values, schema, label, unit))
+    checked = typed.where(_is_valid(values, schema, label, unit))
     return checked.selectExpr(*(f"{_result(i, f)} AS {quoted(f.name)}" for i, f in enumerate(schema)))
 
 
-def _is_right(values: Sequence[Value], schema: st.StructType, label: Sql, unit: str) -> Sql:
+def _is_valid(values: Sequence[Value], schema: st.StructType, label: Sql, unit: str) -> Sql:
     """Return SQL that is true if all values of a row match their types. The first mismatch raises an error."""
     required = [i for i, f in enumerate(schema) if not f.nullable]
     wrong = [value.problem(_typed_name(i)) for i, value in enumerate(values)]
@@ -111,9 +111,9 @@ class Value:
         if self.origin == self.type:
             return self.raw
         if isinstance(self.type, st.ArrayType):
-            return f"transform({self.raw}, {self._x} -> {self._element().typed()})"
+            return f"transform({self.raw}, {self._variable} -> {self._element().typed()})"
         if isinstance(self.type, st.MapType):
-            return f"transform_values({self.raw}, (k, {self._x}) -> {self._entry().typed()})"
+            return f"transform_values({self.raw}, (k, {self._variable}) -> {self._entry().typed()})"
         if isinstance(self.type, st.StructType):
             fields = (f"{text(f.name)}, {self._field(i).typed()}" for i, f in enumerate(self.type))
             return when(f"{self.raw} IS NOT NULL", f"named_struct({', '.join(fields)})")
@@ -164,18 +164,18 @@ class Value:
         return f"({typed} IS NULL OR NOT {is_in_range(typed, self.type)})"
 
     def _first(self, values: Sql, inner: Value) -> Sql:
-        problems = f"transform({values}, {self._x} -> {inner.problem(inner.typed())})"
+        problems = f"transform({values}, {self._variable} -> {inner.problem(inner.typed())})"
         return f"get(filter({problems}, p -> p IS NOT NULL), 0)"
 
     @property
-    def _x(self) -> str:
+    def _variable(self) -> str:
         """Return the name of a lambda variable, different at each depth."""
         return f"x{len(self.path)}"
 
     def _inner(self, suffix: str, attribute: str) -> Value:
         """Return the element of an array or the value of a map."""
         kind, origin = getattr(self.type, attribute), getattr(self.origin, attribute, None)
-        return replace(self, path=self.path + suffix, type=kind, raw=self._x, origin=origin)
+        return replace(self, path=self.path + suffix, type=kind, raw=self._variable, origin=origin)
 
     def _element(self) -> Value:
         return self._inner("[]", "elementType")

@@ -32,7 +32,7 @@ def are_regular(data: bytes, form: CsvFormat) -> bool:
         return True
     if len(quote) > 1 or len(separator) > 1 or any(escape.encode() in data for escape in form.escapes[:1]):
         return False
-    opening, closing = _in_turns(_indices(_equal(data, quote)))
+    opening, closing = _alternate(_indices(_equal(data, quote)))
     beside = pa.array([*(separator + quote + _LINE_ENDS)], pa.uint8())
     # The first and the last byte have no neighbor, and count as their own neighbor.
     before = pc.max_element_wise(pc.subtract(opening, 1), 0)
@@ -102,7 +102,7 @@ def _after_line_end(data: bytes, start: int, end: int) -> int | None:
     return None if at < 0 else at + 1
 
 
-def _in_turns(indices: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _alternate(indices: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return every second index from the first one, and the others."""
     pairs = pa.FixedSizeListArray.from_arrays(indices[: len(indices) // 2 * 2], 2)
     first, second = pc.list_element(pairs, 0), pc.list_element(pairs, 1)

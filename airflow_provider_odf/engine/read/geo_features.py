@@ -76,17 +76,17 @@ def record(feature: Any, *, may_lack_geometry: bool = False) -> dict[str, Any]:
         raise Malformed(f"not a GeoJSON Feature but {kind}{hint}")
     properties, geometry = feature.get("properties"), feature.get(GEOMETRY)
     if not isinstance(properties, dict):
-        raise Malformed(f"the Feature has no properties: {_what(feature, 'properties')}")
+        raise Malformed(f"the Feature has no properties: {_value_text(feature, 'properties')}")
     if clash := [name for name in properties if name.lower() == GEOMETRY]:
         raise Malformed(f"the Feature has a property {clash[0]}, which is the name of the geometry column")
     if geometry is None and may_lack_geometry:
         return {**properties, GEOMETRY: None}
     if not isinstance(geometry, dict) or not isinstance(geometry.get("type"), str):
-        raise Malformed(f"the Feature has no geometry: {_what(feature, GEOMETRY)}")
+        raise Malformed(f"the Feature has no geometry: {_value_text(feature, GEOMETRY)}")
     return {**properties, GEOMETRY: canonical(geometry)}
 
 
-def _what(feature: dict[str, Any], name: str) -> str:
+def _value_text(feature: dict[str, Any], name: str) -> str:
     return f"`{name}` is {brief(feature[name])}" if name in feature else f"there is no `{name}`"
 
 

@@ -113,7 +113,7 @@ class JsonText:
         """Return the next character that is not white space, or an empty text at the end."""
         while True:
             self._at = space(self._text, self._at)
-            if self._at < len(self._text) or not self._read_on():
+            if self._at < len(self._text) or not self._read_more():
                 return self._text[self._at : self._at + 1]
 
     def value(self) -> Any:
@@ -123,10 +123,10 @@ class JsonText:
             try:
                 value, end = decode(self._text, self._at)
             except NoJson as e:
-                if self._may_be_cut(e) and self._read_on():
+                if self._may_be_cut(e) and self._read_more():
                     continue
                 raise self._error(e) from None
-            if isinstance(value, Number) and _IN_NUMBER.fullmatch(self._text, end) and self._read_on():
+            if isinstance(value, Number) and _IN_NUMBER.fullmatch(self._text, end) and self._read_more():
                 continue
             self._at = end
             return value
@@ -203,7 +203,7 @@ class JsonText:
     def _error(self, error: NoJson) -> Malformed:
         return Malformed(error.reason, self._line + self._text.count("\n", 0, error.at))
 
-    def _read_on(self) -> bool:
+    def _read_more(self) -> bool:
         """Extend the window and drop the text before it. Return False at the end of the text.
 
         The size of the window doubles, so that a long value is parsed only a few times.

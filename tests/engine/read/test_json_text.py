@@ -49,8 +49,8 @@ def test_deep_nesting_is_an_error_of_the_data() -> None:
 class Window(JsonText):
     largest = 0
 
-    def _read_on(self) -> bool:
-        is_more = super()._read_on()
+    def _read_more(self) -> bool:
+        is_more = super()._read_more()
         Window.largest = max(Window.largest, len(self._text))
         return is_more
 

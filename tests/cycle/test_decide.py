@@ -1,0 +1,80 @@
+"""Decisions on inputs that are held back or rejected."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cycle import decide, headers, rejected
+from airflow_provider_odf.cycle.intake import Push
+from airflow_provider_odf.cycle.messages import Outcome
+from airflow_provider_odf.cycle.run import run_push
+from airflow_provider_odf.errors import ContractRejected, InvalidInput
+from airflow_provider_odf.runner.local import LocalRunner
+
+from .conftest import NoEngine, Run, Write, cycle_of
+from .holding import TWO_ROWS, held, rows
+from .test_cycle import CONTRACT, PRICES
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+PUSHED = """
+kind: DatasetSnapshot
+version: 1
+content:
+  name: prices
+  kind: Root
+  metadata:
+    - kind: AddPushSource
+      sourceName: default
+      read: {kind: Csv, header: true, schema: [sku STRING, price BIGINT]}
+      merge: {kind: Snapshot, primaryKey: [sku]}
+"""
+
+
+def test_what_is_accepted_after_the_head_moved_passes_once(
+    write: Write, run: Run, store: Store, engine: LocalRunner
+) -> None:
+    run(write("prices.yaml", PUSHED))
+    cycle = cycle_of(store, "prices", engine)
+
+    def push(name: str, content: str) -> Outcome:
+        return run_push(cycle, Push((str(write(name, content)),)))
+
+    assert push("1.csv", "id,value\na,1\n").error is None
+    held(push("2.csv", "id,value\n"))
+    held(push("3.csv", "colour,weight\nb,1\n"))
+    assert push("4.csv", "id,value\na,2\n").error is None
+    # A pushed file that was held back says nothing about a polling source, and each push is judged by itself.
+    dataset = store.dataset("prices")
+    empty, other = sorted(rejected.rejections(dataset), key=lambda r: "header" in r.record.held[0])
+    assert [r.base == dataset.head() for r in (empty, other)] == [False, False]
+    assert not decide.publish_anyway(store, dataset, empty)
+    outcome = push("5.csv", "id,value\n")  # the same content under another name
+    assert str(outcome) == "published 1 record (offsets 3..3): 1 removed"
+    assert outcome.notices[-1].startswith("accepted once: ")
+    assert push("6.csv", "id,value\na,1\n").error is None
+    held(push("7.csv", "id,value\n"))
+    assert [ref for ref in dataset.storage.refs() if ref.startswith("accepted-")] == []
+    assert not decide.publish_anyway(store, dataset, other)
+    assert push("8.csv", "colour,weight\nb,1\n").error is None
+    assert headers.newest(dataset, "head", "default").names == ("colour", "weight")
+
+
+def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Store) -> None:
+    prices = write("prices.yaml", PRICES)
+    write("prices.datacontract.yaml", CONTRACT)
+    write("in/1.csv", TWO_ROWS)
+    run(prices)
+    write("in/2.csv", "sku,price\na,-1\nb,-2\n")
+    assert isinstance(run(prices).error, ContractRejected)
+    dataset = store.dataset("prices")
+    decide.discard(dataset, decide.find(dataset, None))
+    (rejection,) = rejected.rejections(dataset)
+    outcome = run(prices, runner=NoEngine())
+    assert (outcome.error, str(outcome)) == (None, f"up to date: the newest input was discarded ({rejection.ref})")
+    write("in/3.csv", "sku,price\na,1\nb,5\n")
+    assert str(run(prices)) == "published 2 records (offsets 2..3): 1 corrected"
+    assert rows(store, "sku", "price") == [("a", 1), ("b", 5)]
+    with pytest.raises(InvalidInput, match="has no rejected candidate rejected-y; there are: rejected-"):
+        decide.find(dataset, "rejected-y")
