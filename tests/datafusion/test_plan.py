@@ -51,7 +51,7 @@ def test_the_result_is_known_before_there_are_rows() -> None:
         ("select id + s as x from input", "query 1, 1:1: Cannot coerce arithmetic expression Int64 + Utf8"),
         ("select upper(id) as x from input", "query 1, 1:8: Function 'upper' requires String, but received Int64"),
         ("select id from input where id = $1", "query 1, 1:33: parameters ($…) are not supported (write the value)"),
-        ("select id, n as ID from input", "query 1, 1:17: two columns of the result have the name ID (case"),
+        ("select id, n as ID from input", "query 1, 1:17: two columns of the result have the name ID, ignoring case"),
         ("select 1 as a; select 2 as a", "query 1, 1:1: The context currently only supports a single SQL statement"),
     ],
 )  # fmt: skip

@@ -323,7 +323,7 @@ def test_preprocess(polled: Make) -> None:
             "before the first data rename the system column by SetVocab.systemTimeColumn",
         ),
         ("SELECT city, 1 AS op FROM input", "`op AS op_1`"),
-        ("SELECT city, 1 AS a, 2 AS A FROM input", "columns A, a have one name"),
+        ("SELECT city, 1 AS a, 2 AS A FROM input", "columns A, a have the same name, ignoring case"),
         (
             "SELECT city, 2019 AS event_time FROM input",
             "event time event_time must be DATE or TIMESTAMP, not INT",
