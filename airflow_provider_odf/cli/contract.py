@@ -40,6 +40,9 @@ def options() -> None:
 @app.command("test")
 def contract_test(
     contract: ContractArgument,
+    server: Annotated[
+        str | None, typer.Option(help="Server of the contract with the data.", show_default="the only one")
+    ] = None,
     data: Annotated[
         str | None, typer.Option(help="File, folder or glob with the data; {model} is the name of a model.")
     ] = None,
@@ -61,14 +64,17 @@ def contract_test(
     from airflow_provider_odf.cli.run import instant
     from airflow_provider_odf.contract.load import load
     from airflow_provider_odf.contract.report import EXIT_CODES
+    from airflow_provider_odf.contract.servers import of_server, server_of
     from airflow_provider_odf.contract.sources import of_data, tested_models
 
     time = instant(as_of)
     file = load(absolute(contract))
     models = tested_models(file, model)
-    if data is None:
-        raise InvalidInput("there is nothing to test: add --data PATH")
-    sources = of_data(file, models, data, data_format.value if data_format else None)
+    if data is not None and server is not None:
+        raise InvalidInput("use either --data or --server")
+    form = data_format.value if data_format else None
+    chosen = server_of(file, server) if data is None else None
+    sources = of_server(file, chosen, form) if chosen else of_data(file, models, str(data), form)
     try:
         report = _report(file, models, sources, str(time))
     except EngineError as e:

@@ -130,11 +130,13 @@ class Source:
     """Data of a model outside of datasets: files, or a table of a database.
 
     ``format`` is csv, json, ndjson, parquet, or another format of a Spark reader. ``options`` are options of the
-    reader; for ``jdbc`` they include credentials. ``problem`` says why the data cannot be read.
+    reader; for ``jdbc`` they include credentials. ``install`` is the Maven artifact that Spark needs to read them.
+    ``problem`` says why the data cannot be read.
     """
 
     model: str
     format: str = ""
     paths: tuple[str, ...] = ()
     options: JsonObject = dataclasses.field(default_factory=dict)
+    install: str = ""
     problem: str = ""

@@ -25,6 +25,9 @@ from airflow_provider_odf.runner.runner import OnProgress, report_progress, root
 
 EVERY_PROCESSOR = "local[*]"
 
+PACKAGES = "ODF_SPARK_PACKAGES"
+"""Variable with Maven artifacts for Spark, such as JDBC drivers: ``group:artifact:version``, with commas."""
+
 _TAIL_LINES = 200
 _PATIENCE_SECONDS = 2
 _LAST_LINE = b"\n"
@@ -47,6 +50,8 @@ class LocalRunner:
     ) -> None:
         self.started = 0
         settings = dict(conf or {})
+        if packages := os.environ.get(PACKAGES):
+            settings.setdefault("spark.jars.packages", packages)
         bounds = memory.bounds(settings.get("spark.driver.memory") or os.environ.get(memory.VARIABLE))
         is_bounded = master == EVERY_PROCESSOR and bounds.tasks is not None
         self._settings = {

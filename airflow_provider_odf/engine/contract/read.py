@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.contract.types import TYPES
-from airflow_provider_odf.engine.refusal import message, refusal
+from airflow_provider_odf.engine.refusal import message, refusal, root_cause
 from airflow_provider_odf.protocol import Check, Source
 
 _MALFORMED = "__malformed"
@@ -55,7 +57,7 @@ def read(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
         raise Unreadable(source.problem)
     try:
         return _READERS.get(source.format, _other)(spark, source, checks)
-    except PySparkException as e:
+    except (PySparkException, Py4JJavaError) as e:
         raise Unreadable(_reason(e, source)) from e
 
 
@@ -150,7 +152,12 @@ def _is_small(source: Source) -> bool:
     return bool(names) and sum(files.size_or_large(name) for name in map(os.fspath, names)) <= files.SMALL
 
 
-def _reason(error: PySparkException, source: Source) -> str:
-    if error.getCondition() == "PATH_NOT_FOUND":
+def _reason(error: PySparkException | Py4JJavaError, source: Source) -> str:
+    cause = root_cause(error)
+    if isinstance(error, PySparkException) and error.getCondition() == "PATH_NOT_FOUND":
         return f"no file matches {', '.join(source.paths)}"
-    return str(refusal(error) or message(error))
+    if source.install and re.search("ClassNotFoundException|No suitable driver|No FileSystem for scheme", cause):
+        return f"Spark lacks the library to read this: set ODF_SPARK_PACKAGES={source.install}, or add its jar to Spark"
+    if isinstance(error, PySparkException):
+        return str(refusal(error) or message(error))
+    return cause.partition("\n")[0]

@@ -29,14 +29,16 @@ def test(spark: SparkSession, contract: Contract, sources: Sequence[Source]) -> 
     """
     models: dict[str, Rows] = {}
     problems: dict[str, str] = {}
-    for source in sources:
+    tested = {check.model for check in contract.checks}
+    references = (check for check in contract.checks if check.kind == "references")
+    needed = tested | {str(check.arguments["target"]).partition(".")[0] for check in references}
+    for source in (source for source in sources if source.model in needed):
         checks = [check for check in contract.checks if check.model == source.model]
         try:
             models[source.model] = _rows(spark, source, checks)
         except Unreadable as e:
             problems[source.model] = str(e)
     others = {name.lower(): Other(rows.scan.keyed, rows.types) for name, rows in models.items() if rows.scan}
-    tested = {check.model for check in contract.checks}
     rows = {name: replace(rows, others=others) for name, rows in models.items() if name in tested}
     return report(contract, rows, problems)
 

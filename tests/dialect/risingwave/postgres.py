@@ -52,7 +52,7 @@ class Postgres:
 
 
 @contextlib.contextmanager
-def running(folder_of_programs: Path) -> Iterator[Postgres]:
+def running(folder_of_programs: Path, options: str = "-c listen_addresses=") -> Iterator[Postgres]:
     """A server with an empty database ``postgres``, which is removed afterwards."""
     # The temporary folders of pytest are closed to other users.
     with tempfile.TemporaryDirectory(prefix="odf-postgres-") as folder:
@@ -62,7 +62,7 @@ def running(folder_of_programs: Path) -> Iterator[Postgres]:
         data = str(postgres.folder / "data")
         postgres.run("initdb", "-D", data, "-U", "tests", "-A", "trust", "-E", "UTF8", "--no-sync")
         log = str(postgres.folder / "log")
-        postgres.run("pg_ctl", "-D", data, "-w", "-l", log, "-o", f"-c listen_addresses= -k {folder}", "start")
+        postgres.run("pg_ctl", "-D", data, "-w", "-l", log, "-o", f"{options} -k {folder}", "start")
         try:
             yield postgres
         finally:
