@@ -41,19 +41,19 @@ class _Preprocess:
         self.manifest, self.index, self.source, self.vocabulary = manifest, index, source, vocabulary
 
     def problems(self) -> Iterator[Problem]:
-        from airflow_provider_odf.dialect.place import QueryRefused
+        from airflow_provider_odf.dialect.place import QueryRefusal
         from airflow_provider_odf.dialect.translate import input_columns, translate
 
         assert self.source.preprocess is not None  # noqa: S101 - by _manifest_problems
         try:
             read = input_columns(ddl.read_step(self.source.read))
             columns = translate(self.source.preprocess, {"input": read}).columns
-        except QueryRefused as refused:
-            place = self._query_place(refused.number, refused.line, refused.column)
-            yield Problem(place, refused.message, refused.advice)
+        except QueryRefusal as refusal:
+            place = self._query_place(refusal.number, refusal.line, refusal.column)
+            yield Problem(place, refusal.message, refusal.advice)
             return
         if columns.others is None:
-            yield from self._columns({name: type_.name for name, type_ in columns.known})
+            yield from self._columns({name: type_.name for name, type_ in columns.items})
 
     def _place(self, *path: str | int) -> Place:
         return self.manifest.place("metadata", self.index, *path)

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.dialect.place import QueryRefused
-from airflow_provider_odf.dialect.scope import EVERY_COLUMN, Columns
-from airflow_provider_odf.dialect.types import UNKNOWN, Type, column_type
+from airflow_provider_odf.dialect.place import QueryRefusal
+from airflow_provider_odf.dialect.types import EVERY_COLUMN, UNKNOWN, Columns, Type, column_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,7 +17,7 @@ def output(steps: Sequence[protocol.SqlQueryStep], tables: Mapping[str, tuple[pr
     """Return the columns of the last query, planned by DataFusion over empty tables. If the columns of a table are only
     known from its data, only the syntax is checked, and the columns are unknown.
 
-    :raises QueryRefused: DataFusion refuses a query, or Spark cannot hold its result.
+    :raises QueryRefusal: DataFusion refuses a query, or Spark cannot hold its result.
     """
     # Both take a third of a second to import.
     from airflow_provider_odf.datafusion import plan, types
@@ -32,7 +31,7 @@ def output(steps: Sequence[protocol.SqlQueryStep], tables: Mapping[str, tuple[pr
             return Columns(others=UNKNOWN)
         planned = plan.plan(steps, known)
     except QueryProblem as e:
-        raise QueryRefused(e.message, e.advice, number=e.number, line=e.line, column=e.column) from None
+        raise QueryRefusal(e.message, e.advice, number=e.number, line=e.line, column=e.column) from None
     return Columns(tuple((f.name, column_type(types.ddl(types.to_spark(f.type)))) for f in planned.output))
 
 
@@ -42,24 +41,23 @@ def _schema(columns: tuple[protocol.Column, ...] | None) -> pa.Schema | None:
 
     if columns is None or any(column.name == EVERY_COLUMN for column in columns):
         return None
-    fields = [(column.name, _arrow(column_type(column.type))) for column in columns]
-    return None if any(type_ is None for _, type_ in fields) else pa.schema(fields)
+    try:
+        return pa.schema([(column.name, _arrow(column_type(column.type))) for column in columns])
+    except KeyError:
+        return None
 
 
-def _arrow(type_: Type) -> pa.DataType | None:
+def _arrow(type_: Type) -> pa.DataType:
+    """:raises KeyError: the type is unknown."""
     import pyarrow as pa
 
-    plain = {
+    types = {
         "BOOLEAN": pa.bool_(), "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INT": pa.int32(), "BIGINT": pa.int64(),
         "FLOAT": pa.float32(), "DOUBLE": pa.float64(), "STRING": pa.string(), "BINARY": pa.binary(),
         "DATE": pa.date32(), "TIMESTAMP": pa.timestamp("ms", "UTC"),
     }  # fmt: skip
-    if type_.name == "DECIMAL":
+    if type_.is_decimal:
         return pa.decimal128(type_.precision, type_.scale)
-    if type_.name == "ARRAY" and type_.element is not None:
-        element = _arrow(type_.element)
-        return pa.list_(element) if element is not None else None
-    if type_.name == "STRUCT":
-        fields = [(name, _arrow(field)) for name, field in type_.fields]
-        return pa.struct(fields) if fields and all(t is not None for _, t in fields) else None
-    return plain.get(type_.name)
+    if type_.element is not None:
+        return pa.list_(_arrow(type_.element))
+    return pa.struct([(name, _arrow(field)) for name, field in type_.fields]) if type_.fields else types[type_.name]

@@ -6,16 +6,15 @@ sqlglot learns new syntax.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import Dialect, exp
 
-from airflow_provider_odf.dialect import limits
-from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.scope import Columns, Scope
-from airflow_provider_odf.dialect.typed import Typed, strictly
-from airflow_provider_odf.dialect.types import STRING, Type, common
+from airflow_provider_odf.dialect import limits, types
+from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect.spark import Value
+from airflow_provider_odf.dialect.types import Scope, Type
 
 ADVICE = "write it in another way, or use engine: spark with Spark's SQL"
 
@@ -24,68 +23,35 @@ ADVICE = "write it in another way, or use engine: spark with Spark's SQL"
 class Call:
     """A function call with translated arguments."""
 
-    translation: Translation
+    translator: Translator
     node: exp.Expr
     name: str
-    arguments: tuple[Typed, ...]
+    arguments: Sequence[Value]
 
-    def refusal(self, message: str, advice: str = "") -> Refused:
-        return Refused(self.node, f"{self.name}: {message}", advice)
+    def refusal(self, message: str, advice: str = "") -> Refusal:
+        return Refusal(self.node, f"{self.name}: {message}", advice)
 
-    def argument(self, index: int) -> Typed:
-        if index >= len(self.arguments):
-            raise self.refusal(f"needs at least {index + 1} arguments")
-        return self.arguments[index]
+    def expect(self, fewest: int, most: int | None = None) -> Sequence[Value]:
+        """Return the arguments.
 
-    def expect(self, fewest: int, most: int | None = None) -> None:
-        """:raises Refused: the number of arguments is out of range."""
+        :raises Refusal: there are too few or too many."""
         most = fewest if most is None else most
         if not fewest <= len(self.arguments) <= most:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
             raise self.refusal(f"takes {wanted} arguments here, not {len(self.arguments)}")
-
-    def only(self) -> Typed:
-        """Return the only argument.
-
-        :raises Refused: there is not exactly one."""
-        self.expect(1)
-        return self.argument(0)
-
-    def string(self, index: int) -> exp.Expr:
-        """Return an argument that must be a string. If its type is unknown, Spark checks it."""
-        value = self.argument(index)
-        if not value.type.is_known:
-            return strictly(value, STRING, f"argument {index + 1} of {self.name}")
-        if value.type != STRING:
-            raise self.refusal(f"argument {index + 1} must be a string, not {value.type}", "cast it to VARCHAR")
-        return value.sql
-
-    def text(self, index: int) -> str:
-        """Return an argument that must be a string literal."""
-        text = self.argument(index).text
-        if text is None:
-            raise self.refusal(f"argument {index + 1} must be a string literal")
-        return text
-
-    def size(self, index: int, least: int = 0) -> int:
-        """Return an argument that must be a literal whole number of at least ``least``."""
-        value = self.argument(index).integer
-        if value is None or value < least:
-            raise self.refusal(f"argument {index + 1} must be a literal whole number from {least} on")
-        return value
+        return self.arguments
 
 
-NodeRule = Callable[["Translation", exp.Expr], Typed]
-FunctionRule = Callable[[Call], Typed]
+NodeRule = Callable[["Translator", exp.Expr], Value]
+FunctionRule = Callable[[Call], Value]
 
 
 @dataclass(frozen=True)
 class Engine:
     """A source engine: its parser, and the rules for its nodes and functions.
 
-    ``common`` returns the type of a CASE over values of two types, ``compared`` the type in which two are compared, or
-    None if the engine and Spark differ. ``is_member`` returns whether IN compares two types like =. ``query`` returns
-    the query in a statement."""
+    Values of two type names in ``never_common`` have no common type in CASE, those in ``never_compared`` are not
+    compared. ``is_member`` returns whether IN compares two types like =. ``query`` returns the query in a statement."""
 
     name: str
     dialect: type[Dialect]
@@ -93,57 +59,73 @@ class Engine:
     scalars: Mapping[str, FunctionRule]
     aggregates: Mapping[str, FunctionRule]
     windows: Mapping[str, FunctionRule]
-    common: Callable[[Type, Type], Type | None] = common
-    compared: Callable[[Type, Type], Type | None] = common
+    never_common: Collection[frozenset[str]] = ()
+    never_compared: Collection[frozenset[str]] = ()
     is_member: Callable[[Type, Type], bool] = lambda value, member: True
     query: Callable[[exp.Expr], exp.Expr] = lambda statement: statement
 
+    def common(self, left: Type, right: Type) -> Type | None:
+        """Return the type of a CASE over values of two types, or None if this engine and Spark differ."""
+        return None if frozenset((left.name, right.name)) in self.never_common else types.common(left, right)
+
+    def compared(self, left: Type, right: Type) -> Type | None:
+        """Return the type in which two types are compared, or None if this engine and Spark differ."""
+        return None if frozenset((left.name, right.name)) in self.never_compared else types.common(left, right)
+
 
 @dataclass(frozen=True)
-class Translation:
-    """Translates expressions in a scope. ``subquery`` translates a query inside an expression."""
+class Translator:
+    """Translates expressions in a scope."""
 
     engine: Engine
     scope: Scope
-    subquery: Callable[[exp.Expr, Scope], tuple[exp.Query, Columns]]
 
-    def expression(self, node: exp.Expr) -> Typed:
+    def expression(self, node: exp.Expr) -> Value:
         """Return ``node`` as a Spark expression with its type.
 
-        :raises Refused: there is no exact translation."""
+        :raises Refusal: there is no exact translation."""
         rule = self.engine.nodes.get(type(node))
         if rule is None:
-            raise Refused(node, f"{spell(node)} is not supported by the {self.engine.name} translation", ADVICE)
+            raise Refusal(node, f"{spell(node)} is not supported by the {self.engine.name} translation", ADVICE)
         try:
             value = rule(self, node)
             limits.check_result(node, value.sql)
-        except Refused:
+        except Refusal:
             raise
         except RecursionError:
-            raise Refused(node, "the expression is too long to be translated", "split it into queries") from None
+            raise Refusal(node, "the expression is too long to be translated", "split it into queries") from None
         except Exception as e:  # a bug in a rule refuses the query with its place
-            raise Refused(node, f"{spell(node)} cannot be translated: {e!r}", ADVICE) from e
+            raise Refusal(node, f"{spell(node)} cannot be translated: {e!r}", ADVICE) from e
         return value
 
-    def expressions(self, nodes: Sequence[exp.Expr]) -> tuple[Typed, ...]:
+    def expressions(self, nodes: Sequence[exp.Expr]) -> Sequence[Value]:
         return tuple(map(self.expression, nodes))
 
-    def call(self, node: exp.Expr, table: Mapping[str, FunctionRule], arguments: Sequence[exp.Expr]) -> Typed:
+    def call(
+        self, node: exp.Expr, table: Mapping[str, FunctionRule], arguments: Sequence[exp.Expr], name: str = ""
+    ) -> Value:
         """Translate a call with the rule for its name in a table of functions."""
-        rule = table.get(node.name.lower())
+        name = name or node.name
+        rule = table.get(name.lower())
         if rule is None:
-            raise self._unknown_function(node, node.name.lower())
-        return rule(Call(self, node, node.name, self.expressions(arguments)))
+            raise self._unknown_function(node, name.lower())
+        return rule(Call(self, node, name, self.expressions(arguments)))
 
-    def _unknown_function(self, node: exp.Expr, name: str) -> Refused:
+    def _unknown_function(self, node: exp.Expr, name: str) -> Refusal:
         kinds = {"aggregate": self.engine.aggregates, "window": self.engine.windows, "scalar": self.engine.scalars}
         kind = next((kind for kind, table in kinds.items() if name in table), None)
         if kind:
-            return Refused(node, f"{kind} function {name} is not translated in this place", ADVICE)
-        return Refused(node, f"function {name} is not supported by the {self.engine.name} translation", ADVICE)
+            return Refusal(node, f"{kind} function {name} is not translated in this place", ADVICE)
+        return Refusal(node, f"function {name} is not supported by the {self.engine.name} translation", ADVICE)
 
-    def within(self, scope: Scope) -> Translation:
-        return replace(self, scope=scope)
+
+def refuse_others(node: exp.Expr, allowed: Collection[str]) -> None:
+    """:raises Refusal: the node has a part that is not allowed."""
+    for key, value in node.args.items():
+        if key not in allowed and value not in (None, False, [], ""):
+            first = value[0] if isinstance(value, list) else value
+            place = first if isinstance(first, exp.Expression) else node
+            raise Refusal(place, f"{key.strip('_').replace('_', ' ').upper()} is not translated here")
 
 
 def chain(node: exp.Expr, kinds: type[exp.Expr] | tuple[type[exp.Expr], ...]) -> tuple[exp.Expr, list[exp.Expr]]:

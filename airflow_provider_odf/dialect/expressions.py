@@ -1,4 +1,4 @@
-"""Translate expressions that all engines share: columns, logic, LIKE, CASE, queries as values, the sign.
+"""Translate expressions that all engines share: columns, logic, comparisons, CASE.
 
 An expression is refused if the engines treat its types differently, for example compare them as text or as numbers.
 """
@@ -9,181 +9,211 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import comparisons, literals
-from airflow_provider_odf.dialect.comparisons import align, comparable, only_column, operand
-from airflow_provider_odf.dialect.engine import NodeRule, Translation, chain
-from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, cast, in_parentheses, strictly
-from airflow_provider_odf.dialect.types import BOOLEAN, NULL, STRING, UNKNOWN, Type
+from airflow_provider_odf.dialect import types
+from airflow_provider_odf.dialect.engine import NodeRule, Translator, chain
+from airflow_provider_odf.dialect.literals import time_literal
+from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect.spark import Value, cast, in_parentheses, sql
+from airflow_provider_odf.dialect.types import BOOLEAN, NULL, STRING, Type
 
-_EXACT_DIGITS = 34
-"""Digits to which Spark's unary minus and abs round a DECIMAL."""
+_PREDICATES = (exp.Predicate, exp.RegexpLike, exp.RegexpILike, exp.Not)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
-def column(t: Translation, node: exp.Expr) -> Typed:
+def column(t: Translator, node: exp.Expr) -> Value:
     parts = [part.name for part in node.parts] if isinstance(node, exp.Column) else []
     table = t.scope.table(parts[0]) if len(parts) > 1 else None
     # A name with dots is table.column.field… or column.field….
     type_ = table.type_of(parts[1]) if table else t.scope.type_of(parts[0])
     for name in parts[2 if table else 1 :]:
         if type_ is not None and type_.is_known:
-            type_ = next((field for known, field in type_.fields if known.lower() == name.lower()), None)
+            type_ = next((field for other, field in type_.fields if other.lower() == name.lower()), None)
     if type_ is None:
-        known = ", ".join(t.scope.names[:20])
-        raise Refused(node, f"column {'.'.join(parts)} does not exist", f"columns: {known}" if known else "")
-    return Typed(node.copy(), type_)
+        names = ", ".join(t.scope.names[:20])
+        raise Refusal(node, f"column {'.'.join(parts)} does not exist", f"columns: {names}" if names else "")
+    return Value(node.copy(), type_)
 
 
-def paren(t: Translation, node: exp.Expr) -> Typed:
+def parentheses(t: Translator, node: exp.Expr) -> Value:
     inner = t.expression(node.this)
-    return Typed(exp.Paren(this=inner.sql), inner.type)
+    return Value(exp.Paren(this=inner.sql), inner.type)
+
+
+def operand(t: Translator, node: exp.Expr) -> Value:
+    """Return a side of an operator. Precedence of comparisons, LIKE, IN and NOT differs between engines."""
+    if isinstance(node, _PREDICATES):
+        raise Refusal(node, "engines may read this in different ways", "put it in parentheses")
+    return t.expression(node)
 
 
 # --- logic -----------------------------------------------------------------------------------------------------------
 
 
-def condition(t: Translation, node: exp.Expr) -> Typed:
+def condition(t: Translator, node: exp.Expr) -> exp.Expr:
     """Return an expression that must be a boolean, as in WHERE, ON, WHEN, AND, OR and NOT."""
     value = t.expression(node)
-    if not value.type.is_known:
-        return Typed(strictly(value, BOOLEAN, "a condition"), BOOLEAN)
     if value.type not in (BOOLEAN, NULL):
-        raise Refused(node, f"a condition must be a BOOLEAN, not {value.type}")
-    return value if value.type == BOOLEAN else Typed(cast(value.sql, BOOLEAN), BOOLEAN)
+        message = f"a condition must be a BOOLEAN, not {value.type}"
+        raise Refusal(node, message, types.advice([value.type], ""))
+    return value.sql if value.type == BOOLEAN else cast(value.sql, BOOLEAN)
 
 
-def connective(t: Translation, node: exp.Expr) -> Typed:
-    """AND and OR."""
+def connective(t: Translator, node: exp.Expr) -> Value:
+    """Translate AND and OR."""
     first, operators = chain(node, exp.Connector)
-    result = condition(t, first).sql
+    result = condition(t, first)
     for operator in operators:
-        result = type(operator)(this=result, expression=condition(t, operator.expression).sql)
-    return Typed(result, BOOLEAN)
+        result = type(operator)(this=result, expression=condition(t, operator.expression))
+    return Value(result, BOOLEAN)
 
 
-def not_(t: Translation, node: exp.Expr) -> Typed:
-    return Typed(exp.Not(this=condition(t, node.this).sql), BOOLEAN)
+def not_(t: Translator, node: exp.Expr) -> Value:
+    return Value(exp.Not(this=condition(t, node.this)), BOOLEAN)
 
 
-def is_(t: Translation, node: exp.Expr) -> Typed:
-    """IS [NOT] NULL, TRUE, FALSE."""
+def is_(t: Translator, node: exp.Expr) -> Value:
+    """Translate IS [NOT] NULL, TRUE, FALSE."""
     kind = node.expression
-    inner = t.expression(node.this) if isinstance(kind, exp.Null) else condition(t, node.this)
     if not isinstance(kind, (exp.Null, exp.Boolean)):
-        raise Refused(node, "only IS [NOT] NULL, TRUE, FALSE are translated")
-    return Typed(
-        exp.Is(this=in_parentheses(inner.sql), expression=kind.copy(), negate=node.args.get("negate")), BOOLEAN
-    )
+        raise Refusal(node, "only IS [NOT] NULL, TRUE, FALSE are translated")
+    inner = t.expression(node.this).sql if isinstance(kind, exp.Null) else condition(t, node.this)
+    result = exp.Is(this=in_parentheses(inner), expression=kind.copy(), negate=node.args.get("negate"))
+    return Value(result, BOOLEAN)
 
 
-def like(t: Translation, node: exp.Expr) -> Typed:
-    left, right = (_string(t, side) for side in (node.this, node.expression))
+def like(t: Translator, node: exp.Expr) -> Value:
+    left, right = operand(t, node.this), operand(t, node.expression)
+    for side in (left, right):
+        if side.type not in (STRING, NULL):
+            raise Refusal(node, f"LIKE takes strings, not {side.type}", types.advice([side.type], "cast it to VARCHAR"))
     if right.text is None or right.text.replace("\\%", "").replace("\\_", "").count("\\"):
-        raise Refused(node, "LIKE needs a literal pattern, with backslashes only before % and _")
-    return Typed(type(node)(this=left.sql, expression=right.sql, negate=node.args.get("negate")), BOOLEAN)
+        raise Refusal(node, "LIKE needs a literal pattern, with backslashes only before % and _")
+    return Value(type(node)(this=left.sql, expression=right.sql, negate=node.args.get("negate")), BOOLEAN)
 
 
-def _string(t: Translation, node: exp.Expr) -> Typed:
-    value = operand(t, node)
-    if not value.type.is_known:
-        return Typed(strictly(value, STRING, "a column"), STRING)
-    if value.type not in (STRING, NULL):
-        raise Refused(node, f"a string is expected, not {value.type}", "cast it to VARCHAR")
-    return value
+# --- comparisons -----------------------------------------------------------------------------------------------------
 
 
-# --- queries as values -----------------------------------------------------------------------------------------------
+def comparison(t: Translator, node: exp.Expr) -> Value:
+    left, right, type_ = comparable(t, node, operand(t, node.this), operand(t, node.expression))
+    return Value(type(node)(this=align(left, type_), expression=align(right, type_)), BOOLEAN)
 
 
-def exists(t: Translation, node: exp.Expr) -> Typed:
-    query, _ = t.subquery(node.this.unnest(), t.scope)
-    return Typed(exp.Exists(this=query), BOOLEAN)
+def comparable(t: Translator, node: exp.Expr, left: Value, right: Value) -> tuple[Value, Value, Type]:
+    """Return two values, with literals as times beside times, and the type in which both engines compare them.
+
+    :raises Refusal: the engines differ."""
+    left, right = _as_time(node, left, right.type), _as_time(node, right, left.type)
+    type_ = t.engine.compared(left.type, right.type)
+    if type_ is None:
+        message = f"{left.type} and {right.type} are compared in different ways"
+        raise Refusal(node, message, types.advice([left.type, right.type], "cast one of them"))
+    return left, right, type_
 
 
-def scalar_subquery(t: Translation, node: exp.Expr) -> Typed:
-    query, type_ = only_column(t, node, node)
-    return Typed(exp.Subquery(this=query), type_)
+def _as_time(node: exp.Expr, value: Value, other: Type) -> Value:
+    """Return a string literal as a date or time if the other side is one."""
+    return value if value.text is None or not other.is_time else time_literal(node, value.text, other)
 
 
-# --- CASE ------------------------------------------------------------------------------------------------------------
+def align(value: Value, type_: Type) -> exp.Expr:
+    """Return a value as a member of a common type, cast if Spark would choose another common type."""
+    return cast(value.sql, type_) if _needs_cast(value.type, type_) else value.sql
 
 
-def case(t: Translation, node: exp.Expr) -> Typed:
+def _needs_cast(type_: Type, to: Type) -> bool:
+    return not (type_ == NULL or to.is_integer or to.is_decimal or type_.ddl == to.ddl)
+
+
+def between(t: Translator, node: exp.Expr) -> Value:
+    if node.args.get("symmetric"):
+        raise Refusal(node, "BETWEEN SYMMETRIC is not translated", "write it as two comparisons")
+    bounds = [t.expression(node.args["low"]), t.expression(node.args["high"])]
+    value, (low, high) = _of_one_type(t, node, operand(t, node.this), bounds, "write it as two comparisons")
+    return Value(exp.Between(this=value, low=low, high=high), BOOLEAN)
+
+
+def in_(t: Translator, node: exp.Expr) -> Value:
+    value = operand(t, node.this)
+    if not node.expressions:
+        raise Refusal(node, "IN is translated with a list of values", "join the query of an earlier step")
+    members = t.expressions(node.expressions)
+    if other := next((m.type for m in members if not t.engine.is_member(value.type, m.type)), None):
+        raise Refusal(node, f"IN of {value.type} with {other} differs from =", f"cast the values to {value.type}")
+    left, right = _of_one_type(t, node, value, members, "cast the values to one type")
+    return Value(exp.In(this=left, expressions=right), BOOLEAN)
+
+
+def _of_one_type(
+    t: Translator, node: exp.Expr, value: Value, others: Sequence[Value], advice: str
+) -> tuple[exp.Expr, list[exp.Expr]]:
+    """Return a value and those that it is compared with, if it has the same type in all of these comparisons."""
+    pairs = [comparable(t, node, value, other) for other in others]
+    conversions = {(left.type, type_ if _needs_cast(left.type, type_) else None) for left, _, type_ in pairs}
+    # One DECIMAL must hold all values, otherwise Spark would cut off decimal places.
+    shared: Type | None = pairs[0][2]
+    for *_, type_ in pairs[1:]:
+        shared = shared and t.engine.compared(shared, type_)
+    if len(conversions) > 1 or shared is None:
+        raise Refusal(node, "BETWEEN and IN are translated only with values of one type", advice)
+    return align(pairs[0][0], pairs[0][2]), [align(right, type_) for _, right, type_ in pairs]
+
+
+# --- CASE, and the element of an array -------------------------------------------------------------------------------
+
+
+def case(t: Translator, node: exp.Expr) -> Value:
     subject = t.expression(node.this) if node.this else None
     branches, default = node.args["ifs"], node.args.get("default")
     results = [branch.args["true"] for branch in branches] + ([default] if default else [])
     values, type_ = unify(t, node, t.expressions(results))
     conditions = [_when(t, node, subject, branch.this) for branch in branches]
-    ifs = [exp.If(this=c, true=v) for c, v in zip(conditions, values, strict=False)]
-    return Typed(exp.Case(ifs=ifs, default=values[-1] if default else None), type_)
+    ifs = [exp.If(this=when, true=value) for when, value in zip(conditions, values, strict=False)]
+    return Value(exp.Case(ifs=ifs, default=values[-1] if default else None), type_)
 
 
-def _when(t: Translation, node: exp.Expr, subject: Typed | None, condition_node: exp.Expr) -> exp.Expr:
+def _when(t: Translator, node: exp.Expr, subject: Value | None, when: exp.Expr) -> exp.Expr:
     if subject is None:
-        return condition(t, condition_node).sql
-    left, right = comparable(t, node, subject, t.expression(condition_node))
-    return exp.EQ(this=left.sql.copy(), expression=right.sql)
+        return condition(t, when)
+    left, right, type_ = comparable(t, node, subject, t.expression(when))
+    return exp.EQ(this=align(left, type_).copy(), expression=align(right, type_))
 
 
-def unify(t: Translation, node: exp.Expr, values: Sequence[Typed]) -> tuple[list[exp.Expr], Type]:
+def unify(t: Translator, node: exp.Expr, values: Sequence[Value]) -> tuple[list[exp.Expr], Type]:
     """Return the values converted for one CASE or COALESCE, and its type.
 
-    :raises Refused: the engines use different types."""
-    type_ = _common_type(t, node, values)
-    is_strict = type_.is_known
-    return [
-        strictly(value, type_, "a column") if is_strict and not value.type.is_known else align(value, type_)
-        for value in values
-    ], type_
-
-
-def _common_type(t: Translation, node: exp.Expr, values: Sequence[Typed]) -> Type:
+    :raises Refusal: the engines use different types."""
     type_ = NULL
-    known = [value.type for value in values if value.type.is_known]
-    for other in known:
-        shared = t.engine.common(type_, other)
+    for value in values:
+        shared = t.engine.common(type_, value.type)
         if shared is None:
-            raise Refused(node, f"{type_} and {other} have no common type", "cast them to one type")
+            advice = types.advice([type_, value.type], "cast them to one type")
+            raise Refusal(node, f"{type_} and {value.type} have no common type", advice)
         type_ = shared
-    unknown = len(values) - len(known)
-    if not unknown or type_ == STRING:
-        return type_
-    if type_ == NULL and unknown == 1:
-        return UNKNOWN
-    raise Refused(node, "the types of the values are not known", SCHEMA_ADVICE)
+    return [align(value, type_) for value in values], type_
 
 
-# --- the sign --------------------------------------------------------------------------------------------------------
-
-
-def negation(t: Translation, node: exp.Expr) -> Typed:
-    value = t.expression(node.this)
-    require_exact_sign(node, value.type)
-    return Typed(exp.Neg(this=in_parentheses(value.sql)), value.type)
-
-
-def require_exact_sign(node: exp.Expr, type_: Type) -> None:
-    """:raises Refused: - and abs of the type are not exact on Spark."""
-    if not type_.is_numeric:
-        raise Refused(node, f"- and abs need a number of known type, not {type_}", SCHEMA_ADVICE)
-    if type_.is_decimal and type_.precision > _EXACT_DIGITS:
-        advice = f"cast to DECIMAL({_EXACT_DIGITS},{type_.scale}) first"
-        raise Refused(node, f"the sign of {type_} cannot be changed exactly", advice)
+def element(t: Translator, node: exp.Expr) -> Value:
+    """Translate array[n], counted from 1; null after its end."""
+    array, index = t.expression(node.this), t.expressions(node.expressions)
+    place = index[0].integer if len(index) == 1 else None
+    if array.type.element is None or not place or place < 1:
+        message = "[ ] is translated for an array with a literal position from 1 on"
+        raise Refusal(node, message, types.advice([array.type], ""))
+    return Value(sql("try_element_at(a, b)", array.sql, place), array.type.element)
 
 
 NODES: dict[type[exp.Expr], NodeRule] = {
-    **comparisons.NODES,
-    **literals.NODES,
+    **dict.fromkeys(_COMPARISONS, comparison),
+    exp.Between: between,
+    exp.In: in_,
     exp.Column: column,
-    exp.Paren: paren,
+    exp.Paren: parentheses,
     exp.And: connective,
     exp.Or: connective,
     exp.Not: not_,
     exp.Is: is_,
-    exp.Exists: exists,
-    exp.Subquery: scalar_subquery,
     exp.Like: like,
     exp.ILike: like,
     exp.Case: case,
-    exp.Neg: negation,
 }

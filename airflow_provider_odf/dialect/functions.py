@@ -1,154 +1,176 @@
-"""Rules of functions that the engines share."""
+"""Rows for the tables of functions: a Spark template, the kinds of the arguments and the type of the result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.comparisons import comparable
-from airflow_provider_odf.dialect.engine import Call, FunctionRule, Translation
-from airflow_provider_odf.dialect.expressions import require_exact_sign, unify
-from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, as_int, call, convert, number
-from airflow_provider_odf.dialect.types import INT, STRING, Type
+from airflow_provider_odf.dialect import types
+from airflow_provider_odf.dialect.arithmetic import has_exact_sign
+from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translator, refuse_others
+from airflow_provider_odf.dialect.expressions import align, comparable, unify
+from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect.spark import Value, call, cast, convert, sql
+from airflow_provider_odf.dialect.types import BIGINT, INT, STRING, Type
 
-# --- of any type -----------------------------------------------------------------------------------------------------
+LAST = 2**31 - 1
+"""A length that reaches the end of every string."""
+
+# --- kinds of arguments ----------------------------------------------------------------------------------------------
 
 
-def of_common_type(name: str) -> FunctionRule:
-    """Return the rule of a function of any number of values of one type, such as coalesce and greatest."""
+@dataclass(frozen=True)
+class Parameter:
+    """A kind of argument: a test, words for messages, and the form of the argument for Spark."""
 
-    def rule(c: Call) -> Typed:
-        if not c.arguments:
-            raise c.refusal("needs arguments")
-        forms, type_ = unify(c.translation, c.node, c.arguments)
-        return Typed(call(name, *forms) if len(forms) > 1 else forms[0], type_)
+    accepts: Callable[[Value], bool]
+    words: str
+    advice: str = ""
+    form: Callable[[Value], exp.Expr | str | int] = lambda value: value.sql
+
+    def of(self, c: Call, index: int) -> exp.Expr | str | int:
+        """:raises Refusal: the argument is of another kind."""
+        value = c.arguments[index]
+        if self.accepts(value):
+            return self.form(value)
+        advice = types.advice([value.type], self.advice)
+        raise c.refusal(f"argument {index + 1} of type {value.type} must be {self.words}", advice)
+
+
+def as_int(value: Value) -> exp.Expr | int:
+    """Return the value as an INT, for Spark functions whose parameter is a BIGINT in other engines."""
+    return value.integer if value.integer is not None else cast(value.sql, INT)
+
+
+def size(least: int, most: int = LAST) -> Parameter:
+    words = f"a literal whole number from {least} {'on' if most == LAST else f'to {most}'}"
+    return Parameter(lambda v: v.integer is not None and least <= v.integer <= most, words)
+
+
+def of_types(names: Collection[str], words: str) -> Parameter:
+    return Parameter(lambda value: value.type.name in names, words, "cast it")
+
+
+ANY = Parameter(lambda value: True, "")
+TEXT = Parameter(lambda value: value.type == STRING, "a string", "cast it to VARCHAR")
+LITERAL = Parameter(lambda value: bool(value.text), "a literal string that is not empty")
+WHOLE = Parameter(lambda value: value.type.is_integer, "a whole number", "cast it to INT", as_int)
+SIZE = size(0)
+SIGNED = Parameter(lambda value: has_exact_sign(value.type), "a number of at most 34 digits", "cast it")
+ARRAY = Parameter(lambda value: value.type.element is not None, "an array")
+TIMESTAMP = of_types(("TIMESTAMP",), "a TIMESTAMP")
+TIME = of_types(("DATE", "TIMESTAMP"), "a DATE or TIMESTAMP")
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def row(
+    template: str, *parameters: Parameter, result: Type | None = STRING, defaults: Sequence[str | int] = ()
+) -> FunctionRule:
+    """Return the rule of a function.
+
+    :param template: the name of a Spark function with the same arguments, or an expression over a, b, c…
+    :param result: the type of the result; None is that of the first argument.
+    :param defaults: the values of the last parameters if the call does not have them.
+    """
+    if "(" not in template:
+        template = f"{template}({', '.join('abcdefgh'[: len(parameters)])})"
+    least = len(parameters) - len(defaults)
+
+    def rule(c: Call) -> Value:
+        arguments = c.expect(least, len(parameters))
+        values = [parameter.of(c, index) for index, parameter in enumerate(parameters[: len(arguments)])]
+        values += defaults[len(arguments) - least :]
+        return Value(sql(template, *values), arguments[0].type if result is None else result)
 
     return rule
 
 
-def nullif(c: Call) -> Typed:
+def by_type(templates: Mapping[str, str], result: Callable[[Type], Type] = lambda type_: type_) -> FunctionRule:
+    """Return the rule of a function of one number, with a template for each type or family of types.
+
+    ``{}`` in a template is the type of the result, which ``result`` returns for the type of the argument."""
+
+    def rule(c: Call) -> Value:
+        (value,) = c.expect(1)
+        template = templates.get(value.type.name) or templates.get(value.type.family)
+        if template is None:
+            advice = types.advice([value.type], "cast it")
+            raise c.refusal(f"is translated for {', '.join(templates)}, not {value.type}", advice)
+        type_ = result(value.type)
+        return Value(sql(template.format(type_.ddl), value.sql), type_)
+
+    return rule
+
+
+def coalesce(c: Call) -> Value:
+    if not c.arguments:
+        raise c.refusal("needs arguments")
+    forms, type_ = unify(c.translator, c.node, c.arguments)
+    return Value(call("coalesce", *forms) if len(forms) > 1 else forms[0], type_)
+
+
+def nullif(c: Call) -> Value:
     """Translate NULLIF, which has the type of its first argument."""
-    c.expect(2)
-    first, second = c.arguments
-    if c.translation.engine.common(first.type, second.type) != first.type:
-        raise c.refusal(f"is not translated for {first.type} and {second.type}", "cast the second")
-    left, right = comparable(c.translation, c.node, first, second)
+    first, second = c.expect(2)
+    if c.translator.engine.common(first.type, second.type) != first.type:
+        advice = types.advice([first.type, second.type], "cast the second")
+        raise c.refusal(f"is not translated for {first.type} and {second.type}", advice)
+    left, right, type_ = comparable(c.translator, c.node, first, second)
     # Cast also where Spark would not widen the first.
-    value = convert(first, left.type) if left.sql is first.sql else left.sql
-    return Typed(call("nullif", value, right.sql), left.type)
+    return Value(call("nullif", convert(left, type_), align(right, type_)), type_)
 
 
-def absolute(c: Call) -> Typed:
-    value = c.only()
-    require_exact_sign(c.node, value.type)
-    return Typed(call("abs", value.sql), value.type)
+def count(c: Call) -> Value:
+    arguments = [value.sql for value in c.arguments]
+    is_of_rows = not arguments or any(isinstance(argument, exp.Star) for argument in arguments)
+    return Value(call("count", *([exp.Star()] if is_of_rows else arguments)), BIGINT)
 
 
-# --- of text ---------------------------------------------------------------------------------------------------------
-
-Parameter = Callable[[Call, int], exp.Expr]
-
-
-def string(c: Call, index: int) -> exp.Expr:
-    return c.string(index)
-
-
-def whole(c: Call, index: int) -> exp.Expr:
-    """Return an argument that must be a whole number, as INT."""
-    value = c.argument(index)
-    if not value.type.is_integer:
-        raise c.refusal(f"argument {index + 1} must be a whole number, not {value.type}", "cast it to INT")
-    return as_int(value)
-
-
-def size(c: Call, index: int) -> exp.Expr:
-    return number(c.size(index))
-
-
-def same(name: str, *parameters: Parameter, result: Type = STRING, optional: int = 0) -> FunctionRule:
-    """Return the rule of a function that is ``name`` in Spark. The last ``optional`` arguments may be missing."""
-
-    def rule(c: Call) -> Typed:
-        c.expect(len(parameters) - optional, len(parameters))
-        arguments = [parameter(c, i) for i, parameter in enumerate(parameters[: len(c.arguments)])]
-        return Typed(call(name, *arguments), result)
-
-    return rule
-
-
-def text_of(t: Translation, node: exp.Expr) -> exp.Expr:
-    """Return the form of a node that must be a string."""
-    return Call(t, node, "a function of text", (t.expression(node),)).string(0)
-
-
-def substring(c: Call) -> Typed:
-    """Translate SUBSTRING with literal positions from 0 or 1 on; for others the engines differ."""
-    return same("substring", string, size, size, optional=1)(c)
-
-
-def substring_form(t: Translation, node: exp.Expr) -> Typed:
-    """Translate SUBSTRING(text FROM start FOR length)."""
-    start, length = node.args.get("start"), node.args.get("length")
-    if start is None:
-        raise Refused(node, "SUBSTRING needs a start")
-    parts = [node.this, start, *([length] if length is not None else [])]
-    return t.engine.scalars["substring"](Call(t, node, "SUBSTRING", t.expressions(parts)))
-
-
-def trim_form(t: Translation, node: exp.Expr) -> Typed:
-    """Translate TRIM([BOTH | LEADING | TRAILING] [characters FROM] text)."""
-    characters = text_of(t, node.expression) if node.args.get("expression") else exp.Literal.string(" ")
-    position = str(node.args.get("position") or "BOTH").upper()
-    if node.args.get("collation"):
-        raise Refused(node, "TRIM is translated without COLLATE")
-    return Typed(exp.Trim(this=text_of(t, node.this), expression=characters, position=position), STRING)
-
-
-def trim(position: str) -> FunctionRule:
-    """Return the rule of btrim, ltrim or rtrim with an optional second argument, the characters to remove."""
-
-    def rule(c: Call) -> Typed:
-        c.expect(1, 2)
-        characters = c.string(1) if len(c.arguments) == 2 else exp.Literal.string(" ")
-        return Typed(exp.Trim(this=c.string(0), expression=characters, position=position), STRING)
-
-    return rule
-
-
-def replace(c: Call) -> Typed:
-    """Translate REPLACE of a literal text that is not empty; for an empty one the engines differ."""
-    c.expect(3)
-    if not c.text(1):
-        raise c.refusal("the text to replace must not be empty")
-    return Typed(call("replace", c.string(0), c.text(1), c.string(2)), STRING)
-
-
-TEXT: dict[str, FunctionRule] = {
-    "char_length": same("char_length", string, result=INT),
-    "character_length": same("char_length", string, result=INT),
-    "lower": same("lower", string),
-    "replace": replace,
-    "upper": same("upper", string),
+SCALARS: dict[str, FunctionRule] = {
+    "abs": row("abs", SIGNED, result=None),
+    "btrim": row("TRIM(BOTH b FROM a)", TEXT, TEXT, defaults=(" ",)),
+    "char_length": row("char_length", TEXT, result=INT),
+    "character_length": row("char_length", TEXT, result=INT),
+    "coalesce": coalesce,
+    "lower": row("lower", TEXT),
+    "ltrim": row("TRIM(LEADING b FROM a)", TEXT, TEXT, defaults=(" ",)),
+    "nullif": nullif,
+    "replace": row("replace", TEXT, LITERAL, TEXT),
+    "rtrim": row("TRIM(TRAILING b FROM a)", TEXT, TEXT, defaults=(" ",)),
+    "upper": row("upper", TEXT),
 }
-"""Text functions with the same name and semantics in all engines."""
+"""Functions with the same semantics in all engines."""
+WINDOWS: dict[str, FunctionRule] = {
+    **{name: row(f"CAST({name}() AS BIGINT)", result=BIGINT) for name in ("dense_rank", "rank", "row_number")},
+    # A default is refused: Flink uses it for nulls, too.
+    **{name: row(name, ANY, SIZE, result=None, defaults=(1,)) for name in ("lag", "lead")},
+}
+
+# --- special syntax --------------------------------------------------------------------------------------------------
 
 
-# --- of arrays -------------------------------------------------------------------------------------------------------
+def form(name: str, *keys: str) -> NodeRule:
+    """Return the rule of special syntax such as SUBSTRING(text FROM 1): a call with these parts as arguments."""
+
+    def rule(t: Translator, node: exp.Expr) -> Value:
+        refuse_others(node, keys)
+        parts = [node.args[key] for key in keys if node.args.get(key) is not None]
+        if any(node.args.get(key) is None for key in keys[: len(parts)]):
+            raise Refusal(node, f"{name.upper()} needs its {keys[1].upper()}")
+        return t.call(node, t.engine.scalars, parts, name)
+
+    return rule
 
 
-def element(t: Translation, node: exp.Expr) -> Typed:
-    """Translate array[n], counted from 1; null after its end."""
-    value, index = t.expression(node.this), node.expressions[0] if len(node.expressions) == 1 else None
-    place = t.expression(index).integer if index is not None else None
-    if value.type.element is None or not place or place < 1:
-        raise Refused(node, "[ ] is translated for arrays of known type with a literal from 1 on", SCHEMA_ADVICE)
-    return Typed(call("try_element_at", value.sql, number(place)), value.type.element)
+def trim(t: Translator, node: exp.Expr) -> Value:
+    """Translate TRIM([BOTH | LEADING | TRAILING] [characters FROM] text)."""
+    refuse_others(node, {"this", "expression", "position"})
+    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")).upper(), "btrim")
+    parts = [node.this, *([node.expression] if node.args.get("expression") else [])]
+    return t.call(node, t.engine.scalars, parts, name)
 
 
-def cardinality(c: Call) -> Typed:
-    value = c.only()
-    if value.type.element is None:
-        raise c.refusal(f"takes an array, not {value.type}")
-    return Typed(call("array_size", value.sql), INT)
+NODES: dict[type[exp.Expr], NodeRule] = {exp.Substring: form("substring", "this", "start", "length"), exp.Trim: trim}

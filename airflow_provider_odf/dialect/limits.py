@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from airflow_provider_odf.dialect.place import Refused
+from airflow_provider_odf.dialect.place import Refusal
 
 MAX_DEPTH = 100
 _FRAMES_PER_LEVEL = 60
@@ -47,35 +47,35 @@ def room() -> Iterator[None]:
 
 
 def check_nesting(tokens: Iterable[Token]) -> None:
-    """:raises Refused: the tokens nest deeper than MAX_DEPTH levels."""
+    """:raises Refusal: the tokens nest deeper than MAX_DEPTH levels."""
     depth, prefixes = 0, 0
     for token in tokens:
         prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
         depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
         if depth + prefixes > MAX_DEPTH:
-            raise Refused(_at(token), f"the query is nested deeper than {MAX_DEPTH} levels", "split it into queries")
+            raise Refusal(_at(token), f"the query is nested deeper than {MAX_DEPTH} levels", "split it into queries")
 
 
 def check_intervals(tokens: Iterable[Token]) -> None:
     """Check that interval literals are whole numbers: sqlglot drops text that it cannot parse.
 
-    :raises Refused: an interval has other text."""
+    :raises Refusal: an interval has other text."""
     for before, token in pairwise(tokens):
         is_text = before.token_type == TokenType.INTERVAL and token.token_type == TokenType.STRING
         if is_text and not _INTERVAL.fullmatch(token.text):
             text = token.text if len(token.text) <= 40 else f"{token.text[:37]}..."
             advice = "write whole numbers with units, as '1 day 2 hours'"
-            raise Refused(_at(token), f"INTERVAL '{text}' is not translated", advice)
+            raise Refusal(_at(token), f"INTERVAL '{text}' is not translated", advice)
 
 
 def check_result(node: exp.Expr, result: exp.Expr) -> None:
-    """:raises Refused: the translated expression is too large for Spark."""
+    """:raises Refusal: the translated expression is too large for Spark."""
     size = _size(result, _LARGEST_RESULT)
     if size > _LARGEST_RESULT:
-        raise Refused(node, f"its translation for Spark has more than {_LARGEST_RESULT} parts", "split it into queries")
+        raise Refusal(node, f"its translation for Spark has more than {_LARGEST_RESULT} parts", "split it into queries")
     if size > _SMALL_RESULT and size > _LARGEST_GROWTH * _size(node, size):
         message = f"its translation for Spark repeats nested expressions and has more than {_SMALL_RESULT} parts"
-        raise Refused(node, message, "split it into queries")
+        raise Refusal(node, message, "split it into queries")
 
 
 def _size(node: exp.Expr, most: int) -> int:

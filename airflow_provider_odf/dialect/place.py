@@ -8,15 +8,15 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError, UnsupportedError
 
 
-class Refused(Exception):
-    """A node without an exact translation. It becomes `QueryRefused` with the text and number of its query."""
+class Refusal(Exception):
+    """A node without an exact translation. It becomes `QueryRefusal` with the text and number of its query."""
 
     def __init__(self, node: exp.Expr | None, message: str, advice: str = "") -> None:
         super().__init__(message)
         self.node, self.message, self.advice = node, message, advice
 
 
-class QueryRefused(Exception):
+class QueryRefusal(Exception):
     """A refused query with its number, from 1, and line and column in it. Number 0 means all queries."""
 
     def __init__(self, message: str, advice: str = "", *, number: int = 0, line: int = 0, column: int = 0) -> None:
@@ -30,18 +30,18 @@ class QueryRefused(Exception):
         return f"{query}{place}: {self.message}" + (f" ({self.advice})" if self.advice else "")
 
 
-def refusal(error: Exception, sql: str, number: int) -> QueryRefused:
+def with_place(error: Exception, sql: str, number: int) -> QueryRefusal:
     """Return the refusal for an error in the translation of a query, with its place."""
     (line, column), message, advice = (1, 1), f"the query cannot be translated: {error!r}", "use engine: spark"
-    if isinstance(error, Refused):
+    if isinstance(error, Refusal):
         (line, column), message, advice = _position(sql, error.node), error.message, error.advice
     elif isinstance(error, ParseError):
-        (line, column), message, advice = *_syntax(error), ""
+        (line, column), message, advice = *_of_parser(error), ""
     elif isinstance(error, TokenError | UnsupportedError):
-        (line, column), message, advice = *_words(error), ""
+        (line, column), message, advice = *_of_tokenizer(error), ""
     elif isinstance(error, RecursionError):
         message, advice = "an expression of the query is too long to be translated", "split it into queries"
-    return QueryRefused(message, advice, number=number, line=line, column=column)
+    return QueryRefusal(message, advice, number=number, line=line, column=column)
 
 
 def _position(sql: str, node: exp.Expr | None) -> tuple[int, int]:
@@ -55,7 +55,7 @@ def _position(sql: str, node: exp.Expr | None) -> tuple[int, int]:
     return 1, 1
 
 
-def _syntax(error: ParseError) -> tuple[tuple[int, int], str]:
+def _of_parser(error: ParseError) -> tuple[tuple[int, int], str]:
     """Return place and message of a syntax error. sqlglot's place is the last character of the token."""
     details = error.errors[0] if error.errors else {}
     word = str(details.get("highlight") or "")
@@ -66,7 +66,7 @@ def _syntax(error: ParseError) -> tuple[tuple[int, int], str]:
     return (int(details.get("line") or 1), max(column, 1)), message + (f" at '{word}'" if word else "")
 
 
-def _words(error: SqlglotError) -> tuple[tuple[int, int], str]:
+def _of_tokenizer(error: SqlglotError) -> tuple[tuple[int, int], str]:
     """Return place and message of a tokenizer error. Its message contains the place: ``Missing ' from 3:7``."""
     message = str(error.__cause__ or error)
     match = re.fullmatch(r"(.*) from (\d+):(\d+)", message)

@@ -11,20 +11,12 @@ from sqlglot import exp
 from sqlglot.dialects.risingwave import RisingWave as Stock
 from sqlglot.parsers.risingwave import RisingWaveParser
 
-from airflow_provider_odf.dialect import arithmetic, calls, expressions, literals
-from airflow_provider_odf.dialect.engine import Call, Engine, Translation, spell
-from airflow_provider_odf.dialect.functions import (
-    TEXT,
-    absolute,
-    nullif,
-    of_common_type,
-    substring,
-    substring_form,
-    trim_form,
-)
-from airflow_provider_odf.dialect.place import Refused
-from airflow_provider_odf.dialect.typed import SCHEMA_ADVICE, Typed, call
-from airflow_provider_odf.dialect.typed import cast as cast_to
+from airflow_provider_odf.dialect import arithmetic, calls, expressions, functions, literals, types
+from airflow_provider_odf.dialect.engine import Engine, Translator, spell
+from airflow_provider_odf.dialect.functions import LAST, SIZE, TEXT, by_type, of_types, row, size
+from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect.spark import Value
+from airflow_provider_odf.dialect.spark import cast as cast_to
 from airflow_provider_odf.dialect.types import BIGINT, DOUBLE, INT, NULL, Type, as_decimal, of_data_type, timestamp
 
 _SYNTAX = ("CAST", "EXTRACT", "SUBSTRING", "TRIM")
@@ -32,9 +24,9 @@ _CASTS = {
     ("INTEGER", "INTEGER"), ("INTEGER", "DOUBLE"), ("INTEGER", "STRING"), ("INTEGER", "DECIMAL"),
     ("STRING", "INTEGER"), ("STRING", "DOUBLE"), ("FLOAT", "DOUBLE"), ("TIMESTAMP", "TIMESTAMP"),
 }  # fmt: skip
-_ORDERED = ("TINYINT", "SMALLINT", "INT", "BIGINT", "DATE", "TIMESTAMP", "STRING")
-_DOUBLE_DIGITS = 15
-"""Digits of a DECIMAL that a DOUBLE holds exactly."""
+_ORDERED = of_types(
+    ("TINYINT", "SMALLINT", "INT", "BIGINT", "DATE", "TIMESTAMP", "STRING"), "a whole number, string, date or time"
+)
 
 
 class RisingWave(Stock):
@@ -46,51 +38,44 @@ class RisingWave(Stock):
 
 
 def query(statement: exp.Expr) -> exp.Expr:
-    """Return the query of a statement, which may be CREATE MATERIALIZED VIEW, with unquoted names in lower case."""
-    if isinstance(statement, exp.Create):
-        if statement.kind != "VIEW" or statement.expression is None:
-            raise Refused(statement, "only CREATE MATERIALIZED VIEW … AS query is translated")
-        statement = statement.expression
+    """Return a statement with unquoted names in lower case."""
     for name in statement.find_all(exp.Identifier):
         if not name.args.get("quoted"):
             name.set("this", name.this.lower())
     return statement
 
 
-def literal(t: Translation, node: exp.Expr) -> Typed:
+def literal(t: Translator, node: exp.Expr) -> Value:
     """Translate a literal. A number with an exponent is refused: it is a NUMERIC without limit."""
     if not node.args.get("is_string") and "e" in node.name.lower():
         advice = "cast a text: cast('1e3' as double precision)"
-        raise Refused(node, f"{spell(node)} is a NUMERIC in RisingWave, which is not translated", advice)
+        raise Refusal(node, f"{spell(node)} is a NUMERIC in RisingWave, which is not translated", advice)
     return literals.literal(t, node)
 
 
-def calculate(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+def calculate(node: exp.Expr, left: Value, right: Value) -> Value:
     """Translate arithmetic of whole numbers, except division, and of any number with a DOUBLE."""
-    types = (left.type, right.type)
-    is_whole = all(type_.is_integer for type_ in types) and not isinstance(node, exp.Div)
-    is_double = DOUBLE in types and all(
-        type_.is_integer or type_ == DOUBLE or (type_.is_decimal and type_.precision <= _DOUBLE_DIGITS)
-        for type_ in types
-    )
+    sides = (left.type, right.type)
+    is_whole = all(type_.is_integer for type_ in sides) and not isinstance(node, exp.Div)
+    is_double = DOUBLE in sides and types.FLOAT not in sides and all(map(types.is_exact_double, sides))
     if not (is_whole or is_double):
-        raise Refused(node, f"engines calculate {types[0]} with {types[1]} in different ways", "cast both to DOUBLE")
+        advice = types.advice(sides, "cast both to DOUBLE")
+        raise Refusal(node, f"engines calculate {sides[0]} with {sides[1]} in different ways", advice)
     return arithmetic.calculate(node, left, right)
 
 
-def cast(t: Translation, node: exp.Expr) -> Typed:
+def cast(t: Translator, node: exp.Expr) -> Value:
     value = t.expression(node.this)
     type_ = _target(node, value)
-    families = tuple("INTEGER" if type_.is_integer else type_.name for type_ in (value.type, type_))
     if value.type.ddl == type_.ddl:
         return value
-    if value.type != NULL and families not in _CASTS:
-        advice = SCHEMA_ADVICE if not value.type.is_known else "use engine: spark or datafusion for this query"
-        raise Refused(node, f"CAST of {value.type} to {type_} is not translated", advice)
-    return Typed(cast_to(value.sql, type_), type_)
+    if value.type != NULL and (value.type.family, type_.family) not in _CASTS:
+        advice = types.advice([value.type], "use engine: spark or datafusion for this query")
+        raise Refusal(node, f"CAST of {value.type} to {type_} is not translated", advice)
+    return Value(cast_to(value.sql, type_), type_)
 
 
-def _target(node: exp.Expr, value: Typed) -> Type:
+def _target(node: exp.Expr, value: Value) -> Type:
     """Return the type of a CAST. NUMERIC without digits has no limit; for a whole number a DECIMAL holds it."""
     target: exp.DataType = node.args["to"]
     if target.this == exp.DType.DECIMAL and not target.expressions and value.type.is_integer:
@@ -99,22 +84,8 @@ def _target(node: exp.Expr, value: Typed) -> Type:
     is_cut = target.this in (exp.DType.CHAR, exp.DType.NCHAR) or (target.expressions and not type_.is_decimal)
     if is_cut or not type_.is_known:
         advice = "leave the length or precision out" if is_cut else ""
-        raise Refused(node, f"a CAST to {spell(target)} is not translated", advice)
+        raise Refusal(node, f"a CAST to {spell(target)} is not translated", advice)
     return type_
-
-
-def total(c: Call) -> Typed:
-    """Translate SUM. Of INT it is a BIGINT; of BIGINT it would be a NUMERIC without limit."""
-    value = c.only()
-    if value.type not in (INT, DOUBLE):
-        raise c.refusal(f"is translated for INT and DOUBLE, not {value.type}", "cast it")
-    return Typed(call("sum", value.sql), BIGINT if value.type == INT else DOUBLE)
-
-
-def substring_from_one(c: Call) -> Typed:
-    """Translate SUBSTRING from position 1 on. Earlier positions count as part of the length, but not in Spark."""
-    c.size(1, least=1)
-    return substring(c)
 
 
 ENGINE = Engine(
@@ -122,26 +93,26 @@ ENGINE = Engine(
     dialect=RisingWave,
     nodes={
         **expressions.NODES,
+        **literals.NODES,
+        **functions.NODES,
         **calls.NODES,
         **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), arithmetic.operator_rule(calculate)),
         exp.Cast: cast,
         exp.Literal: literal,
-        exp.Substring: substring_form,
-        exp.Trim: trim_form,
+        exp.Neg: arithmetic.negation,
     },
     scalars={
-        **TEXT,
-        "abs": absolute,
-        "coalesce": of_common_type("coalesce"),
-        "nullif": nullif,
-        "substring": substring_from_one,
+        **functions.SCALARS,
+        # Positions before 1 count as part of the length, but not in Spark.
+        "substring": row("substring", TEXT, size(1), SIZE, defaults=(LAST,)),
     },
     aggregates={
-        "count": calls.count,
-        "max": calls.extreme("max", _ORDERED),
-        "min": calls.extreme("min", _ORDERED),
-        "sum": total,
+        "count": functions.count,
+        "max": row("max", _ORDERED, result=None),
+        "min": row("min", _ORDERED, result=None),
+        # Of BIGINT it would be a NUMERIC without limit.
+        "sum": by_type({"INT": "sum(a)", "DOUBLE": "sum(a)"}, lambda type_: BIGINT if type_ == INT else DOUBLE),
     },
-    windows=calls.WINDOWS,
+    windows=functions.WINDOWS,
     query=query,
 )

@@ -7,8 +7,7 @@ An expression that may have another result on Spark is refused with its place in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import Dialect, exp
 from sqlglot.errors import ErrorLevel, SqlglotError
@@ -16,10 +15,9 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from airflow_provider_odf import protocol
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.dialect import datafusion, flink, limits, risingwave
-from airflow_provider_odf.dialect.place import QueryRefused, Refused, refusal
+from airflow_provider_odf.dialect.place import QueryRefusal, Refusal, with_place
 from airflow_provider_odf.dialect.query import Queries
-from airflow_provider_odf.dialect.scope import EVERY_COLUMN, Columns
-from airflow_provider_odf.dialect.types import UNKNOWN
+from airflow_provider_odf.dialect.types import EVERY_COLUMN, UNKNOWN, Columns
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.read_steps import Types
 
@@ -29,16 +27,14 @@ if TYPE_CHECKING:
 
 ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (flink.ENGINE, risingwave.ENGINE)}
 
+Steps = tuple[protocol.SqlQueryStep, ...]
 Tables = Mapping[str, "tuple[protocol.Column, ...] | None"]
 
-_TEMPORAL = "temporalTables are not translated: the versions of a table are state that is kept between runs"
 
+class Translation(NamedTuple):
+    """The queries for the engine, and the columns of the last one."""
 
-@dataclass(frozen=True)
-class Translated:
-    """Queries for the engine, one per step, and the known columns of the last one."""
-
-    steps: tuple[protocol.SqlQueryStep, ...]
+    steps: Steps
     columns: Columns
 
 
@@ -53,23 +49,23 @@ def to_spark(transform: TransformSql, tables: Tables) -> protocol.Transform:
         # DataFusion's queries are planned by the engine, which knows all columns.
         is_datafusion = transform.engine == DATAFUSION
         steps = _steps(transform, tables) if is_datafusion else translate(transform, tables).steps
-    except QueryRefused as refused:
-        raise InvalidInput(f"preprocess{refused}") from None
+    except QueryRefusal as refusal:
+        raise InvalidInput(f"preprocess{refusal}") from None
     return protocol.Transform(transform.engine, steps, version=transform.version)
 
 
-def translate(transform: TransformSql, tables: Tables) -> Translated:
+def translate(transform: TransformSql, tables: Tables) -> Translation:
     """Return the queries for the engine, with the columns of the output.
 
-    :raises QueryRefused: a query is not valid or has no exact translation."""
+    :raises QueryRefusal: a query is not valid or has no exact translation."""
     steps = _steps(transform, tables)
     if transform.engine == DATAFUSION:
-        return Translated(steps, datafusion.output(steps, tables))
+        return Translation(steps, datafusion.output(steps, tables))
     if transform.engine == "spark":
-        return Translated(steps, spark_columns(steps[-1].query))
+        return Translation(steps, spark_columns(steps[-1].query))
     if transform.engine not in ENGINES:
         names = ", ".join(("spark", DATAFUSION, *ENGINES))
-        raise QueryRefused(f"unknown engine {transform.engine} (use one of {names})")
+        raise QueryRefusal(f"unknown engine {transform.engine} (use one of {names})")
     return _translate_steps(ENGINES[transform.engine], steps, tables)
 
 
@@ -87,7 +83,7 @@ def spark_columns(query: str) -> Columns:
     try:
         with limits.room():
             tree = _parse(query, Dialect.get_or_raise("spark"))
-    except (SqlglotError, Refused, RecursionError):
+    except (SqlglotError, Refusal, RecursionError):
         return Columns(others=UNKNOWN)
     items = tree.selects if isinstance(tree, exp.Query) else []
     is_named = all(isinstance(item, exp.Alias | exp.Column) and not item.is_star for item in items)
@@ -96,12 +92,13 @@ def spark_columns(query: str) -> Columns:
     return Columns(tuple((item.alias_or_name, UNKNOWN) for item in items))
 
 
-def _steps(transform: TransformSql, tables: Tables) -> tuple[protocol.SqlQueryStep, ...]:
+def _steps(transform: TransformSql, tables: Tables) -> Steps:
     """Return the steps of a transform; ``query`` is a single step."""
     if transform.temporal_tables:
-        raise QueryRefused(_TEMPORAL, "remove them, and join with engine: spark")
+        message = "temporalTables are not translated: the versions of a table are state that is kept between runs"
+        raise QueryRefusal(message, "remove them, and join with engine: spark")
     if bool(transform.query) == bool(transform.queries):
-        raise QueryRefused("give either query or queries")
+        raise QueryRefusal("give either query or queries")
     if transform.query:
         return (protocol.SqlQueryStep(transform.query),)
     steps = tuple(protocol.SqlQueryStep(step.query, step.alias) for step in transform.queries or ())
@@ -111,35 +108,31 @@ def _steps(transform: TransformSql, tables: Tables) -> tuple[protocol.SqlQuerySt
         if (step.alias is None) != is_last:
             fix = "the last query must have none" if is_last else "every query but the last one needs one"
             message = f"{'an' if is_last else 'no'} alias: {fix}, since that is the output"
-            raise QueryRefused(message, number=number)
+            raise QueryRefusal(message, number=number)
         if step.alias is not None and step.alias.lower() in names:
             advice = "choose another; case does not count"
-            raise QueryRefused(f"alias {step.alias} is already in use", advice, number=number)
+            raise QueryRefusal(f"alias {step.alias} is already in use", advice, number=number)
         names.add((step.alias or "").lower())
     return steps
 
 
-def _translate_steps(engine: Engine, steps: tuple[protocol.SqlQueryStep, ...], tables: Tables) -> Translated:
-    known = {name: Columns.declared(columns) for name, columns in tables.items()}
+def _translate_steps(engine: Engine, steps: Steps, inputs: Tables) -> Translation:
+    tables = {name: Columns.declared(columns) for name, columns in inputs.items()}
     columns, translated = Columns(), []
     for number, step in enumerate(steps, 1):
         try:
             with limits.room():
-                query, columns = _translate(engine, step.query, known)
+                statement = _parse(step.query, Dialect.get_or_raise(engine.dialect))
+                tree, columns = Queries.over(engine, tables).query(engine.query(statement))
+                query = tree.sql(
+                    "spark", identify=True, normalize_functions=False, unsupported_level=ErrorLevel.RAISE,
+                    comments=False,
+                )  # fmt: skip
         except Exception as error:
-            raise refusal(error, step.query, number) from error
+            raise with_place(error, step.query, number) from error
         translated.append(protocol.SqlQueryStep(query, step.alias))
-        known[step.alias or ""] = columns
-    return Translated(tuple(translated), columns)
-
-
-def _translate(engine: Engine, query: str, tables: Mapping[str, Columns]) -> tuple[str, Columns]:
-    statement = _parse(query, Dialect.get_or_raise(engine.dialect))
-    tree, columns = Queries.over(engine, tables).query(engine.query(statement))
-    spark = tree.sql(
-        "spark", identify=True, normalize_functions=False, unsupported_level=ErrorLevel.RAISE, comments=False
-    )
-    return spark, columns
+        tables[step.alias or ""] = columns
+    return Translation(tuple(translated), columns)
 
 
 def _parse(query: str, dialect: Dialect) -> exp.Expr:
@@ -149,5 +142,5 @@ def _parse(query: str, dialect: Dialect) -> exp.Expr:
     limits.check_intervals(tokens)
     statements = dialect.parser().parse(tokens, query)
     if len(statements) != 1 or statements[0] is None:
-        raise Refused(None, f"one query is expected, not {len(statements)}", "split it into queries with aliases")
+        raise Refusal(None, f"one query is expected, not {len(statements)}", "split it into queries with aliases")
     return statements[0]

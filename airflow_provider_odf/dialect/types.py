@@ -1,19 +1,26 @@
-"""Types of columns and expressions, with the names of Spark's DDL.
+"""Types of columns and expressions, with the names of Spark's DDL, and the columns that a query sees.
+
+Names of columns ignore case, as in Spark by default.
 
 ``UNKNOWN`` is the type of a column whose schema is only known when Spark has read the data.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
+from airflow_provider_odf import protocol
+
 _INTEGER_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}
 """Types of whole numbers, narrowest first, with their maximum number of digits."""
 MAX_PRECISION = 38
+EXACT_DOUBLE_DIGITS = 15
+"""Maximum digits of a DECIMAL that a DOUBLE holds exactly."""
 ANY_DIGITS = -1
 """Precision of a TIMESTAMP with an unknown number of fractional digits."""
 
@@ -53,6 +60,15 @@ class Type:
         return self.name == "TIMESTAMP"
 
     @property
+    def is_time(self) -> bool:
+        return self.name in ("DATE", "TIMESTAMP")
+
+    @property
+    def family(self) -> str:
+        """The name of the type; all whole numbers are ``INTEGER``."""
+        return "INTEGER" if self.is_integer else self.name
+
+    @property
     def ddl(self) -> str:
         """The type in Spark's DDL."""
         if self.is_decimal:
@@ -88,8 +104,9 @@ def decimal(precision: int, scale: int) -> Type:
     return Type("DECIMAL", precision, scale)
 
 
-def array(element: Type) -> Type:
-    return Type("ARRAY", element=element)
+def advice(types: Iterable[Type], otherwise: str) -> str:
+    """Return the next step after an error about types."""
+    return otherwise if all(type_.is_known for type_ in types) else "declare read.schema, or use engine: spark"
 
 
 @lru_cache(maxsize=1024)
@@ -117,7 +134,7 @@ def of_data_type(data_type: exp.DataType, timestamp_type: Type) -> Type:
     if kind == "DECIMAL":
         return _decimal_of(*(parameters or ["10"]))
     if kind in ("ARRAY", "LIST") and len(data_type.expressions) == 1:
-        return array(of_data_type(data_type.expressions[0], timestamp_type))
+        return Type("ARRAY", element=of_data_type(data_type.expressions[0], timestamp_type))
     if kind == "STRUCT":
         members = [(d.name, d.args.get("kind")) for d in data_type.expressions if isinstance(d, exp.ColumnDef)]
         fields = tuple((name, of_data_type(type_, timestamp_type)) for name, type_ in members if type_)
@@ -138,28 +155,75 @@ def as_decimal(type_: Type) -> Type:
     return decimal(_INTEGER_DIGITS[type_.name], 0) if type_.is_integer else type_
 
 
+def is_exact_double(type_: Type) -> bool:
+    """Return whether the engines convert the numbers of a type to the same DOUBLE."""
+    return type_.is_integer or type_.is_float or (type_.is_decimal and type_.precision <= EXACT_DOUBLE_DIGITS)
+
+
 def common(left: Type, right: Type) -> Type | None:
-    """Return the common type of two values, or None if the engines differ. With an unknown side it is UNKNOWN."""
-    if left == right or right == NULL:
+    """Return the common type of two values, or None if there is none or the engines differ."""
+    if right == NULL or (left == right and left.is_known):
         return left
     if left == NULL:
         return right
-    if not (left.is_known and right.is_known):
-        return UNKNOWN
     if left.is_numeric and right.is_numeric:
         return _common_number(left, right)
-    is_time = left.is_timestamp or right.is_timestamp
-    return timestamp() if is_time and {left.name, right.name} <= {"TIMESTAMP", "DATE"} else None
+    return timestamp() if left.is_time and right.is_time else None
 
 
 def _common_number(left: Type, right: Type) -> Type | None:
     if left.is_integer and right.is_integer:
         return max(left, right, key=lambda type_: _INTEGER_DIGITS[type_.name])
     if DOUBLE in (left, right):
-        return DOUBLE
+        return DOUBLE if is_exact_double(left) and is_exact_double(right) else None
     if FLOAT in (left, right):
         return FLOAT if left.is_integer or right.is_integer else None
     a, b = as_decimal(left), as_decimal(right)
     scale = max(a.scale, b.scale)
     precision = max(a.precision - a.scale, b.precision - b.scale) + scale
     return decimal(precision, scale) if precision <= MAX_PRECISION else None
+
+
+EVERY_COLUMN = "*"
+"""Name of a declared column that means all columns not listed, such as the strings of a CSV without schema."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a table with names and types, and the type of all others (None: there are no others)."""
+
+    items: tuple[tuple[str, Type], ...] = ()
+    others: Type | None = None
+
+    @classmethod
+    def declared(cls, columns: Iterable[protocol.Column] | None) -> Columns:
+        if columns is None:
+            return cls(others=UNKNOWN)
+        types = [(c.name, column_type(c.type)) for c in columns]
+        others = [type_ for name, type_ in types if name == EVERY_COLUMN]
+        return cls(tuple(item for item in types if item[0] != EVERY_COLUMN), others[0] if others else None)
+
+    def type_of(self, name: str) -> Type | None:
+        """Return the type of a column, or None if the table cannot have it."""
+        return next((type_ for item, type_ in self.items if item.lower() == name.lower()), self.others)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The tables of a FROM clause by name."""
+
+    tables: Mapping[str, Columns] = field(default_factory=dict)
+
+    def table(self, name: str) -> Columns | None:
+        return next((columns for table, columns in self.tables.items() if table.lower() == name.lower()), None)
+
+    def type_of(self, name: str) -> Type | None:
+        """Return the type of a column without table name, or None if no table can have it."""
+        certain = [t for columns in self.tables.values() for n, t in columns.items if n.lower() == name.lower()]
+        possible = certain or [c.others for c in self.tables.values() if c.others is not None]
+        return possible[0] if len(set(possible)) == 1 else (UNKNOWN if possible else None)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, for messages."""
+        return [name for columns in self.tables.values() for name, _ in columns.items]

@@ -167,17 +167,17 @@ def _source_columns(source: Source, vocab: DatasetVocabulary) -> dict[str, Decla
 def _output(source: Source, preprocess: model.TransformSql) -> tuple[Column, ...] | None:
     """Return the result columns of preprocess, without types where only the engine knows them; None if unknown."""
     # sqlglot takes a third of a second to import.
-    from airflow_provider_odf.dialect.place import QueryRefused
+    from airflow_provider_odf.dialect.place import QueryRefusal
     from airflow_provider_odf.dialect.translate import input_columns, translate
 
     try:
         columns = translate(preprocess, {"input": input_columns(ddl.read_step(source.read))}).columns
-    except QueryRefused:  # It is reported when the query is translated.
+    except QueryRefusal:  # It is reported when the query is translated.
         return None
     if columns.others is not None:
         return None
     is_exact = preprocess.engine == datafusion.NAME
-    return tuple(Column(name, type_.ddl if is_exact and type_.is_known else "") for name, type_ in columns.known)
+    return tuple(Column(name, type_.ddl if is_exact and type_.is_known else "") for name, type_ in columns.items)
 
 
 def _last(source: Source) -> Path:

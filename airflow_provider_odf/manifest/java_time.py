@@ -54,6 +54,14 @@ def _by_letters(text: str, pattern: str) -> Instant:
     return _assemble(dict(zip(letters, match.groups(), strict=True)))
 
 
+def regex(pattern: str) -> str:
+    """Return a regular expression for the texts that have the form of a Java pattern.
+
+    :raises ValueError: the pattern has unsupported letters.
+    """
+    return "".join(part for part, _ in _tokens(pattern))
+
+
 def check(pattern: str) -> None:
     """Check a pattern.
 

@@ -98,8 +98,6 @@ def test_deeper_queries_are_refused_with_the_place(
         (f"x + interval '{'1' * 5000}' day", f"1:21: INTERVAL '{'1' * 37}...' is not translated"),
         ("x + interval '3 hours 15'", "1:21: INTERVAL '3 hours 15' is not translated (write whole numbers with units"),
         ("x + interval '- 1 day'", "1:21: INTERVAL '- 1 day' is not translated (write whole numbers with units"),
-        ("power(0, -1)", "1:8: "),
-        ("greatest(" * 25 + "x" + ", 1)" * 25, "1:"),
     ],
 )
 def test_numbers_and_intervals_are_refused_with_the_place(
@@ -117,8 +115,7 @@ def test_numbers_and_intervals_are_refused_with_the_place(
     [
         ("x + interval '3000000000' day", "1:21: the interval is too long"),
         ("1e5000", "1:8: 1e5000 is more than a DOUBLE holds"),
-        ("power(1e300, 2)", "1:8: power: the last bit may differ"),
-        ("greatest(" * 25 + "x" + ", 1)" * 25, "its translation for Spark repeats nested expressions and has more"),
+        ("floor(" * 25 + "y" + ")" * 25, "its translation for Spark repeats nested expressions and has more"),
     ],
 )
 def test_of_flink_too(translate: Callable[..., str], columns: tuple[object, ...], text: str, message: str) -> None:
@@ -145,9 +142,9 @@ def test_what_is_too_long_for_the_generator_is_refused(
 
 def test_spark_queries_of_any_depth_are_left_to_spark() -> None:
     before = sys.getrecursionlimit()
-    assert [name for name, _ in spark_columns(_over_values(LONG["replace"][0])).known] == ["v"]
+    assert [name for name, _ in spark_columns(_over_values(LONG["replace"][0])).items] == ["v"]
     for text in ("(" * 2000 + "x" + ")" * 2000, f"x + interval '{'1' * 5000}' day"):
-        assert spark_columns(_over_values(text)).known == ()
+        assert spark_columns(_over_values(text)).items == ()
     assert sys.getrecursionlimit() == before
 
 

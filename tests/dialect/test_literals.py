@@ -6,7 +6,7 @@ import pytest
 from sqlglot import exp, parse_one
 
 from airflow_provider_odf.dialect.literals import interval_parts
-from airflow_provider_odf.dialect.place import Refused
+from airflow_provider_odf.dialect.place import Refusal
 from airflow_provider_odf.errors import InvalidInput
 
 
@@ -29,7 +29,7 @@ def test_intervals(text: str, parts: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["interval '1.5 hours'", "interval '1 fortnight'", "interval '1-2'", "1"])
 def test_other_forms_of_intervals_are_refused(text: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(Refusal):
         interval_parts(_interval(text))
 
 

@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from airflow_provider_odf.dialect import engine as dialect_engine
 from airflow_provider_odf.dialect import limits
-from airflow_provider_odf.dialect.engine import Translation
+from airflow_provider_odf.dialect.engine import Translator
+from airflow_provider_odf.dialect.spark import Value
 from airflow_provider_odf.dialect.translate import ENGINES, to_spark
-from airflow_provider_odf.dialect.typed import Typed
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import TransformSql
 from airflow_provider_odf.protocol import Column
@@ -97,9 +97,9 @@ def length_and_values(engine: str, form: str, position: int, argument: str) -> t
 def test_work_grows_with_the_depth(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list(nestings(engine))
     work = {"typed": 0, "parts": 0}
-    typing, check = Translation.expression, limits.check_result
+    typing, check = Translator.expression, limits.check_result
 
-    def counted_typing(self: Translation, node: exp.Expr) -> Typed:
+    def counted_typing(self: Translator, node: exp.Expr) -> Value:
         work["typed"] += 1
         return typing(self, node)
 
@@ -107,7 +107,7 @@ def test_work_grows_with_the_depth(engine: str, monkeypatch: pytest.MonkeyPatch)
         work["parts"] += sum(1 for _ in result.walk())
         check(node, result)
 
-    monkeypatch.setattr(Translation, "expression", counted_typing)
+    monkeypatch.setattr(Translator, "expression", counted_typing)
     monkeypatch.setattr(dialect_engine.limits, "check_result", counted_check)
     for form, position, back, values in chosen:
         work.update(typed=0, parts=0)

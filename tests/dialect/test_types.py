@@ -11,13 +11,15 @@ from airflow_provider_odf.dialect.types import (
     NULL,
     STRING,
     UNKNOWN,
+    Columns,
+    Scope,
     Type,
-    array,
     column_type,
     common,
     decimal,
     timestamp,
 )
+from airflow_provider_odf.protocol import Column
 
 _MS = timestamp(3)
 
@@ -29,8 +31,11 @@ _MS = timestamp(3)
         ("decimal(12, 2)", decimal(12, 2)),
         ("TIMESTAMP", _MS),
         ("TIMESTAMP_NTZ", timestamp(6)),
-        ("ARRAY<STRING>", array(STRING)),
-        ("STRUCT<a: BIGINT, b: ARRAY<DATE>>", Type("STRUCT", fields=(("a", BIGINT), ("b", array(DATE))))),
+        ("ARRAY<STRING>", Type("ARRAY", element=STRING)),
+        (
+            "STRUCT<a: BIGINT, b: ARRAY<DATE>>",
+            Type("STRUCT", fields=(("a", BIGINT), ("b", Type("ARRAY", element=DATE)))),
+        ),
         ("MAP<STRING, INT>", UNKNOWN),
         ("no such type", UNKNOWN),
     ],
@@ -40,7 +45,7 @@ def test_column_type(ddl: str, type_: Type) -> None:
 
 
 def test_ddl() -> None:
-    struct = Type("STRUCT", fields=(("a b", array(decimal(3, 1))),))
+    struct = Type("STRUCT", fields=(("a b", Type("ARRAY", element=decimal(3, 1))),))
     assert struct.ddl == "STRUCT<`a b`: ARRAY<DECIMAL(3,1)>>"
 
 
@@ -55,7 +60,11 @@ def test_ddl() -> None:
         (decimal(38, 0), decimal(38, 10), None),
         (decimal(12, 2), FLOAT, None),
         (NULL, STRING, STRING),
-        (UNKNOWN, STRING, UNKNOWN),
+        (UNKNOWN, STRING, None),
+        (UNKNOWN, UNKNOWN, None),
+        (UNKNOWN, NULL, UNKNOWN),
+        (decimal(15, 2), DOUBLE, DOUBLE),
+        (decimal(16, 2), DOUBLE, None),
         (STRING, BIGINT, None),
         (DATE, _MS, timestamp()),
         (_MS, timestamp(6), timestamp()),
@@ -64,3 +73,23 @@ def test_ddl() -> None:
 def test_common(left: Type, right: Type, shared: Type | None) -> None:
     assert common(left, right) == shared
     assert common(right, left) == shared
+
+
+def test_columns() -> None:
+    assert Columns.declared(None).type_of("a") == UNKNOWN
+    assert Columns.declared([Column("A", "BIGINT")]).type_of("a") == BIGINT
+    assert Columns.declared([Column("A", "BIGINT")]).type_of("b") is None
+    assert Columns.declared([Column("A", "BIGINT"), Column("*", "STRING")]).type_of("b") == STRING
+
+
+def test_a_column_is_looked_up_in_all_tables() -> None:
+    scope = Scope({"a": Columns((("y", STRING),)), "b": Columns((("z", BIGINT),))})
+    assert scope.type_of("Y") == STRING
+    assert scope.type_of("nope") is None
+    assert scope.table("B") is not None
+    assert scope.names == ["y", "z"]
+
+
+def test_a_column_of_two_types_is_unknown() -> None:
+    scope = Scope({"a": Columns((("y", STRING),)), "b": Columns((("y", BIGINT),))})
+    assert scope.type_of("y") == UNKNOWN

@@ -5,16 +5,35 @@ The rules follow what a real Flink does, and the tests marked ``flink`` compare 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
-from sqlglot import Dialect, parser, tokens
+from sqlglot import Dialect, exp, parser, tokens
 from sqlglot.dialects.dialect import NormalizationStrategy
 
-from airflow_provider_odf.dialect import calls, expressions
-from airflow_provider_odf.dialect.engine import Engine
-from airflow_provider_odf.dialect.flink import aggregates, casts, numbers, text, times
+from airflow_provider_odf.dialect import arithmetic, calls, expressions, functions, literals, types
+from airflow_provider_odf.dialect.engine import Call, Engine, FunctionRule, Translator, chain
+from airflow_provider_odf.dialect.flink import casts, times
+from airflow_provider_odf.dialect.functions import LITERAL, SIZE, TEXT, Parameter, by_type, form, row
+from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect.spark import Value, call
+from airflow_provider_odf.dialect.types import BOOLEAN, INT, NULL, STRING, Type, decimal
 
 _SYNTAX = ("CAST", "CEIL", "EXTRACT", "FLOOR", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST")
+_NEVER_COMPARED = (frozenset({"FLOAT", "DOUBLE"}), frozenset({"DATE", "TIMESTAMP"}))
+"""Flink compares the first in 32 bits, and refuses the second."""
+_NEVER_COMMON = (*_NEVER_COMPARED, frozenset({"FLOAT", "DECIMAL"}), frozenset({"BIGINT", "DECIMAL"}))
+"""Flink's choice depends on the order, or it counts the digits of a BIGINT in another way."""
+_ORDERED = functions.of_types(
+    (
+        "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "TIMESTAMP", "BOOLEAN",
+        "UNKNOWN",
+    ),
+    "no array or struct",
+)  # fmt: skip
+_DIGITS = functions.size(1, most=15)
+"""Digits after the point to which ROUND is the same."""
 
 
 class Flink(Dialect):
@@ -32,14 +51,163 @@ class Flink(Dialect):
         FUNCTION_PARSERS: ClassVar = {name: parser.Parser.FUNCTION_PARSERS[name] for name in _SYNTAX}
 
 
+def is_member(value: Type, member: Type) -> bool:
+    """Flink converts the list of an IN to the type of the value: 1 IN (1.5) is true, 1.5 IN (30) is null."""
+    if value.is_integer:
+        return member.is_integer or not member.is_numeric
+    if value.is_decimal and member.is_integer:
+        return value.precision - value.scale >= types.as_decimal(member).precision
+    return not (value.is_decimal and member.is_float)
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+_WHOLE_DOUBLE = "CASE WHEN {} WHEN abs(a) < 4503599627370496D THEN CAST({}(a) AS DOUBLE) ELSE a END"
+"""FLOOR or CEIL of a DOUBLE: a zero keeps its sign, and from 2**52 on there is no fraction. Spark's are BIGINT."""
+
+
+def whole_number(name: str, zero: str) -> FunctionRule:
+    """Return the rule of FLOOR or CEIL, which keep the type. ``zero`` are the cases with a signed zero."""
+    of_double = _WHOLE_DOUBLE.format(zero, name)
+    return by_type(
+        {"INTEGER": "a", "DECIMAL": f"CAST({name}(a) AS {{}})", "DOUBLE": of_double},
+        lambda type_: decimal(type_.precision, 0) if type_.is_decimal else type_,
+    )
+
+
+def floor(t: Translator, node: exp.Expr) -> Value:
+    """Translate FLOOR of a number, and FLOOR of a time to a unit."""
+    return times.floor_to(t, node) if node.args.get("to") is not None else form("floor", "this")(t, node)
+
+
+def round_(c: Call) -> Value:
+    """Translate ROUND: half up by the decimal digits that a DOUBLE is written with, as Spark does."""
+    digits = 0
+    if len(c.expect(1, 2)) == 2:
+        _DIGITS.of(c, 1)
+        digits = c.arguments[1].integer or 0
+    scale = min(digits, c.arguments[0].type.scale)
+    templates = {"INTEGER": "a", "DECIMAL": "CAST(a AS {})", "DOUBLE": f"round(a, {digits})"}
+    return by_type(templates, lambda type_: _rounded(type_, scale))(replace(c, arguments=c.arguments[:1]))
+
+
+def _rounded(type_: Type, scale: int) -> Type:
+    whole = type_.precision - type_.scale
+    return decimal(whole + scale + (scale < type_.scale), scale) if type_.is_decimal else type_
+
+
+def modulo(c: Call) -> Value:
+    left, right = c.expect(2)
+    return arithmetic.remainder(exp.Mod(this=c.node.expressions[0], expression=c.node.expressions[1]), left, right)
+
+
+def if_(t: Translator, node: exp.Expr) -> Value:
+    """Translate IF(condition, value, other), a CASE with one branch."""
+    if node.args.get("false") is None:
+        raise Refusal(node, "IF needs three arguments")
+    branch = exp.If(this=node.this.copy(), true=node.args["true"].copy())
+    return t.expression(exp.Case(ifs=[branch], default=node.args["false"].copy()))
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+_REPLACEMENT = Parameter(
+    lambda value: value.text is not None,
+    "a literal string",
+    form=lambda value: (value.text or "").replace("\\", "\\\\").replace("$", "\\$"),
+)
+"""Plain text in Flink, without references to groups."""
+_OPTIONAL_GROUP = ("|", ")?", ")*", "){", "(?!", "(?<!")
+"""Parts of patterns in which a group may match nothing, which is null in Flink and an empty text in Spark."""
+
+
+def regexp_extract(c: Call) -> Value:
+    """Translate REGEXP_EXTRACT: null where nothing matches, which is an empty text in Spark."""
+    group = c.arguments[2].integer if len(c.arguments) == 3 else 0
+    if group and any(part in (c.arguments[1].text or "") for part in _OPTIONAL_GROUP):
+        raise c.refusal("a group that may be missing is not translated")
+    template = "CASE WHEN regexp_like(a, b) THEN regexp_extract(a, b, c) END"
+    return row(template, TEXT, LITERAL, SIZE, defaults=(0,))(c)
+
+
+def concat(name: str) -> FunctionRule:
+    """Return the rule of CONCAT, null if an argument is null, or CONCAT_WS, which ignores nulls: as in Spark."""
+    return lambda c: Value(call(name, *[TEXT.of(c, index) for index in range(len(c.arguments))]), STRING)
+
+
+def concatenate(t: Translator, node: exp.Expr) -> Value:
+    """Translate text || text."""
+    first, operators = chain(node, exp.DPipe)
+    sides: Sequence[Value] = [expressions.operand(t, n) for n in (first, *(o.expression for o in operators))]
+    if not all(side.type in (STRING, NULL) for side in sides):
+        advice = types.advice([side.type for side in sides], "cast both sides to STRING")
+        raise Refusal(node, "|| takes strings", advice)
+    return Value(call("concat", *[side.sql for side in sides]), STRING)
+
+
+SCALARS: dict[str, FunctionRule] = {
+    **functions.SCALARS,
+    **times.SCALARS,
+    **{name: row(name, TEXT) for name in ("md5", "reverse", "sha1")},
+    **{name: row(name, TEXT, TEXT, result=BOOLEAN) for name in ("endswith", "startswith")},
+    **{name: row(name, TEXT, SIZE, LITERAL) for name in ("lpad", "rpad")},
+    **{name: row(name, TEXT, functions.WHOLE) for name in ("left", "repeat", "right")},
+    **{name: row("substring", TEXT, SIZE, SIZE, defaults=(functions.LAST,)) for name in ("substr", "substring")},
+    "cardinality": row("array_size", functions.ARRAY, result=INT),
+    "ceil": whole_number("ceil", "a > -1D AND a <= 0D THEN a * 0D"),
+    "concat": concat("concat"),
+    "concat_ws": concat("concat_ws"),
+    "floor": whole_number("floor", "a = 0D THEN a"),
+    "ifnull": functions.coalesce,
+    "instr": row("instr", TEXT, TEXT, result=INT),
+    "mod": modulo,
+    "regexp": row("regexp_like", TEXT, LITERAL, result=BOOLEAN),
+    "regexp_extract": regexp_extract,
+    "regexp_replace": row("regexp_replace", TEXT, LITERAL, _REPLACEMENT),
+    "round": round_,
+    "sha256": row("sha2(a, 256)", TEXT),
+    "sha512": row("sha2(a, 512)", TEXT),
+    "translate": row("translate", TEXT, TEXT, TEXT),
+}
+
 ENGINE = Engine(
     name="flink",
     dialect=Flink,
-    nodes={**expressions.NODES, **calls.NODES, **casts.NODES, **numbers.NODES, **text.NODES, **times.NODES},
-    scalars={**numbers.SCALARS, **text.SCALARS, **times.SCALARS},
-    aggregates=aggregates.AGGREGATES,
-    windows=aggregates.WINDOWS,
-    common=numbers.common,
-    compared=numbers.compared,
-    is_member=numbers.is_member,
+    nodes={
+        **expressions.NODES,
+        **literals.NODES,
+        **functions.NODES,
+        **calls.NODES,
+        **casts.NODES,
+        **times.NODES,
+        **dict.fromkeys(arithmetic.OPERATORS, arithmetic.operator_rule(arithmetic.calculate)),
+        exp.Bracket: expressions.element,
+        exp.Ceil: form("ceil", "this"),
+        exp.DPipe: concatenate,
+        exp.Floor: floor,
+        exp.If: if_,
+        exp.Neg: arithmetic.negation,
+        exp.StrPosition: form("instr", "this", "substr"),
+    },
+    scalars=SCALARS,
+    aggregates={
+        "avg": by_type({"INTEGER": "CAST((sum(a) DIV nullif(count(a), 0)) AS {})", "DOUBLE": "avg(a)"}),
+        "count": functions.count,
+        "max": row("max", _ORDERED, result=None),
+        "min": row("min", _ORDERED, result=None),
+        # A sum that its type does not hold stops the query, where Flink wraps around.
+        "sum": by_type(
+            {"INTEGER": "CAST(sum(a) AS {})", "DECIMAL": "CAST(sum(a) AS {})", "DOUBLE": "sum(a)"},
+            lambda type_: decimal(types.MAX_PRECISION, type_.scale) if type_.is_decimal else type_,
+        ),
+    },
+    windows={
+        **functions.WINDOWS,
+        # Both ignore nulls in Flink.
+        "first_value": row("first_value(a, TRUE)", functions.ANY, result=None),
+        "last_value": row("last_value(a, TRUE)", functions.ANY, result=None),
+    },
+    never_common=_NEVER_COMMON,
+    never_compared=_NEVER_COMPARED,
+    is_member=is_member,
 )
