@@ -23,6 +23,7 @@ CASES = (
     "large",
     "logical_hash",
     "triggers",
+    "contract",
 )
 
 

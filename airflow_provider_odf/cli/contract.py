@@ -54,6 +54,10 @@ def contract_test(
         str | None,
         typer.Option(help="Time that ages are measured at, RFC 3339.", show_default="now", metavar="RFC3339"),
     ] = None,
+    failed_rows: Annotated[
+        str | None,
+        typer.Option(help="Folder for failing rows as Parquet, with the clauses that they fail.", metavar="FOLDER"),
+    ] = None,
     how: FormatOption = Format.table,
 ) -> None:
     """Test data against a contract, and report every clause.
@@ -76,7 +80,7 @@ def contract_test(
     chosen = server_of(file, server) if data is None else None
     sources = of_server(file, chosen, form) if chosen else of_data(file, models, str(data), form)
     try:
-        report = _report(file, models, sources, str(time))
+        report = _report(file, models, sources, str(time), failed_rows)
     except EngineError as e:
         print(near(e), file=sys.stderr)
         raise typer.Exit(3) from e
@@ -84,7 +88,9 @@ def contract_test(
     raise typer.Exit(EXIT_CODES[report.result])
 
 
-def _report(file: ContractFile, models: tuple[str, ...], sources: tuple[Source, ...], as_of: str) -> ContractReport:
+def _report(
+    file: ContractFile, models: tuple[str, ...], sources: tuple[Source, ...], as_of: str, failed_rows: str | None
+) -> ContractReport:
     from typing import cast
 
     from airflow_provider_odf import protocol
@@ -92,7 +98,8 @@ def _report(file: ContractFile, models: tuple[str, ...], sources: tuple[Source, 
     from airflow_provider_odf.runner.local import LocalRunner
 
     contract = compile_models(file, models)
-    request = protocol.SourceTestRequest(contract.id, contract, sources, as_of)
+    folder = str(absolute(failed_rows)) if failed_rows else None
+    request = protocol.SourceTestRequest(contract.id, contract, sources, as_of, folder)
     with LocalRunner() as runner:
         return cast("protocol.SourceTestSuccess", runner.submit(request).result()).report
 

@@ -204,12 +204,14 @@ class SourceTestRequest:
 
     There is one source for each model, also for models that only references need. ``as_of`` (RFC 3339) is the time
     that ages are measured at. ``dataset_alias`` (the contract's id) is part of the application's name.
+    ``failed_rows`` is a directory for Parquet files with failing rows.
     """
 
     dataset_alias: str
     contract: Contract
     sources: tuple[Source, ...]
     as_of: str
+    failed_rows: str | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from airflow_provider_odf.contract.load import parse
 from airflow_provider_odf.contract.report import document
 from airflow_provider_odf.contract.sources import of_data
 from airflow_provider_odf.contract.sources import tested_models as models_of
-from airflow_provider_odf.engine.contract import sources
+from airflow_provider_odf.engine.contract import read, sources
 
 pytestmark = pytest.mark.spark
 
@@ -32,7 +32,7 @@ def tested(spark, tmp_path: Path):
         file = parse(text, "c.yaml")
         names = models_of(file, model)
         contract = compile_models(file, names)
-        report = sources.test(spark.newSession(), contract, of_data(file, names, str(tmp_path / data), None))
+        report = sources.test(spark.newSession(), contract, of_data(file, names, str(tmp_path / data), None), None)
         return document(report)
 
     return tested
@@ -181,3 +181,52 @@ def test_no_rows(tested, name: str, content: str):
     )
     expected = {"/b/type": ("fail", None), "/b/fields/c": ("fail", None), "/b/fields/c/type": ("fail", None)}
     assert outcomes(tested(models, {name: content}, name)) == (expected if name == "t.csv" else {})
+
+
+@pytest.mark.parametrize(("limit", "jobs"), [(None, 1), (-1, 5)])
+def test_jobs(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int | None, jobs: int):
+    """Small data take one job. Large data take one for all rows and references, and one with a shuffle for each key."""
+    if limit is not None:
+        monkeypatch.setattr(read.files, "SMALL", limit)
+    session = spark.newSession()
+    frame = session.range(1000).selectExpr("id", "id AS a", "CAST(id AS STRING) AS s", "id % 10 AS ten")
+    frame.write.parquet(str(tmp_path / "t"))
+    text = HEAD + (
+        "  t: {primaryKey: [a, s], fields: {id: {type: long, primaryKey: true, unique: true, maximum: 999},\n"
+        "    a: {required: true, precision: 3}, s: {type: string, minLength: 1, maxLength: 3, pattern: '^[0-9]+$'}}}\n"
+    )
+    contract = compile_models(parse(text, "c.yaml"), ["t"])
+    data = of_data(parse(text, "c.yaml"), ["t"], str(tmp_path / "t"), None)
+    spark.sparkContext.setJobGroup("jobs", "")
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    assert sources.test(session, contract, data, None).result == "passed"
+    found = spark.sparkContext.statusTracker().getJobIdsForGroup("jobs")
+    spark.sparkContext._jsc.clearJobGroup()
+    assert len(found) == jobs
+
+
+def test_failing_rows_as_a_table(spark, tmp_path: Path):
+    (tmp_path / "t.ndjson").write_text('{"a": 1, "b": "x"}\n{"a": 1, "b": "yy"}\n{"a": 2, "b": "x"}\n{"b": null}\n')
+    text = HEAD + "  t: {fields: {a: {type: int, unique: true}, b: {pii: true, required: true, maxLength: 1}}}"
+    contract = compile_models(parse(text, "c.yaml"), ["t"])
+    data = of_data(parse(text, "c.yaml"), ["t"], str(tmp_path / "t.ndjson"), None)
+    sources.test(spark.newSession(), contract, data, str(tmp_path / "failed"))
+    rows = spark.read.parquet(str(tmp_path / "failed" / "t")).orderBy("a", "failed_clauses").collect()
+    field = "/models/t/fields"
+    assert [(row["a"], row["b"], row["failed_clauses"]) for row in rows] == [
+        (None, None, [f"{field}/b/required"]),
+        ("1", "***", [f"{field}/a/unique"]),
+        ("1", "***", [f"{field}/a/unique", f"{field}/b/maxLength"]),
+    ]
+
+
+def test_frames(spark):
+    fields = "{n: {type: int, minimum: 2, references: u.n}, z: {type: 'null'}, f: {config: {databricksType: FLOAT}}}"
+    text = HEAD + f"  t: {{fields: {fields}}}\n  u: {{fields: {{n: {{}}}}}}"
+    contract = compile_models(parse(text, "c.yaml"), ["t"])
+    frames = {"t": spark.sql("SELECT 1 AS n, null AS z, 1.5D AS f"), "u": spark.sql("SELECT 2 AS n")}
+    assert outcomes(document(sources.test_frames(contract, frames))) == {
+        "/n/minimum": ("fail", 1),
+        "/n/references": ("fail", 1),
+        "/f/config/databricksType": ("fail", None),
+    }

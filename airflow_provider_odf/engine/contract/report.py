@@ -20,6 +20,12 @@ from airflow_provider_odf.wording import counted
 
 MASK = "***"
 
+FAILED_CLAUSES = "failed_clauses"
+"""Column of failing rows with the pointers of the clauses that they fail."""
+
+MOST_FAILED_ROWS = 10_000
+"""Maximum number of failing rows of a model that are written."""
+
 _EXAMPLES = 3
 _LONGEST = 80
 """Maximum number of characters of an example value."""
@@ -28,10 +34,16 @@ _EVERY_ROW = Values("false")
 """A condition that no row fails, to count the tested rows."""
 
 
-def report(contract: Contract, models: Mapping[str, Rows], problems: Mapping[str, str] | None = None) -> ContractReport:
+def report(
+    contract: Contract,
+    models: Mapping[str, Rows],
+    problems: Mapping[str, str] | None = None,
+    failed_rows: str | None = None,
+) -> ContractReport:
     """Return a report with one result for each check of the contract, in order.
 
-    ``models`` are the rows by model. ``problems`` say why there are no rows of other models.
+    ``models`` are the rows by model. ``problems`` say why there are no rows of other models. ``failed_rows`` is a
+    directory for Parquet files with failing rows, one directory for each model.
     """
     results: dict[str, CheckResult] = {}
     tested = 0
@@ -43,6 +55,8 @@ def report(contract: Contract, models: Mapping[str, Rows], problems: Mapping[str
         model = _Model(rows, rest, sensitive(check for check in contract.checks if check.model == name))
         tested += model.tested
         results |= model.results()
+        if failed_rows is not None:
+            model.write_failed_rows(f"{failed_rows}/{name}")
     return ContractReport(
         contract.id,
         contract.digest,
@@ -97,6 +111,15 @@ class _Model:
     def results(self) -> Mapping[str, CheckResult]:
         """Return the result of each check by its path."""
         return {check.path: self._of(check) for check in self._checks}
+
+    def write_failed_rows(self, path: str) -> None:
+        """Write failing rows to a directory: all columns, the sensitive ones masked, and the clauses that they fail."""
+        failing = {path: self._measured[path].condition for path in self._samples}
+        if failing and self._rows.scan is not None:
+            frame = self._rows.scan.failing(failing, FAILED_CLAUSES).limit(MOST_FAILED_ROWS)
+            names = (*self._rows.schema.fieldNames(), FAILED_CLAUSES)
+            columns = (f"{self._masked(name)} AS {quoted(name)}" for name in names)
+            frame.selectExpr(*columns).write.mode("overwrite").parquet(path)
 
     def _of(self, check: Check) -> CheckResult:
         if check.path in self._verdicts:

@@ -16,6 +16,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine.refusal import refusal, root_cause
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import text
 
 ERRORS = (PySparkException, Py4JError)
 
@@ -80,10 +82,10 @@ class Failure:
     @property
     def message(self) -> str:
         """The first line of Spark's message, or the root cause in the JVM if Spark has no message of its own."""
-        text = str(refusal(self.error) or self.error)
-        if isinstance(self.error, Py4JJavaError) and text == str(self.error):
-            text = root_cause(self.error)
-        return text.strip().partition("\n")[0]
+        message = str(refusal(self.error) or self.error)
+        if isinstance(self.error, Py4JJavaError) and message == str(self.error):
+            message = root_cause(self.error)
+        return message.strip().partition("\n")[0]
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,17 @@ class Scan:
             samples |= part.samples(shown, self.offset)
         return [samples[index] for index in range(len(conditions))]
 
+    def failing(self, conditions: Mapping[str, Condition], column: str) -> DataFrame:
+        """Return the rows that fail conditions. The column of the name has an array with the names of these."""
+        numbered = dict(enumerate(conditions.values()))
+        frame, flags = _ByRow(self.keyed, numbered, self.tested).judged()
+        names = (
+            f"CASE WHEN {flag} THEN {text(name)} END" for flag, name in zip(flags.values(), conditions, strict=True)
+        )
+        marked = frame.selectExpr("*", f"array_compact(array({', '.join(names)})) AS {quoted(column)}")
+        names_of_rows = map(quoted, self.keyed.columns)
+        return marked.where(f"size({quoted(column)}) > 0").select(*names_of_rows, quoted(column))
+
     def _alone(self, condition: Condition) -> Count | Failure:
         try:
             (part,) = self._passes({0: condition})
@@ -182,7 +195,7 @@ class _ByRow:
     tested: str
 
     def counts(self) -> dict[int, Count | Failure]:
-        frame, flags = self._judged()
+        frame, flags = self.judged()
         totals = [self.tested if isinstance(c, Values) else "true" for c in self.conditions.values()]
         # Column names that Spark makes from long expressions take longer than the counting.
         measures = [f"count_if({sql}) AS c{i}" for i, sql in enumerate([*totals, *flags.values()])]
@@ -193,14 +206,14 @@ class _ByRow:
         }
 
     def samples(self, shown: Mapping[int, Shown], offset: str) -> dict[int, Samples]:
-        frame, flags = self._judged()
+        frame, flags = self.judged()
         measures = [
             sql for index, flag in flags.items() for sql in _first(shown[index], offset, f"FILTER (WHERE {flag})")
         ]
         row = frame.selectExpr(*(f"{sql} AS s{i}" for i, sql in enumerate(measures))).collect()[0]
         return {index: _samples([row[2 * i : 2 * i + 2]]) for i, index in enumerate(flags)}
 
-    def _judged(self) -> tuple[DataFrame, dict[int, str]]:
+    def judged(self) -> tuple[DataFrame, dict[int, str]]:
         """Return a frame with the rows, and SQL for the failing ones of each condition."""
         frame, windows, flags = self.frame, list[str](), dict[int, str]()
         for index, c in self.conditions.items():

@@ -1,13 +1,12 @@
-"""Test a contract on files and tables outside of datasets."""
+"""Test a contract on data outside of datasets: files, tables, and DataFrames of a Spark job."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine.contract.read import Unreadable, read
+from airflow_provider_odf.engine.contract.read import Data, Unreadable, read
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.scan import Scan
@@ -19,43 +18,58 @@ _ROW = "__row"
 def execute(spark: SparkSession, request: SourceTestRequest, progress: Callable[[str], None]) -> SourceTestSuccess:
     """Test the requested contract and return the report."""
     progress(f"testing contract {request.contract.id}")
-    return SourceTestSuccess(test(spark, request.contract, request.sources))
+    return SourceTestSuccess(test(spark, request.contract, request.sources, request.failed_rows))
 
 
-def test(spark: SparkSession, contract: Contract, sources: Sequence[Source]) -> ContractReport:
+def test(spark: SparkSession, contract: Contract, sources: Sequence[Source], failed_rows: str | None) -> ContractReport:
     """Return a report with one result for each check of the contract, in order.
 
-    Data that cannot be read are the outcome ``error`` of all clauses of their model.
+    ``failed_rows`` is a directory for failing rows. Data that cannot be read are the outcome ``error`` of all clauses
+    of their model.
     """
-    models: dict[str, Rows] = {}
-    problems: dict[str, str] = {}
-    tested = {check.model for check in contract.checks}
     references = (check for check in contract.checks if check.kind == "references")
-    needed = tested | {str(check.arguments["target"]).partition(".")[0] for check in references}
+    needed = _models(contract) | {str(check.arguments["target"]).partition(".")[0] for check in references}
+    data: dict[str, Data] = {}
+    problems: dict[str, str] = {}
     for source in (source for source in sources if source.model in needed):
-        checks = [check for check in contract.checks if check.model == source.model]
         try:
-            models[source.model] = _rows(spark, source, checks)
+            data[source.model] = read(spark, source, _checks(contract, source.model))
         except Unreadable as e:
             problems[source.model] = str(e)
-    others = {name.lower(): Other(rows.scan.keyed, rows.types) for name, rows in models.items() if rows.scan}
-    rows = {name: replace(rows, others=others) for name, rows in models.items() if name in tested}
-    return report(contract, rows, problems)
+    return report(contract, _rows(contract, data), problems, failed_rows)
 
 
-def _rows(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Rows:
-    """Return the rows of a source.
+def test_frames(contract: Contract, frames: Mapping[str, DataFrame]) -> ContractReport:
+    """Return the report of a contract on DataFrames by model, in a Spark job of your own.
 
-    :raises Unreadable: Spark cannot read it.
+    The contract comes from `contract.compile.compile_models`. Models that only references name need a DataFrame too. A
+    DataFrame is computed once for all rows, once for each key, and again to show failing rows: cache an expensive one.
     """
-    data = read(spark, source, checks)
+    return report(contract, _rows(contract, {model: Data(frame) for model, frame in frames.items()}))
+
+
+def _rows(contract: Contract, data: Mapping[str, Data]) -> dict[str, Rows]:
+    """Return the rows of the tested models."""
+    others = {model.lower(): Other(those.frame, those.types) for model, those in data.items()}
+    return {
+        model: _rows_of(those, _checks(contract, model), others)
+        for model, those in data.items()
+        if model in _models(contract)
+    }
+
+
+def _rows_of(data: Data, checks: Sequence[Check], others: Mapping[str, Other]) -> Rows:
     frame = data.frame.coalesce(1) if data.is_small else data.frame
     numbered = frame.selectExpr("*", f"monotonically_increasing_id() AS {_ROW}")
     scan = Scan(numbered, numbered, "true", _ROW, data.is_small)
-    return Rows(data.frame.schema, scan, data.system, _key(checks), types=data.types, malformed=data.malformed)
+    # The primary key identifies a row to a reader.
+    key = next((check.columns for check in checks if check.kind == "primary_key"), ())
+    return Rows(data.frame.schema, scan, data.system, key, types=data.types, malformed=data.malformed, others=others)
 
 
-def _key(checks: Sequence[Check]) -> tuple[str, ...]:
-    """Return the columns that identify a row to a reader: the primary key."""
-    keys = (check.columns for check in checks if check.kind == "primary_key")
-    return next(keys, ())
+def _models(contract: Contract) -> set[str]:
+    return {check.model for check in contract.checks}
+
+
+def _checks(contract: Contract, model: str) -> list[Check]:
+    return [check for check in contract.checks if check.model == model]
