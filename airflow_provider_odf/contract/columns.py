@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from airflow_provider_odf.contract.binding import find, model_name
+from airflow_provider_odf.contract.compile import compile_model
 from airflow_provider_odf.contract.load import ContractFile, load
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.evolution.columns import of_manifest
@@ -46,18 +47,29 @@ _TYPES = frozenset(kind for kinds in COLUMN_TYPES.values() for kind in kinds)
 def problems(manifest: Manifest) -> Iterator[Problem]:
     """Yield the problems of the contract beside a manifest with the columns of the manifest.
 
-    There are none if only the data define the columns.
+    Where only the data define the columns, they are those of clauses that no test can evaluate.
 
     :raises ManifestInvalid: the contract itself is not valid.
     """
     path = find(manifest.file, str(manifest.snapshot.name))
-    given = of_manifest(manifest.snapshot) if path is not None else None
-    if path is None or given is None:
+    if path is None:
+        return
+    contract = load(path)
+    name = model_name(contract, str(manifest.snapshot.name))
+    yield from invalid_clauses(contract, name)
+    if (given := of_manifest(manifest.snapshot)) is None:
         return
     vocab = ddl.vocabulary(manifest.snapshot.last(model.SetVocab))
     system = dict(zip(vocab.columns, ("BIGINT", "INT", "TIMESTAMP", "TIMESTAMP"), strict=True))
-    contract = load(path)
-    yield from _Comparison(contract, model_name(contract, str(manifest.snapshot.name)), given, system).problems()
+    yield from _Comparison(contract, name, given, system).problems()
+
+
+def invalid_clauses(contract: ContractFile, model: str) -> Iterator[Problem]:
+    """Yield the clauses of a model that no test can evaluate, such as an invalid pattern."""
+    for check in compile_model(contract, model).checks:
+        if check.outcome == "error":
+            steps = (step.replace("~1", "/").replace("~0", "~") for step in check.path.split("/")[1:])
+            yield Problem(contract.place(*(int(s) if s.isdigit() else s for s in steps)), check.reason)
 
 
 class _Comparison:

@@ -64,6 +64,14 @@ def test_missing_columns_and_other_types_are_found_with_their_place(told) -> Non
     ]
 
 
+def test_clauses_that_no_test_can_evaluate(told) -> None:
+    model = "fields:\n  name: {type: string, pattern: '(['}\n  a/b: {pattern: '((a+)+)\\1'}"
+    assert told(model, "{kind: NdJson}") == [
+        "7:37 not a regular expression: a [ without its ]: character 2 of ([ ()",
+        "8:22 the pattern could take exponential time: repeat no group with a repetition, or use no look-around ()",
+    ]
+
+
 FIELDS = "fields:\n  id: {type: string}\n  zone: {type: string}"
 NO_ZONE = "8:7 the manifest of the dataset declares no column zone"
 IDS = "7:18 id is of type string here, and BIGINT in the manifest"

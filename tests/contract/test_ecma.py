@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.contract.ecma import check, to_java
+from airflow_provider_odf.contract.ecma import check, is_regular, needs_linear_time, to_java, to_re2
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,23 @@ def test_what_is_no_expression_is_told_with_its_place(pattern: str, message: str
 )  # fmt: skip
 def test_what_is_one(pattern: str):
     check(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_linear", "regular", "re2"),
+    [
+        ("(a+)+$", True, True, r"(a+)+\z"),
+        ("(a|ab)*c", True, True, "(a|ab)*c"),
+        (r"^(?:[a-z]+\.)+$", True, True, r"^(?:[a-z]+\.)+\z"),
+        ("((a*)b){2,}", True, True, "((a*)b){2,}"),
+        (r"((a+)+)\1", True, False, r"((a+)+)\1"),
+        ("(?=(a+)+)b", True, False, "(?=(a+)+)b"),
+        ("^(abc)+$", False, True, r"^(abc)+\z"),
+        ("[(a+)+]", False, True, "[(a+)+]"),
+        (r"(x)\(+y", False, True, r"(x)\(+y"),
+        ("(a|b)?", False, True, "(a|b)?"),
+        (r"(?<year>[\u00e9[])a[]", False, True, r"(?P<year>[\x{00e9}\[])a[^\x00-\x{10FFFF}]"),
+    ],
+)
+def test_patterns_that_could_take_exponential_time(pattern: str, is_linear: bool, regular: bool, re2: str):
+    assert (needs_linear_time(pattern), is_regular(pattern), to_re2(pattern)) == (is_linear, regular, re2)

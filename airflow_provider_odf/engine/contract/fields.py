@@ -15,9 +15,11 @@ from pyspark.sql import types as T  # noqa: N812
 from airflow_provider_odf.engine.contract.types import READ_AS
 from airflow_provider_odf.engine.read.scalar import Formats, scalar
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import matches, when
 
 _ENDS = re.compile(r"(.*?)((?:\[\]|\{key\}|\{value\})*)")
 _END = re.compile(r"\[\]|\{key\}|\{value\}")
+_WHOLE = r"^-?[0-9]+\.0+$"
 _FORMATS = Formats(is_base64=True, has_millis=False)
 
 
@@ -88,7 +90,11 @@ class Found:
         kind = READ_AS.get(logical or "")
         if kind is None or not isinstance(self.type, T.StringType):
             return self
-        return replace(self, sql=scalar(self.sql, kind, _FORMATS, self.column), type=kind, raw=self.sql)
+        value = scalar(self.sql, kind, _FORMATS, self.column)
+        if isinstance(kind, T.LongType):  # 1.0 is a whole number in JSON
+            whole = when(matches(self.sql, _WHOLE), f"try_cast(split_part({self.sql}, '.', 1) AS BIGINT)")
+            value = f"coalesce({value}, {whole})"
+        return replace(self, sql=value, type=kind, raw=self.sql)
 
 
 def find(schema: T.StructType, path: str, types: Mapping[str, str] | None = None) -> Found | None:
