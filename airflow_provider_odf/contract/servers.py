@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import Clause
-from airflow_provider_odf.contract.sources import MODEL, format_of
+from airflow_provider_odf.contract.sources import HADOOP, MODEL, S3, format_of, local_path
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import Source
 
@@ -80,9 +80,7 @@ _ELSEWHERE = {
 }
 """Type of a server that is not read here -> what Spark needs for it."""
 
-_HADOOP = "3.5.0"
-_S3 = f"org.apache.hadoop:hadoop-aws:{_HADOOP}"
-_AZURE = f"org.apache.hadoop:hadoop-azure:{_HADOOP}"
+_AZURE = f"org.apache.hadoop:hadoop-azure:{HADOOP}"
 
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 _AZURE_HOST = re.compile(
@@ -151,7 +149,7 @@ def _local(
 ) -> tuple[str, dict[str, Any], str]:
     """Return a path, which is relative to the contract's folder."""
     path = Path(_text(value, "path").replace(MODEL, model)).expanduser()
-    return str(path if path.is_absolute() else (folder / path).absolute()), {}, ""
+    return local_path(folder / path), {}, ""
 
 
 def _s3(
@@ -164,7 +162,7 @@ def _s3(
     options = {}
     if endpoint := value.get("endpointUrl"):
         options = {"fs.s3a.endpoint": str(endpoint), "fs.s3a.path.style.access": "true"}
-    return re.sub(r"^s3[an]?://", "s3a://", location), options, _S3
+    return re.sub(r"^s3[an]?://", "s3a://", location), options, S3
 
 
 def _azure(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +13,12 @@ from airflow_provider_odf.protocol import Source
 
 MODEL = "{model}"
 FORMATS = ("csv", "json", "ndjson", "parquet")
+
+HADOOP = "3.5.0"
+"""Version of Hadoop in the pyspark of the lock."""
+
+S3 = f"org.apache.hadoop:hadoop-aws:{HADOOP}"
+"""What Spark needs to read S3."""
 
 _SUFFIXES = {
     ".csv": "csv",
@@ -53,7 +61,17 @@ def _source(model: str, path: str, data_format: str | None) -> Source:
     if kind is None:
         raise InvalidInput(f"{path}: its name shows no format: add --data-format {'|'.join(FORMATS)}")
     options = {"sep": "\t"} if path.lower().endswith(".tsv") else {}
-    return Source(model, kind, (path if "://" in path else str(Path(path).expanduser().absolute()),), options)
+    if "://" in path:
+        return Source(
+            model, kind, (re.sub(r"^s3n?://", "s3a://", path),), options, install=S3 if path[:2] == "s3" else ""
+        )
+    return Source(model, kind, (local_path(Path(path)),), options)
+
+
+def local_path(path: Path) -> str:
+    """Return an absolute path for Spark, which takes every path as a glob: the name of an existing file is escaped."""
+    absolute = path.expanduser().absolute()
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", str(absolute)) if os.path.exists(absolute) else str(absolute)
 
 
 def format_of(path: str) -> str | None:

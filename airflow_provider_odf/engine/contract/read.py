@@ -148,8 +148,14 @@ def _declared(types: Mapping[str, str], checks: Sequence[Check]) -> Sequence[T.S
 
 
 def _is_small(source: Source) -> bool:
-    names = [name for path in source.paths for name in (glob.glob(path) if glob.has_magic(path) else [path])]
-    return bool(names) and sum(files.size_or_large(name) for name in map(os.fspath, names)) <= files.SMALL
+    names = [name for path in source.paths for name in _names(path)]
+    return bool(names) and sum(map(files.size_or_large, names)) <= files.SMALL
+
+
+def _names(path: str) -> list[str]:
+    """Return the files of a path, in which backslashes escape characters of globs."""
+    plain = re.sub(r"\\(.)", r"\1", path)
+    return [plain] if os.path.exists(plain) or not glob.has_magic(path) else glob.glob(path)
 
 
 def _reason(error: PySparkException | Py4JJavaError, source: Source) -> str:
