@@ -69,11 +69,11 @@ def contract_test(
     from airflow_provider_odf.contract.load import load
     from airflow_provider_odf.contract.report import EXIT_CODES
     from airflow_provider_odf.contract.servers import of_server, server_of
-    from airflow_provider_odf.contract.sources import of_data, tested_models
+    from airflow_provider_odf.contract.sources import models_to_test, of_data
 
     time = instant(as_of)
     file = load(absolute(contract))
-    models = tested_models(file, model)
+    models = models_to_test(file, model)
     if data is not None and server is not None:
         raise InvalidInput("use either --data or --server")
     form = data_format.value if data_format else None

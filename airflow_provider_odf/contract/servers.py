@@ -125,12 +125,12 @@ def _source(
             return _files(model, path, data_format, value, options, install)
     except ValueError as e:
         return Source(model, problem=f"server {server.name}: {e}")
-    needs = f"Spark needs {_ELSEWHERE[kind]}, " if kind in _ELSEWHERE else ""
+    needs = f" (Spark needs {_ELSEWHERE[kind]})" if kind in _ELSEWHERE else ""
     known = ", ".join([*_FILES, *_DATABASES])
     return Source(
         model,
-        problem=f"server {server.name}: data on a server of type {kind or 'nothing'} is not read: {needs}"
-        f"or copy the data and use --data; the types are {known}",
+        problem=f"server {server.name}: data on a server of type {kind or 'nothing'} is not read{needs}: "
+        f"copy the data and use --data; the types are {known}",
     )
 
 

@@ -31,7 +31,7 @@ _SUFFIXES = {
 }
 
 
-def tested_models(contract: ContractFile, model: str | None) -> tuple[str, ...]:
+def models_to_test(contract: ContractFile, model: str | None) -> tuple[str, ...]:
     """Return the models to test: one, or all.
 
     :raises InvalidInput: the contract has no model of the name, or none at all.

@@ -12,8 +12,8 @@ import pytest
 from airflow_provider_odf.contract.compile import compile_models
 from airflow_provider_odf.contract.load import parse
 from airflow_provider_odf.contract.report import document
+from airflow_provider_odf.contract.sources import models_to_test as models_of
 from airflow_provider_odf.contract.sources import of_data
-from airflow_provider_odf.contract.sources import tested_models as models_of
 from airflow_provider_odf.engine.contract import read, sources
 
 pytestmark = pytest.mark.spark

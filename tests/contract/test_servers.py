@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from airflow_provider_odf.contract.load import parse
+from airflow_provider_odf.contract.servers import credentials, of_server, server_of
+from airflow_provider_odf.contract.sources import models_to_test, of_data
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.protocol import Source
+
+HEAD = """\
+dataContractSpecification: 1.1.0
+id: urn:shop
+info: {title: Shop, version: 1.0.0}
+models: {orders: {fields: {}}, "line items": {fields: {}}}
+"""
+
+
+def sources(server: str, environment: dict[str, str] | None = None, data_format: str | None = None) -> list[Source]:
+    text = HEAD + "servers:\n  main: " + dedent(server).strip() + "\n"
+    file = parse(text, "/work area/c.yaml")
+    return list(of_server(file, server_of(file, None), data_format, environment or {}))
+
+
+def test_files():
+    location = "s3://bucket/{model}/*.json"
+    first, second = sources(
+        f"{{type: s3, location: '{location}', format: json, delimiter: array, endpointUrl: http://x}}"
+    )
+    assert first == Source(
+        "orders",
+        "json",
+        ("s3a://bucket/orders/*.json",),
+        {"delimiter": "array", "fs.s3a.endpoint": "http://x", "fs.s3a.path.style.access": "true"},
+        install="org.apache.hadoop:hadoop-aws:3.5.0",
+    )
+    assert second.paths == ("s3a://bucket/line items/*.json",)
+    az = "az://store.blob.core.windows.net/box/path/*.parquet"
+    assert sources(f"{{type: azure, location: '{az}'}}", {"AZURE_STORAGE_KEY": "k"})[0] == Source(
+        "orders",
+        "parquet",
+        ("abfss://box@store.dfs.core.windows.net/path/*.parquet",),
+        {"fs.azure.account.key.store.dfs.core.windows.net": "k"},
+        install="org.apache.hadoop:hadoop-azure:3.5.0",
+    )
+    (local, _) = sources("{type: local, path: 'data/{model}.csv', format: csv}", data_format="parquet")
+    assert (local.format, local.paths) == ("parquet", ("/work area/data/orders.csv",))
+
+
+def test_databases():
+    server = "{type: postgres, host: db, database: 'a b?c', schema: 'pub\"lic'}"
+    assert sources(server, {"PGUSER": "me", "ODF_SERVER_MAIN_PASSWORD": "x"})[1] == Source(
+        "line items",
+        "jdbc",
+        (),
+        {
+            "url": "jdbc:postgresql://db:5432/a%20b%3Fc",
+            "dbtable": '"pub""lic"."line items"',
+            "driver": "org.postgresql.Driver",
+            "fetchsize": "10000",
+            "user": "me",
+            "password": "x",
+        },
+        install="org.postgresql:postgresql:42.7.7",
+    )
+    url = sources("{type: trino, host: '[::1]', port: 1, catalog: c, schema: s}")[0].options["url"]
+    assert url == "jdbc:trino://[::1]:1/c/s"
+
+
+@pytest.mark.parametrize(
+    ("server", "problem"),
+    [
+        ("{type: postgres, host: 'h/?socketFactory=x', database: d}", "host 'h/?socketFactory=x' is not the name"),
+        ("{type: postgres, host: h, port: '5&a=b', database: d}", "port '5&a=b' is not a number"),
+        ("{type: sqlserver, host: h}", "it has no database"),
+        ("{type: s3, location: 'file:///x'}", "location 'file:///x' does not begin with s3://"),
+        ("{type: azure, location: 'x'}", "location 'x' begins neither with az:// nor with abfss://"),
+        ("{type: local, path: data}", "data: its name shows no format"),
+        (
+            "{type: kafka, host: h}",
+            "kafka is not read (Spark needs org.apache.spark:spark-sql-kafka-0-10_2.13): copy",
+        ),
+        ("{type: fax}", "type fax is not read: copy the data"),
+        ("{}", "type nothing is not read"),
+    ],
+)
+def test_servers_that_cannot_be_read(server: str, problem: str):
+    first, second = sources(server)
+    assert first.problem.startswith("server main: ")
+    assert problem in first.problem
+    assert second.problem == first.problem
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, ("", "")),
+        ({"PGUSER": "a", "PGPASSWORD": "b"}, ("a", "b")),
+        ({"AIRFLOW_CONN_MY_DB": "postgres://c:d%40@host/x", "PGUSER": "a"}, ("c", "d@")),
+        ({"AIRFLOW_CONN_MY_DB": '{"conn_type": "postgres", "login": "e", "password": "f"}'}, ("e", "f")),
+        ({"ODF_SERVER_MY_DB_USER": "g", "AIRFLOW_CONN_MY_DB": "postgres://c:d@host/x"}, ("g", "d")),
+    ],
+)
+def test_credentials(environment: dict[str, str], expected: tuple[str, str]):
+    assert credentials("my-db", "postgres", environment) == expected
+
+
+def test_which_server():
+    text = HEAD + "servers: {a: {type: local}, b: {type: local}}\n"
+    file = parse(text, "c.yaml")
+    assert server_of(file, "b").path == "/servers/b"
+    with pytest.raises(InvalidInput, match="nothing to test: name one of its servers with --server: a, b"):
+        server_of(file, None)
+    with pytest.raises(InvalidInput, match="there is no server 'x': it has a, b"):
+        server_of(file, "x")
+    with pytest.raises(InvalidInput, match="nothing to test: the contract has no servers: use --data"):
+        server_of(parse(HEAD, "c.yaml"), None)
+
+
+def test_data(tmp_path: Path):
+    file = parse(HEAD, "c.yaml")
+    both = models_to_test(file, None)
+    (tmp_path / "orders[1].jsonl").write_text("")
+    for name in ("x.csv", "y.csv"):
+        (tmp_path / "folder" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "folder" / name).write_text("a\n")
+    (one,) = of_data(file, ["orders"], f"{tmp_path}/orders[1].jsonl", None)
+    assert one == Source("orders", "ndjson", (f"{tmp_path}/orders\\[1\\].jsonl",))
+    assert [s.format for s in of_data(file, ["orders"], f"{tmp_path}/folder", None)] == ["csv"]
+    assert [s.paths for s in of_data(file, both, "/d/{model}/*.tsv", None)] == [
+        ("/d/orders/*.tsv",),
+        ("/d/line items/*.tsv",),
+    ]
+    assert of_data(file, ["orders"], "s3://b/x.parquet", None)[0].paths == ("s3a://b/x.parquet",)
+    with pytest.raises(InvalidInput, match=r"x.csv is the data of one model, and there are orders, line items"):
+        of_data(file, both, "x.csv", None)
+    with pytest.raises(InvalidInput, match=r"x: its name shows no format: add --data-format csv\|json"):
+        of_data(file, ["orders"], "x", None)
+    with pytest.raises(InvalidInput, match="there is no model 'x': it has orders, line items"):
+        models_to_test(file, "x")
