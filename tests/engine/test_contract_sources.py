@@ -183,9 +183,9 @@ def test_no_rows(tested, name: str, content: str):
     assert outcomes(tested(models, {name: content}, name)) == (expected if name == "t.csv" else {})
 
 
-@pytest.mark.parametrize(("limit", "jobs"), [(None, 1), (-1, 5)])
+@pytest.mark.parametrize(("limit", "jobs"), [(None, 2), (-1, 6)])
 def test_jobs(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int | None, jobs: int):
-    """Small data take one job. Large data take one for all rows and references, and one with a shuffle for each key."""
+    """Small data take one job for the schema and one for all checks. Large data take two more for each key."""
     if limit is not None:
         monkeypatch.setattr(read.files, "SMALL", limit)
     session = spark.newSession()
