@@ -6,6 +6,7 @@ The import of the SQL parser takes a third of a second. So commands call this ch
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from airflow_provider_odf import column_rules
@@ -13,6 +14,7 @@ from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.manifest import events as e
 from airflow_provider_odf.manifest.manifest import Manifest
+from airflow_provider_odf.manifest.model import TransformSql
 from airflow_provider_odf.manifest.scalar_place import place_within
 from airflow_provider_odf.protocol import DatasetVocabulary
 
@@ -31,54 +33,51 @@ def _manifest_problems(manifest: Manifest) -> Iterator[Problem]:
     vocabulary = ddl.vocabulary(vocabs[-1] if vocabs else None)
     for index, event in enumerate(events):
         if isinstance(event, _Source) and event.preprocess is not None:
-            yield from _Preprocess(manifest, index, event, vocabulary).problems()
+            yield from _Preprocess(manifest, index, event, event.preprocess).problems(vocabulary)
 
 
+@dataclass(frozen=True)
 class _Preprocess:
     """The preprocess step of one source in a manifest."""
 
-    def __init__(self, manifest: Manifest, index: int, source: _Source, vocabulary: DatasetVocabulary) -> None:
-        self.manifest, self.index, self.source, self.vocabulary = manifest, index, source, vocabulary
+    manifest: Manifest
+    index: int
+    source: _Source
+    transform: TransformSql
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self, vocabulary: DatasetVocabulary) -> Iterator[Problem]:
         from airflow_provider_odf.dialect.place import QueryRefusal
         from airflow_provider_odf.dialect.translate import input_columns, translate
 
-        assert self.source.preprocess is not None  # noqa: S101 - by _manifest_problems
         try:
             read = input_columns(ddl.read_step(self.source.read))
-            columns = translate(self.source.preprocess, {"input": read}).columns
+            columns = translate(self.transform, {"input": read}).columns
         except QueryRefusal as refusal:
             place = self._query_place(refusal.number, refusal.line, refusal.column)
             yield Problem(place, refusal.message, refusal.advice)
             return
         if columns.others is None:
-            yield from self._columns({name: type_.name for name, type_ in columns.items})
+            types = {name: "" if type_.name in _UNKNOWN else type_.name for name, type_ in columns.items}
+            yield from self._columns(types, vocabulary)
+
+    def _columns(self, types: dict[str, str], vocabulary: DatasetVocabulary) -> Iterator[Problem]:
+        """Yield problems with the columns that the merge needs."""
+        merge = ddl.merge_strategy(self.source.merge)
+        for problem in column_rules.check(types, vocabulary, merge, "the output of preprocess"):
+            if problem.part == "columns":
+                place = self._query_place(len(self.transform.queries or ()), 0, 0)
+            elif problem.part == "merge":
+                place = self._place("merge")
+            else:
+                place = self._place("merge", problem.part, [*getattr(merge, problem.part)].index(problem.name))
+            yield Problem(place, problem.message, problem.fix)
 
     def _place(self, *path: str | int) -> Place:
         return self.manifest.place("metadata", self.index, *path)
 
     def _query_place(self, number: int, line: int, column: int) -> Place:
-        steps = (self.source.preprocess and self.source.preprocess.queries) or ()
         if not number:
             return self._place("preprocess", "engine")
         start = self._place("preprocess", "queries", number - 1, "query")
         source = self.manifest.file.read_bytes().decode("utf-8-sig")
-        return place_within(source, start, steps[number - 1].query, line, column)
-
-    def _columns(self, types: dict[str, str]) -> Iterator[Problem]:
-        """Yield problems with the columns that the merge needs."""
-        merge = ddl.merge_strategy(self.source.merge)
-        kinds = {name: "" if kind in _UNKNOWN else kind for name, kind in types.items()}
-        for problem in column_rules.check(kinds, self.vocabulary, merge, "the output of preprocess"):
-            if problem.part == "columns":
-                yield self._of_output(problem.message, problem.fix)
-            elif problem.part == "merge":
-                yield Problem(self._place("merge"), problem.message, problem.fix)
-            else:
-                index = [*getattr(merge, problem.part)].index(problem.name)
-                yield Problem(self._place("merge", problem.part, index), problem.message, problem.fix)
-
-    def _of_output(self, message: str, fix: str) -> Problem:
-        count = len((self.source.preprocess and self.source.preprocess.queries) or ())
-        return Problem(self._query_place(count, 0, 0), message, fix)
+        return place_within(source, start, (self.transform.queries or ())[number - 1].query, line, column)

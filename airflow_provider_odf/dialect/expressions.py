@@ -46,9 +46,6 @@ def operand(t: Translator, node: exp.Expr) -> Value:
     return t.expression(node)
 
 
-# --- logic -----------------------------------------------------------------------------------------------------------
-
-
 def condition(t: Translator, node: exp.Expr) -> exp.Expr:
     """Return an expression that must be a boolean, as in WHERE, ON, WHEN, AND, OR and NOT."""
     value = t.expression(node)
@@ -89,9 +86,6 @@ def like(t: Translator, node: exp.Expr) -> Value:
     if right.text is None or right.text.replace("\\%", "").replace("\\_", "").count("\\"):
         raise Refusal(node, "LIKE needs a literal pattern, with backslashes only before % and _")
     return Value(type(node)(this=left.sql, expression=right.sql, negate=node.args.get("negate")), BOOLEAN)
-
-
-# --- comparisons -----------------------------------------------------------------------------------------------------
 
 
 def comparison(t: Translator, node: exp.Expr) -> Value:
@@ -157,9 +151,6 @@ def _of_one_type(
     if len(conversions) > 1 or shared is None:
         raise Refusal(node, "BETWEEN and IN are translated only with values of one type", advice)
     return align(pairs[0][0], pairs[0][2]), [align(right, type_) for _, right, type_ in pairs]
-
-
-# --- CASE, and the element of an array -------------------------------------------------------------------------------
 
 
 def case(t: Translator, node: exp.Expr) -> Value:

@@ -18,8 +18,6 @@ from airflow_provider_odf.dialect.types import BIGINT, INT, STRING, Type
 LAST = 2**31 - 1
 """A length that reaches the end of every string."""
 
-# --- kinds of arguments ----------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Parameter:
@@ -35,8 +33,9 @@ class Parameter:
         value = c.arguments[index]
         if self.accepts(value):
             return self.form(value)
-        advice = types.advice([value.type], self.advice)
-        raise c.refusal(f"argument {index + 1} of type {value.type} must be {self.words}", advice)
+        literal = value.integer if value.text is None else f"'{value.text[:40]}'"
+        message = f"argument {index + 1} must be {self.words}, not {value.type if literal is None else literal}"
+        raise c.refusal(message, types.advice([value.type], self.advice))
 
 
 def as_int(value: Value) -> exp.Expr | int:
@@ -62,8 +61,6 @@ SIGNED = Parameter(lambda value: has_exact_sign(value.type), "a number of at mos
 ARRAY = Parameter(lambda value: value.type.element is not None, "an array")
 TIMESTAMP = of_types(("TIMESTAMP",), "a TIMESTAMP")
 TIME = of_types(("DATE", "TIMESTAMP"), "a DATE or TIMESTAMP")
-
-# --- rows ------------------------------------------------------------------------------------------------------------
 
 
 def row(
@@ -148,8 +145,6 @@ WINDOWS: dict[str, FunctionRule] = {
     # A default is refused: Flink uses it for nulls, too.
     **{name: row(name, ANY, SIZE, result=None, defaults=(1,)) for name in ("lag", "lead")},
 }
-
-# --- special syntax --------------------------------------------------------------------------------------------------
 
 
 def form(name: str, *keys: str) -> NodeRule:

@@ -30,7 +30,7 @@ _ORDERED = functions.of_types(
         "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "TIMESTAMP", "BOOLEAN",
         "UNKNOWN",
     ),
-    "no array or struct",
+    "a number, string, date, time or boolean",
 )  # fmt: skip
 _DIGITS = functions.size(1, most=15)
 """Digits after the point to which ROUND is the same."""
@@ -59,8 +59,6 @@ def is_member(value: Type, member: Type) -> bool:
         return value.precision - value.scale >= types.as_decimal(member).precision
     return not (value.is_decimal and member.is_float)
 
-
-# --- numbers ---------------------------------------------------------------------------------------------------------
 
 _WHOLE_DOUBLE = "CASE WHEN {} WHEN abs(a) < 4503599627370496D THEN CAST({}(a) AS DOUBLE) ELSE a END"
 """FLOOR or CEIL of a DOUBLE: a zero keeps its sign, and from 2**52 on there is no fraction. Spark's are BIGINT."""
@@ -108,8 +106,6 @@ def if_(t: Translator, node: exp.Expr) -> Value:
     branch = exp.If(this=node.this.copy(), true=node.args["true"].copy())
     return t.expression(exp.Case(ifs=[branch], default=node.args["false"].copy()))
 
-
-# --- text ------------------------------------------------------------------------------------------------------------
 
 _REPLACEMENT = Parameter(
     lambda value: value.text is not None,

@@ -52,9 +52,6 @@ def floor_to(t: Translator, node: exp.Expr) -> Value:
     return Value(cast(floor, DATE) if value.type == DATE else floor, value.type)
 
 
-# --- TIMESTAMPADD and TIMESTAMPDIFF ----------------------------------------------------------------------------------
-
-
 def _add(unit: str) -> FunctionRule:
     interval = f"make_interval({'0, ' * INTERVAL_UNITS[unit]}a)"
     moment = TIMESTAMP if unit in _PARTS_OF_DAY else TIME
@@ -85,8 +82,6 @@ def scalar_or_aggregate(t: Translator, node: exp.Expr) -> Value:
     unit, *arguments = node.expressions
     return t.call(node, _WITH_UNIT, arguments, f"{node.name} {unit.name}")
 
-
-# --- from and to text ------------------------------------------------------------------------------------------------
 
 _TEXTS = {
     "DATE": rf"^{DATE_PATTERN}$",
