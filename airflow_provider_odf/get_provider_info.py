@@ -24,8 +24,8 @@ def get_provider_info() -> dict[str, Any]:
         "operators": [_modules("operators", "polling_source", "push_source", "merge", "contract_test", "publish")],
         "sensors": [_modules("sensors", "polling_source")],
         "triggers": [_modules("triggers", "polling_source")],
-        "hooks": [_modules("hooks", "odf", "runner")],
-        "connection-types": [_CONNECTION],
+        "hooks": [_modules("hooks", "odf", "runner", "datahub")],
+        "connection-types": [_CONNECTION, _DATAHUB_CONNECTION],
         "extra-links": [f"{_PACKAGE}.ui.links.BlockLink", f"{_PACKAGE}.ui.links.ReportLink"],
         "plugins": [{"name": "odf", "plugin-class": f"{_PACKAGE}.ui.plugin.OdfPlugin"}],
         "config": {"odf": {"description": "Open Data Fabric datasets.", "options": _OPTIONS}},
@@ -58,6 +58,17 @@ _CONNECTION: dict[str, Any] = {
             "Default: STORE/.work",
             "schema": {"type": ["string", "null"]},
         }
+    },
+}
+
+_DATAHUB_CONNECTION: dict[str, Any] = {
+    "connection-type": "datahub",
+    "hook-name": "DataHub",
+    "hook-class-name": f"{_PACKAGE}.hooks.datahub.DataHubHook",
+    "ui-field-behaviour": {
+        "hidden-fields": ["schema", "login"],
+        "relabeling": {"host": "Metadata service (GMS)", "password": "Access token"},
+        "placeholders": {"host": "http://datahub-gms:8080"},
     },
 }
 
@@ -125,5 +136,25 @@ _OPTIONS = {
         "Edition of the OpenLineage naming specification for primary dataset names: ``current`` or ``2024``. "
         "If the other edition has another name, events include it as a symlink.",
         default="current",
+    ),
+    "datahub_conn_id": _option(
+        "Connection of type ``datahub``: contract tests report to this server. Empty: they do not. Needs the extra "
+        "``datahub``.",
+        example="datahub_default",
+    ),
+    "datahub_file": _option(
+        "Path of a JSON file that each contract test writes for ``datahub ingest``. A folder that exists gets one file "
+        "for each run. Needs the extra ``datahub``.",
+        example="/data/datahub",
+    ),
+    "datahub_env": _option("Environment of datasets in DataHub.", default="PROD", example="DEV"),
+    "datahub_instance": _option(
+        "Instance of the data platform ``odf`` that assertions belong to in DataHub. Empty: none.", example="warehouse"
+    ),
+    "datahub_incidents": _option(
+        "Whether a clause of severity ``error`` raises an incident in DataHub when it fails, and resolves it when it "
+        "passes.",
+        default="True",
+        kind="boolean",
     ),
 }

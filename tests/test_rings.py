@@ -79,7 +79,8 @@ CLI_MAY_NOT = ["airflow", "pyspark", "pyarrow", "datafusion", "sqlglot", "openli
 @pytest.mark.parametrize(
     ("parts", "blocked"),
     [
-        pytest.param(COORDINATOR, ["airflow", "pyspark", "datafusion"], id="coordinator"),
+        pytest.param(COORDINATOR, ["airflow", "pyspark", "datafusion", "datahub"], id="coordinator"),
+        pytest.param(("datahub",), ["airflow", "pyspark", "openlineage"], id="datahub"),
         pytest.param(ENGINE, ENGINE_MAY_NOT, id="engine"),
         pytest.param(("__init__.py",), ["airflow", "pyspark", "pydantic", "yaml", "pyarrow"], id="package"),
         pytest.param(

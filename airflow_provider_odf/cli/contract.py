@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from airflow_provider_odf.cli.output import Format, FormatOption, absolute, near, print_json, print_rows
+from airflow_provider_odf.cli.output import absolute, near, print_json
 from airflow_provider_odf.errors import EngineError, InvalidInput
 
 if TYPE_CHECKING:
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 app = typer.Typer(name="contract", help="Test data against data contracts.", no_args_is_help=True)
 
 ContractArgument = Annotated[str, typer.Argument(help="File of the contract.", metavar="CONTRACT")]
+
+
+class ReportFormat(str, Enum):
+    table = "table"
+    json = "json"
+    junit = "junit"
 
 
 class DataFormat(str, Enum):
@@ -58,7 +64,7 @@ def contract_test(
         str | None,
         typer.Option(help="Folder for failing rows as Parquet, with the clauses that they fail.", metavar="FOLDER"),
     ] = None,
-    how: FormatOption = Format.table,
+    how: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = ReportFormat.table,
 ) -> None:
     """Test data against a contract, and report every clause.
 
@@ -84,7 +90,7 @@ def contract_test(
     except EngineError as e:
         print(near(e), file=sys.stderr)
         raise typer.Exit(3) from e
-    _print(report, how)
+    _print(report, how, contract, f"server {chosen.name}" if chosen else str(data))
     raise typer.Exit(EXIT_CODES[report.result])
 
 
@@ -104,12 +110,16 @@ def _report(
         return cast("protocol.SourceTestSuccess", runner.submit(request).result()).report
 
 
-def _print(report: ContractReport, how: Format) -> None:
-    from airflow_provider_odf.contract.report import COLUMNS, document, rows, summary
+def _print(report: ContractReport, how: ReportFormat, contract: str, data: str) -> None:
+    from airflow_provider_odf.contract.report import document
+    from airflow_provider_odf.contract.report_junit import as_junit
+    from airflow_provider_odf.contract.report_text import lines
 
-    if how is Format.json:
-        print_json(document(report))
-        return
-    if table := list(rows(report)):
-        print_rows(table, how, COLUMNS)
-    print(summary(report))
+    match how:
+        case ReportFormat.json:
+            print_json(document(report))
+        case ReportFormat.junit:
+            print(as_junit(report, contract), end="")
+        case ReportFormat.table:
+            for line in lines(report, data):
+                print(near(line))

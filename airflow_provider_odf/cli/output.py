@@ -7,18 +7,17 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from airflow_provider_odf.text_table import table
+
 MAX_TABLE_ROWS = 1000
 """Maximum number of rows in a table for a reader."""
-
-_GAP = " " * 3
 
 
 class Format(str, Enum):
@@ -84,7 +83,7 @@ def print_table(names: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     if sys.stdout.isatty() and len(cells) <= MAX_TABLE_ROWS:
         _print_wrapped(names, cells)
     else:
-        for line in _table(names, cells):
+        for line in table(names, cells):
             print(line)
 
 
@@ -94,40 +93,12 @@ def _print_wrapped(names: Sequence[str], cells: Sequence[Sequence[str]]) -> None
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in names:
-        table.add_column(Text(name))
+        shown.add_column(Text(name))
     for row in cells:
-        table.add_row(*map(Text, row))
-    Console().print(table)
-
-
-def _table(names: Sequence[str], cells: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table in the style of the wrapped one."""
-    widths = [max(map(_width, column)) for column in zip(names, *cells, strict=True)]
-    yield from _lines(names, widths)
-    yield "─" * (sum(widths) + len(_GAP) * max(0, len(widths) - 1))
-    for row in cells:
-        yield from _lines(row, widths)
-
-
-def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
-    """Yield the lines of a row, as many as its longest cell has."""
-    for parts in zip_longest(*(_split(cell) for cell in row), fillvalue=""):
-        yield _GAP.join(part + " " * (width - _width(part)) for part, width in zip(parts, widths, strict=True)).rstrip()
-
-
-def _split(cell: str) -> list[str]:
-    return [cell] if cell.isprintable() else cell.expandtabs().splitlines()
-
-
-def _width(cell: str) -> int:
-    """Return the width of a cell on a terminal."""
-    if cell.isascii() and cell.isprintable():
-        return len(cell)
-    from rich.cells import cell_len
-
-    return max(map(cell_len, _split(cell)), default=0)
+        shown.add_row(*map(Text, row))
+    Console().print(shown)
 
 
 def _cell(value: object) -> str:

@@ -86,7 +86,8 @@ def show(
 
     Values of columns that the contract classifies as sensitive are masked.
     """
-    from airflow_provider_odf import protocol
+    from airflow_provider_odf.contract.report import document
+    from airflow_provider_odf.contract.report_text import lines
     from airflow_provider_odf.cycle.decide import find
 
     dataset = existing_store(store).dataset(name)
@@ -95,17 +96,16 @@ def show(
         _print_rows_of(dataset, rejection, n, how)
         return
     report = rejection.report
-    results: list[dict[str, Any]] = [protocol.to_json(r) for r in report.results] if report else []
+    about: dict[str, Any] = {"testedRows": report.tested_rows, **document(report)} if report else {}
     if how is RowFormat.csv:
-        print_rows(results, how, _COLUMNS)
+        print_rows(about.get("checks", ()), how, _COLUMNS)
     elif how is RowFormat.json:
-        about = protocol.to_json(report) if report else {}
         print_json({"ref": rejection.ref, "hash": rejection.block_hash, "held": rejection.record.held, **about})
     else:
         for line in _reasons(rejection):
             print(line)
-        if report:
-            print_rows(results, how, _COLUMNS)
+        for line in lines(report, name) if report else ():
+            print(line)
 
 
 def _reasons(rejection: Rejection) -> Iterator[str]:
@@ -114,8 +114,6 @@ def _reasons(rejection: Rejection) -> Iterator[str]:
         yield f"{rejection.ref}: {records} held back: {reason}"
     if report and not rejection.record.held:
         yield f"{rejection.ref}: {records} rejected by contract {report.contract}"
-    elif report:
-        yield f"contract {report.contract}: {report.result}"
 
 
 def _print_rows_of(dataset: Dataset, rejection: Rejection, most: int, how: RowFormat) -> None:

@@ -1,14 +1,23 @@
-"""A contract report as JSON and as a table."""
+"""A contract report for readers and programs: its JSON, its exit code, and the order and words of its outcomes.
+
+``docs/contract-report.schema.json`` is the schema of the JSON.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from airflow_provider_odf.protocol import CheckResult, ContractReport
+from airflow_provider_odf.protocol import Check, CheckResult, ContractReport
+from airflow_provider_odf.wording import counted
 
-_ORDER = ("error", "fail", "unsupported", "informational", "pass")
+EXIT_CODES = {"passed": 0, "warning": 0, "failed": 1, "error": 3}
+"""Result of a report -> exit code of ``odf contract test``."""
+
+NOT_ENFORCED = "not enforced"
+
+_ORDER = ("error", "fail", "warning", "unsupported", "informational", "pass")
 
 
 def document(report: ContractReport) -> dict[str, Any]:
@@ -40,38 +49,35 @@ def _check(result: CheckResult) -> dict[str, Any]:
     }
 
 
-COLUMNS = ("outcome", "line", "model", "field", "clause", "reason", "expected")
+def query_of(check: Check) -> str | None:
+    """Return the SQL that a contract has for a clause, if it has some."""
+    query = check.arguments.get("query")
+    return str(query) if query else None
 
 
-def rows(report: ContractReport) -> Iterator[dict[str, Any]]:
-    """Yield a table with the clauses that did not pass, errors and failures first."""
-    results = sorted(report.results, key=lambda result: _ORDER.index(result.outcome))
-    for result in results:
-        if result.outcome != "pass":
-            yield {
-                "outcome": outcome(result),
-                "line": result.line,
-                "model": result.model,
-                "field": result.field,
-                "clause": result.description,
-                "reason": result.reason,
-                "expected": result.expected,
-            }
+def state(result: CheckResult) -> str:
+    """Return the outcome of a clause in one word for readers: a failing clause of severity warning is a warning."""
+    return "warning" if result.outcome == "fail" and result.severity != "error" else result.outcome
 
 
-def outcome(result: CheckResult) -> str:
-    """Return the outcome in the words of a table."""
-    if not result.is_enforced:
-        return f"not enforced ({result.outcome})"
-    return result.outcome if result.severity == "error" or result.outcome != "fail" else result.severity
+def worst_first(results: Iterable[CheckResult]) -> list[CheckResult]:
+    """Return results in the order error, fail, warning, unsupported, informational, pass."""
+    return sorted(results, key=lambda result: _ORDER.index(state(result)))
 
 
-def summary(report: ContractReport) -> str:
-    """Return the numbers of outcomes in one line."""
-    counts = Counter(result.outcome for result in report.results)
-    numbers = ", ".join(f"{counts[name]} {name}" for name in reversed(_ORDER) if counts[name])
-    return f"contract {report.contract}: {report.result} ({numbers})"
+def counts(report: ContractReport) -> str:
+    """Return how many clauses have each outcome.
+
+    >>> counts(ContractReport("c", "d", "m", ()))
+    'no clauses'
+    """
+    number = Counter(state(result) for result in report.results)
+    return ", ".join(_counted(number)) or "no clauses"
 
 
-EXIT_CODES = {"passed": 0, "warning": 0, "failed": 1, "error": 3}
-"""Result of a report -> exit code of ``odf contract test``."""
+def _counted(number: Counter[str]) -> Iterator[str]:
+    for name, word in (("error", "error"), ("fail", "failed"), ("warning", "warning"), ("pass", "passed")):
+        if number[name]:
+            yield counted(number[name], word) if name in ("error", "warning") else f"{number[name]} {word}"
+    if untested := number["unsupported"] + number["informational"]:
+        yield f"{untested} {NOT_ENFORCED}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_provider_odf.lineage import quality
 from airflow_provider_odf.lineage.naming import DatasetNames, Edition, EditionNames, Identifier
-from airflow_provider_odf.protocol import Column, ContractReport
+from airflow_provider_odf.protocol import Column, Contract, ContractReport
 
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import InputDataset, OutputDataset
@@ -90,7 +90,7 @@ def merge(source: EditionNames | None, subject: Subject, candidate: str, counts:
     return TaskLineage(inputs, (odf_output(subject, candidate, counts),))
 
 
-def contract_test(subject: Subject, candidate: str, report: ContractReport) -> TaskLineage:
+def contract_test(subject: Subject, candidate: str, contract: Contract, report: ContractReport) -> TaskLineage:
     """Return the lineage of a task that tests a candidate against its contract."""
     from openlineage.client.event_v2 import InputDataset
 
@@ -100,11 +100,11 @@ def contract_test(subject: Subject, candidate: str, report: ContractReport) -> T
         name.name,
         facets=_facets(subject, candidate),
         inputFacets={
-            "dataQualityAssertions": quality.assertions(report),
+            "dataQualityAssertions": quality.assertions(report, contract),
             "dataQualityMetrics": quality.metrics(report),
         },
     )
-    return TaskLineage(inputs=(tested,), run_facets={"test": quality.test_run(report)})
+    return TaskLineage(inputs=(tested,), run_facets={"test": quality.test_run(report, contract)})
 
 
 def publish(subject: Subject, head: str, counts: OutputCounts, *, is_first: bool) -> TaskLineage:

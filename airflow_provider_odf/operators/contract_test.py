@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
+from airflow_provider_odf.operators.datahub import report_to_datahub
 from airflow_provider_odf.operators.lineage import subject_of
-from airflow_provider_odf.ui.links import BlockLink, ReportLink
+from airflow_provider_odf.ui.links import BlockLink, ReportLink, report_url
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -29,18 +30,30 @@ class ContractTestOperator(OdfOperator):
 
     :param candidate: XCom of a `MergeOperator`. (templated)
     :param manifest: path of the file with the dataset's manifest; the contract lies beside it. (templated)
+    :param datahub_conn_id: connection of type ``datahub`` of a server that gets the report, in place of
+        ``[odf] datahub_conn_id``.
     """
 
     template_fields: Sequence[str] = (*OdfOperator.template_fields, "candidate", "source_name")
     operator_extra_links: Sequence[BaseOperatorLink] = (BlockLink(), ReportLink())
 
-    def __init__(self, *, candidate: Any, manifest: str, source_name: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        candidate: Any,
+        manifest: str,
+        source_name: str | None = None,
+        datahub_conn_id: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(manifest=manifest, **kwargs)
         self.candidate = candidate
         self.source_name = source_name
+        self.datahub_conn_id = datahub_conn_id
         self._report: ContractReport | None = None
 
     def run_step(self, context: Context) -> dict[str, Any] | None:
+        from airflow_provider_odf.contract import report_text
         from airflow_provider_odf.cycle.handover import receive_candidate
         from airflow_provider_odf.cycle.publish import contract_test, judge
 
@@ -53,19 +66,26 @@ class ContractTestOperator(OdfOperator):
             return None
         self._report = report = contract_test(self.cycle, candidate, contract, source_name=self.source_name)
         self.show(candidate)
-        for result in report.results:
-            if result.outcome != "pass":
-                self.log.warning("%s: %s (%s)", result.outcome, result.description, result.reason or result.severity)
-        outcomes = Counter(result.outcome for result in report.results)
-        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
-        self.log.info("%s: contract %s %s: %s", candidate.dataset, report.contract, report.result, counts)
+        for line in report_text.lines(report, candidate.dataset):
+            self.log.info(line)
+        report_to_datahub(
+            self.odf,
+            candidate,
+            contract,
+            report,
+            context,
+            conn_id=self.datahub_conn_id,
+            source_name=self.source_name,
+            url=report_url(self, self.dag_id),
+        )
         if (notice := judge(self.odf, candidate, report)) is not None:
             self.log.warning(notice)
-        return {"contract": report.contract, "result": report.result, **outcomes}
+        return {"contract": report.contract, "result": report.result, **Counter(r.outcome for r in report.results)}
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events
 
-        if self.shown is None or self._report is None:
+        contract = self.cycle.contract if self._report is not None else None
+        if self.shown is None or self._report is None or contract is None:
             return None
-        return events.contract_test(subject_of(self.odf, self.shown), self.shown.candidate, self._report)
+        return events.contract_test(subject_of(self.odf, self.shown), self.shown.candidate, contract, self._report)

@@ -28,6 +28,11 @@ class Settings:
     options: Options
     manifest_version: int
     naming_spec: Literal["current", "2024"]
+    datahub_conn_id: str
+    datahub_file: str
+    datahub_env: str
+    datahub_instance: str
+    datahub_incidents: bool
 
 
 def read() -> Settings:
@@ -47,6 +52,11 @@ def read() -> Settings:
         options=from_texts({name: text[name] for name in OPTIONS}, _place),
         manifest_version=int(_one_of("manifest_version", text, ("3", "2"))),
         naming_spec="2024" if _one_of("naming_spec", text, ("current", "2024")) == "2024" else "current",
+        datahub_conn_id=text["datahub_conn_id"],
+        datahub_file=text["datahub_file"],
+        datahub_env=text["datahub_env"],
+        datahub_instance=text["datahub_instance"],
+        datahub_incidents=_one_of("datahub_incidents", text, ("True", "true", "False", "false")).lower() == "true",
     )
 
 

@@ -1,4 +1,4 @@
-"""Pages for the links of tasks: blocks and contract reports as text."""
+"""Pages for the links of tasks: blocks as YAML, and contract reports."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
 from fastapi import Depends, FastAPI, HTTPException
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.ui.ticket import Ticket
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
-    from airflow_provider_odf.protocol import CheckResult, ContractReport
+
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    # The pages have values of data, and neither scripts nor anything from other places.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+}
 
 
 def create_app() -> FastAPI:
@@ -38,18 +43,16 @@ def block(dag_id: str, ticket: str) -> PlainTextResponse:
     return _text(f"# {dataset.alias}, block {block_hash}\n{content}")
 
 
-def report(dag_id: str, ticket: str) -> PlainTextResponse:
+def report(dag_id: str, ticket: str) -> HTMLResponse:
     """Return why the candidate that ends in a block was held back, and its contract report."""
     from airflow_provider_odf.cycle.rejected import load
+    from airflow_provider_odf.ui.report_page import page
 
     with _open(dag_id, ticket) as (dataset, block_hash):
         record = load(dataset, block_hash)
     if record is None:
         raise HTTPException(404, f"block {block_hash} of {dataset.alias} has no contract report")
-    lines = [f"input of {dataset.alias} held back: {reason}" for reason in record.held]
-    if record.report is not None:
-        lines += _report_lines(str(dataset.alias), block_hash, record.report)
-    return _text("\n".join(lines) + "\n")
+    return HTMLResponse(page(str(dataset.alias), block_hash, record), headers=_HEADERS)
 
 
 @contextmanager
@@ -65,19 +68,5 @@ def _open(dag_id: str, text: str) -> Iterator[tuple[Dataset, str]]:
         raise HTTPException(404, "the link is not valid, or its block no longer exists") from e
 
 
-def _report_lines(dataset: str, block_hash: str, report: ContractReport) -> Iterator[str]:
-    yield f"contract {report.contract} on {dataset}: {report.result}"
-    yield f"block {block_hash}, {report.tested_rows} rows tested"
-    yield ""
-    yield from (_result_line(result) for result in report.results)
-
-
-def _result_line(result: CheckResult) -> str:
-    """Return a line such as ``fail  price: at least 0 (1 row: -1 at offset 3)``."""
-    actual = f" ({result.reason})" if result.reason and result.outcome != "pass" else ""
-    severity = "" if result.severity == "error" else f" [{result.severity}]"
-    return f"{result.outcome:<13} {result.description}{severity}{actual}"
-
-
 def _text(content: str) -> PlainTextResponse:
-    return PlainTextResponse(content, headers={"X-Content-Type-Options": "nosniff"})
+    return PlainTextResponse(content, headers=_HEADERS)

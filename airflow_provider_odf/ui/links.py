@@ -35,6 +35,14 @@ class ReportLink(BaseOperatorLink):
         return link("reports", operator, ti_key.dag_id) if getattr(operator, "has_report", False) else ""
 
 
+def report_url(operator: Any, dag_id: str) -> str | None:
+    """Return the URL of the report of the task's candidate; None if ``[api] base_url`` does not say where Airflow
+    is."""
+    base = urlsplit(conf.get("api", "base_url", fallback=""))
+    path = link("reports", operator, dag_id)
+    return f"{base.scheme}://{base.netloc}{path}" if base.netloc and path else None
+
+
 def link(page: str, operator: Any, dag_id: str) -> str:
     """Return the path of a page on the Airflow site; empty if the task has no candidate."""
     candidate: Candidate | None = getattr(operator, "shown", None)

@@ -311,14 +311,14 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
     }
     report = json.loads(odf("rejected", "show", "cities", block_hash, "--format", "json", cwd=tmp_path))
     assert (report["ref"], report["hash"], report["testedRows"]) == (listed["ref"], block_hash, 2)
-    assert [(r["key"], r["outcome"]) for r in report["results"] if r["outcome"] != "pass"] == [
-        ("cities__population__minimum", "fail")
+    assert [(c["path"], c["outcome"]) for c in report["checks"] if c["outcome"] != "pass"] == [
+        ("/models/cities/fields/population/minimum", "fail")
     ]
     shown = odf("rejected", "show", "cities", cwd=tmp_path).splitlines()
     assert shown[0] == f"{listed['ref']}: 2 records rejected by contract urn:cities"
-    (failed,) = (line for line in shown if line.startswith("fail"))
-    assert "population: >= 0" in failed
-    assert "-5 at offset 1" in failed
+    (failed,) = (line.split() for line in shown if line.startswith("fail "))
+    assert failed[:6] == ["fail", "population:", ">=", "0", ">=", "0"]
+    assert failed[6:9] == ["-5", "2", "1"]
     assert odf("rejected", "show", "cities", "rejected-x", code=2, cwd=tmp_path) == (
         f"dataset cities has no rejected candidate rejected-x; there are: {listed['ref']}\n"
     )

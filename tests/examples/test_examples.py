@@ -345,13 +345,20 @@ def test_an_asset_event_says_what_was_published(dags, store, one_jvm):
     }
 
 
-def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(dags, store, one_jvm, lineage):
+def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(
+    dags, store, one_jvm, lineage, tmp_path, monkeypatch
+):
+    datahub = tmp_path / "datahub"
+    datahub.mkdir()
+    monkeypatch.setenv("AIRFLOW__ODF__DATAHUB_FILE", str(datahub))
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example.org/af")
     run(dags, "coffee-prices")
     folder = Path(dags.dag_folder) / "data"
     events = lineage(8)
     name = ("file", f"{store.location}/coffee-prices")
     source = ("file", f"{folder}/coffee-prices")
     head = store.dataset("coffee-prices").head()
+    before = events["coffee-prices.contract_test", "COMPLETE"]["run"]["runId"]
     assert {key: names(event) for key, event in events.items() if key[1] == "COMPLETE"} == {
         ("coffee-prices.poll", "COMPLETE"): ([source], []),
         ("coffee-prices.merge", "COMPLETE"): ([source], [name]),
@@ -374,6 +381,22 @@ def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(dags, store,
     assert tested["facets"]["version"]["datasetVersion"] != head
     failed = [a for a in tested["inputFacets"]["dataQualityAssertions"]["assertions"] if not a["success"]]
     assert [a["column"] for a in failed] == ["sku", "origin", "price"]
+
+    # DataHub gets the same results, under the run ids and the dataset's name of these events.
+    after = events["coffee-prices.contract_test", "FAIL"]["run"]["runId"]
+    urn = f"urn:li:dataset:(urn:li:dataPlatform:file,{store.location}/coffee-prices,PROD)"
+    assert sorted(results_in(datahub)) == sorted(
+        [(before, urn, head, "SUCCESS"), (after, urn, tested["facets"]["version"]["datasetVersion"], "FAILURE")]
+    )
+
+
+def results_in(folder):
+    """The run id, the dataset, the block and the worst result of each file; each event links to its report."""
+    for file in folder.iterdir():
+        aspects = [p["aspect"]["json"] for p in json.loads(file.read_text()) if p["aspectName"] == "assertionRunEvent"]
+        assert all(a["result"]["externalUrl"].startswith("https://airflow.example.org/af/odf/rep") for a in aspects)
+        (found,) = {(a["runId"], a["asserteeUrn"], a["batchSpec"]["nativeBatchId"]) for a in aspects}
+        yield *found, min(a["result"]["type"] for a in aspects)
 
 
 def names(event):

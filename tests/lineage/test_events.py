@@ -11,7 +11,7 @@ from airflow_provider_odf.lineage import events, naming
 from airflow_provider_odf.lineage.events import About, OutputCounts, Subject, TaskLineage
 from airflow_provider_odf.lineage.naming import Identifier
 from airflow_provider_odf.lineage.uri import from_uri
-from airflow_provider_odf.protocol import CheckResult, Column, ContractReport
+from airflow_provider_odf.protocol import Check, CheckResult, Column, Contract, ContractReport
 
 SOURCE = from_uri("https://example.com/cities.csv?year=2024").in_edition()
 SUBJECT = Subject(
@@ -55,9 +55,19 @@ REPORT = ContractReport(
         ),
         CheckResult("/models/cities/fields/x/pattern", "pattern", "error", "x matches (", "x", reason="Unclosed group"),
         CheckResult("/models/cities/fields/email/format", "format", "unsupported", "email is not tested", "email"),
+        CheckResult("/models/cities/quality/0", "quality_sql", "pass", "few", line=9, observed="1200", rows=1200),
     ),
     1200,
 )
+
+CHECKS = (
+    Check("/models/cities/fields/name/required", "required", "no null", "name"),
+    Check("/models/cities/quality/0", "quality_sql", "few", arguments={"query": "SELECT count(*) FROM cities"}),
+)
+CONTRACT = Contract("urn:cities", "cities", "abc", CHECKS)
+
+
+PARAMS = {"contract": "urn:cities", "contractDigest": "abc", "model": "cities"}
 
 
 def event(lineage: TaskLineage) -> dict[str, Any]:
@@ -120,7 +130,7 @@ DATASET_FACETS = {
         events.poll(SOURCE),
         events.merge(SOURCE, SUBJECT, "f1620aa", OutputCounts(3, 1024, 1)),
         events.merge(None, Subject(naming.s3("b", "k"), "s3://b", "k", edition="2024"), "f1620aa", OutputCounts(0)),
-        events.contract_test(SUBJECT, "f1620aa", REPORT),
+        events.contract_test(SUBJECT, "f1620aa", CONTRACT, REPORT),
         events.publish(SUBJECT, "f1620aa", OutputCounts(3, 1024, 1), is_first=True),
     ],
 )
@@ -158,7 +168,7 @@ def test_merge_writes_the_candidate():
 
 
 def test_contract_test_reads_the_candidate():
-    built = event(events.contract_test(SUBJECT, "f1620aa", REPORT))
+    built = event(events.contract_test(SUBJECT, "f1620aa", CONTRACT, REPORT))
     assert built["outputs"] == []
     (tested,) = built["inputs"]
     assert plain(tested["facets"]) == DATASET_FACETS
@@ -177,7 +187,7 @@ def test_contract_test_reads_the_candidate():
             "description": "no null",
             "expected": "not null",
             "actual": "2 rows",
-            "params": {},
+            "params": {**PARAMS, "outcome": "fail", "reason": "2 rows", "field": "name", "failedRows": 2},
         },
         {
             "assertion": "primary_key",
@@ -187,7 +197,7 @@ def test_contract_test_reads_the_candidate():
             "name": "/models/cities/fields/id/primaryKey",
             "description": "key",
             "expected": "unique and not null",
-            "params": {},
+            "params": {**PARAMS, "outcome": "pass", "field": "id", "failedRows": 0},
         },
         {
             "assertion": "pattern",
@@ -197,7 +207,18 @@ def test_contract_test_reads_the_candidate():
             "name": "/models/cities/fields/x/pattern",
             "description": "x matches (",
             "actual": "Unclosed group",
-            "params": {},
+            "params": {**PARAMS, "outcome": "error", "reason": "Unclosed group", "field": "x"},
+        },
+        {
+            "assertion": "quality_sql",
+            "success": True,
+            "severity": "error",
+            "name": "/models/cities/quality/0",
+            "description": "few",
+            "actual": "1200",
+            "content": "SELECT count(*) FROM cities",
+            "contentType": "sql",
+            "params": {**PARAMS, "outcome": "pass", "line": 9, "rows": 1200},
         },
     ]
     tests = built["run"]["facets"]["test"]["tests"]
@@ -206,6 +227,7 @@ def test_contract_test_reads_the_candidate():
         ("/models/cities/fields/id/primaryKey", "pass", "pass"),
         ("/models/cities/fields/x/pattern", "fail", "error"),
         ("/models/cities/fields/email/format", "skip", "unsupported"),
+        ("/models/cities/quality/0", "pass", "pass"),
     ]
 
 

@@ -16,6 +16,11 @@ def test_defaults():
         options=Options(),
         manifest_version=3,
         naming_spec="current",
+        datahub_conn_id="",
+        datahub_file="",
+        datahub_env="PROD",
+        datahub_instance="",
+        datahub_incidents=True,
     )
 
 
@@ -45,6 +50,7 @@ def test_airflows_own_configuration_counts(monkeypatch):
             "Pipe, Url",
             r"\[odf\] forbid_steps = Pipe, Url: Url is not a kind of step that can be forbidden",
         ),
+        ("datahub_incidents", "maybe", r"\[odf\] datahub_incidents = maybe: must be True or true or False or false"),
         ("push_paths", "incoming", r"\[odf\] push_paths = incoming: incoming is neither an absolute path nor a URI"),
         ("largest_file", "big", r"\[odf\] largest_file = big: must be a size such as 1000, 512m or 10g"),
     ],

@@ -1,3 +1,4 @@
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -70,31 +71,88 @@ def test_a_block_has_no_literal_secrets(dataset, tmp_path):
     assert "s3cr3t" not in text
 
 
-def test_a_report_line_by_line(dataset):
+class Shown(HTMLParser):
+    """The texts of a page, by the elements around them, and all names of elements."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.texts, self.around, self.elements = [], [], set()
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.add(tag)
+        if tag != "meta":
+            self.around.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.around.pop() == tag
+
+    def handle_data(self, data):
+        if self.around[-1] != "style" and data.strip():
+            self.texts.append((self.around[-1], data.strip()))
+
+
+def shown(response):
+    assert response.headers["Content-Security-Policy"] == "default-src 'none'; style-src 'unsafe-inline'"
+    page = Shown(response.body.decode())
+    assert page.around == []
+    assert not page.elements & {"script", "img", "link", "b"}
+    return page.texts
+
+
+def test_a_report_starts_with_what_failed(dataset):
+    samples = ({"id": "7", "price": "<b>-1</b>"}, {"id": None, "price": "***"})
     results = (
-        CheckResult("a", "required", "pass", "id is never null"),
-        CheckResult("b", "minimum", "fail", "price: >= 0", reason="2 rows: -1 at offset 3", failed_rows=2),
+        CheckResult("/a", "required", "pass", "id is never null", line=3, rows=5, failed_rows=0),
         CheckResult(
-            "c", "enum", "fail", "name is never empty", severity="warning", reason="1 row: offset 4", failed_rows=1
+            "/b", "minimum", "fail", "price: >= 0", line=5, rows=5, failed_rows=2, expected=">= 0", samples=samples
         ),
+        CheckResult("/c", "pattern", "fail", "name is never empty", severity="warning", reason="1 row"),
+        CheckResult("/d", "quality_text", "informational", "prices are plausible", reason="a text"),
     )
     report = ContractReport("urn:orders", "d", "orders", results, tested_rows=5)
     save_report(dataset, Candidate("acme/orders", "base", dataset.head(), "candidate-x", records=5), report)
-    assert app.report("acme.orders", ticket(dataset, dataset.head())).body.decode().splitlines() == [
-        "contract urn:orders on acme/orders: failed",
-        f"block {dataset.head()}, 5 rows tested",
-        "",
-        "pass          id is never null",
-        "fail          price: >= 0 (2 rows: -1 at offset 3)",
-        "fail          name is never empty [warning] (1 row: offset 4)",
+    texts = shown(app.report("acme.orders", ticket(dataset, dataset.head())))
+    assert texts[1:6] == [
+        ("h1", "Contract report of acme/orders"),
+        ("span", "failed"),
+        ("p", "Clauses failed. The new data was not published."),
+        ("p", "1 failed, 1 warning, 1 passed, 1 not enforced"),
+        ("dt", "Contract"),
+    ]
+    start = texts.index(("h2", "Did not pass"))
+    assert texts[start:] == [
+        ("h2", "Did not pass"),
+        ("span", "failed"),
+        ("h3", "price: >= 0"),
+        *[("dt", "Expected"), ("dd", ">= 0"), ("dt", "Failing"), ("dd", "2 rows of 5")],
+        *[("dt", "Clause"), ("code", "/b"), ("dd", "line 5")],
+        *[("th", "id"), ("th", "price")],
+        *[("td", "7"), ("td", "<b>-1</b>"), ("td", "null"), ("td", "***")],
+        ("span", "warning"),
+        ("h3", "name is never empty"),
+        *[("dt", "Reason"), ("dd", "1 row"), ("dt", "Clause"), ("code", "/c")],
+        ("h2", "Not enforced"),
+        ("p", "These clauses were not tested, and the data may violate them."),
+        *[("th", "Clause"), ("th", "Reason"), ("th", "Place")],
+        *[("span", "informational"), ("td", "prices are plausible"), ("td", "a text"), ("code", "/d")],
+        ("summary", "Passed: 1 clause"),
+        *[("th", "Clause"), ("th", "Found"), ("th", "Rows"), ("th", "Place")],
+        *[("td", "id is never null"), ("td", "5"), ("code", "/a"), ("td", "line 3")],
     ]
 
 
 def test_why_an_input_was_held_back(dataset):
     save(dataset, dataset.head(), Record("base", 2, held=("in.csv has no rows, which retracts all 2 rows",)))
-    assert app.report("acme.orders", ticket(dataset, dataset.head())).body.decode() == (
-        "input of acme/orders held back: in.csv has no rows, which retracts all 2 rows\n"
-    )
+    assert shown(app.report("acme.orders", ticket(dataset, dataset.head()))) == [
+        ("title", "Input of acme/orders"),
+        ("h1", "Input of acme/orders"),
+        ("span", "held back"),
+        ("p", "The input was held back and not published."),
+        ("li", "in.csv has no rows, which retracts all 2 rows"),
+        ("dt", "Block"),
+        ("code", dataset.head()),
+    ]
 
 
 @pytest.mark.parametrize("page", [app.block, app.report])

@@ -1,0 +1,115 @@
+"""Reports of contract tests to DataHub, as the settings ``[odf] datahub_…`` configure them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf import __version__, settings
+from airflow_provider_odf.hooks.datahub import DataHubHook
+from airflow_provider_odf.operators.lineage import subject_of
+from airflow_provider_odf.redaction import redact
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.cycle.messages import Candidate
+    from airflow_provider_odf.datahub.events import Batch, Run
+    from airflow_provider_odf.datahub.send import Destination
+    from airflow_provider_odf.protocol import Contract, ContractReport
+
+log = logging.getLogger(__name__)
+
+
+def report_to_datahub(
+    store: Store,
+    candidate: Candidate,
+    contract: Contract,
+    report: ContractReport,
+    context: Context,
+    *,
+    conn_id: str | None = None,
+    source_name: str | None = None,
+    url: str | None = None,
+) -> None:
+    """Send a contract report to the configured places. A place that does not take it is a warning: DataHub never
+    decides on a publication.
+
+    :param conn_id: connection of a server, in place of ``[odf] datahub_conn_id``.
+    :param url: the page of the report.
+    """
+    values = settings.read()
+    conn_id = conn_id or values.datahub_conn_id
+    if not (conn_id or values.datahub_file):
+        return
+    try:
+        from airflow_provider_odf.datahub.send import require_library
+
+        require_library()
+        from airflow_provider_odf.datahub.proposals import Assertions, Options
+        from airflow_provider_odf.datahub.report import send
+
+        options = Options(values.datahub_env, values.datahub_instance, values.datahub_incidents)
+        run = _run(store, candidate, source_name, context, url)
+        assertions = Assertions(contract, report, subject_of(store, candidate), run, options)
+    except Exception as e:
+        log.warning("DataHub: nothing was reported: %s", redact(str(e)))
+        return
+    for destination in _destinations(conn_id, values.datahub_file, f"{candidate.dataset}-{run.id}"):
+        try:
+            count = send(assertions, destination, store.dataset(candidate.dataset))
+            log.info("DataHub: %d aspects of %d clauses sent to %s", count, len(contract.checks), destination.name)
+        except Exception as e:
+            log.warning("DataHub: %s did not take the report: %s", destination.name, redact(str(e)))
+
+
+def _destinations(conn_id: str, file: str, run: str) -> Iterator[Destination]:
+    from airflow_provider_odf.datahub.send import File
+
+    if conn_id:
+        try:
+            yield DataHubHook(conn_id).get_conn()
+        except Exception as e:
+            log.warning("DataHub: connection %s cannot be used: %s", conn_id, redact(str(e)))
+    if file:
+        yield File(Path(file), run)
+
+
+def _run(store: Store, candidate: Candidate, source_name: str | None, context: Context, url: str | None) -> Run:
+    from airflow.providers.openlineage.plugins.macros import lineage_run_id
+
+    from airflow_provider_odf.datahub.events import Run
+    from airflow_provider_odf.instant import Instant
+
+    ti = context["ti"]
+    facts = {
+        "dag_id": ti.dag_id,
+        "task_id": ti.task_id,
+        "dag_run_id": ti.run_id,
+        "try_number": str(ti.try_number),
+        "map_index": str(ti.map_index),
+        "provider": f"airflow-provider-odf {__version__}",
+    }
+    now = int(Instant.now().to_datetime().timestamp() * 1000)
+    return Run(lineage_run_id(ti), now, _batch(store, candidate, source_name), url, facts)
+
+
+def _batch(store: Store, candidate: Candidate, source_name: str | None) -> Batch:
+    """Return the rows that a candidate was tested on: its current rows, or its new records if the strategy has no
+    current rows."""
+    from airflow_provider_odf.chain.replay import replay
+    from airflow_provider_odf.cycle.sources import source_of
+    from airflow_provider_odf.datahub.events import Batch
+    from airflow_provider_odf.manifest import ddl
+
+    state = replay(store.dataset(candidate.dataset), candidate.candidate)
+    query = f"SELECT * FROM `{candidate.dataset}`"  # noqa: S608 - names rows for readers, nobody runs it
+    properties = {"ref": candidate.ref, "records": str(candidate.records)}
+    if candidate.offsets is None or ddl.merge_strategy(source_of(state, source_name).merge).traits.has_current_rows:
+        return Batch(candidate.candidate, query, None, {**properties, "rows": "current rows"})
+    first, last = candidate.offsets.start, candidate.offsets.end
+    where = f" WHERE `{state.vocab.offset_column}` BETWEEN {first} AND {last}"
+    return Batch(candidate.candidate, query + where, (first, last), {**properties, "rows": "new records"})

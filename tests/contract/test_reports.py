@@ -1,0 +1,132 @@
+"""Forms of a contract report."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from jsonschema import Draft202012Validator
+
+from airflow_provider_odf.contract.report import counts, document
+from airflow_provider_odf.contract.report_junit import as_junit
+from airflow_provider_odf.contract.report_text import lines
+from airflow_provider_odf.protocol import CheckResult, ContractReport
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "contract-report.schema.json").read_text())
+FIELDS = "/models/orders/fields"
+
+
+def result(path, kind, outcome, description, **properties):
+    return CheckResult(path, kind, outcome, description, model="orders", **properties)
+
+
+ROWS = {"rows": 50, "failed_rows": 0}
+REPORT = ContractReport(
+    "urn:orders",
+    "abc",
+    "orders",
+    (
+        result(f"{FIELDS}/id/required", "required", "pass", "id is never null", field="id", line=7, **ROWS),
+        result(
+            f"{FIELDS}/total/minimum",
+            "minimum",
+            "fail",
+            "total: >= 0",
+            field="total",
+            line=9,
+            expected=">= 0",
+            observed="-1",
+            reason="1 row: -1 at offset 3",
+            rows=50,
+            failed_rows=1,
+            samples=({"id": "7", "total": "-1"}, {"id": None, "total": "-2"}),
+        ),
+        result("/models/orders/quality/0", "quality_text", "informational", "plausible", reason="a text"),
+        result("/models/orders/quality/1", "quality_sql", "error", "sum", line=12, reason="no column \x1b x"),
+        result("/models/orders/quality/2", "quality_sql", "fail", "many", severity="warning", observed="50", line=14),
+    ),
+    50,
+    specification="Data Contract Specification 1.1.0",
+)
+
+
+def test_the_log_starts_with_what_failed_and_has_one_line_for_what_passed():
+    assert list(lines(REPORT, "acme/orders")) == [
+        "contract urn:orders on acme/orders: error (1 error, 1 failed, 1 warning, 1 passed, 1 not enforced)",
+        "",
+        "outcome   clause        expected   found              rows   failed   line",
+        "──────────────────────────────────────────────────────────────────────────",
+        "error     sum                      no column \\x1b x                   12",
+        "fail      total: >= 0   >= 0       -1                 50     1        9",
+        "warning   many                     50                                 14",
+        "",
+        "failing rows: total: >= 0",
+        "  id     total",
+        "  ────────────",
+        "  7      -1",
+        "  null   -2",
+        "",
+        "not enforced    clause      reason",
+        "──────────────────────────────────",
+        "informational   plausible   a text",
+        "",
+        "passed: 1 clause",
+    ]
+
+
+def test_what_passed_is_short():
+    report = ContractReport("urn:orders", "abc", "orders", REPORT.results[:1])
+    assert list(lines(report, "orders")) == ["contract urn:orders on orders: passed (1 passed)", "", "passed: 1 clause"]
+    assert counts(ContractReport("urn:orders", "abc", "orders", ())) == "no clauses"
+
+
+def test_json_fits_its_schema():
+    value = document(REPORT)
+    Draft202012Validator.check_schema(SCHEMA)
+    assert list(Draft202012Validator(SCHEMA).iter_errors(json.loads(json.dumps(value)))) == []
+    assert {name: value for name, value in value.items() if name != "checks"} == {
+        "contract": "urn:orders",
+        "specification": "Data Contract Specification 1.1.0",
+        "result": "error",
+    }
+    assert value["checks"][1] == {
+        "path": "/models/orders/fields/total/minimum",
+        "line": 9,
+        "kind": "minimum",
+        "model": "orders",
+        "field": "total",
+        "description": "total: >= 0",
+        "severity": "error",
+        "outcome": "fail",
+        "reason": "1 row: -1 at offset 3",
+        "observed": "-1",
+        "expected": ">= 0",
+        "rows": 50,
+        "failedRows": 1,
+        "samples": [{"id": "7", "total": "-1"}, {"id": None, "total": "-2"}],
+    }
+
+
+def test_junit_has_one_case_for_each_clause():
+    root = ET.fromstring(as_junit(REPORT, "orders.yaml"))
+    (suite,) = root
+    assert root.attrib == suite.attrib
+    assert root.attrib == {"name": "urn:orders", "tests": "5", "failures": "1", "errors": "1", "skipped": "2"}
+    cases = {case.attrib.pop("name"): case for case in suite}
+    assert [(name, [(e.tag, e.attrib["message"], e.text) for e in case]) for name, case in cases.items()] == [
+        ("id is never null (/models/orders/fields/id/required)", []),
+        (
+            "total: >= 0 (/models/orders/fields/total/minimum)",
+            [
+                (
+                    "failure",
+                    "1 row: -1 at offset 3",
+                    "expected: >= 0\nfound: -1\nfailing: 1 row of 50\nid=7, total=-1\nid=None, total=-2",
+                )
+            ],
+        ),
+        ("plausible (/models/orders/quality/0)", [("skipped", "not enforced: a text", None)]),
+        ("sum (/models/orders/quality/1)", [("error", "no column \ufffd x", None)]),
+        ("many (/models/orders/quality/2)", [("skipped", "warning: 50", "found: 50")]),
+    ]
+    attributes = cases["total: >= 0 (/models/orders/fields/total/minimum)"].attrib
+    assert attributes == {"classname": "urn:orders.orders", "file": "orders.yaml", "line": "9"}
