@@ -66,13 +66,14 @@ def run_event(
 
 def _result(check: Check, result: CheckResult, report: ContractReport, url: str | None) -> dh.AssertionResultClass:
     rows = result.rows if result.rows is not None else report.tested_rows
-    is_null_check = result.kind == "required"
+    is_null_check = result.kind == "required" or check.arguments.get("metric") in ("null_values", "missing_values")
+    is_metric = result.failed_rows is None or "metric" in check.arguments
     return dh.AssertionResultClass(
         type=_RESULTS.get(result.outcome, _Result.INIT),
         rowCount=rows if result.is_enforced else None,
         missingCount=result.failed_rows if is_null_check else None,
         unexpectedCount=None if is_null_check else result.failed_rows,
-        actualAggValue=_number(result.observed) if result.failed_rows is None else None,
+        actualAggValue=_number(result.observed) if is_metric else None,
         nativeResults=_native_results(result),
         externalUrl=url,
         error=_error(check, result) if result.outcome == "error" else None,

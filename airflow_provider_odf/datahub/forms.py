@@ -91,10 +91,9 @@ def _unique(check: Check) -> Form:
 
 def _metric(check: Check) -> Form:
     """Return the form of a metric, such as the number of rows, with its thresholds."""
-    metric = re.sub(r"[^a-z]", "", str(check.arguments.get("metric") or check.kind).lower())
+    metric = str(check.arguments.get("metric"))
     aggregation, in_percent = _METRICS.get(metric, (_Aggregation._NATIVE_, _Aggregation._NATIVE_))
-    is_percent = check.arguments.get("unit") == "percent" or metric.endswith("percent")
-    return Form(*comparison(check.arguments), in_percent if is_percent else aggregation)
+    return Form(*comparison(check.arguments), in_percent if check.arguments.get("unit") == "percent" else aggregation)
 
 
 def _sql(check: Check) -> Form:
@@ -108,18 +107,19 @@ def _value(parameter: dh.AssertionStdParameterClass) -> dh.AssertionStdParameter
 
 
 _METRICS = {
-    "rowcount": (_Aggregation.ROW_COUNT, _Aggregation._NATIVE_),
-    **dict.fromkeys(
-        ("nullvalues", "missingvalues", "missingcount", "missingpercent"),
-        (_Aggregation.NULL_COUNT, _Aggregation.NULL_PROPORTION),
-    ),
+    "row_count": (_Aggregation.ROW_COUNT, _Aggregation._NATIVE_),
+    **dict.fromkeys(("null_values", "missing_values"), (_Aggregation.NULL_COUNT, _Aggregation.NULL_PROPORTION)),
+    "distinct_values": (_Aggregation.UNIQUE_COUNT, _Aggregation._NATIVE_),
+    "distinct_share": (_Aggregation.UNIQUE_PROPORTION, _Aggregation._NATIVE_),
+    "column_count": (_Aggregation.COLUMN_COUNT, _Aggregation._NATIVE_),
     "avg": (_Aggregation.MEAN, _Aggregation._NATIVE_),
+    "median": (_Aggregation.MEDIAN, _Aggregation._NATIVE_),
     "max": (_Aggregation.MAX, _Aggregation._NATIVE_),
     "min": (_Aggregation.MIN, _Aggregation._NATIVE_),
     "sum": (_Aggregation.SUM, _Aggregation._NATIVE_),
-    "stddev": (_Aggregation.STDDEV, _Aggregation._NATIVE_),
+    **dict.fromkeys(("stddev", "stddev_samp"), (_Aggregation.STDDEV, _Aggregation._NATIVE_)),
 }
-"""Metric, in lower case without underscores -> its aggregation, and that of its share in percent."""
+"""Metric of a quality rule -> its aggregation, and that of its share in percent."""
 
 _FORMS: Mapping[str, _Former] = {
     "field_present": _text(_Operator.CONTAIN, "field", _Aggregation.COLUMNS, _Scope.DATASET_SCHEMA),

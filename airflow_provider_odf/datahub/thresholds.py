@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -34,12 +33,10 @@ class Comparison(NamedTuple):
 def comparison(arguments: Mapping[str, Any]) -> Comparison:
     """Return the comparison of a rule's thresholds. Several ones, none, and ``must_not_be_between`` have no standard
     operator: ``_NATIVE_``."""
-    nested = arguments.get("thresholds")
-    thresholds = {_snake(name): value for name, value in (nested if isinstance(nested, Mapping) else arguments).items()}
-    relevant = [(name, value) for name, value in thresholds.items() if name.startswith("must_")]
-    if len(relevant) != 1 or relevant[0][0] not in _OPERATORS:
+    thresholds = arguments.get("thresholds") or {}
+    if len(thresholds) != 1 or not thresholds.keys() <= _OPERATORS.keys():
         return Comparison(_Operator._NATIVE_)
-    name, value = relevant[0]
+    ((name, value),) = thresholds.items()
     if _OPERATORS[name] != _Operator.BETWEEN:
         return Comparison(_OPERATORS[name], dh.AssertionStdParametersClass(value=number(value)))
     low, high = value
@@ -49,7 +46,3 @@ def comparison(arguments: Mapping[str, Any]) -> Comparison:
 def number(value: object) -> dh.AssertionStdParameterClass:
     """Return a parameter of type NUMBER."""
     return dh.AssertionStdParameterClass(value=str(value), type=_Type.NUMBER)
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

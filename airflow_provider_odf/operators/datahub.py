@@ -11,6 +11,7 @@ from airflow_provider_odf import __version__, settings
 from airflow_provider_odf.hooks.datahub import DataHubHook
 from airflow_provider_odf.operators.lineage import subject_of
 from airflow_provider_odf.redaction import redact
+from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -61,7 +62,8 @@ def report_to_datahub(
     for destination in _destinations(conn_id, values.datahub_file, f"{candidate.dataset}-{run.id}"):
         try:
             count = send(assertions, destination, store.dataset(candidate.dataset))
-            log.info("DataHub: %d aspects of %d clauses sent to %s", count, len(contract.checks), destination.name)
+            clauses = counted(len(contract.checks), "clause")
+            log.info("DataHub: %s of %s sent to %s", counted(count, "aspect"), clauses, destination.name)
         except Exception as e:
             log.warning("DataHub: %s did not take the report: %s", destination.name, redact(str(e)))
 

@@ -4,6 +4,7 @@ from airflow_provider_odf.datahub import urns
 from airflow_provider_odf.datahub.proposals import Options
 from tests.datahub.conftest import DATASET, FIELDS, SKU, clause, made
 
+NULLS = {"metric": "null_values", "thresholds": {"must_be": 0}}
 COLUMN = {"scope": "DATASET_COLUMN", "dataset": DATASET}
 TOTAL = [f"urn:li:schemaField:({DATASET},total)"]
 ID = [f"urn:li:schemaField:({DATASET},id)"]
@@ -15,6 +16,10 @@ def number(value):
 
 def text(value):
     return {"value": {"value": value, "type": "STRING"}}
+
+
+def ruled(query, **thresholds):
+    return {"query": query, "thresholds": thresholds}
 
 
 def aspects(assertions, name, former=()):
@@ -133,7 +138,8 @@ def test_the_schema_of_the_contract():
 
 def test_rules_about_the_number_of_rows_are_volume():
     count = "SELECT COUNT(*) AS row_count FROM orders"
-    for arguments in ({"query": count, "mustBeBetween": [5, 10]}, {"metric": "rowCount", "must_be_between": [5, 10]}):
+    for arguments in ({"query": count}, {"metric": "row_count"}):
+        arguments["thresholds"] = {"must_be_between": [5, 10]}
         value = info("quality_sql" if "query" in arguments else "quality_library", arguments=arguments)
         assert value["type"] == "VOLUME"
         low, high = ({"value": v, "type": "NUMBER"} for v in ("5", "10"))
@@ -147,15 +153,30 @@ def test_rules_about_the_number_of_rows_are_volume():
 
 def test_sql_with_its_statement_and_thresholds():
     query = "SELECT MAX(total) FROM orders"
-    one = info("quality_sql", arguments={"query": query, "mustBeLessThan": 100})["datasetAssertion"]
+    one = info("quality_sql", arguments=ruled(query, must_be_less_than=100))["datasetAssertion"]
     assert (one["logic"], one["operator"], one["parameters"]) == (query, "LESS_THAN", number("100"))
     assert (one["aggregation"], one["scope"]) == ("_NATIVE_", "DATASET_ROWS")
-    for thresholds in ({"mustBeLessThan": 9, "mustNotBe": 5}, {"mustNotBeBetween": [1, 2]}):
-        several = info("quality_sql", arguments={"query": query, **thresholds})["datasetAssertion"]
-        assert several["operator"] == "_NATIVE_"
-        assert {"query", *thresholds} == {*several["nativeParameters"]}
-    count = info("quality_sql", arguments={"query": "SELECT COUNT(*) FROM orders", "mustNotBe": 0})
+    for thresholds in ({"must_be_less_than": 9, "must_not_be": 5}, {"must_not_be_between": [1, 2]}):
+        several = info("quality_sql", arguments=ruled(query, **thresholds))["datasetAssertion"]
+        assert (several["operator"], several["nativeParameters"]["query"]) == ("_NATIVE_", query)
+        assert json.loads(several["nativeParameters"]["thresholds"]) == thresholds
+    count = info("quality_sql", arguments=ruled("SELECT COUNT(*) FROM orders", must_not_be=0))
     assert (count["type"], count["datasetAssertion"]["operator"]) == ("DATASET", "NOT_EQUAL_TO")
+
+
+def test_metrics_of_a_field():
+    for metric, unit, aggregation in [
+        ("null_values", "rows", "NULL_COUNT"),
+        ("missing_values", "percent", "NULL_PROPORTION"),
+        ("avg", None, "MEAN"),
+        ("median", None, "MEDIAN"),
+        ("distinct_values", None, "UNIQUE_COUNT"),
+        ("duplicate_values", "rows", "_NATIVE_"),
+    ]:
+        arguments = {"metric": metric, "unit": unit, "thresholds": {"must_be_less_or_equal_to": 5}}
+        assertion = info("quality_library", field="total", arguments=arguments)["datasetAssertion"]
+        shown = (assertion["aggregation"], assertion["operator"], assertion["parameters"], assertion["fields"])
+        assert shown == (aggregation, "LESS_THAN_OR_EQUAL_TO", number("5"), TOTAL)
 
 
 def test_the_frequency_is_freshness_by_its_schedule():
@@ -230,6 +251,7 @@ def test_results_of_each_outcome():
     clauses = [
         clause("/null", "required", "fail", rows=50, failed_rows=3),
         clause("/number", "quality_sql", "pass", arguments=query, observed="12.5"),
+        clause("/nulls", "quality_library", "fail", arguments=NULLS, observed="4", rows=50, failed_rows=4),
         clause("/key", "primary_key", columns=("id",), rows=150, failed_rows=0),
         clause("/text", "quality_text", "informational", reason="a text, which people read"),
         clause("/unknown", "quality_custom", "unsupported", reason="unknown engine"),
@@ -241,10 +263,11 @@ def test_results_of_each_outcome():
     assert results["/null"]["missingCount"] == 3
     assert "unexpectedCount" not in results["/null"]
     assert results["/number"]["actualAggValue"] == 12.5
+    assert (results["/nulls"]["actualAggValue"], results["/nulls"]["missingCount"]) == (4, 4)
     assert results["/key"]["rowCount"] == 150
     assert {path: r["type"] for path, r in results.items()} == {
-        "/null": "FAILURE", "/number": "SUCCESS", "/key": "SUCCESS", "/text": "INIT", "/unknown": "INIT",
-        "/refused": "ERROR", "/broken": "ERROR", "/empty": "ERROR",
+        "/null": "FAILURE", "/nulls": "FAILURE", "/number": "SUCCESS", "/key": "SUCCESS", "/text": "INIT",
+        "/unknown": "INIT", "/refused": "ERROR", "/broken": "ERROR", "/empty": "ERROR",
     }  # fmt: skip
     assert results["/unknown"]["nativeResults"] == {
         "outcome": "unsupported",
