@@ -118,3 +118,13 @@ def polled(spark: SparkSession, tmp_path: Path) -> Callable[..., Polled]:
         return Polled(spark, others.pop("work", tmp_path / "work"), columns, strategy, **others)
 
     return make
+
+
+@pytest.fixture(params=["small", "large"])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both forms of a merge, on the same few rows."""
+    from airflow_provider_odf.engine import files
+
+    if request.param == "large":
+        monkeypatch.setattr(files, "SMALL", -1)
+    return request.param

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,9 @@ from pyspark.errors import SparkRuntimeException
 from airflow_provider_odf.engine import files, merge_target, schema
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.logical_hash import logical_hash
-from airflow_provider_odf.protocol import Check, Contract, DatasetVocabulary, SqlQueryStep, Transform
+from airflow_provider_odf.protocol import Check, Contract, DatasetVocabulary
+
+from .cities import CITIES, KYIV, SEATTLE, VANCOUVER, city_row, sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,26 +25,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 Make = Callable[..., Any]
-CITIES = "country STRING; city STRING; population BIGINT"
-
-
-def _city(country: str, city: str, population: int | None) -> dict[str, Any]:
-    return {"country": country, "city": city, "population": population}
-
-
-def _sql(*queries: str) -> Transform:
-    return Transform("spark", tuple(SqlQueryStep(q) for q in queries))
-
-
-VANCOUVER, SEATTLE, KYIV = _city("CA", "Vancouver", 2581000), _city("US", "Seattle", 3433000), _city("UA", "Kyiv", 1)
-
-
-@pytest.fixture(params=["small", "large"])
-def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both forms of a merge, on the same few rows."""
-    if request.param == "large":
-        monkeypatch.setattr(files, "SMALL", -1)
-    return request.param
 
 
 def test_snapshot_as_the_specification_shows_it(polled: Make, form: str) -> None:
@@ -53,7 +34,7 @@ def test_snapshot_as_the_specification_shows_it(polled: Make, form: str) -> None
         ("+A", "2024-04-01T00:00:00+00:00", "CA", "Vancouver", 2581000),
         ("+A", "2024-04-01T00:00:00+00:00", "US", "Seattle", 3433000),
     ]
-    second = data.poll([_city("CA", "Vancouver", 2606000), KYIV])
+    second = data.poll([city_row("CA", "Vancouver", 2606000), KYIV])
     assert data.records("offset", "system_time", "event_time", "city", "population", last=4) == [
         ("-C", 2, "2024-05-02T10:00:00.123000+00:00", "2024-04-01T00:00:00+00:00", "Vancouver", 2581000),
         ("+C", 3, "2024-05-02T10:00:00.123000+00:00", "2024-04-02T00:00:00+00:00", "Vancouver", 2606000),
@@ -62,7 +43,7 @@ def test_snapshot_as_the_specification_shows_it(polled: Make, form: str) -> None
     ]
     assert [s.offset_interval.start for s in (*first.slices, *second.slices)] == [0, 2]
     assert second.slices[0].newest_event_time == "2024-04-02T00:00:00Z"
-    assert data.poll([KYIV, _city("CA", "Vancouver", 2606000)]).slices == (None,)
+    assert data.poll([KYIV, city_row("CA", "Vancouver", 2606000)]).slices == (None,)
 
 
 def test_ledger_takes_what_it_has_not_seen(polled: Make, form: str) -> None:
@@ -88,7 +69,7 @@ def test_append_takes_all(polled: Make, form: str) -> None:
 
 
 def test_both_forms_write_the_same_bytes(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [_city("é漢zZ"[i % 4], f"city {i % 7}", i) for i in range(50)]
+    rows = [city_row("é漢zZ"[i % 4], f"city {i % 7}", i) for i in range(50)]
     hashes = []
     for limit in (files.SMALL, -1):
         monkeypatch.setattr(files, "SMALL", limit)
@@ -123,32 +104,6 @@ def test_a_slice_is_what_the_answer_says(polled: Make, form: str) -> None:
     assert {group.column(i).compression for i in range(7)} == {"SNAPPY"}
 
 
-def test_renamed_system_columns_and_times_cut_to_milliseconds(polled: Make) -> None:
-    vocab = DatasetVocabulary("seq", "change", "recorded", "Measured")
-    data = polled("measured TIMESTAMP; x BIGINT; seen TIMESTAMP", "Ledger", "measured", vocab=vocab)
-    row = {"measured": "2024-01-01T00:00:00.1239Z", "x": 1, "seen": "1969-12-31T23:59:59.9999Z"}
-    data.poll([row])
-    assert data.table().schema.names == ["seq", "change", "recorded", "Measured", "x", "seen"]
-    assert data.records("Measured", "seen") == [
-        ("+A", "2024-01-01T00:00:00.123000+00:00", "1969-12-31T23:59:59.999000+00:00")
-    ]
-    assert data.poll([row]).slices == (None,)
-
-
-def test_event_times_that_are_missing_are_the_sources(polled: Make, form: str) -> None:
-    data = polled("event_time TIMESTAMP; k BIGINT", "Snapshot", "k")
-    data.poll([{"k": 1, "event_time": "2024-04-03T00:00:00Z"}, {"k": 2}])
-    data.poll([{"k": 1}, {"k": 2}])
-    data.poll([{"k": 1, "event_time": "2024-04-04T00:00:00Z"}])
-    assert [(op, k, time[:10]) for op, k, time in data.records("k", "event_time")] == [
-        ("+A", 1, "2024-04-03"),
-        ("+A", 2, "2024-04-01"),
-        ("-C", 1, "2024-04-03"),
-        ("+C", 1, "2024-04-04"),
-        ("-R", 2, "2024-04-01"),
-    ]
-
-
 def test_append_sorts_by_event_time_then_input_order(polled: Make, form: str) -> None:
     data = polled("event_time DATE; k BIGINT", "Append")
     times = ["2024-04-02", "2024-03-31", None, "2024-03-31", "2024-04-01"]
@@ -163,65 +118,6 @@ def test_append_sorts_by_event_time_then_input_order(polled: Make, form: str) ->
     assert new.newest_event_time == "2024-04-02T00:00:00Z"
 
 
-@pytest.mark.parametrize("kind", ["Snapshot", "Ledger"])
-def test_equal_rows_count_once(polled: Make, form: str, kind: str) -> None:
-    data = polled(CITIES, kind, "city")
-    first = data.poll([SEATTLE, VANCOUVER, SEATTLE, SEATTLE])
-    assert sorted(data.records("city")) == [("+A", "Seattle"), ("+A", "Vancouver")]
-    assert first.notices == ("poll-1-0.json: dropped 2 duplicate rows",)
-    assert data.poll([SEATTLE, SEATTLE, VANCOUVER]).slices == (None,)
-    assert len(list((data.work / "data").iterdir())) == 1
-
-
-@pytest.mark.parametrize("kind", ["Snapshot", "Ledger"])
-def test_different_rows_of_one_key_are_refused(polled: Make, form: str, kind: str) -> None:
-    data = polled(CITIES, kind, "country", "city")
-    with pytest.raises(
-        InvalidQuery, match=r"poll-1-0\.json: rows with the same primary key differ: \(country=US, city=Se"
-    ):
-        data.poll([SEATTLE, VANCOUVER, {**SEATTLE, "population": 1}])
-    assert list((data.work / "data").glob("*")) == []
-
-
-@pytest.mark.parametrize("kind", ["Ledger", "Snapshot"])
-def test_zero_is_one_key_whatever_its_sign(polled: Make, form: str, kind: str) -> None:
-    data = polled("k DOUBLE; v STRING", kind, "k")
-    with pytest.raises(InvalidQuery, match=r"rows with the same primary key differ: \(k=-?0\.0"):
-        data.poll([{"k": 0.0, "v": "a"}, {"k": -0.0, "v": "b"}])
-    with pytest.raises(InvalidQuery, match=r"poll-2-1\.json: rows with the same primary key differ: .k=-?0.0"):
-        data.poll([{"k": 1.0, "v": "a"}], [{"k": 0.0, "v": "a"}, {"k": -0.0, "v": "b"}])
-
-
-def test_different_rows_of_a_known_key_are_refused_also_if_one_is_the_known_row(polled: Make, form: str) -> None:
-    data = polled(CITIES, "Snapshot", "city")
-    data.poll([SEATTLE])
-    with pytest.raises(InvalidQuery, match=r"\(city=Seattle\)"):
-        data.poll([SEATTLE, {**SEATTLE, "population": 1}])
-
-
-def test_copies_among_many_rows_are_found_by_counting(
-    polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "SMALL", -1)
-
-    def parquet(*rows: tuple[int, int]) -> Path:
-        file = tmp_path / "input.parquet"
-        pq.write_table(pa.table({"k": [k for k, _ in rows], "v": [v for _, v in rows]}), file)
-        return file
-
-    data = polled("", "Snapshot", "k")
-    assert data.poll(parquet((1, 1), (2, 2), (2, 2)), kind="Parquet").notices != ()
-    assert data.poll(parquet((1, 1), (2, 2), (2, 2)), kind="Parquet").slices == (None,)
-    data.poll(parquet((2, 3), (3, 3), (3, 3)), kind="Parquet")
-    assert data.records("k", "v") == [
-        *[("+A", 1, 1), ("+A", 2, 2)],
-        *[("-R", 1, 1), ("-C", 2, 2), ("+C", 2, 3), ("+A", 3, 3)],
-    ]
-    for rows, key in (([(2, 3), (2, 4), (3, 3)], 2), ([(2, 3), (3, 3), (4, 1), (4, 2)], 4), ([(2, 3), (2, 4)], 2)):
-        with pytest.raises(InvalidQuery, match=f"rows with the same primary key differ: .k={key}"):
-            data.poll(parquet(*rows), kind="Parquet")
-
-
 def test_a_folder_of_parquet_is_one_input(polled: Make, form: str, tmp_path: Path) -> None:
     folder = tmp_path / "typed"
     folder.mkdir()
@@ -231,30 +127,6 @@ def test_a_folder_of_parquet_is_one_input(polled: Make, form: str, tmp_path: Pat
     data = polled("", "Snapshot", "k")
     data.poll(folder, kind="Parquet")
     assert data.records("k", "v") == [("+A", 1, 1), ("+A", 2, 2), ("+A", 3, 3)]
-
-
-@pytest.mark.parametrize("kind", ["ChangelogStream", "UpsertStream"])
-def test_the_operation_is_no_key(polled: Make, kind: str) -> None:
-    data = polled("op INT; k BIGINT", kind, "op")
-    with pytest.raises(InvalidQuery, match="column op is not in the data"):
-        data.poll([{"op": 0, "k": 1}])
-
-
-@pytest.mark.parametrize("kind", ["Snapshot", "Ledger", "UpsertStream"])
-def test_null_keys_are_refused(polled: Make, form: str, kind: str) -> None:
-    data = polled(CITIES, kind, "country", "city")
-    message = (
-        r"poll-1-0\.json: the primary key column city is null in (1 row|2 rows), such as \(.*country=US, city=None, pop"
-    )
-    with pytest.raises(InvalidQuery, match=message):
-        data.poll([SEATTLE, {"country": "US", "population": 5}, {"country": "US", "population": 5}])
-    assert list((data.work / "data").glob("*")) == []
-
-
-def test_columns_declared_not_null_are_required(polled: Make, form: str) -> None:
-    data = polled("k BIGINT NOT NULL; v STRING", "Append")
-    data.poll([{"k": 1}])
-    assert [f.nullable for f in data.table().schema] == [False] * 5 + [True]
 
 
 def test_upsert_stream(polled: Make, form: str) -> None:
@@ -308,71 +180,10 @@ def test_several_inputs_are_several_slices(polled: Make, form: str, kind: str) -
 
 
 def test_preprocess(polled: Make) -> None:
-    sql = _sql("SELECT upper(city) AS city, sum(population) AS people FROM input GROUP BY city")
-    data = polled(CITIES, "Snapshot", "CITY", preprocess=sql)
+    transform = sql("SELECT upper(city) AS city, sum(population) AS people FROM input GROUP BY city")
+    data = polled(CITIES, "Snapshot", "CITY", preprocess=transform)
     data.poll([SEATTLE, VANCOUVER, SEATTLE])
     assert data.records("city", "people") == [("+A", "SEATTLE", 6866000), ("+A", "VANCOUVER", 2581000)]
-
-
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        ("SELECT 1 AS offset, city FROM input", "column offset has the name of a system column"),
-        (
-            "SELECT city, 1 AS System_Time FROM input",
-            "before the first data rename the system column by SetVocab.systemTimeColumn",
-        ),
-        ("SELECT city, 1 AS op FROM input", "`op AS op_1`"),
-        ("SELECT city, 1 AS a, 2 AS A FROM input", "columns A, a have the same name, ignoring case"),
-        (
-            "SELECT city, 2019 AS event_time FROM input",
-            "event time event_time must be DATE or TIMESTAMP, not INT",
-        ),
-        (
-            "SELECT country FROM input",
-            "Snapshot.primaryKey: column city is not in the data: known: country, event_time",
-        ),
-        ("SELECT array(1) AS city FROM input", "city is a list or a struct, which cannot be a key"),
-        ("SELECT city, map('a', 1) AS tags FROM input", "column tags is of type map.*`element_at\\(tags, 'key'\\)"),
-        ("SELECT city, array(struct(1 AS a)) AS l FROM input", "column l is a list of structs.*`to_json\\(l\\) AS l`"),
-        ("SELECT city, NULL AS n FROM input", "column n is of type void.*`cast\\(n AS STRING\\) AS n`"),
-        ("SELECT city, struct(map('a', 1) AS m) AS s FROM input", "column s.m is of type map"),
-        ("SELECT city, INTERVAL '1' DAY AS i FROM input", "column i is of type interval day.*extract"),
-    ],
-)
-def test_what_a_slice_cannot_hold(polled: Make, query: str, message: str) -> None:
-    data = polled(CITIES, "Snapshot", "city", preprocess=_sql(query))
-    with pytest.raises(InvalidQuery, match=message):
-        data.poll([SEATTLE])
-    assert not (data.work / "data").exists()
-
-
-def test_every_type_that_a_slice_can_hold(polled: Make, form: str) -> None:
-    query = """SELECT k, CAST(1 AS TINYINT) AS i8, CAST(2 AS SMALLINT) AS i16, 3 AS i32, CAST(1.5 AS FLOAT) AS f32,
-        CAST(2.5 AS DOUBLE) AS f64, true AS flag, DATE'2024-01-02' AS day, CAST(1.25 AS DECIMAL(9, 2)) AS price,
-        CAST(1 AS DECIMAL(38, 6)) AS big, X'00FF' AS blob, array('a', NULL) AS words, array(array(1L)) AS deep,
-        TIMESTAMP_NTZ'2024-01-02 03:04:05.678901' AS naive, named_struct('x', 1, 'y', array(2)) AS pair,
-        CAST(NULL AS STRUCT<x: INT>) AS nothing, TIME'01:02:03.000004' AS clock, array(DATE'2024-01-01') AS days
-        FROM input"""
-    data = polled("k BIGINT", "Snapshot", "k", preprocess=_sql(query))
-    data.poll([{"k": 1}])
-    expected = pa.schema(
-        [
-            ("k", pa.int64()), ("i8", pa.int8()), ("i16", pa.int16()), ("i32", pa.int32()), ("f32", pa.float32()),
-            ("f64", pa.float64()), ("flag", pa.bool_()), ("day", pa.date32()), ("price", pa.decimal128(9, 2)),
-            ("big", pa.decimal128(38, 6)), ("blob", pa.binary()), ("words", pa.list_(pa.string())),
-            ("deep", pa.list_(pa.list_(pa.int64()))), ("naive", pa.timestamp("ms", "UTC")),
-            ("pair", pa.struct([("x", pa.int32()), ("y", pa.list_(pa.int32()))])),
-            ("nothing", pa.struct([("x", pa.int32())])), ("clock", pa.time64("us")), ("days", pa.list_(pa.date32())),
-        ]
-    )  # fmt: skip
-    table = data.table()
-    assert table.select(expected.names).cast(expected).schema.equals(expected)
-    assert [str(f.type) for f in table.schema][4:] == [str(f.type).replace("<item:", "<element:") for f in expected]
-    assert table["naive"].to_pylist() == [dt.datetime(2024, 1, 2, 3, 4, 5, 678000, dt.timezone.utc)]
-    assert table["words"].to_pylist() == [["a", None]]
-    assert data.poll([{"k": 1}]).slices == (None,)
-    assert [op for op, _ in (data.poll([{"k": 2}]), data.records("k"))[1]] == ["+A", "-R", "+A"]
 
 
 def test_a_dataset_of_another_writer_is_continued(polled: Make, form: str) -> None:
@@ -428,8 +239,8 @@ def test_a_directory_that_cannot_be_written_is_an_error_that_may_pass(polled: Ma
 def test_requests_run_at_once_in_one_session(polled: Make, tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    sql = _sql("SELECT k + 1 AS k FROM input")
-    all_data = [polled("k BIGINT", "Ledger", "k", work=tmp_path / str(i), preprocess=sql) for i in range(4)]
+    transform = sql("SELECT k + 1 AS k FROM input")
+    all_data = [polled("k BIGINT", "Ledger", "k", work=tmp_path / str(i), preprocess=transform) for i in range(4)]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda i: all_data[i].poll([{"k": i}, {"k": i + 10}]), range(4)))
     assert [d.records("k") for d in all_data] == [[("+A", i + 1), ("+A", i + 11)] for i in range(4)]

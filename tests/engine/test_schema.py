@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine import files, schema, state
+from airflow_provider_odf.engine import schema, state
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.logical_hash import logical_hash
 from airflow_provider_odf.protocol import Check, Contract, SqlQueryStep, Transform
@@ -20,14 +20,6 @@ Make = Callable[..., Any]
 SYSTEM = ["offset", "op", "system_time", "event_time"]
 OLD, NEW = "k BIGINT; v STRING", "k BIGINT; n INT; v STRING"
 """The new column stands among the old ones; the dataset has it at its end."""
-
-
-@pytest.fixture(params=["small", "large"])
-def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both forms of a merge, on the same few rows."""
-    if request.param == "large":
-        monkeypatch.setattr(files, "SMALL", -1)
-    return request.param
 
 
 def _rows(*rows: tuple[Any, ...], **common: Any) -> list[dict[str, Any]]:
