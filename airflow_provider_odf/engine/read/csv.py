@@ -5,9 +5,10 @@ Extensions: any encoding of Python, quoted line breaks, both quote styles, Java 
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice
 
 import pyarrow as pa
@@ -108,12 +109,10 @@ class CsvParser:
     width: int
     indexes: tuple[int, ...]
     null_value: str
-    columns: tuple[pa.Field, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "columns", tuple(pa.field(convert.raw_name(i), pa.string()) for i in range(len(self.indexes)))
-        )
+    @cached_property
+    def columns(self) -> tuple[pa.Field, ...]:
+        return tuple(pa.field(convert.raw_name(i), pa.string()) for i in range(len(self.indexes)))
 
     def parse(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
         line, has_header = chunk.first_line, self.has_header and chunk.start == 0
@@ -126,7 +125,7 @@ class CsvParser:
     def _pieces(self, chunk: Chunk) -> Iterator[bytes]:
         """Yield the chunk as UTF-8, in pieces of complete records."""
         if self.encoding == "utf-8":
-            yield source.without_bom(chunk.read())
+            yield chunk.read().removeprefix(codecs.BOM_UTF8)
         elif source.is_ascii_based(self.encoding):
             yield source.decode(chunk.read(), self.encoding, chunk.first_line).encode()
         else:

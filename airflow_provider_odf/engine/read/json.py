@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -118,11 +119,11 @@ def _inferred(
 class JsonParser:
     records: JsonRecords | JsonLines
     schema: st.StructType
-    columns: tuple[pa.Field, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def columns(self) -> tuple[pa.Field, ...]:
         types = (json_columns.arrow_type(f.dataType) for f in self.schema)
-        object.__setattr__(self, "columns", tuple(pa.field(convert.raw_name(i), t) for i, t in enumerate(types)))
+        return tuple(pa.field(convert.raw_name(i), t) for i, t in enumerate(types))
 
     def parse(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
         records, length = self.records.of(chunk), _FIRST_ROWS

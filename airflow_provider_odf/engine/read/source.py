@@ -30,7 +30,6 @@ _COMPRESSIONS = {b"\x1f\x8b": "Gzip", b"PK\x03\x04": "Zip"}
 _PARQUET = b"PAR1"
 
 _BLOCK = 4 << 20
-_BOM = codecs.BOM_UTF8
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,3 @@ def _blocks(path: str) -> Iterator[bytes]:
     with files.open_file(path) as file:
         while data := file.read(CHUNK_BYTES // 4):
             yield data
-
-
-def without_bom(data: bytes) -> bytes:
-    return data.removeprefix(_BOM)
