@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def output(steps: Sequence[protocol.SqlQueryStep], tables: Mapping[str, tuple[protocol.Column, ...] | None]) -> Columns:
-    """Return the columns of the last query, planned by DataFusion over empty tables. If the columns of a table are only
-    known from its data, only the syntax is checked, and the columns are unknown.
+    """Return the columns of the last query, planned by DataFusion over empty tables. If a table has no declared
+    columns, only the syntax is checked, and the columns are unknown.
 
     :raises QueryRefusal: DataFusion refuses a query, or Spark cannot hold its result.
     """
@@ -23,13 +23,12 @@ def output(steps: Sequence[protocol.SqlQueryStep], tables: Mapping[str, tuple[pr
     from airflow_provider_odf.datafusion import plan, types
     from airflow_provider_odf.datafusion.problem import QueryProblem
 
-    schemas = {name: _schema(columns) for name, columns in tables.items()}
-    known = {name: schema for name, schema in schemas.items() if schema is not None}
+    schemas = {name: schema for name, columns in tables.items() if (schema := _schema(columns)) is not None}
     try:
-        if len(known) < len(schemas):
+        if len(schemas) < len(tables):
             plan.syntax(steps)
             return Columns(others=UNKNOWN)
-        planned = plan.plan(steps, known)
+        planned = plan.plan(steps, schemas)
     except QueryProblem as e:
         raise QueryRefusal(e.message, e.advice, number=e.number, line=e.line, column=e.column) from None
     return Columns(tuple((f.name, column_type(types.ddl(types.to_spark(f.type)))) for f in planned.output))

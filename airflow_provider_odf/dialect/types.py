@@ -2,7 +2,7 @@
 
 Names of columns ignore case, as in Spark by default.
 
-``UNKNOWN`` is the type of a column whose schema is only known when Spark has read the data.
+``UNKNOWN`` is the type of a column without a declared type; Spark finds its type in the data.
 """
 
 from __future__ import annotations

@@ -59,3 +59,7 @@ def test_parse_refuses(text, pattern, message):
     with pytest.raises(ValueError) as e:
         java_time.parse(text, pattern)
     assert str(e.value).startswith(message)
+
+
+def test_regex():
+    assert java_time.regex("yyyy/MM/dd'T'HH:mm:ss.SSS") == r"(\d{4})/(\d{2})/(\d{2})T(\d{2}):(\d{2}):(\d{2})\.(\d{3})"

@@ -111,7 +111,7 @@ def _text(node: exp.Expr, value: Value) -> exp.Expr:
         text = cast_to(value.sql, STRING)
         return call("upper", text) if value.type.name == "BOOLEAN" else text
     if value.type.precision not in _FRACTIONS:
-        message = "Flink writes as many digits of a second as the type has, which is not known here"
+        message = "Flink writes as many digits of a second as the type has, and this type has no precision here"
         raise Refusal(node, message, "cast it to TIMESTAMP(3) first")
     return call("date_format", value.sql, f"yyyy-MM-dd HH:mm:ss{_FRACTIONS[value.type.precision]}")
 

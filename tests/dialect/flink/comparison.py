@@ -90,7 +90,7 @@ def compare(what: list[str], theirs: dict[str, Any], ours: pa.Table) -> None:
     found = []
     for index, name in enumerate(theirs["names"]):
         column = ours.column(index)
-        values = [oracle.told(value) for value in column.to_pylist()]
+        values = [oracle.as_text(value) for value in column.to_pylist()]
         expected = [row[index] for row in theirs["rows"]]
         if column.type == pa.float32():
             values, expected = _rounded(values), _rounded(expected)

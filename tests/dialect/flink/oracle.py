@@ -1,9 +1,9 @@
-"""Runs queries on real Flink, in batch mode and UTC, and tells names, types and values of what comes out.
+"""Runs queries on real Flink, in batch mode and UTC, and writes names, types and values of the results.
 
 A program of its own: ``python oracle.py JOB.json ANSWER.json`` in an environment with ``apache-flink``. The job has
 ``tables`` (each ``columns`` as ``[name, Flink type]`` and ``rows`` as JSON objects) and ``queries``, each a text or an
 object with ``expressions`` and ``table``. The answer has for each query and for each expression either ``names``,
-``types`` and ``rows`` (values as ``told`` has them) or ``error``.
+``types`` and ``rows`` (values as ``as_text`` has them) or ``error``.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 
-def told(value: Any) -> str:
-    """A value as text that tells -0.0 from 0.0, takes NaN for equal, and has times in microseconds of UTC."""
+def as_text(value: Any) -> str:
+    """Return a value as text: -0.0 differs from 0.0, NaN equals NaN, times are microseconds in UTC."""
     if isinstance(value, dt.datetime):
         return str((value.replace(tzinfo=None) - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(told, value))}]"
+        return f"[{', '.join(map(as_text, value))}]"
     if isinstance(value, (bytes, bytearray)):
         return repr(bytes(value))
     return repr(value)
@@ -70,7 +70,7 @@ def _answer(environment: Any, query: str) -> dict[str, Any]:
         result = environment.execute_sql(query)
         columns = list(result._j_table_result.getResolvedSchema().getColumns())
         with result.collect() as rows:
-            values = [[told(value) for value in row] for row in rows]
+            values = [[as_text(value) for value in row] for row in rows]
     except Exception as e:  # whatever Flink raises is the answer
         return {"error": str(e)}
     types = [str(column.getDataType().getLogicalType().asSummaryString()) for column in columns]
