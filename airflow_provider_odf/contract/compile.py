@@ -93,7 +93,8 @@ def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:
 
 
 def _model_checks(model: Model) -> Iterator[Check]:
-    present = Check(model.path, "model_present", f"the data of {model.name} can be read")
+    hides = any(field.is_sensitive for field in model.fields)
+    present = Check(model.path, "model_present", f"the data of {model.name} can be read", is_sensitive=hides)
     yield replace(present, model=model.name, line=model.place.line)
     marked = tuple(field for field in model.fields if field.value("primaryKey"))
     for field in model.fields:
@@ -144,6 +145,8 @@ class _FieldChecks:
     field: Field
     path: str
     marked: tuple[Field, ...] = ()
+    is_in_sensitive: bool = False
+    """Whether a field around this one is sensitive."""
 
     def checks(self) -> Iterator[Check]:
         yield self._check(self.field.path, self.field.place.line, "field_present", f"column {self.path} exists")
@@ -195,7 +198,8 @@ class _FieldChecks:
 
     def _inner(self) -> Iterator[Check]:
         for end, child in self.field.children:
-            checks = _FieldChecks(self.model, child, f"{self.path}{end}").checks()
+            hides = self.is_in_sensitive or self.field.is_marked_sensitive
+            checks = _FieldChecks(self.model, child, f"{self.path}{end}", is_in_sensitive=hides).checks()
             key = "fields" if end.startswith(".") else child.name
             if self.field.type is None or self.field.type in _INNER[key]:
                 yield from checks
@@ -207,7 +211,9 @@ class _FieldChecks:
         return self._check(clause.path, clause.place.line, kind, description)
 
     def _check(self, path: str, line: int, kind: str, description: str) -> Check:
-        return Check(path, kind, description, self.path, line=line, is_sensitive=self.field.is_sensitive)
+        return Check(
+            path, kind, description, self.path, line=line, is_sensitive=self.is_in_sensitive or self.field.is_sensitive
+        )
 
 
 def _translated(check: Check) -> Check:

@@ -67,7 +67,12 @@ class Field:
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether reports must not show values of the field."""
+        """Whether reports must not show values of the field, or of a field inside it."""
+        return self.is_marked_sensitive or any(child.is_sensitive for _, child in self.children)
+
+    @property
+    def is_marked_sensitive(self) -> bool:
+        """Whether the field itself, and so every field inside it, is sensitive."""
         return bool(self.value("pii")) or str(self.value("classification")).lower() in SENSITIVE_CLASSIFICATIONS
 
     @property

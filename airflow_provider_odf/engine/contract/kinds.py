@@ -90,7 +90,8 @@ def _model_present(check: Check, rows: Rows) -> Measured | Verdict:
     if not rows.malformed:
         return Verdict("pass", "the data can be read", "rows")
     broken = f"{quoted(rows.malformed)} IS NOT NULL"
-    return Measured(Values(broken), "rows", quoted(rows.malformed), "cannot be read")
+    example = None if check.is_sensitive else quoted(rows.malformed)
+    return Measured(Values(broken), "rows", example, "cannot be read")
 
 
 def _additional(check: Check, rows: Rows) -> Verdict:

@@ -101,7 +101,8 @@ class _Model:
 
     def __init__(self, rows: Rows, checks: Sequence[Check], sensitive: Sequence[str]) -> None:
         self._rows, self._checks = rows, checks
-        self._sensitive = {name.lower() for name in sensitive}
+        # A record that is no row may contain any value.
+        self._sensitive = {name.lower() for name in (*sensitive, *([rows.malformed] if sensitive else []))}
         judged = {check.path: judge(check, rows) for check in checks}
         self._verdicts = {path: j for path, j in judged.items() if isinstance(j, Verdict)}
         self._measured = {path: j for path, j in judged.items() if isinstance(j, Measured)}
