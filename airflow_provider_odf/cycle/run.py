@@ -89,6 +89,7 @@ def _publish(cycle: Cycle, new_input: Input) -> Outcome:
 
 def _unsupported(report: ContractReport | None) -> Iterator[str]:
     """Name the clauses of a contract that were not tested."""
-    clauses = [r.description for r in report.results if r.outcome == "unsupported"] if report else []
-    if report and clauses:
-        yield f"contract {report.contract}: not tested, since not supported yet: {'; '.join(clauses)}"
+    unsupported = [r for r in report.results if r.outcome == "unsupported"] if report else []
+    if report and unsupported:
+        clauses = "; ".join(f"{result.description} ({result.reason})" for result in unsupported)
+        yield f"contract {report.contract}: not enforced: {clauses}"
