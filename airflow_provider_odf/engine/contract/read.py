@@ -70,23 +70,23 @@ def _csv(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
 
 
 def _ndjson(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
-    return _json(spark, source, checks, is_array=False)
+    return _json(spark, source, checks, is_whole=False)
 
 
 def _any_json(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
-    """Read JSON with one document in each line, or with one array in each file."""
+    """Read JSON with one document in each line, or with one array or one document in each file."""
     delimiter = source.options.get("delimiter")
     if delimiter is None:
         first = spark.read.text([*source.paths]).where("trim(value) != ''").head()
-        is_array = first is not None and not first[0].lstrip().startswith("{")
+        is_whole = first is not None and not re.fullmatch(r"\{.*\}", first[0].strip())
     else:
-        is_array = delimiter == "array"
-    return _json(spark, source, checks, is_array=is_array)
+        is_whole = delimiter == "array"
+    return _json(spark, source, checks, is_whole=is_whole)
 
 
-def _json(spark: SparkSession, source: Source, checks: Sequence[Check], *, is_array: bool) -> Data:
+def _json(spark: SparkSession, source: Source, checks: Sequence[Check], *, is_whole: bool) -> Data:
     types = _types(checks)
-    options = {"multiLine": str(is_array).lower(), "columnNameOfCorruptRecord": _MALFORMED}
+    options = {"multiLine": str(is_whole).lower(), "columnNameOfCorruptRecord": _MALFORMED}
     inferred = spark.read.options(**options).json([*source.paths]).schema
     fields = [f for f in inferred if f.name != _MALFORMED] or [*_declared(types, checks)]
     columns = [T.StructField(f.name, _as_text(f.dataType, f.name, types)) for f in fields]
