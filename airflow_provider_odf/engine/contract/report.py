@@ -47,9 +47,6 @@ def report(
     """
     results: dict[str, CheckResult] = {}
     tested = 0
-    if any("re2" in check.arguments for check in contract.checks):
-        for scan in filter(None, (rows.scan for rows in models.values())):
-            linear.register(scan.keyed.sparkSession)
     for name, rows in models.items():
         rest = [check for check in contract.checks if check.model == name and not check.outcome]
         model = _Model(rows, rest, sensitive(check for check in contract.checks if check.model == name))
@@ -69,9 +66,12 @@ def report(
 
 
 def sensitive(checks: Iterable[Check]) -> tuple[str, ...]:
-    """Return the columns that are sensitive or have a sensitive nested field."""
+    """Return the columns that are sensitive or have a sensitive nested field.
+
+    ``a.b`` may be a column or a field of the column ``a``: both are returned.
+    """
     paths = (check.field for check in checks if check.field and check.is_sensitive)
-    return tuple(dict.fromkeys(re.split(r"[.\[{]", path)[0] for path in paths))
+    return tuple(dict.fromkeys(name for path in paths for name in (re.split(r"[.\[{]", path)[0], path)))
 
 
 def _untested(check: Check, problems: Mapping[str, str]) -> CheckResult:
@@ -103,6 +103,8 @@ class _Model:
         self._rows, self._checks = rows, checks
         # A record that is no row may contain any value.
         self._sensitive = {name.lower() for name in (*sensitive, *([rows.malformed] if sensitive else []))}
+        if rows.scan is not None and any("re2" in check.arguments for check in checks):
+            linear.register(rows.scan.keyed.sparkSession)
         judged = {check.path: judge(check, rows) for check in checks}
         self._verdicts = {path: j for path, j in judged.items() if isinstance(j, Verdict)}
         self._measured = {path: j for path, j in judged.items() if isinstance(j, Measured)}
