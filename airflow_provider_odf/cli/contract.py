@@ -77,7 +77,7 @@ def contract_test(
     from airflow_provider_odf.contract.servers import of_server, server_of
     from airflow_provider_odf.contract.sources import models_to_test, of_data
 
-    time = instant(as_of)
+    time = instant(as_of, "--as-of")
     file = load(absolute(contract))
     models = models_to_test(file, model)
     if data is not None and server is not None:
