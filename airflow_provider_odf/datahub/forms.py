@@ -123,6 +123,9 @@ _METRICS = {
 
 _FORMS: Mapping[str, _Former] = {
     "field_present": _text(_Operator.CONTAIN, "field", _Aggregation.COLUMNS, _Scope.DATASET_SCHEMA),
+    **dict.fromkeys(
+        ("model_present", "physical_type"), _fixed(_Operator._NATIVE_, _Aggregation._NATIVE_, _Scope.DATASET_SCHEMA)
+    ),
     "required": _fixed(_Operator.NOT_NULL),
     "unique": _unique,
     "enum": _enum,

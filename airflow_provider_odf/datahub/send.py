@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from datahub.emitter.mcp import MetadataChangeProposalWrapper as Proposal
     from datahub.emitter.rest_emitter import DataHubRestEmitter
 
-_TIMEOUT = 30
-"""Seconds."""
+_TIMEOUTS = {"connect_timeout_sec": 5, "read_timeout_sec": 30}
+"""Arguments of the emitter: a task does not wait long for a server that is gone."""
 
 
 class Destination(Protocol):
@@ -54,7 +54,7 @@ class Server:
         """The emitter of DataHub's library."""
         from datahub.emitter.rest_emitter import DataHubRestEmitter
 
-        return DataHubRestEmitter(self.url, self.token, **{"timeout_sec": _TIMEOUT, **self.options})
+        return DataHubRestEmitter(self.url, self.token, **{**_TIMEOUTS, **self.options})
 
     def missing(self, urn: str, aspects: Collection[str]) -> set[str]:
         """Return those aspects of an entity that the server lacks.

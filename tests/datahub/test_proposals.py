@@ -136,6 +136,12 @@ def test_the_schema_of_the_contract():
     assert exact["schemaAssertion"]["schema"]["platform"] == "urn:li:dataPlatform:s3"
 
 
+def test_what_the_data_are_stored_as():
+    for kind, field in (("model_present", None), ("physical_type", "total")):
+        assertion = info(kind, field=field)["datasetAssertion"]
+        assert (assertion["scope"], assertion["operator"]) == ("DATASET_SCHEMA", "_NATIVE_")
+
+
 def test_rules_about_the_number_of_rows_are_volume():
     count = "SELECT COUNT(*) AS row_count FROM orders"
     for arguments in ({"query": count}, {"metric": "row_count"}):
