@@ -69,11 +69,22 @@ def _fixed(operator: str, aggregation: str | None = _Aggregation.IDENTITY, scope
 
 
 def _limit(operator: str, aggregation: str = _Aggregation.IDENTITY) -> _Former:
-    return lambda check: Form(operator, _value(number(check.arguments["limit"])), aggregation)
+    """Return the form of a limit, which is a number, or a date or time as text; none in a clause that is not valid."""
+
+    def former(check: Check) -> Form:
+        limit = check.arguments.get("limit")
+        kind = _Type.NUMBER if isinstance(limit, int | float) else _Type.STRING
+        return Form(
+            operator,
+            _value(dh.AssertionStdParameterClass(str(limit), kind)) if limit is not None else None,
+            aggregation,
+        )
+
+    return former
 
 
 def _enum(check: Check) -> Form:
-    values = json.dumps([*check.arguments["values"]], ensure_ascii=False)
+    values = json.dumps(check.arguments.get("values") or [], ensure_ascii=False, default=str)
     return Form(_Operator.IN, _value(dh.AssertionStdParameterClass(values, _Type.SET)))
 
 

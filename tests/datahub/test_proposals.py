@@ -100,6 +100,15 @@ def test_clauses_of_fields_in_standard_terms():
         }, kind
 
 
+def test_limits_of_dates_and_clauses_that_are_not_valid():
+    day = info("minimum", field="total", arguments={"limit": "2020-01-01"})["datasetAssertion"]
+    assert day["parameters"] == text("2020-01-01")
+    kinds = ("minimum", "enum", "pattern", "field_type", "additional_fields", "quality_sql", "quality_library")
+    broken = [clause(f"/{kind}", kind, "error", outcome_of_check="error", reason="no value") for kind in kinds]
+    assert {*infos(*broken)} == {f"/{kind}" for kind in kinds}
+    assert "parameters" not in infos(*broken)["/minimum"]["datasetAssertion"]
+
+
 def test_a_key_is_about_rows_or_about_its_column():
     one = info("primary_key", field="id", columns=("id",))["datasetAssertion"]
     assert (one["scope"], one["operator"], one["fields"]) == ("DATASET_COLUMN", "_NATIVE_", ID)
