@@ -1,8 +1,7 @@
 """Merge strategies of Open Data Fabric, one row each, and the codes of the operation column.
 
 All parts of the package import this module, so that it uses the standard library only. ``manifest/fragments.py`` has
-the fields of a strategy in a manifest. ``engine/merge_in_arrow.py`` merges small inputs and
-``engine/merge_in_spark.py`` large ones.
+the fields of a strategy in a manifest, and ``engine/strategies`` computes its records.
 """
 
 from __future__ import annotations

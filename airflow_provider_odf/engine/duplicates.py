@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
@@ -58,6 +59,25 @@ def collapse(rows: DataFrame, layout: Layout, label: str) -> tuple[DataFrame, in
     if shared_keys := several.orderBy(*map(quoted, layout.keys)).limit(SHOWN + 1).collect():
         raise different_rows([row.asDict() for row in shared_keys], layout.keys, label)
     return distinct, rows.count() - distinct.count()
+
+
+def collapse_table(rows: pa.Table, layout: Layout, label: str) -> tuple[pa.Table, int]:
+    """Return the first of each group of equal rows, and the number of dropped rows.
+
+    :raises InvalidQuery: rows with the same key differ. The message names some of the keys.
+    """
+    first: dict[int, int] = {}
+    for place, row in enumerate(row_numbers(rows, layout.columns).to_pylist()):
+        first.setdefault(row, place)
+    distinct = rows.take(pa.array(list(first.values()), pa.int64()))
+    places: dict[int, list[int]] = {}
+    for place, key in enumerate(row_numbers(distinct, layout.keys).to_pylist()):
+        places.setdefault(key, []).append(place)
+    if several := [same[0] for same in places.values() if len(same) > 1]:
+        shared = distinct.select(list(layout.keys)).take(pa.array(several, pa.int64()))
+        in_order = shared.sort_by([(key, "ascending") for key in layout.keys])
+        raise different_rows(in_order.slice(0, SHOWN + 1).to_pylist(), layout.keys, label)
+    return distinct, rows.num_rows - distinct.num_rows
 
 
 def different_rows(shared_keys: Sequence[Mapping[str, Any]], keys: Sequence[str], label: str) -> InvalidQuery:

@@ -14,9 +14,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine import duplicates, slices
 from airflow_provider_odf.engine.layout import COPY
-from airflow_provider_odf.engine.merge_in_spark import RECORDS
 from airflow_provider_odf.engine.slice_file import DuplicateKeys, SlicePlan
 from airflow_provider_odf.engine.state import History
+from airflow_provider_odf.engine.strategies import STRATEGIES
 from airflow_provider_odf.protocol import NewSlice
 
 
@@ -55,7 +55,7 @@ class LargeMerge:
         return self._write(self._records(distinct), plan), dropped
 
     def _records(self, rows: DataFrame) -> DataFrame:
-        return RECORDS[self.history.merge.kind](rows, self.state, self.history.layout)
+        return STRATEGIES[self.history.merge.kind].in_spark(rows, self.state, self.history.layout)
 
     def _write(self, records: DataFrame, plan: SlicePlan) -> NewSlice | None:
         order = self.history.layout.order(self.history.merge.traits.order)

@@ -13,13 +13,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from airflow_provider_odf.engine import files, merge_in_arrow, slices
+from airflow_provider_odf.engine import files, slices
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import name_of
 from airflow_provider_odf.engine.large_merge import LargeMerge
 from airflow_provider_odf.engine.layout import Layout, NewRows
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import SlicePlan
+from airflow_provider_odf.engine.strategies import STRATEGIES
+from airflow_provider_odf.engine.strategies.strategy import Input, plain
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice
 
@@ -74,16 +76,16 @@ class MergeTarget:
         self, tables: Sequence[pa.Table], sources: Sequence[MergeInput]
     ) -> list[tuple[NewSlice | None, int]]:
         """Merge several small inputs in order. Return the same as ``merge`` for each."""
-        plain = [merge_in_arrow.plain(table) for table in tables]
+        nullable = [plain(table) for table in tables]
         if self._traits.retracts_missing_rows and not self._fits_in_memory():
-            frames = map(self._spark.createDataFrame, plain)
+            frames = map(self._spark.createDataFrame, nullable)
             return [self._merge_in_spark(frame, source) for frame, source in zip(frames, sources, strict=True)]
         inputs = [
-            merge_in_arrow.Input(table, Instant.parse(source.event_time), name_of(source))
-            for table, source in zip(plain, sources, strict=True)
+            Input(table, Instant.parse(source.event_time), name_of(source))
+            for table, source in zip(nullable, sources, strict=True)
         ]
         state = self._state_for(inputs) if self._traits.has_state else None
-        merged, rows = merge_in_arrow.merge(self._request.merge.kind, inputs, state, self.layout)
+        merged, rows = STRATEGIES[self._request.merge.kind].in_arrow(inputs, state, self.layout)
         self.rows = rows if self._fits_in_memory() else None
         order = self.layout.order(self._traits.order)
         return [
@@ -91,13 +93,13 @@ class MergeTarget:
                 self._append(slices.write(records.table, order, self._plan(source)), table.num_rows == 0),
                 records.dropped,
             )
-            for table, source, records in zip(plain, sources, merged, strict=True)
+            for table, source, records in zip(nullable, sources, merged, strict=True)
         ]
 
     def _fits_in_memory(self) -> bool:
         return self._history_size <= files.SMALL
 
-    def _state_for(self, inputs: Sequence[merge_in_arrow.Input]) -> pa.Table | None:
+    def _state_for(self, inputs: Sequence[Input]) -> pa.Table | None:
         """Return the state for a merge of inputs; if it is large, only the rows with their keys."""
         if self.rows is not None:
             return self.rows
@@ -106,7 +108,7 @@ class MergeTarget:
             keys = list(self.layout.keys)
             new = pa.concat_tables(i.table.select(keys) for i in inputs).group_by(keys).aggregate([])
             state = state.join(F.broadcast(self._spark.createDataFrame(new)), keys, "left_semi")
-        return merge_in_arrow.plain(state.toArrow()) if state is not None else None
+        return plain(state.toArrow()) if state is not None else None
 
     def _merge_in_spark(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
         count = self._count(source) if self._traits.retracts_missing_rows else None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf import __version__, settings
+from airflow_provider_odf import settings
 from airflow_provider_odf.hooks.datahub import DataHubHook
 from airflow_provider_odf.operators.lineage import subject_of
 from airflow_provider_odf.redaction import redact
@@ -93,7 +94,7 @@ def _run(store: Store, candidate: Candidate, source_name: str | None, context: C
         "dag_run_id": ti.run_id,
         "try_number": str(ti.try_number),
         "map_index": str(ti.map_index),
-        "provider": f"airflow-provider-odf {__version__}",
+        "provider": f"airflow-provider-odf {version('airflow-provider-odf')}",
     }
     now = int(Instant.now().to_datetime().timestamp() * 1000)
     return Run(lineage_run_id(ti), now, _batch(store, candidate, source_name), url, facts)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine.layout import COPY, OP, POSITION, Layout
-from airflow_provider_odf.engine.merge_in_spark import RECORDS, snapshot
 from airflow_provider_odf.engine.merge_target import SMALL_SETTINGS
+from airflow_provider_odf.engine.strategies import STRATEGIES, snapshot
 from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES, State
 
 pytestmark = pytest.mark.spark
@@ -57,7 +57,7 @@ def _run(few: SparkSession, kind: str, state: list[Row], new: DataFrame, layout:
     rows = _state(few, state)
     if rows is not None and MERGE_STRATEGIES[kind].state is State.KEYS:
         rows = rows.select(*layout.keys)
-    records = RECORDS[kind](new, rows, layout)
+    records = STRATEGIES[kind].in_spark(new, rows, layout)
     ordered = records.orderBy(*layout.order(MERGE_STRATEGIES[kind].order))
     return [(OPS[row[OP]], *(row[c] for c in COLUMNS)) for row in ordered.collect()]
 
@@ -189,12 +189,12 @@ def test_nan_and_both_zeros_are_no_change(few: SparkSession) -> None:
     layout = Layout(pa.schema([]), ("t", "k", "v"), ("k",), ("t", "v"))
     state = few.createDataFrame([(1, 1, float("nan")), (1, 2, 0.0)], "t INT, k INT, v DOUBLE")
     new = few.createDataFrame([(1, 1, float("nan")), (1, 2, -0.0)], "t INT, k INT, v DOUBLE")
-    assert snapshot(new, state, layout).count() == 0
+    assert snapshot.in_spark(new, state, layout).count() == 0
 
 
 def test_rows_of_one_key_are_marked_also_where_nothing_changes(few: SparkSession) -> None:
     new = _new(few, [(1, "a", 1), (1, "b", 2), (1, "b", 2)])
-    records = snapshot(new, _state(few, [(1, "a", 1), (1, "b", 2)]), _layout(("city",)))
+    records = snapshot.in_spark(new, _state(few, [(1, "a", 1), (1, "b", 2)]), _layout(("city",)))
     assert {(row["city"], row[COPY]) for row in records.collect()} == {("b", 2)}
 
 
@@ -204,7 +204,7 @@ def test_column_names_need_no_luck(few: SparkSession) -> None:
     types = "`when` INT, `a.b` INT, n INT, `o``p {x}` INT, op INT"
     state = few.createDataFrame([(1, 1, 1, 1, 1)], types)
     new = few.createDataFrame([(1, 1, 1, 2, 1)], types)
-    records = snapshot(new, state, layout).orderBy(f"`{OP}`").collect()
+    records = snapshot.in_spark(new, state, layout).orderBy(f"`{OP}`").collect()
     assert [tuple(row)[:6] for row in records] == [(2, 1, 1, 1, 1, 1), (3, 1, 1, 1, 2, 1)]
 
 

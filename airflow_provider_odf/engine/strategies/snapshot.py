@@ -1,0 +1,32 @@
+"""``Snapshot``: the records that turn the current rows into the new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from airflow_provider_odf.engine.layout import COPY, Layout
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.strategies.current_rows import CurrentRows
+from airflow_provider_odf.engine.strategies.difference import IS_RETRACTED, difference, names
+from airflow_provider_odf.engine.strategies.strategy import Input, Records
+
+
+def in_arrow(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table]:
+    current = CurrentRows(inputs, state, layout)
+    return [current.replace(new) for new in inputs], current.table()
+
+
+def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
+    """Return the records that turn the state into the new rows.
+
+    They are +A for a new key, -R for a missing one, and -C and +C for a changed row. COPY is 1 for one row of each key
+    and greater for duplicates, which the result always contains, changed or not. New rows that already have COPY keep
+    it: numbering takes a third of the work for many rows.
+    """
+    keys = ", ".join(names(layout.keys))
+    copy = quoted(COPY) if COPY in new.columns else f"row_number() OVER (PARTITION BY {keys} ORDER BY {keys})"
+    flagged = new.selectExpr(*names(layout.columns), f"{copy} AS {quoted(COPY)}", f"false AS {quoted(IS_RETRACTED)}")
+    return difference(flagged, state, layout, "full_outer", quoted(COPY))
