@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report"}
 _OF_RUNS = ("merge-*", "poll-*", "savepoint-*", ".turn")
-_HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports")
+_HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports", "info/datahub")
 
 
 @dataclass(frozen=True)
