@@ -164,6 +164,6 @@ def _reason(error: PySparkException | Py4JJavaError, source: Source) -> str:
         return f"no file matches {', '.join(source.paths)}"
     if source.install and re.search("ClassNotFoundException|No suitable driver|No FileSystem for scheme", cause):
         return f"Spark lacks the library to read this: set ODF_SPARK_PACKAGES={source.install}, or add its jar to Spark"
-    if isinstance(error, PySparkException):
+    if isinstance(error, PySparkException) and not (error.getCondition() or "").startswith("FAILED_JDBC"):
         return str(refusal(error) or message(error))
     return cause.partition("\n")[0]

@@ -7,12 +7,13 @@ data take one more job, with one shuffle, for each distinct set of key columns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine.refusal import refusal, root_cause
@@ -28,6 +29,7 @@ MOST_OFFSETS = 100
 """Maximum number of offsets of failing rows for a condition."""
 
 _MOST_KEYS = 20
+_ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
 @dataclass(frozen=True)
@@ -130,12 +132,13 @@ class Scan:
     def counts(self, conditions: Sequence[Condition]) -> list[Count | Failure]:
         """Return the numbers of tested and failing rows of each condition, or its failure."""
         counts: dict[int, Count | Failure] = {}
-        for part in self._passes(dict(enumerate(conditions))):
-            try:
-                counts |= part.counts()
-            except ERRORS:
-                for index, condition in part.conditions.items():
-                    counts[index] = self._alone(condition)
+        with _whole_jobs(self.keyed.sparkSession):
+            for part in self._passes(dict(enumerate(conditions))):
+                try:
+                    counts |= part.counts()
+                except ERRORS:
+                    for index, condition in part.conditions.items():
+                        counts[index] = self._alone(condition)
         return [counts[index] for index in range(len(conditions))]
 
     def samples(self, conditions: Sequence[tuple[Condition, Shown]]) -> list[Samples]:
@@ -270,6 +273,18 @@ class _ByKey:
     @property
     def _names(self) -> tuple[str, ...]:
         return tuple(f"__key_{i}" for i in range(len(self.columns)))
+
+
+@contextmanager
+def _whole_jobs(spark: SparkSession) -> Iterator[None]:
+    """Run each query as one job. Adaptive execution would start one more for each shuffle, of which there is nothing to
+    adapt: the results have one row."""
+    before = str(spark.conf.get(_ADAPTIVE))
+    spark.conf.set(_ADAPTIVE, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(_ADAPTIVE, before)
 
 
 def _first(shown: Shown, offset: str, where: str = "") -> Iterator[str]:
