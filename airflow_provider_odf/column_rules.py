@@ -60,8 +60,8 @@ def _system_columns(
     for name in columns:
         if field := added.get(name.lower()):
             fix = (
-                f"rename it in `preprocess`, such as `{name} AS {name}_1`, or before the first data rename the system "
-                f"column by SetVocab.{field}"
+                f"rename it in `preprocess` (`{name} AS {name}_1`), or, if the dataset has no data yet, rename the "
+                f"system column with SetVocab.{field}"
             )
             yield ColumnProblem("columns", name, f"column {name} has the name of a system column", fix)
     if use is OperationColumn.REQUIRED and operation.lower() not in {name.lower() for name in columns}:
@@ -100,4 +100,4 @@ def _nested_keys(columns: Mapping[str, str], merge: MergeStrategy) -> Iterator[C
     for name in merge.primary_key:
         if types.get(name.lower(), "").startswith(_NESTED):
             message = f"column {name} is a list or a struct, which cannot be a key"
-            yield ColumnProblem("primary_key", name, message, "choose columns with plain values")
+            yield ColumnProblem("primary_key", name, message, "choose columns with scalar types")

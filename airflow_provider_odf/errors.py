@@ -18,7 +18,7 @@
     │   └── TypeUnsupported     the dataset format has no representation of a column's type
     ├── CommitConflict          another writer moved the ref first; nothing was changed, read again and retry
     ├── StorageError            the store cannot be read or written (disk full, permission)
-    ├── CandidateRejected       new data were merged but not published: the candidate is kept
+    ├── CandidateRejected       new data was merged but not published: the candidate is kept
     │   ├── ContractRejected    its contract failed
     │   ├── InputHeldBack       its input looks wrong: no rows, too many retractions, another header
     │   └── StillRejected       nothing has changed since an earlier rejection
@@ -157,7 +157,7 @@ class StorageError(OdfError):
 
 
 class CandidateRejected(OdfError):
-    """New data were merged but not published. ``candidate`` is the rejected candidate, ``notices`` are messages for the
+    """New data was merged but not published. ``candidate`` is the rejected candidate, ``notices`` are messages for the
     user."""
 
     def __init__(self, message: str, candidate: object = None, notices: Sequence[str] = ()) -> None:

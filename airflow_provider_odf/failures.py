@@ -24,9 +24,9 @@ _HINTS = {
     errno.EPERM: _PERMISSIONS,
     errno.EROFS: "mount the file system writable",
     errno.ENAMETOOLONG: "shorten the name of the dataset or file",
-    errno.ENOTDIR: "a file lies where a folder should be: move it away",
-    errno.EEXIST: "a file lies where a folder should be: move it away",
-    errno.EISDIR: "a folder lies where a file should be: move it away",
+    errno.ENOTDIR: "a file exists where a folder is expected: move it",
+    errno.EEXIST: "a file exists where a folder is expected: move it",
+    errno.EISDIR: "a folder exists where a file is expected: move it",
     errno.EIO: "check the disk",
 }
 

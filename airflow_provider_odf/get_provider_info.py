@@ -79,12 +79,12 @@ _OPTIONS = {
         example="/data/odf-store",
     ),
     "work_area": _option(
-        "Folder for fetched files until they are merged, shared by all workers: tasks of one run may use several. "
-        "Default: ``.work`` in the store.",
+        "Folder for fetched files until they are merged. All workers must share it, because tasks of one run may "
+        "execute on different workers. Default: ``.work`` in the store.",
         example="/shared/odf-work",
     ),
     "spark_conn_id": _option(
-        "Connection of type ``spark`` for datasets whose folder settings name none. "
+        "Default connection of type ``spark``; ``odf.yaml`` overrides it. "
         "Empty: Spark runs in a child process of the task.",
         example="spark_default",
     ),
@@ -99,20 +99,22 @@ _OPTIONS = {
         example="Pipe, Container",
     ),
     "push_paths": _option(
-        "Comma-separated folders and URIs of files that runs of push DAGs, XComs and templates may push. "
+        "Comma-separated folders and URIs from which a DAG run's conf, an XCom or a template may push files. "
         "Empty: only records. ``*``: every file that workers can read.",
         example="/data/incoming, https://files.example.org/drop",
     ),
     "private_redirects": _option(
-        "Redirects of a source into a narrower network than that of its URL, such as from a public server to a "
-        "private address or ``localhost``: ``refuse`` or ``follow``.",
+        "Redirects of a source to a less public network, such as from a public server to a private address or "
+        "``localhost``: ``refuse`` or ``follow``.",
         default="refuse",
     ),
     "outside_links": _option(
         "Symbolic links that lead out of the folder of a ``FilesGlob``: ``refuse`` or ``follow``.", default="refuse"
     ),
     "largest_download": _option("Maximum download size in bytes: a number, or 512m, 10g.", default="256g"),
-    "largest_file": _option("Maximum total size of the files that the prepare steps of one file write.", default="1t"),
+    "largest_file": _option(
+        "Maximum total output of the prepare steps of one fetched file in bytes: a number, or 512m, 10g.", default="1t"
+    ),
     "read_timeout": _option("Seconds to wait for a server that does not respond.", default="60", kind="float"),
     "pipe_timeout": _option("Maximum run time of a Pipe step's program in seconds.", default="3600", kind="float"),
     "container_command": _option(
@@ -122,13 +124,16 @@ _OPTIONS = {
     "container_arguments": _option(
         "Further flags of the runtime's ``run``.", example="--cap-drop=all --security-opt=no-new-privileges"
     ),
-    "container_network": _option("Network of fetching containers.", default="none", example="bridge"),
-    "container_memory": _option("Memory of a fetching container. Empty: no limit.", default="2g"),
-    "container_cpus": _option("Processors of a fetching container. Empty: no limit.", default="1"),
+    "container_network": _option(
+        "Network of Container fetch steps, passed to the runtime as ``--network``.", default="none", example="bridge"
+    ),
+    "container_memory": _option("Memory limit of a Container fetch step, such as 2g. Empty: no limit.", default="2g"),
+    "container_cpus": _option("CPU limit of a Container fetch step. Empty: no limit.", default="1"),
     "container_timeout": _option("Maximum run time of a container in seconds.", default="3600", kind="float"),
     "still_rejected": _option(
         "How a poll ends while the newest input is rejected or held back: ``fail`` or ``skip``. The rejection ends "
-        "when the source, the manifest, the contract or ``odf.yaml`` changes, or when somebody decides.",
+        "when the source, the manifest, the contract or ``odf.yaml`` changes, "
+        "or when a user publishes or discards the candidate (``odf rejected``).",
         default="fail",
     ),
     "manifest_version": _option("Version of the metadata blocks that runs write: 3 or 2.", default="3", kind="integer"),

@@ -31,7 +31,7 @@ PREFIX = "f9680c00120"
 """Multibase base16, the multicodec as a varint, and the length of a SHA3-256 digest."""
 
 STRUCT_BATCH = 10_000
-"""Rows per batch of the reference, which matter only where structs are null (see ``leaf_bytes.leaves``)."""
+"""Rows per batch of the reference implementation. They matter only for null structs (see ``leaf_bytes.leaves``)."""
 
 BATCH = 13 * STRUCT_BATCH
 THREADED_ROWS = 20_000
@@ -138,7 +138,9 @@ def _type_bytes(t: pa.DataType, column: str) -> bytes:
         return _u16(5)
     if is_text(t) or is_binary(t):
         return _u16(4 if is_text(t) else 3)
-    raise TypeUnsupported(f"column {column}: the dataset format has no logical hash for the type {t}")
+    raise TypeUnsupported(
+        f"column {column}: the type {t} is not supported in datasets (it has no logical hash); convert it in preprocess"
+    )
 
 
 def _u16(n: int) -> bytes:

@@ -31,7 +31,7 @@ _SHORT = 4
 _LEAST_CUT = 8
 _LEAST_LINE = 16
 _LEAST_NAMED = 5
-"""Shorter values of variables are not masked: they are no secrets, and masking them would hide common words."""
+"""Shorter values of variables are not masked: they are not secrets, and masking them would hide common words."""
 
 _HARMLESS = frozenset({"false", "none", "null", "true"})
 _CONNECTION = "AIRFLOW_CONN_"

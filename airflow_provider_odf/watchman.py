@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 
 _SCRIPT = 'read -r _ && exit; kill -KILL "-$0"; [ $# = 0 ] || exec "$@"'
-"""Exits when it is dismissed; otherwise kills the process group and runs the command."""
+"""Exits on a clean shutdown; otherwise kills the process group and runs the command."""
 
 
 class Watchman:

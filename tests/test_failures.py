@@ -19,7 +19,7 @@ def test_what_the_operating_system_refuses_names_the_file_and_the_next_step() ->
     assert str(as_odf_error(full)) == f"store or work area: {hint}"
     assert str(storage_error(full, Path("/s/a"))) == f"/s/a: {hint}"
     above = OSError(errno.ENOTDIR, "Not a directory", "/s")
-    moved = "Not a directory (a file lies where a folder should be: move it away)"
+    moved = "Not a directory (a file exists where a folder is expected: move it)"
     assert str(storage_error(above, Path("/s/a"))) == f"/s: {moved}"
     pending = OSError(errno.ENOTDIR, "Not a directory", "/s/.pending-1")
     assert str(storage_error(pending, Path("/s/a"))) == f"/s/a: {moved}"

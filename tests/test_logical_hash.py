@@ -36,7 +36,7 @@ def test_the_reference_hashes_a_table_of_spark_the_same() -> None:
 
 @pytest.mark.parametrize(("kind", "values"), golden_hashes.WITHOUT_HASH.values(), ids=golden_hashes.WITHOUT_HASH)
 def test_what_the_reference_refuses_is_refused_by_column(kind: pa.DataType, values: list) -> None:
-    with pytest.raises(TypeUnsupported, match="column v: the dataset format has no logical hash for the type"):
+    with pytest.raises(TypeUnsupported, match=r"column v: the type .* is not supported in datasets"):
         logical_hash(pa.table({"v": pa.array(values, kind)}))
 
 

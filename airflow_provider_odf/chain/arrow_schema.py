@@ -81,7 +81,9 @@ def _type(builder: Any, field: pa.Field) -> tuple[int, int, int]:
     arrow = field.type
     entry = next((entry for entry in _types() if entry[0](arrow)), None)
     if entry is None:
-        raise TypeUnsupported(f"column {field.name}: the Arrow type {arrow} cannot be stored")
+        raise TypeUnsupported(
+            f"column {field.name}: the Arrow type {arrow} is not supported; cast it to a supported type in `preprocess`"
+        )
     _, type_id, attributes = entry
     if pt.is_integer(arrow) or pt.is_floating(arrow):
         children = _offsets(builder, [])

@@ -41,7 +41,9 @@ def _type(arrow: pa.DataType, path: str) -> model.DataType:
     for matches, convert in _from_arrow_types():
         if matches(arrow):
             return convert(arrow, path)
-    raise TypeUnsupported(f"column {path}: the Arrow type {arrow} has no ODF form; cast it in `preprocess`")
+    raise TypeUnsupported(
+        f"column {path}: the Arrow type {arrow} is not supported; cast it to a supported type in `preprocess`"
+    )
 
 
 _Convert = Callable[[Any, str], model.DataType]
@@ -95,7 +97,9 @@ def _plain(to: type[Any]) -> _Convert:
 
 def _timestamp(arrow: Any, path: str) -> model.DataType:
     if arrow.tz is None:
-        raise TypeUnsupported(f"column {path}: a timestamp without time zone; cast it to TIMESTAMP in `preprocess`")
+        raise TypeUnsupported(
+            f"column {path}: a timestamp without time zone cannot be stored; cast it to TIMESTAMP in `preprocess`"
+        )
     return model.DataTypeTimestamp(unit=_UNITS[arrow.unit], timezone=arrow.tz)
 
 

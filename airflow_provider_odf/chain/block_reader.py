@@ -65,7 +65,7 @@ class BlockReader:
         if not kind.values:
             return bool(number) if kind.type == "bool" else number
         if not 0 <= number < len(kind.values):
-            raise ValueError(f"{number} is none of {', '.join(kind.values)}")
+            raise ValueError(f"{number} is not one of {', '.join(kind.values)}")
         return kind.values[number]
 
     def _union(self, kind: OneOf, at: list[int], depth: int) -> Any:
@@ -73,7 +73,7 @@ class BlockReader:
         if not number:
             return None
         if number > len(kind.members):
-            raise ValueError(f"{kind.name} of number {number}, which is not known here")
+            raise ValueError(f"unknown {kind.name} number {number}")
         if not at[1]:
             raise ValueError(f"{kind.members[number - 1]} without content")
         return self.table(kind.members[number - 1], self._reader.follow(at[1]), depth + 1)
@@ -112,8 +112,8 @@ def _is_json_object(text: str) -> bool:
 
 def _instant(year: int, day: int, second: int, nanosecond: int) -> Instant:
     if not (1 <= year <= 9999 and 1 <= day <= 366 and second < 86_400 and nanosecond < 1_000_000_000):
-        raise ValueError(f"a timestamp of year {year}, day {day}, second {second}, nanosecond {nanosecond}")
+        raise ValueError(f"invalid timestamp: year {year}, day {day}, second {second}, nanosecond {nanosecond}")
     moment = datetime(year, 1, 1, tzinfo=timezone.utc) + timedelta(days=day - 1, seconds=second)
     if moment.year != year:
-        raise ValueError(f"a timestamp of day {day} in the year {year}")
+        raise ValueError(f"invalid timestamp: day {day} of year {year}")
     return Instant.from_datetime(moment).plus_ns(nanosecond)

@@ -23,11 +23,13 @@ def require(condition: bool, rule: str, message: str, *parts: object) -> None:
 def _check_data(state: ChainState, event: model.AddData | model.ExecuteTransform) -> None:
     if state.watermark is not None:
         newest = event.new_watermark
-        require(newest is not None, "watermark", "newWatermark is missing; it was {}", state.watermark)
+        require(
+            newest is not None, "watermark", "newWatermark is missing; the previous watermark is {}", state.watermark
+        )
         require(
             newest is not None and newest >= state.watermark,
             "watermark",
-            "newWatermark {} is before the last one, {}",
+            "newWatermark {} is earlier than the previous watermark {}",
             newest,
             state.watermark,
         )
@@ -50,7 +52,7 @@ def _check_data(state: ChainState, event: model.AddData | model.ExecuteTransform
 
 
 def _check_slice(state: ChainState, new_data: model.DataSlice) -> None:
-    require(state.schema is not None, "schema-first", "the data have no SetDataSchema before them")
+    require(state.schema is not None, "schema-first", "the first block with data needs a SetDataSchema before it")
     interval, expected = new_data.offset_interval, 0 if state.last_offset is None else state.last_offset + 1
     require(interval.start == expected, "offsets", "newData starts at offset {}, not {}", interval.start, expected)
     require(interval.end >= interval.start, "offsets", "newData ends at offset {}, before its start", interval.end)
@@ -110,8 +112,8 @@ def _check_query_input(state: ChainState, item: model.ExecuteTransformInput) -> 
     require(item.prev_block_hash == block, rule, "{}: prevBlockHash is {}, not {}", name, item.prev_block_hash, block)
     require(item.prev_offset == offset, rule, "{}: prevOffset is {}, not {}", name, item.prev_offset, offset)
     new_block, new_offset = item.new_block_hash, item.new_offset
-    require(new_block is None or new_block != block, rule, "{}: newBlockHash is prevBlockHash", name)
-    require(new_offset is None or new_block is not None, rule, "{}: newOffset without newBlockHash", name)
+    require(new_block is None or new_block != block, rule, "{}: newBlockHash equals prevBlockHash", name)
+    require(new_offset is None or new_block is not None, rule, "{}: has newOffset but no newBlockHash", name)
     require(
         new_offset is None or offset is None or new_offset > offset,
         rule,

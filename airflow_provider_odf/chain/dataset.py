@@ -15,6 +15,8 @@ from airflow_provider_odf.manifest.model import MetadataBlock
 from airflow_provider_odf.manifest.names import DatasetAlias
 
 HEAD = "head"
+RESTORE = "restore it from a backup or a copy of the dataset"
+"""Next step for a missing or damaged file."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,12 @@ class Dataset:
 
     @property
     def uri(self) -> str:
-        """URI of the dataset's directory: its name in lineage and as an Airflow asset."""
+        """URI of the dataset's folder: its name in lineage and as an Airflow asset."""
         return self.storage.uri
 
     @property
     def location(self) -> str:
-        """The path of the dataset's directory on this machine, or its URI."""
+        """The path of the dataset's folder on this machine, or its URI."""
         return self.storage.location()
 
     def command(self, *words: str) -> str:
@@ -56,9 +58,9 @@ class Dataset:
         what = "but blocks/ has no such block" if is_hash(text) else "which is not a block hash"
         near = difflib.get_close_matches(text, blocks, n=1, cutoff=0.9)
         advice = (
-            f"replace it by the similar block hash {near[0]}, then run `{self.command('verify', '{}')}`"
+            f"write the similar block hash {near[0]} into the file, then run `{self.command('verify', '{}')}`"
             if near
-            else "restore it from a backup, or write the hash of the newest asset event or lineage event into it"
+            else "restore the file from a backup, or write into it the block hash of the dataset's newest asset event"
         )
         file = self.storage.location(f"refs/{ref}")
         return ChainCorrupted(f"{file} is damaged: it holds {text[:80]!r}, {what}; {advice}")
@@ -71,9 +73,12 @@ class Dataset:
         path = f"blocks/{block_hash}"
         data = self.storage.get(path)
         if data is None:
-            raise ChainCorrupted(f"{self.storage.location(path)}: the block is missing")
+            raise ChainCorrupted(f"{self.storage.location(path)}: the block is missing; {RESTORE}")
         if (actual := multiformats.sha3_256(data)) != block_hash:
-            raise ChainCorrupted(f"{self.storage.location(path)}: its bytes hash to {actual}, not to its name")
+            raise ChainCorrupted(
+                f"{self.storage.location(path)}: checksum mismatch: the content has the hash {actual}; "
+                f"the file is damaged: {RESTORE}"
+            )
         try:
             return codec.decode(data)
         except ChainCorrupted as e:

@@ -46,11 +46,16 @@ def _acquire(descriptor: int, path: Path) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise StorageError(f"{path}: another process has held the lock for {LOCK_TIMEOUT:.0f} s") from None
+                raise StorageError(
+                    f"{path}: locked by another process for more than {LOCK_TIMEOUT:.0f} s; "
+                    "check for a stuck process that uses this store, then run again"
+                ) from None
             time.sleep(pause)
             pause = min(2 * pause, 0.05)
         except OSError as e:
-            raise StorageError(f"{path}: the file system cannot lock files: {e.strerror}") from e
+            raise StorageError(
+                f"{path}: the file system does not support file locks ({e.strerror}); move the store to one that does"
+            ) from e
         else:
             return
 

@@ -79,4 +79,6 @@ class Reader:
 
     def _check(self, at: int, size: int) -> None:
         if at < 0 or at + size > len(self._data):
-            raise ValueError(f"bytes {at} to {at + size} are needed, {len(self._data)} are there")
+            raise ValueError(
+                f"truncated: bytes {at} to {at + size} are needed, but there are only {len(self._data)} bytes"
+            )

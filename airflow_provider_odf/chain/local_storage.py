@@ -133,7 +133,9 @@ class LocalStorage:
         with durable.lock(self.root / "refs" / ".lock"):
             current = self.get_ref(name)
             if current != expected:
-                raise CommitConflict(f"{self.root / file} is at {current}, not at {expected}: another writer moved it")
+                raise CommitConflict(
+                    f"{self.root / file} points to {current}, expected {expected}: another writer moved it; run again"
+                )
             if new is not None:
                 self.put(file, new.encode("ascii"))
             elif current is not None:

@@ -48,7 +48,7 @@ def check_seed(block: model.MetadataBlock) -> model.Seed:
     event = block.event
     if not isinstance(event, model.Seed):
         raise BlockRejected("seed", f"a chain starts with a Seed, not with {event.kind}")
-    require(block.prev_block_hash is None, "seed", "a Seed has no prevBlockHash")
+    require(block.prev_block_hash is None, "seed", "a Seed must not have prevBlockHash")
     require(
         block.sequence_number == 0, "sequence", "the first block has sequenceNumber {}, not 0", block.sequence_number
     )
@@ -62,7 +62,7 @@ def check(state: ChainState, block: model.MetadataBlock) -> None:
     """
     event = block.event
     expected = state.sequence_number + 1
-    require(not isinstance(event, model.Seed), "seed", "only the first block is a Seed")
+    require(not isinstance(event, model.Seed), "seed", "a Seed is allowed only as the first block")
     require(
         block.prev_block_hash == state.head,
         "sequence",
@@ -109,7 +109,7 @@ def _check_polling_source(state: ChainState, event: model.SetPollingSource) -> N
 def _check_push_source(state: ChainState, event: model.AddPushSource) -> None:
     require(state.polling_source is None, "push-source", "the dataset has a polling source; disable it first")
     is_unchanged = state.push_sources.get(event.source_name) == event
-    require(not is_unchanged, "no-op", "push source {} is unchanged", event.source_name)
+    require(not is_unchanged, "no-op", "AddPushSource repeats push source {} without a change", event.source_name)
     _check_source(event)
 
 
@@ -130,20 +130,22 @@ def _check_disable_push(state: ChainState, event: model.DisablePushSource) -> No
 
 
 def _check_transform(transform: model.TransformSql) -> None:
-    require(transform.query is None, "transform", "`query` is not converted to `queries`")
+    require(transform.query is None, "transform", "the block has `query`; blocks must have `queries`")
     queries = transform.queries or ()
-    require(bool(queries), "transform", "there are no queries")
-    require(queries[-1].alias is None, "transform", "the last query has an alias, {!r}", queries[-1].alias)
-    require(all(q.alias for q in queries[:-1]), "transform", "a query other than the last has no alias")
+    require(bool(queries), "transform", "a transform needs at least one query")
+    last = queries[-1].alias
+    require(last is None, "transform", "the last query must not have an alias, but has {!r}", last)
+    require(all(q.alias for q in queries[:-1]), "transform", "every query except the last needs an alias")
 
 
 def _check_set_transform(state: ChainState, event: model.SetTransform) -> None:
     rule, refs = "transform-inputs", [i.dataset_ref for i in event.inputs]
-    require(bool(refs), rule, "a transform has at least one input")
+    require(bool(refs), rule, "a transform needs at least one input")
     for item in event.inputs:
         require(item.dataset_ref.startswith("did:odf:"), rule, "input {} is not resolved to an id", item.dataset_ref)
         require(item.alias is not None, rule, "input {} has no alias", item.dataset_ref)
-    require(len(set(refs)) == len(refs), rule, "a dataset is an input twice")
+    twice = [ref for ref in dict.fromkeys(refs) if refs.count(ref) > 1]
+    require(not twice, rule, "duplicate input {}", ", ".join(twice))
     _check_transform(event.transform)
 
 
@@ -152,18 +154,18 @@ def _check_set_transform(state: ChainState, event: model.SetTransform) -> None:
 
 def _check_schema(state: ChainState, event: model.SetDataSchema) -> None:
     one = (event.schema_ is None) != (event.raw_arrow_schema is None)
-    require(one, "schema-change", "SetDataSchema has exactly one of `schema` and `rawArrowSchema`")
+    require(one, "schema-change", "SetDataSchema needs exactly one of `schema` and `rawArrowSchema`")
     if state.schema is None:
         return
     from airflow_provider_odf.chain import schema
 
     old, new = (schema.with_defaults(schema.data_schema(declaration)) for declaration in (state.schema, event))
-    require(old != new, "no-op", "the schema is unchanged")
+    require(old != new, "no-op", "SetDataSchema repeats the current schema without a change")
     types = {f.name: f.type for f in new.fields}
     for field in old.fields:
         require(field.name in types, "schema-change", "the new schema has no column {}", field.name)
         has_type = types.pop(field.name) == field.type
-        require(has_type, "schema-change", "column {} has another type or nullability", field.name)
+        require(has_type, "schema-change", "column {} cannot change its type or nullability", field.name)
     for name, added in types.items():
         optional = isinstance(added, model.DataTypeOption)
         require(optional, "schema-change", "the new column {} is required; only optional ones can be added", name)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ODF_SCHEMA_SINCE = 3
 """Readers of older manifest versions know the Arrow form only."""
 
-_SINCE = "blocks of version 3 (`[odf] manifest_version`)"
+_SINCE = "block version 3: set `[odf] manifest_version = 3`"
 
 
 def set_data_schema(schema: pa.Schema | str, *, manifest_version: int = 3) -> model.SetDataSchema:
@@ -67,12 +67,13 @@ def in_version(event: model.MetadataEvent, manifest_version: int) -> model.Metad
         return event
     read = getattr(event, "read", None)
     if read is not None and read.schema_ is not None:
-        raise InvalidInput(f"{event.kind}: `read.schema` of ODF types needs {_SINCE}: write columns as `name TYPE`")
+        message = f"{event.kind}: ODF types in `read.schema` need {_SINCE}, or write the columns as `name TYPE`"
+        raise InvalidInput(message)
     if not isinstance(event, model.SetDataSchema) or event.schema_ is None:
         return event
     schema = event.schema_
     if any(_not_empty(extra) for extra in (schema.extra, *(f.extra for f in schema.fields))):
-        raise InvalidInput(f"SetDataSchema: attributes of columns need {_SINCE}: remove `extra`")
+        raise InvalidInput(f"SetDataSchema: column attributes need {_SINCE}, or remove `extra`")
     return model.SetDataSchema(raw_arrow_schema=raw.encode(arrow_types.to_arrow(schema)))
 
 

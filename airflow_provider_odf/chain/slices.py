@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import multiformats
-from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.dataset import RESTORE, Dataset
 from airflow_provider_odf.chain.storage import FileInfo
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.failures import storage_error
@@ -38,7 +38,7 @@ def stat(dataset: Dataset, part: DataSlice | Checkpoint) -> FileInfo:
     info = dataset.storage.stat(name(part))
     if info is None:
         file = dataset.storage.location(name(part))
-        raise ChainCorrupted(f"{file}: the file is missing; restore it from a backup or a copy of the dataset")
+        raise ChainCorrupted(f"{file}: the file is missing; {RESTORE}")
     return info
 
 
@@ -50,18 +50,15 @@ def check(dataset: Dataset, part: DataSlice | Checkpoint) -> None:
     """
     file, size = dataset.storage.location(name(part)), stat(dataset, part).size
     if size != part.size:
-        raise ChainCorrupted(f"{file}: {size} bytes, its block has {part.size}{_advice(dataset)}")
+        raise ChainCorrupted(f"{file}: has {size} bytes, but its block records {part.size}{_advice(dataset)}")
     with dataset.storage.open(name(part)) as stream:
         actual = multiformats.hash_stream(stream)
     if actual != part.physical_hash:
-        raise ChainCorrupted(f"{file}: its bytes hash to {actual}, not to its name{_advice(dataset)}")
+        raise ChainCorrupted(f"{file}: checksum mismatch: the content has the hash {actual}{_advice(dataset)}")
 
 
 def _advice(dataset: Dataset) -> str:
-    return (
-        "; the file is damaged: restore it from a backup or a copy of the dataset, "
-        f"then run `{dataset.command('verify', '{}')}`"
-    )
+    return f"; the file is damaged: {RESTORE}, then run `{dataset.command('verify', '{}')}`"
 
 
 def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int | None = None) -> pa.Table:
@@ -96,13 +93,13 @@ def read_errors(file: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as e:
-        raise ChainCorrupted(f"{file}: the slice is missing") from e
+        raise ChainCorrupted(f"{file}: the slice is missing; {RESTORE}") from e
     except pa.ArrowException as e:
-        raise ChainCorrupted(f"{file}: not a readable slice of the dataset: {e}") from e
+        raise ChainCorrupted(f"{file}: cannot read the slice: {e}; {RESTORE}") from e
     except OSError as e:
         # pyarrow also calls damaged pages an OSError; only one of the operating system has a number.
         if e.errno is None:
-            raise ChainCorrupted(f"{file}: not a readable slice of the dataset: {e}") from e
+            raise ChainCorrupted(f"{file}: cannot read the slice: {e}; {RESTORE}") from e
         raise storage_error(e, Path(file)) from e
 
 

@@ -48,7 +48,9 @@ class Store:
         storage = STORAGES[scheme](text)
         if work_area is None:
             if not isinstance(storage, LocalStorage):
-                raise InvalidInput(f"store {text}: set a work area on this machine")
+                raise InvalidInput(
+                    f"store {text}: a remote store needs a local work area: set `[odf] work_area` to a folder"
+                )
             work_area = storage.root / ".work"
         return cls(storage, work_area)
 
@@ -105,10 +107,10 @@ class Store:
         """Return a new dataset. It exists once its first blocks are written and ``compare_and_set_ref("head", None,
         …)`` has set its head. If several writers create it at once, that succeeds for one.
 
-        :raises InvalidInput: the name is reserved for a directory of the layout.
+        :raises InvalidInput: the name is reserved for a folder of the layout.
         """
         if alias.account and alias.name.lower() in _LAYOUT:
-            raise InvalidInput(f"{alias}: a dataset of an account cannot be named {alias.name}")
+            raise InvalidInput(f"{alias}: the name {alias.name} is reserved in accounts: choose another name")
         dataset = Dataset(alias, self.folder(alias))
         dataset.storage.put_if_absent("info/alias", str(alias).encode())
         return dataset
@@ -168,8 +170,8 @@ class Store:
         if entry is not None and entry.dataset_id not in (dataset_id, registry.FORGOTTEN, registry.DAMAGED):
             command = dataset.command("forget", "{}")
             raise DatasetGone(
-                f"{dataset.storage.location()}: the dataset {entry.dataset_id} was here, now it is {dataset_id}: "
-                f"restore the folder, or run `{command}` to continue with this dataset"
+                f"{dataset.storage.location()}: the folder contains the dataset {dataset_id} instead of "
+                f"{entry.dataset_id}: restore the folder, or run `{command}` to continue with {dataset_id}"
             )
 
     def forget(self, alias: DatasetAlias) -> None:
@@ -181,7 +183,7 @@ class Store:
         location = folder.location()
         entry, dataset = self.registry.get(alias), self.get(alias)
         if dataset is not None and (entry is None or entry.dataset_id == _id(dataset)):
-            raise InvalidInput(f"{location}: the dataset exists: delete its folder first")
+            raise InvalidInput(f"{location}: the dataset still exists: to start a new history, delete its folder first")
         if dataset is None and folder.names("data"):
             raise InvalidInput(f"{location}: the folder has data but no refs/head: delete or move it first")
         self.registry.forget(alias)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from airflow_provider_odf.chain import info, slices
-from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.dataset import HEAD, RESTORE, Dataset
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
 from airflow_provider_odf.manifest import model
@@ -41,8 +41,8 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | 
             slices.check(dataset, checkpoint)
     for file in info.damaged(dataset):
         raise ChainCorrupted(
-            f"{file} is damaged: restore it from a backup or remove it; a run writes a new report, "
-            "and holds the next file back whose columns are read by position"
+            f"{file} is damaged: restore it from a backup or remove it. After removal, the next run writes a new "
+            "report and holds back the next file whose columns are matched by position"
         )
     for name in dataset.storage.refs():
         dataset.head(name)
@@ -66,10 +66,14 @@ def _check_slice(dataset: Dataset, data_slice: model.DataSlice) -> None:
             if records != _count(data_slice):
                 interval = data_slice.offset_interval
                 raise ChainCorrupted(
-                    f"{file}: {counted(records, 'record')}, its block has offsets {interval.start} to {interval.end}"
+                    f"{file}: has {counted(records, 'record')}, but its block records the offsets {interval.start} to "
+                    f"{interval.end}; the file is damaged: {RESTORE}"
                 )
             actual = logical_hash(file)
     except TypeUnsupported as e:
         raise ChainCorrupted(f"{file}: {e}") from e
     if actual != data_slice.logical_hash:
-        raise ChainCorrupted(f"{file}: its rows hash to {actual}, its block has {data_slice.logical_hash}")
+        raise ChainCorrupted(
+            f"{file}: logical hash mismatch: the rows have {actual}, but the block records {data_slice.logical_hash}; "
+            f"the file is damaged: {RESTORE}"
+        )

@@ -30,7 +30,9 @@ def collect(
         list[str] | None, typer.Argument(help="Names of datasets.", metavar="NAME", show_default="all")
     ] = None,
     delete: Annotated[bool, typer.Option("--delete", help="Remove the listed items.")] = False,
-    older_than: Annotated[float, typer.Option(help="Grace period.", min=0, metavar="HOURS")] = 24,
+    older_than: Annotated[
+        float, typer.Option(help="Keep files that are younger than this.", min=0, metavar="HOURS")
+    ] = 24,
     store: StoreOption = None,
     how: FormatOption = Format.table,
 ) -> None:

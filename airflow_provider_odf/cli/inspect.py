@@ -33,7 +33,7 @@ from airflow_provider_odf.wording import counted
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.tail import Rows
 
-block = typer.Typer(name="block", help="Metadata blocks as files.", no_args_is_help=True)
+block = typer.Typer(name="block", help="Decode and encode files of metadata blocks.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -187,7 +187,7 @@ def block_encode(
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write the block to.")] = None,
 ) -> None:
-    """Encode a MetadataBlock YAML without changes, and print the block's hash."""
+    """Encode a MetadataBlock from YAML as a block file, and print its hash."""
     from airflow_provider_odf import multiformats
     from airflow_provider_odf.chain import codec
     from airflow_provider_odf.manifest.load import load_block

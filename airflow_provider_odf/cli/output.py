@@ -17,7 +17,7 @@ import typer
 from airflow_provider_odf.text_table import table
 
 MAX_TABLE_ROWS = 1000
-"""Maximum number of rows in a table for a reader."""
+"""Maximum number of rows in a printed table."""
 
 
 class Format(str, Enum):

@@ -51,7 +51,11 @@ def push(
     ],
     source: Annotated[
         str | None,
-        typer.Option(help="Name of the push source.", show_default="the only one, or default", metavar="NAME"),
+        typer.Option(
+            help="Name of the push source.",
+            show_default="the only push source, or the one named default",
+            metavar="NAME",
+        ),
     ] = None,
     media_type: Annotated[
         str | None,
@@ -63,11 +67,13 @@ def push(
     ] = None,
     event_time: Annotated[
         str | None,
-        typer.Option(help="Event time of data without an event time, RFC 3339.", show_default="now", metavar="RFC3339"),
+        typer.Option(help="Event time of records that have none, RFC 3339.", show_default="now", metavar="RFC3339"),
     ] = None,
     push_id: Annotated[
         str | None,
-        typer.Option(help="Ingest the same content with the same id once, so that scripts can retry."),
+        typer.Option(
+            help="Id of this push. The same content with the same id is ingested only once, so that scripts can retry."
+        ),
     ] = None,
     manifest: Annotated[
         str | None,
@@ -111,7 +117,7 @@ def _manifest(file: str, name: str, store: Store) -> Manifest:
         if str(manifest.snapshot.alias).lower() == name.lower():
             note_new_store(store)
             return manifest
-    raise ManifestInvalid(loaded.problems or [Problem(Place(file), f"it does not declare {name}")])
+    raise ManifestInvalid(loaded.problems or [Problem(Place(file), f"the manifest does not declare {name}")])
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``odf rejected``: inspect candidates that were not published, and decide on them."""
+"""``odf rejected``: inspect, publish or discard rejected candidates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="rejected",
-    help="Inspect candidates that failed their data contract or were held back, and decide on them.",
+    help="Inspect candidates that failed their data contract or were held back; publish or discard them.",
     no_args_is_help=True,
 )
 RefArgument = Annotated[str | None, typer.Argument(help="Ref of the candidate.", show_default="the newest")]
@@ -143,15 +143,15 @@ def publish(name: NameArgument, ref: RefArgument = None, store: StoreOption = No
     if publish_anyway(target, dataset, rejection):
         print(f"{name}: published {counted(rejection.records, 'record')} of {rejection.ref}")
     else:
-        again = "push it again" if rejection.record.is_pushed else "run the dataset again"
-        print(f"{name}: the head has moved since {rejection.ref}; its input is accepted once: {again} to publish it")
+        again = "push the input again" if rejection.record.is_pushed else "run the dataset again"
+        print(f"{name}: the head has moved since {rejection.ref}, but its input is accepted: {again} to publish it")
 
 
 @app.command()
 def discard(name: NameArgument, ref: RefArgument = None, store: StoreOption = None) -> None:
     """Discard the input of a rejected candidate.
 
-    Later runs no longer fail because of it, and continue with newer data of the source. Its blocks and data are kept.
+    Later runs no longer fail because of it, and continue with newer data of the source. Its blocks and slices are kept.
     """
     from airflow_provider_odf.cycle.decide import discard as discard_
     from airflow_provider_odf.cycle.decide import find

@@ -73,7 +73,7 @@ def validate(
 ) -> None:
     """Validate manifests and their data contracts. Exit 0, or 1 with all errors of all files."""
     if how not in ("text", "json"):
-        raise typer.BadParameter(f"{how!r} is neither text nor json", param_hint="--format")
+        raise typer.BadParameter(f"unknown format {how!r}: use text or json", param_hint="--format")
     loaded = load_manifests(paths, None)
     problems = all_problems(loaded)
     if how == "json":

@@ -43,7 +43,7 @@ class Cycle:
 
     @cached_property
     def contract(self) -> Contract | None:
-        """The compiled contract that lies beside the manifest, if any.
+        """The compiled contract next to the manifest, if any.
 
         :raises ManifestInvalid: it is not valid, or names columns that the manifest cannot give.
         """

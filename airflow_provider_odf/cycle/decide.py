@@ -52,8 +52,8 @@ def publish_anyway(store: Store, dataset: Dataset, rejection: Rejection) -> bool
     if rejected.accept(dataset, rejection):
         return False
     raise InvalidInput(
-        f"{rejection.ref} no longer builds on the head of {dataset.alias}, and its input was not recorded: "
-        "run the dataset again, and publish the candidate that it rejects then"
+        f"{rejection.ref} is not based on the current head of {dataset.alias}, and its input was not recorded: "
+        "run the dataset again, then publish the new rejected candidate"
     )
 
 

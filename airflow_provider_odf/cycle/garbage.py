@@ -1,7 +1,7 @@
 """Garbage of a store: files of writers that were killed or lost a race, and caches that nobody will read.
 
 It can be collected while writers run. Files are listed before refs are read, and files younger than the grace period
-stay. Writers touch each file that they reuse; a file that a writer touches during its removal is put back.
+stay. Writers touch each file that they reuse; a file that a writer touches during its removal is restored.
 """
 
 from __future__ import annotations

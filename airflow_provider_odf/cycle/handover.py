@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_SHOWN = 10
-"""Files and notices that an XCom shows; their number is in it, too."""
+"""Maximum number of files and notices listed in an XCom. It also has their total number."""
 
 _LONGEST_TEXT = 300
 _LONGEST_NAME = 255
@@ -162,7 +162,8 @@ def _base(dataset: Dataset, claim: Candidate, allows_rejected: bool) -> str:
     is_known = _is_known(dataset, claim.candidate) and _is_known(dataset, claim.base)
     if is_known and dataset.contains(head, claim.candidate) and dataset.contains(claim.candidate, claim.base):
         return claim.base
-    why = "its contract rejected it" if is_rejected else "another writer published first, or it was removed"
+    other = "another writer published first, or the candidate was removed: clear the merge task"
+    why = "its contract rejected it" if is_rejected else other
     raise CommitConflict(f"dataset {dataset.alias}: {claim.candidate} is not a candidate: {why}")
 
 
@@ -183,7 +184,10 @@ def _expect(claimed: str, dataset: str | None) -> None:
             f"XCom: {claimed[:80]!r}… is too long for the name of a dataset: pass the XCom of the upstream task"
         )
     if dataset is not None and claimed.lower() != dataset.lower():
-        raise InvalidInput(f"XCom: it is of dataset {claimed[:80]}, and this task is for {dataset}")
+        raise InvalidInput(
+            f"the XCom belongs to dataset {claimed[:80]}, but this task is for {dataset}: "
+            "pass the XCom of its upstream task"
+        )
 
 
 def _moved(file: InputFile, move: Any) -> InputFile:

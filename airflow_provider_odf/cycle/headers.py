@@ -26,7 +26,7 @@ _FOLDER = "headers"
 
 
 def newest(dataset: Dataset, head: str, source_name: str) -> PositionalHeader | None:
-    """Return the header on which the columns of a source were settled last, or None.
+    """Return the header by which the columns of a source were last matched, or None.
 
     :raises ChainCorrupted: its file is damaged.
     """
@@ -38,8 +38,9 @@ def newest(dataset: Dataset, head: str, source_name: str) -> PositionalHeader | 
             content = info.get(dataset, _FOLDER, block_hash)
             if content is None:
                 raise ChainCorrupted(
-                    f"{dataset.storage.location(f'info/{_FOLDER}/{block_hash}.json')}: the header that settled the "
-                    "columns is damaged: restore the file, or remove it, and the next header by position is held back"
+                    f"{dataset.storage.location(f'info/{_FOLDER}/{block_hash}.json')} is damaged: it records the "
+                    "header by which columns were matched. Restore the file, or remove it; after removal, the next "
+                    "file whose columns are matched by position is held back"
                 )
             if content["source"] == source_name:
                 return protocol.from_json(PositionalHeader, content["header"])
@@ -47,11 +48,11 @@ def newest(dataset: Dataset, head: str, source_name: str) -> PositionalHeader | 
 
 
 def previous(dataset: Dataset, head: str, source_name: str, columns: Sequence[str]) -> PositionalHeader | None:
-    """Return the header to compare with a header by position for these columns: the one on which they were settled,
+    """Return the header to compare with a header by position for these columns: the one by which they were matched,
     else the names of the schema if the newest records of the source were read with these columns. None where there are
     no records, and after an edit of the schema: its author has checked the columns.
 
-    :raises ChainCorrupted: the file of the settled header is damaged.
+    :raises ChainCorrupted: the file of that header is damaged.
     """
     header = newest(dataset, head, source_name)
     if header is not None and _key(header.columns) == _key(columns):
@@ -90,18 +91,18 @@ def changes(before: PositionalHeader | None, headers: Sequence[PositionalHeader]
             continue
         if before is not None and not is_same(before, header):
             yield (
-                f"{header.label}: the header changed, and columns are matched by position: "
-                f"before it was {_list(before.names)}, now it is {_list(header.names)}, the schema has "
-                f"{_list(header.columns)}; correct the read schema, or publish if these are the same columns renamed"
+                f"{header.label}: the header changed from {_list(before.names)} to {_list(header.names)}, but columns "
+                f"are matched by position to the schema {_list(header.columns)}: correct the read schema, or publish "
+                "the input if columns were only renamed"
             )
         before = header
 
 
 def explanation(header: PositionalHeader) -> str:
-    """Return on which header the columns of a source were settled, for messages about values that do not fit."""
+    """Return by which header the columns of a source were matched, for messages about values that do not fit."""
     return (
-        f"columns of this source were settled by position, by the header {_list(header.names)} "
-        f"for {_list(header.columns)}: if values are in wrong columns, check whether the header changed"
+        f"columns were matched by position, the header {_list(header.names)} to the schema "
+        f"{_list(header.columns)}: if values are in the wrong columns, check whether the header changed"
     )
 
 

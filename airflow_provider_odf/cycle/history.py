@@ -84,7 +84,7 @@ class StateCaches:
         altered = first_altered(self.directory / block_hash, dataset=self.dataset_id, block=block_hash)
         if altered is None:
             return True
-        progress(f"the state cache is damaged ({altered}): dropped, the state is read from the history")
+        progress(f"ignoring the damaged state cache ({altered}); reading the state from the history")
         shutil.rmtree(self.directory, ignore_errors=True)
         return False
 

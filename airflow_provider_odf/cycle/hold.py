@@ -52,7 +52,9 @@ def check(dataset: Dataset, candidate: Candidate) -> Candidate:
         return candidate
     reasons = "; ".join(record.held)
     if rejected.is_accepted(dataset, record):
-        return dataclasses.replace(candidate, notices=(*candidate.notices, f"accepted once: {reasons}"))
+        return dataclasses.replace(
+            candidate, notices=(*candidate.notices, f"publishing once, although held back: {reasons}")
+        )
     publish = dataset.command("rejected", "publish", "{}", rejected.reject(dataset, candidate))
     raise InputHeldBack(
         f"input of {candidate.dataset} held back: {reasons}; the dataset stays as it is, "

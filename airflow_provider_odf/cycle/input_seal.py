@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def seal_input(store: Store, new_input: Input, dataset_id: str) -> None:
-    """Seal the files of an input that lie in its directory. Other files have no seal."""
+    """Seal the files of an input in its directory. Other files have no seal."""
     if directory := _directory(store, new_input):
         seal(directory, _paths(new_input, directory), dataset=dataset_id)
 
@@ -29,7 +29,7 @@ def check_input(store: Store, new_input: Input, dataset_id: str) -> None:
         return
     if altered := first_altered(directory, _paths(new_input, directory), dataset=dataset_id):
         raise ChainCorrupted(
-            f"{altered}: the file is missing or not what was fetched for {new_input.dataset}: "
+            f"{altered}: the file is missing or was changed after it was fetched for {new_input.dataset}: "
             "run again to fetch it again (in Airflow, clear the task that fetched it)"
         )
 

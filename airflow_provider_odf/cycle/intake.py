@@ -96,7 +96,9 @@ class Intake:
         if isinstance(source, model.AddPushSource) and data.records is None:
             media_type = self.media_type(source, files)
         elif data.media_type is not None:
-            what = "records are JSON" if data.records is not None else "a polling source reads its own format"
+            what = (
+                "records are JSON" if data.records is not None else "files for a polling source are read in its format"
+            )
             raise InvalidInput(f"{data.name}: {what}: push without a media type")
         paths = tuple(map(str, files.paths))
         time = data.event_time or files.event_time or self.cycle.system_time
@@ -160,7 +162,7 @@ def _refuse_disabled(dataset: Dataset, name: str) -> None:
         if isinstance(block.event, model.DisablePushSource) and block.event.source_name == name:
             raise InvalidInput(
                 f"push source {name} of {dataset.alias} was disabled at {block.system_time} "
-                f"(block {block.sequence_number}): put its AddPushSource back into the manifest to push again"
+                f"(block {block.sequence_number}): restore its AddPushSource in the manifest to push again"
             )
 
 

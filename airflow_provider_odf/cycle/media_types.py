@@ -44,7 +44,7 @@ def of_names(names: Sequence[str], kind: str) -> str | None:
         return None
     if len(suffixes) > 1:
         raise InvalidInput(
-            f"files with the suffixes {', '.join(sorted(suffixes))} are read together: push them one by one"
+            f"one push cannot mix the suffixes {', '.join(sorted(suffixes))}: push these files separately"
         )
     likeliest = shown.pop()[0]
     return next(media_type for media_type, kind in KINDS.items() if kind == likeliest)
@@ -62,8 +62,8 @@ def read_as(step: ReadStep, media_type: str, label: str) -> ReadStep:
         return step if header is None else dataclasses.replace(step, header=_HEADER[header])
     if kind == "Csv" and header is None:
         raise InvalidInput(
-            f"{label}: is text/csv, and the source reads {step.kind}: say whether the first line is a header, by the "
-            "media type 'text/csv; header=present' or 'text/csv; header=absent', or push to a source that reads Csv"
+            f"{label}: text/csv for a source that reads {step.kind}: set the media type to 'text/csv; header=present' "
+            "or 'text/csv; header=absent', or push to a source that reads Csv"
         )
     plain = ReadStep(kind, step.columns, date_format=step.date_format, timestamp_format=step.timestamp_format)
     read = dataclasses.replace(plain, known_columns=step.known_columns)

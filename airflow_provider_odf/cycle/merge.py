@@ -90,7 +90,7 @@ class _Merge:
         inputs = readable(read, files, work, self.cycle.progress, self.cycle.options)
         success = self.submit(source, inputs, work) if files else protocol.MergeSuccess(())
         if not self.publish_source(success):
-            return UpToDate("up to date: the input has no columns", (pending.NOTICE,))
+            return UpToDate("nothing to merge: the input has no columns", (pending.NOTICE,))
         slices = self.add_blocks(success)
         head = self.draft.state.head
         if head == self.base.head:

@@ -63,9 +63,9 @@ class Input:
     source_name: str | None = None
     """Name of the push source, None for the polling source."""
     head: str | None = None
-    """The dataset's head where ``base`` is not published yet: it holds a source that waits for this input."""
+    """Head of the dataset if ``base`` is not published: ``base`` adds a source, which is published with this input."""
     directory: str | None = None
-    """Name of their directory in the dataset's part of the work area; None for files that lie elsewhere."""
+    """Name of their directory in the dataset's part of the work area; None for files elsewhere."""
     has_more: bool = False
     """Whether the source has more for the next poll."""
     warnings: tuple[str, ...] = ()

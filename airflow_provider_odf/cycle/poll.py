@@ -29,7 +29,7 @@ def poll(cycle: Cycle) -> Input | UpToDate:
     first.
 
     The chain records how far the source was read: in the newest AddData, or in the newest rejected candidate. So
-    rejected data are not merged again until the source, the manifest, the contract or ``odf.yaml`` changes.
+    rejected data is not merged again until the source, the manifest, the contract or ``odf.yaml`` changes.
 
     :raises StillRejected: they have not changed since the newest input was rejected.
     :raises SourceError: the source cannot be reached, or is not what the manifest says.

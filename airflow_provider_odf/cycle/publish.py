@@ -59,7 +59,7 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
     dataset = store.dataset(candidate.dataset)
     record = rejected.load(dataset, candidate.candidate)
     if record is not None and rejected.is_accepted(dataset, record):
-        return f"accepted once: contract {report.contract} failed: {clauses}"
+        return f"publishing once, although contract {report.contract} failed: {clauses}"
     rejected.reject(dataset, candidate)
     records = counted(candidate.records, "record")
     raise ContractRejected(
@@ -95,7 +95,7 @@ def publish(store: Store, candidate: Candidate) -> str:
     head = dataset.head()
     if head is None or not dataset.contains(head, candidate.candidate):
         if head is not None and not dataset.contains(candidate.candidate, head):
-            raise CommitConflict(f"dataset {dataset.alias}: {candidate.candidate} does not build on the head {head}")
+            raise CommitConflict(f"dataset {dataset.alias}: {candidate.candidate} is not based on the head {head}")
         dataset.storage.compare_and_set_ref("head", candidate.base, candidate.candidate)
         head = candidate.candidate
     refs.drop_settled(dataset, head)

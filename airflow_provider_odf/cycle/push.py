@@ -79,7 +79,7 @@ def _onto(
     """
     pushed_state = new_input.files[0].state
     if pushed_state is not None and (block := _recorded(dataset, state, new_input.source_name, pushed_state)):
-        return UpToDate(f"up to date: the same was pushed already (block {block.sequence_number})")
+        return UpToDate(f"up to date: the same content was already pushed (block {block.sequence_number})")
     time = not_before(state, Instant.parse(new_input.system_time))
     base = pending.draft(dataset, state, sources, time, cycle.manifest_version)
     head = state.head if base.head != state.head else None

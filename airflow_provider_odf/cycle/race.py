@@ -30,7 +30,7 @@ ATTEMPTS = 16
 """How often an attempt starts over because another writer published first."""
 
 PATIENCE = 600.0
-"""Seconds that an attempt waits at most for the writer that holds the turn."""
+"""Maximum seconds to wait for the writer that has priority."""
 
 _PAUSE = 0.05
 
@@ -116,7 +116,7 @@ class _Turn:
                 fcntl.flock(lock, operation | fcntl.LOCK_NB)
             except BlockingIOError:
                 if self._progress and not is_reported:
-                    self._progress("waiting for another writer, which lost a race before")
+                    self._progress("waiting for another writer, which has priority because its last attempt failed")
                 is_reported = True
                 time.sleep(_PAUSE)
             except OSError:

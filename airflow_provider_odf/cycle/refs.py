@@ -37,4 +37,4 @@ def drop_settled(dataset: Dataset, head: str) -> None:
             if block_hash is not None and is_settled(dataset, ref, block_hash, head):
                 dataset.storage.compare_and_set_ref(ref, block_hash, None)
         except OdfError as e:
-            log.warning("dataset %s: ref %s stays: %s", dataset.alias, ref, e)
+            log.warning("dataset %s: cannot remove ref %s: %s", dataset.alias, ref, e)

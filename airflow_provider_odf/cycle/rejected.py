@@ -37,7 +37,7 @@ class Record:
     held: tuple[str, ...] = ()
     """Why the input was held back."""
     limits: Limits = field(default_factory=Limits)
-    """Limits by which it was held back."""
+    """Limits that the input exceeded."""
     contract_digest: str | None = None
     """SHA-256 of the contract at the merge."""
     content: str | None = None

@@ -54,8 +54,8 @@ class Defaults:
 
 
 def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults, warnings: Sequence[Problem] = ()) -> DAG:
-    """Return the DAG of a root dataset, which shows the warnings. With push sources it has no schedule: each run
-    ingests the data of its conf, one run after the other."""
+    """Return the DAG of a root dataset. Its documentation lists the warnings. With push sources it has no schedule:
+    each run ingests the data of its conf, one run after the other."""
     name = str(manifest.snapshot.name)
     store = settings.store or defaults.store
     asset = defaults.hook(store).asset(name)
@@ -102,7 +102,7 @@ def build_invalid(id_: str, problems: Sequence[Problem]) -> DAG:
     with DAG(
         id_,
         description=text.partition("\n")[0],
-        doc_md=f"## Not valid\n\n{block([text])}\n",
+        doc_md=f"## Invalid manifest\n\n{block([text])}\n",
         schedule=None,
         catchup=False,
         tags={"odf", "invalid manifest"},
@@ -138,8 +138,8 @@ def _tags(info: model.SetInfo | None, settings: FolderSettings, warnings: Sequen
 
 
 def _source(where: dict[str, Any], asset: Asset, *, is_pushed: bool) -> BaseOperator:
-    """Return the first task. Its inlet is the dataset's asset, whose events tell whether the dataset was published
-    before. The inlet is a reference, because lineage counts an asset as data that the task reads."""
+    """Return the first task. Its inlet is the dataset's asset, whose events record whether the dataset was
+    published. It is a reference, because OpenLineage would report an asset as an input of the task."""
     published = Asset.ref(uri=asset.uri)
     if is_pushed:
         return PushSourceOperator(task_id="push", inlets=[published], **where)

@@ -46,7 +46,7 @@ def _attachments(snapshot: model.DatasetSnapshot) -> Sequence[model.AttachmentEm
 
 
 def _facts(manifest: Manifest, uri: str, contract: Path | None) -> Iterator[tuple[str, str]]:
-    """Yield label and text of rows: parts and place of the dataset."""
+    """Yield label and text of the rows for sources, contract and location."""
     snapshot = manifest.snapshot
     yield "Kind", f"{snapshot.kind} dataset"
     yield from _sources(snapshot)

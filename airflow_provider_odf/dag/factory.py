@@ -111,7 +111,7 @@ def _dag(manifest: Manifest, defaults: Defaults, warnings: Sequence[Problem]) ->
 
 
 def _concerns(file: Path, manifest: Path) -> bool:
-    """Return whether a warning about a file concerns a manifest: it is the same file, or lies beside or above."""
+    """Return whether a warning about a file concerns a manifest: it is the same file, or is next to it or above."""
     return file == manifest or (is_beside_manifests(file.name) and manifest.is_relative_to(file.parent))
 
 

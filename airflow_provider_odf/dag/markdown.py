@@ -14,7 +14,8 @@ _HEADING = re.compile(r"^#{1,6}(?=\s|$)")
 _MOST_HEADING = 6
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _JOINER = "\u2060"
-"""Between ``<`` and a name it makes the two no tag, and is not seen; also in code, which shows ``&lt;`` as it is."""
+"""Invisible character that keeps Markdown from reading ``<`` and a name as a tag. It also works in code, which would
+show ``&lt;`` literally."""
 
 
 def cell(text: str) -> str:
@@ -36,7 +37,7 @@ def readable(text: str) -> str:
 
 
 def block(lines: Iterable[object]) -> str:
-    """Return lines of text as a block of code that none of them can end."""
+    """Return lines as a code block whose fence is longer than any fence in them."""
     text = "\n".join(map(str, lines))
     fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", text)), 3)
     return f"{fence}\n{text}\n{fence}"
@@ -93,5 +94,5 @@ def _inert(line: str) -> str:
 
 
 def _link(image: re.Match[str]) -> str:
-    """Return the start of a link in place of an image's, with a text if the image has none."""
+    """Return the start of a link that replaces an image, with a default text if the image has none."""
     return "[image]" if image[1] else "["

@@ -78,7 +78,7 @@ def absent(source: Source, added: Sequence[Column], vocab: DatasetVocabulary) ->
     for column in added:
         if columns is not None and column.name.lower() not in columns:
             message = f"column {_text(column)} comes from another source of the dataset, and is missing here"
-            yield Finding(_last(source), message, "all sources give the same columns: add it")
+            yield Finding(_last(source), message, "all sources must have the same columns: add it")
 
 
 def needs_data(source: Source) -> bool:
@@ -141,9 +141,9 @@ def system_columns(event: model.SetDataSchema, vocab: DatasetVocabulary) -> Iter
         field = fields[index] if index < len(fields) else None
         if field is None or field.name != name or field.type not in types:
             expected = ", ".join(f"{n} {t[0].kind}" for n, t in zip(vocab.columns, _SYSTEM_TYPES, strict=True))
-            message = f"the schema of slices begins with the system columns {expected}, in this order and not optional"
+            message = f"the schema must start with the required system columns {expected}, in this order"
             actual = f"{field.name} {field.type.kind}" if field is not None else "nothing"
-            yield Finding(path, f"{message}; here {actual} stands in place of {name}", "write them first")
+            yield Finding(path, f"{message}; found {actual} instead of {name}", "declare them first")
             return
 
 
@@ -199,8 +199,8 @@ def _dataset_columns(declared: model.SetDataSchema, vocab: DatasetVocabulary) ->
 
 def _type_findings(path: Path, column: Column, stored: Column, *, is_event: bool) -> Iterator[Finding]:
     if column.type and _bare(column.type) != _bare(stored.type):
-        fix = f"convert it back in preprocess, `cast({stored.name} AS {stored.type})`, or give the new form a new name"
-        other = "convert it in preprocess, or start a dataset of another name"
+        fix = f"convert it back in preprocess, `cast({stored.name} AS {stored.type})`, or use a new column name"
+        other = "convert it in preprocess, or start a new dataset with another name"
         message = f"column {stored.name} is {stored.type} in the dataset, not {column.type}"
         yield Finding(path, message, other if is_event else fix)
 
@@ -209,11 +209,11 @@ def _null_findings(path: Path, column: Column, stored: Column) -> Iterator[Findi
     if _bare(column.type) != _bare(stored.type) or column.is_nullable == stored.is_nullable:
         return
     if stored.is_nullable:
-        fix = "leave NOT NULL out; a `required` of a data contract refuses nulls from now on"
+        fix = "remove NOT NULL; to reject nulls from now on, use `required` in a data contract"
         yield Finding(path, f"column {stored.name} is nullable in the dataset, and cannot become NOT NULL", fix)
     else:
-        fix = f"write `{column_text(stored)}`; nulls need a dataset of another name, or a value from preprocess"
-        yield Finding(path, f"column {stored.name} is NOT NULL in the dataset, and stays so", fix)
+        fix = f"write `{column_text(stored)}`; replace nulls in preprocess, or start a new dataset with another name"
+        yield Finding(path, f"column {stored.name} is NOT NULL in the dataset, and must stay NOT NULL", fix)
 
 
 def _missing_columns(
@@ -222,10 +222,10 @@ def _missing_columns(
     for name, column in stored.items():
         if name in declarations or name == event_time:
             continue
-        message = f"column {column_text(column)} of the dataset is missing: columns are neither removed nor renamed"
+        message = f"column {column_text(column)} of the dataset is missing: columns cannot be removed or renamed"
         null = f"cast(null AS {column.type}) AS {column.name}"
-        fix = f"put it back; where the source no longer has it, have preprocess select `{null}`"
-        yield Finding(_last(source), message, fix if column.is_nullable else "put it back")
+        fix = f"restore it; if the source no longer has it, select `{null}` in preprocess"
+        yield Finding(_last(source), message, fix if column.is_nullable else "restore it")
 
 
 def _text(column: Column) -> str:

@@ -48,9 +48,8 @@ def _records(state: ChainState | None, manifest: Manifest, changes: Sequence[Cha
         if isinstance(event, model.SetVocab) and state.schema is not None and ddl.vocabulary(event) != state.vocab:
             yield Problem(
                 manifest.place("metadata", index),
-                f"the dataset has columns under the names {', '.join(state.vocab.columns)}; "
-                "names of system columns cannot change",
-                "put SetVocab back, or start a dataset of another name",
+                f"the dataset has the system columns {', '.join(state.vocab.columns)}; their names cannot change",
+                "restore SetVocab, or start a new dataset with another name",
             )
         if isinstance(event, model.SetPollingSource | model.AddPushSource) and state.has_data:
             before = change.before.merge if isinstance(change.before, type(event)) else state.merge
@@ -66,14 +65,14 @@ def _merge(
     if before is None:
         return
     old, new = _primary_key(before), _primary_key(after)
-    alternative = "or start a dataset of another name"
+    alternative = "or start a new dataset with another name"
     if not can_follow(before.kind, after.kind):
         message = f"the dataset has data merged by {before.kind}, which {after.kind} cannot continue"
-        yield Problem(manifest.place("metadata", index, "merge"), message, f"put {before.kind} back, {alternative}")
+        yield Problem(manifest.place("metadata", index, "merge"), message, f"restore {before.kind}, {alternative}")
     elif new and {k.lower() for k in old} != {k.lower() for k in new}:
         message = f"the dataset has data merged under the key ({', '.join(old)}), not ({', '.join(new)})"
         place = manifest.place("metadata", index, "merge", "primary_key")
-        yield Problem(place, message, f"put the key back, {alternative}")
+        yield Problem(place, message, f"restore the key, {alternative}")
 
 
 def _order(before: model.FetchStep | None, after: model.FetchStep, manifest: Manifest, index: int) -> Iterator[Problem]:
@@ -84,7 +83,7 @@ def _order(before: model.FetchStep | None, after: model.FetchStep, manifest: Man
     if old != new:
         message = f"files were ingested in the order {old}; in the order {new} all of them would be ingested again"
         place = manifest.place("metadata", index, "fetch", "order")
-        yield Problem(place, message, f"put {old} back, or start a dataset of another name")
+        yield Problem(place, message, f"restore the order {old}, or start a new dataset with another name")
 
 
 def _primary_key(merge: model.MergeStrategy) -> tuple[str, ...]:
@@ -120,7 +119,7 @@ def _columns(state: ChainState | None, manifest: Manifest, changes: Sequence[Cha
     texts = ", ".join(column_text(column).strip() for column in added.values())
     return Compatibility(
         tuple(Problem(manifest.place("metadata", index, *f.path), f.message, f.fix) for index, f in findings),
-        (f"new columns come with the next data: {texts}",) if added else (),
+        (f"these columns will be added with the next data: {texts}",) if added else (),
     )
 
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
 
-NOTICE = "the new or edited source is appended to the chain with its next input, which shows whether its query is valid"
+NOTICE = "the new or edited source takes effect with its next input; its query is validated only then"
 
 
 def pending_sources(state: ChainState, manifest: Manifest | None) -> tuple[columns.Source, ...]:
-    """Return the sources of a manifest that are not in force yet, since they wait for data."""
+    """Return the sources of a manifest that have not taken effect yet, since they wait for data."""
     changes = edits(state, manifest) if manifest is not None else ()
     return tuple(c.event for c in changes if c.is_pending and isinstance(c.event, columns.Source))
 

@@ -64,11 +64,11 @@ def _pending(changes: Sequence[Change]) -> Iterator[str]:
     """Yield notes on sources that are appended later."""
     for change in changes:
         if change.is_pending:
-            yield f"{change.event.kind} is appended with its first input: only data show whether its query is valid"
+            yield f"{change.event.kind} will take effect with its next input; its query is validated only then"
 
 
 def _leftovers(state: ChainState | None, manifest: Manifest) -> Iterator[str]:
-    """Yield notes on events that are no longer in the manifest and stay in force."""
+    """Yield notes on events that are no longer in the manifest but still apply."""
     if state is None:
         return
     for event, current in zip(
@@ -76,4 +76,4 @@ def _leftovers(state: ChainState | None, manifest: Manifest) -> Iterator[str]:
     ):
         if current is not None and manifest.snapshot.last(event) is None and not is_same(None, current):
             clear = _CLEARED.get(current.kind)
-            yield f"{current.kind} is no longer in the manifest and stays in force" + (f"; {clear}" if clear else "")
+            yield f"{current.kind} is no longer in the manifest but still applies" + (f"; {clear}" if clear else "")

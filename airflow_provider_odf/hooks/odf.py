@@ -54,11 +54,11 @@ class OdfHook(BaseHook):
         return Store.open(self.location, work_area=Path(work_area) if work_area else None)
 
     def asset(self, dataset: str) -> Asset:
-        """Return the Airflow asset of a dataset, with the URI of the dataset's directory."""
+        """Return the Airflow asset of a dataset, with the URI of the dataset's folder."""
         return Asset(uri=self.dataset_uri(dataset), group="odf")
 
     def dataset_uri(self, dataset: str) -> str:
-        """Return the URI of a dataset's directory, which need not exist."""
+        """Return the URI of a dataset's folder, which need not exist."""
         return f"{_uri(self.location).rstrip('/')}/{DatasetAlias.parse(dataset)}"
 
     def test_connection(self) -> tuple[bool, str]:

@@ -9,7 +9,7 @@ from airflow_provider_odf.manifest.events import AttachmentEmbedded, Attachments
 from airflow_provider_odf.manifest.finding import Finding, rule, valid
 
 _ABSOLUTE = re.compile(r"[/\\~]|[A-Za-z]:")
-_FIX = "a relative path with `/`, such as `README.md` or `images/map.svg`"
+_FIX = "use a relative path with `/`, such as `README.md` or `images/map.svg`"
 
 
 @rule
@@ -31,9 +31,9 @@ def _path(path: str, seen: set[str]) -> Iterator[Finding]:
     if _ABSOLUTE.match(path) or "\\" in path or not path.isprintable() or {"", ".", ".."} & set(parts):
         yield Finding((), f"an attachment's path cannot be {path!r}", _FIX)
     elif path.lower() in seen:
-        yield Finding((), f"a second attachment {path}", "give it another path")
+        yield Finding((), f"duplicate attachment path {path}", "choose another path")
     else:
         folders = {"/".join(parts[:depth]).lower() for depth in range(1, len(parts))}
         if clash := next((p for p in seen if p in folders or p.startswith(f"{path.lower()}/")), None):
-            yield Finding((), f"{path} and {clash} exclude each other: one of them is a folder", "give it another path")
+            yield Finding((), f"{path} and {clash} conflict: one of them is a folder", "choose another path")
         seen.add(path.lower())

@@ -142,7 +142,7 @@ class _Builder:
                 mapping[key.value], inner = self._value(value)
                 size += inner
             else:
-                self._problem(key, "a key must be a text")
+                self._problem(key, "a key must be a string")
         return mapping, size
 
     def _check_keys(self, node: yaml.MappingNode) -> None:
@@ -161,7 +161,7 @@ class _Builder:
     def _scalar(self, node: yaml.ScalarNode) -> tuple[Any, int]:
         text, tag = node.value, node.tag.removeprefix(TAG)
         if tag not in _SCALARS:
-            self._problem(node, f"unknown tag {node.tag}", "quote the text")
+            self._problem(node, f"unknown tag {node.tag}", "quote the value if it is a string")
             return text, 1
         try:
             return _SCALARS[tag](text), 1

@@ -1,4 +1,4 @@
-"""Fetch and prepare steps of a polling source: how its data are fetched and unpacked.
+"""Fetch and prepare steps of a polling source: how its data is fetched and decompressed.
 
 Members of the unions and fields have the order of the flatbuffers schema.
 """

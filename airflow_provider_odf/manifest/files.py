@@ -1,4 +1,4 @@
-"""Names of files in a folder: those that may hold manifests, and those that lie beside manifests (settings, data
+"""Names of files in a folder: those that may hold manifests, and those next to manifests (settings, data
 contracts)."""
 
 from __future__ import annotations

@@ -113,7 +113,9 @@ def _read_version(path: Path, mtime: int, size: int) -> _Read:
     if not documents or documents[0].value is None:
         return _Read()
     if len(documents) > 1:
-        raise ManifestInvalid([Problem(documents[1].place(), "a second YAML document: settings are one")])
+        raise ManifestInvalid(
+            [Problem(documents[1].place(), "odf.yaml must be a single YAML document", "remove this one")]
+        )
     value = documents[0].value
     entries = value.get("datasets") if isinstance(value, dict) else None
     if not isinstance(entries, dict):

@@ -77,13 +77,13 @@ def _start_date(time: Instant) -> Instant:
 def _tag(text: str) -> str:
     if text.isprintable() and 0 < len(text) <= LONGEST_TAG:
         return text
-    raise refuse(f"a tag has 1 to {LONGEST_TAG} printable characters, this one has {len(text)}")
+    raise refuse(f"a tag must have 1 to {LONGEST_TAG} printable characters, this one has {len(text)}")
 
 
 def _identifier(text: str) -> str:
     if text.isprintable() and text == text.strip() and 0 < len(text) <= LONGEST_NAME:
         return text
-    raise refuse(f"a name has 1 to {LONGEST_NAME} printable characters without spaces around it")
+    raise refuse(f"a name must have 1 to {LONGEST_NAME} printable characters without spaces around it")
 
 
 def _store(text: str) -> str:
@@ -93,7 +93,7 @@ def _store(text: str) -> str:
         raise refuse(f"{text!r} is not a URI: {e}") from None
     if text.isprintable() and text.strip():
         return text
-    raise refuse("a store is a path or URI of printable characters")
+    raise refuse("a store must be a path or URI of printable characters")
 
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
@@ -127,9 +127,12 @@ class EnvironmentValue(BaseModel):
     @model_validator(mode="after")
     def _is_one(self) -> EnvironmentValue:
         if (self.variable is None) is (self.connection is None):
-            raise refuse("one place is expected", "{variable: NAME}, or {connection: ID, field: password}")
+            raise refuse(
+                "exactly one of variable and connection is needed",
+                "{variable: NAME}, or {connection: ID, field: password}",
+            )
         if self.variable is not None and "field" in self.model_fields_set:
-            raise refuse("a variable has no fields", "`field` goes with `connection`", at=("field",))
+            raise refuse("a variable cannot have a field", "use `field` only with `connection`", at=("field",))
         return self
 
     def __str__(self) -> str:

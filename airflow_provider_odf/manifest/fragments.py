@@ -30,7 +30,7 @@ class _Read(Variant):
         if not isinstance(value, dict):
             return value
         if value.get("schema") is not None and value.get("ddlSchema") is not None:
-            raise refuse("`schema` and `ddlSchema` exclude each other", "keep one", ("ddlSchema",))
+            raise refuse("`schema` and `ddlSchema` cannot be used together", "keep one", ("ddlSchema",))
         return ddl_list_apart(value)
 
 

@@ -28,7 +28,7 @@ def _same_name(manifest: Manifest, others: Sequence[Manifest]) -> str:
     if same := [other for other in others if other.snapshot.alias == alias]:
         return f"dataset {alias} is also declared in {' and '.join(str(other.place('name')) for other in same)}"
     other = others[0]
-    message = f"dataset {alias} has the same DAG {str(alias).replace('/', '.')} as {other.snapshot.alias}"
+    message = f"dataset {alias} would have the same dag_id {str(alias).replace('/', '.')} as {other.snapshot.alias}"
     return f"{message} in {other.place('name')}"
 
 

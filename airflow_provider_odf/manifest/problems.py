@@ -155,7 +155,7 @@ def _shown(value: Any) -> str:
         list: lambda: "a list",
         type(None): lambda: "nothing",
         bool: lambda: "true" if value else "false",
-        str: lambda: f"the text {value[:40]!r}" + ("…" if len(value) > 40 else ""),
+        str: lambda: f"the string {value[:40]!r}" + ("…" if len(value) > 40 else ""),
     }
     return texts.get(type(value), lambda: f"the number {value}")()
 

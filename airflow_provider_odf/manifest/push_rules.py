@@ -33,7 +33,7 @@ def _merged(first: e.AddPushSource, other: Numbered) -> Iterator[Finding]:
         yield Finding((index, "merge"), message, "use one strategy, or split the dataset")
     elif {k.lower() for k in one.primary_key} != {k.lower() for k in two.primary_key}:
         keys = f"({', '.join(two.primary_key)}), that of source {first.source_name} is ({', '.join(one.primary_key)})"
-        yield Finding((index, "merge", "primary_key"), f"the key is {keys}", "a dataset has one key")
+        yield Finding((index, "merge", "primary_key"), f"the key is {keys}", "use the same key in all sources")
 
 
 @rule
@@ -45,11 +45,13 @@ def _columns(first: e.AddPushSource, other: Numbered, vocabulary: DatasetVocabul
         return
     for missing in sorted(one.keys() - two.keys()):
         message = f"column {one[missing].name} of source {first.source_name} is missing here"
-        yield Finding((index, "read"), message, "all sources give the same columns: add it to the schema")
+        yield Finding((index, "read"), message, "all sources must have the same columns: add it to the schema")
     for name, column in two.items():
         if name not in one:
             message = f"column {column.name} is not in source {first.source_name}"
-            yield Finding((index, "read", *column.path), message, "all sources give the same columns: add it there")
+            yield Finding(
+                (index, "read", *column.path), message, "all sources must have the same columns: add it there"
+            )
         elif "" not in (column.type, one[name].type) and column.type != one[name].type:
             message = f"column {column.name} is {column.type} here and {one[name].type} in source {first.source_name}"
             yield Finding((index, "read", *column.path), message, "declare one type, or convert it in `preprocess`")

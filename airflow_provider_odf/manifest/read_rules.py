@@ -50,7 +50,7 @@ def check(read: ReadStep) -> Iterator[Finding]:
     if READ_STEPS[read.kind].has_geometry:
         yield from _geometry(read)
     if read.kind == "EsriShapefile" and read.sub_path == "":
-        yield Finding(("sub_path",), "`subPath` is empty", "leave it out where the archive has one shapefile")
+        yield Finding(("sub_path",), "`subPath` is empty", "remove it if the archive has only one shapefile")
 
 
 @rule

@@ -67,7 +67,7 @@ def _membership(declared: Declared) -> Iterator[Finding]:
         if isinstance(event, _WRITTEN_BY_RUNS):
             yield Finding((index,), f"{event.kind} cannot be declared: runs write it", "remove it")
         elif isinstance(event, _DISABLING):
-            yield Finding((index,), f"{event.kind} is not declared", "remove the source from the manifest instead")
+            yield Finding((index,), f"{event.kind} cannot be declared", "remove the source from the manifest instead")
     yield from _membership_of_kind(declared)
 
 
@@ -75,9 +75,9 @@ def _membership(declared: Declared) -> Iterator[Finding]:
 def _membership_of_kind(declared: Declared) -> Iterator[Finding]:
     for index, event in declared.events:
         if isinstance(event, Source) and declared.kind == "Derivative":
-            yield Finding((index,), f"a Derivative has no {event.kind}", "`kind: Root`, or a SetTransform")
+            yield Finding((index,), f"a Derivative cannot have {event.kind}", "set `kind: Root`, or use SetTransform")
         elif isinstance(event, e.SetTransform) and declared.kind == "Root":
-            yield Finding((index,), "a Root has no SetTransform", "`kind: Derivative`, or a `preprocess` in the source")
+            yield Finding((index,), "a Root cannot have SetTransform", "use `preprocess` in the source instead")
 
 
 def _repeated(declared: Declared) -> Iterator[Finding]:
@@ -85,9 +85,9 @@ def _repeated(declared: Declared) -> Iterator[Finding]:
     for index, event in declared.events:
         kind = type(event)
         if kind in seen and kind in (e.SetPollingSource, e.SetTransform):
-            yield Finding((index,), f"a second {event.kind}: a dataset has one")
+            yield Finding((index,), f"duplicate {event.kind}: a dataset can have only one")
         elif kind in seen and kind in _SINGLE:
-            yield Finding((index,), f"a second {event.kind}: the last one counts", is_warning=True)
+            yield Finding((index,), f"duplicate {event.kind}: only the last one applies", is_warning=True)
         seen.add(kind)
 
 
@@ -97,7 +97,7 @@ def _sources(declared: Declared) -> Iterator[Finding]:
         if not isinstance(event, e.AddPushSource):
             continue
         if declared.has(e.SetPollingSource):
-            yield Finding((index,), "a dataset has a polling source or push sources, not both", "split the dataset")
+            yield Finding((index,), "a dataset cannot have both a polling source and push sources", "split the dataset")
         yield from (finding.under(index, "source_name") for finding in _source_name(event.source_name, names))
 
 
@@ -106,7 +106,7 @@ def _source_name(name: str, seen: set[str]) -> Iterator[Finding]:
     if not name.strip():
         yield Finding((), "`sourceName` is empty", "a single source is usually called `default`")
     if name in seen:
-        yield Finding((), f"a second push source {name!r}")
+        yield Finding((), f"duplicate push source {name!r}", "choose another name")
     seen.add(name)
 
 

@@ -175,4 +175,4 @@ def check_prepare(steps: Sequence[f.PrepStep] | None) -> Iterator[Finding]:
 @rule
 def _command(command: Sequence[str]) -> Iterator[Finding]:
     if not command:
-        yield Finding(("command",), "`command` is empty", "a program and its arguments, one a list item")
+        yield Finding(("command",), "`command` is empty", "write the program and its arguments as separate list items")

@@ -52,7 +52,9 @@ class Environment:
         for operand in operands:
             match = _OPERAND.fullmatch(operand)
             if match is None:
-                raise InvalidInput(f"{where}: invalid pattern: {operand} (known: env.NAME, numbers and 'text')")
+                raise InvalidInput(
+                    f"{where}: invalid expression {operand} in the template (use env.NAME, a number or 'text')"
+                )
             if (name := match["name"]) is None:
                 return match["text"] if match["text"] is not None else match["number"]
             if name in self._variables:

@@ -18,7 +18,7 @@ COMPOSITES = {"%F": "%Y-%m-%d", "%T": "%H:%M:%S", "%R": "%H:%M", "%D": "%m/%d/%y
 _COMPOSITE = re.compile("%%|" + "|".join(COMPOSITES))
 _BEFORE = re.compile(r"(?:\d|%[.:#]?[369]?[A-Za-z])\Z")
 _SHORT = "mdHIMS"
-"""Directives of two digits that also read one digit, if no digit can stand beside them."""
+"""Two-digit directives that also accept one digit, if no digit can precede or follow them."""
 _COUNTS = {
     **dict.fromkeys("dHhKkms", range(1, 3)),
     **dict.fromkeys("GMLz", range(1, 5)),
@@ -74,7 +74,7 @@ def java_pattern(pattern: str) -> str:
         return RFC3339
     java = _DIRECTIVE.sub(_java, plain(pattern)) if "%" in pattern else pattern
     for reason in _mistakes(java):
-        raise ValueError(f"{pattern!r} is not a format of times: {reason}")
+        raise ValueError(f"{pattern!r} is not a time format: {reason}")
     return java
 
 
@@ -115,7 +115,7 @@ def _mistakes(java: str) -> Iterator[str]:
     for part in all_parts:
         yield from _mistake(part)
     if signs.count("]") > signs.count("["):
-        yield "a ] without its ["
+        yield "`]` without `[`"
 
 
 def _mistake(part: Part) -> Iterator[str]:

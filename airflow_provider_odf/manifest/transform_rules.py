@@ -17,7 +17,9 @@ def check_transform(transform: f.TransformSql) -> Iterator[Finding]:
     yield from _engine(transform.engine)
     yield from _version(transform.engine, transform.version)
     if transform.query is not None and transform.queries is not None:
-        yield Finding(("query",), "`query` and `queries` exclude each other", "keep one: `query` is short for one step")
+        yield Finding(
+            ("query",), "`query` and `queries` cannot be used together", "keep one: `query` is short for one step"
+        )
     elif transform.query is not None:
         yield from _query_text(transform.query)
     else:
@@ -60,9 +62,9 @@ def _query_text(query: str) -> Iterator[Finding]:
 @rule
 def _alias(step: f.SqlQueryStep, is_last: bool, seen: set[str]) -> Iterator[Finding]:
     if is_last and step.alias is not None:
-        yield Finding(("alias",), "the last query is the output and has no alias", "remove the alias")
+        yield Finding(("alias",), "the last query is the output and cannot have an alias", "remove the alias")
     if not is_last and step.alias is None:
-        yield Finding((), "only the last query has no alias", "add an alias, by which later queries refer to it")
+        yield Finding((), "only the last query may have no alias", "add an alias, by which later queries refer to it")
     alias = (step.alias or "").lower()
     if alias and alias in seen:
         yield Finding(("alias",), f"alias {step.alias} is repeated")
@@ -78,8 +80,8 @@ def check_preprocess(transform: f.TransformSql) -> Iterator[Finding]:
 @rule
 def _no_temporal_tables(transform: f.TransformSql) -> Iterator[Finding]:
     if transform.temporal_tables:
-        message = "temporal tables need a history, which new data do not have"
-        yield Finding(("temporal_tables",), message, "join in a derivative dataset")
+        message = "temporal tables cannot be used in preprocess: it sees only new data"
+        yield Finding(("temporal_tables",), message, "remove `temporalTables`")
 
 
 @rule

@@ -30,14 +30,14 @@ _RESOLVERS: Sequence[tuple[str, re.Pattern[str], list[str]]] = (
     ("merge", re.compile(r"<<$"), ["<"]),
 )
 _FIXES = {
-    "mapping values are not allowed": "quote a text that contains `: `, and check the indentation",
-    "cannot start any token": "indent with spaces, and quote a text that starts with @, ` or %",
+    "mapping values are not allowed": "quote a string that contains `: `, and check the indentation",
+    "cannot start any token": "indent with spaces, and quote a string that starts with @, ` or %",
     "could not find expected ':'": "a key needs `: ` after it; check the indentation",
     "did not find expected key": "check the indentation, and quotes inside quotes",
     "did not find expected '-' indicator": "items of one list start in the same column",
     "did not find expected ',' or": "a `[` or `{` is not closed",
     "found unexpected end of stream": "a quote is not closed",
-    "found undefined alias": "an alias `*name` needs an anchor `&name` before it; quote a text that starts with *",
+    "found undefined alias": "an alias `*name` needs an anchor `&name` before it; quote a string that starts with *",
 }
 
 
@@ -78,7 +78,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as e:
         raise ManifestInvalid([_not_utf8(path, data, e.start, e.reason)]) from e
     if "\0" in text:  # what UTF-16 without a byte order mark looks like
-        raise ManifestInvalid([_not_utf8(path, data, data.index(0), "the file has NUL bytes, as UTF-16 has")])
+        raise ManifestInvalid([_not_utf8(path, data, data.index(0), "the file has NUL bytes and may be UTF-16")])
     return text
 
 

@@ -84,7 +84,7 @@ class OdfOperator(LineageMixin, BaseOperator):
     def dataset_manifest(self) -> Manifest | None:
         """The manifest of the dataset; None if the task names no manifest.
 
-        :raises ManifestInvalid: the file is not valid, or uses steps that are switched off.
+        :raises ManifestInvalid: the file is not valid, or uses forbidden steps.
         """
         from airflow_provider_odf.settings.manifests import load_one
 
@@ -129,8 +129,8 @@ class OdfOperator(LineageMixin, BaseOperator):
     def execute(self, context: Context) -> Any:
         """Do the task's work.
 
-        :raises AirflowFailException: the same would fail again.
-        :raises AirflowException: trying again may help.
+        :raises AirflowFailException: the error is not retryable.
+        :raises AirflowException: the error is retryable.
         """
         from airflow_provider_odf.cycle.messages import Candidate
 
@@ -187,8 +187,8 @@ class OdfOperator(LineageMixin, BaseOperator):
 def airflow_errors() -> Iterator[None]:
     """Raise errors of the package as exceptions of Airflow, so that only retryable errors are retried.
 
-    :raises AirflowFailException: the same would fail again.
-    :raises AirflowException: trying again may help.
+    :raises AirflowFailException: the error is not retryable.
+    :raises AirflowException: the error is retryable.
     """
     try:
         yield

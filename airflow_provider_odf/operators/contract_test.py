@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ContractTestOperator(OdfOperator):
-    """Tests a data contract on a candidate, before its data are published.
+    """Tests a data contract on a candidate, before its data is published.
 
     It uses the report that the merge made. If there is none, or the contract was edited since, Spark runs the test. A
     failed clause of severity ``error`` fails the task: the dataset stays as it is, and the candidate is kept as
@@ -29,7 +29,7 @@ class ContractTestOperator(OdfOperator):
     The XCom has the outcome: ``{"contract", "result", "pass", "fail", "error", "unsupported", "informational"}``.
 
     :param candidate: XCom of a `MergeOperator`. (templated)
-    :param manifest: path of the file with the dataset's manifest; the contract lies beside it. (templated)
+    :param manifest: path of the file with the dataset's manifest; the contract is next to it. (templated)
     :param datahub_conn_id: connection of type ``datahub`` of a server that gets the report, in place of
         ``[odf] datahub_conn_id``.
     """
@@ -59,7 +59,10 @@ class ContractTestOperator(OdfOperator):
 
         contract = self.cycle.contract
         if contract is None:
-            raise InvalidInput(f"{self.manifest}: no data contract lies beside the manifest of {self.dataset_name}")
+            raise InvalidInput(
+                f"{self.manifest}: no data contract next to the manifest of {self.dataset_name}: "
+                "add one, or remove this task"
+            )
         candidate = receive_candidate(self.odf, self.candidate, self.dataset_name, allows_rejected=True)
         if not candidate.records:
             self.log.info("%s: no new records to test", candidate.dataset)

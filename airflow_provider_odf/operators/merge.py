@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class MergeOperator(PushMixin, OdfOperator):
     """Merges new data into a dataset, as blocks and Parquet slices that readers do not see until they are published.
 
-    One Spark application reads, preprocesses, merges and, with a contract beside the manifest, tests it. A repeated run
-    finds the candidate that an earlier one made. Without new records the task and its downstream tasks are skipped. An
+    One Spark application reads, preprocesses, merges and, with a contract beside the manifest, tests it. A rerun
+    reuses the candidate of an earlier run. Without new records the task and its downstream tasks are skipped. An
     input that looks wrong is held back and fails the task: a Snapshot without rows, one that retracts more than
     ``max_retracted_share`` of ``odf.yaml``, or a new header where columns are matched by position.
 
@@ -42,7 +42,7 @@ class MergeOperator(PushMixin, OdfOperator):
         `ContractTestOperator` starts Spark once more. (templated)
     :param source_name: the push source whose read, preprocess and merge steps apply to files; by default the only
         source, or the push source that is called ``default``. (templated)
-    :param push_paths: folders and URIs that an XCom or a template in ``data`` may name, beside those of
+    :param push_paths: folders and URIs that an XCom or a template in ``data`` may name, in addition to
         ``[odf] push_paths``. Paths and URIs written in the DAG's own text are always allowed.
     """
 

@@ -20,9 +20,9 @@ class PollingSourceOperator(OdfOperator):
     """Applies the manifest of a dataset, then fetches and prepares new data of its polling source.
 
     Without new data the task and its downstream tasks are skipped, and no JVM is started. The dataset's chain records
-    how far the source was read, not Airflow. Where the newest input was rejected before, the task fails with a link to
-    the report until the source, the manifest, the contract or ``odf.yaml`` changes, or somebody decides; with
-    ``[odf] still_rejected = skip`` it is skipped.
+    how far the source was read, not Airflow. If the newest input is still rejected, the task fails and links to the
+    report; with ``[odf] still_rejected = skip`` it is skipped. This ends when the source, the manifest, the contract or
+    ``odf.yaml`` changes, or when a user publishes or discards the candidate.
 
     The XCom is for a `MergeOperator`: ``{"dataset", "input", "base", "systemTime", "sourceName", "files": [{"label",
     "eventTime", "state"}], "fileCount", "hasMore"}``. ``input`` names the files in the work area; ``files`` shows the

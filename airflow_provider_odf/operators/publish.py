@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 
 
 class PublishOperator(OdfOperator):
-    """Moves a dataset's head to a candidate, by compare-and-set. Publishing twice is publishing once.
+    """Moves a dataset's head to a candidate, by compare-and-set. Publishing is idempotent.
 
     Each asset among the task's outlets gets an event with ``{"blockHash", "offsets", "records", "watermark"}``, which
     is the XCom too.
 
-    The head moves forward only: the candidate descends from it. The candidate is read from the chain again, since users
-    may write XComs. With a contract beside the manifest, a candidate whose contract test did not pass, or never ran, is
-    refused.
+    The candidate must descend from the current head. It is read from the chain again, since users may write XComs. With
+    a contract beside the manifest, a candidate whose contract test did not pass, or never ran, is refused.
 
     :param candidate: XCom of a `MergeOperator`. (templated)
     """

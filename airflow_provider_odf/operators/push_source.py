@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.messages import Input
     from airflow_provider_odf.lineage.events import TaskLineage
 
-CONF = {"file": "a path that workers see", "uri": "a URI", "records": "a list of objects"}
+CONF = {"file": "a path that workers can read", "uri": "a URI", "records": "a list of objects"}
 """Keys of a run's conf and descriptions of their values. A conf has one of them, and optionally ``source``,
 ``media_type`` and ``event_time``."""
 
@@ -31,7 +31,7 @@ CONF = {"file": "a path that workers see", "uri": "a URI", "records": "a list of
 class PushSourceOperator(PushMixin, OdfOperator):
     """Copies a file, the content of a URI, or records to the work area, for a push source of a dataset to read.
 
-    A run merges its input once: a task that runs again after its data were published is skipped. A conf that does not
+    A run merges its input once: a task that runs again after its data was published is skipped. A conf that does not
     name the data to push fails the task without a retry.
 
     The XCom is for a `MergeOperator`, like that of a `PollingSourceOperator`. It never contains records: they are
@@ -46,7 +46,7 @@ class PushSourceOperator(PushMixin, OdfOperator):
     :param manifest: path of the file with the dataset's manifest, which is applied first. (templated)
     :param source_name: the push source; by default the only one, or the one that is called ``default``. A ``source`` in
         the conf overrides it. (templated)
-    :param push_paths: folders and URIs that a conf, an XCom or a template in ``data`` may name, beside those of
+    :param push_paths: folders and URIs that a conf, an XCom or a template in ``data`` may name, in addition to
         ``[odf] push_paths``. Paths and URIs written in the DAG's own text are always allowed.
     """
 
@@ -108,29 +108,31 @@ def conf_params(source_names: Sequence[str]) -> dict[str, Param]:
             type="string",
             enum=list(source_names),
             title="Push source",
-            description="How the data are read and merged.",
+            description="Push source whose read and merge steps apply.",
         ),
-        "file": Param(None, type=text, title="File", description="Path of a file or folder that workers see."),
-        "uri": Param(None, type=text, title="URI", description="In place of a file: http, https, ftp, ftps or file."),
+        "file": Param(None, type=text, title="File", description="Path of a file or folder that workers can read."),
+        "uri": Param(
+            None, type=text, title="URI", description="URI to fetch instead of a file (http, https, ftp, ftps or file)."
+        ),
         "records": Param(
             None,
             type=["null", "array"],
             items={"type": "object"},
             title="Records",
-            description="In place of a file: a list of JSON objects.",
+            description="List of JSON objects to push instead of a file.",
         ),
         "media_type": Param(
             None,
             type=text,
             title="Media type",
-            description="Of the files, such as text/csv. Default: by suffix, else the source's format.",
+            description="Media type of the files, such as text/csv. Default: by suffix, else the source's format.",
         ),
         "event_time": Param(
             None,
             type=text,
             format="date-time",
             title="Event time",
-            description="Of data that have none of their own. Default: now.",
+            description="Event time of records that have none. Default: now.",
         ),
     }
 
@@ -163,7 +165,7 @@ def push_of(conf: Mapping[str, Any], source_name: str | None = None, push_id: st
 
 def _text(value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise InvalidInput(f"conf: media_type is not a text such as text/csv: {value!r}")
+        raise InvalidInput(f"conf: media_type must be a string such as text/csv, not {value!r}")
     return value
 
 

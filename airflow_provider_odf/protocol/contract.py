@@ -73,7 +73,7 @@ class CheckResult:
     """Result of one clause; its first fields are those of the `Check`.
 
     ``outcome`` is pass, fail, error, unsupported or informational, and ``reason`` says why. ``observed`` is what the
-    data have: a type, a number, values of failing rows. ``rows`` is the number of tested rows and ``failed_rows`` the
+    data has: a type, a number, values of failing rows. ``rows`` is the number of tested rows and ``failed_rows`` the
     number of failing ones, if the clause tests rows. ``offsets`` has offsets of failing rows, not always of all.
     ``samples`` has some failing rows: the key and the tested columns, with sensitive values masked.
     """

@@ -58,6 +58,7 @@ def _open(text: str) -> tuple[str, dict[str, Any]]:
     envelope = json.loads(text)
     if envelope.get("protocolVersion") != VERSION:
         raise ValueError(
-            f"protocol version {envelope.get('protocolVersion')}, this side speaks {VERSION}: install one release"
+            f"protocol version {envelope.get('protocolVersion')} does not match {VERSION}: "
+            "install the same release of the provider on Airflow workers and on Spark"
         )
     return envelope["message"], envelope["content"]

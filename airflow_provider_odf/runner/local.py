@@ -134,7 +134,9 @@ class _Child:
         self._lines.put(line)
         # Either `_clean_up` fails the request, or it has run before.
         if self.has_ended and self._pending.pop(number, None) is not None:
-            future.set_exception(errors.InternalError("the Spark process has just ended"))
+            future.set_exception(
+                errors.InternalError("the Spark process exited unexpectedly: see the engine log, then run again")
+            )
         return future
 
     def end(self) -> None:
@@ -188,7 +190,7 @@ class _Child:
         self._requests.join(_PATIENCE_SECONDS)
         self._errors.join()
         self._scratch.remove()
-        reason = "the runner was closed" if was_closed else f"the Spark process ended with exit code {code}"
+        reason = "the runner was closed" if was_closed else f"the Spark process exited with code {code}"
         output = "\n".join(self._tail)
         reason = f"{reason}: {cause}" if (cause := root_cause(self._tail)) and not was_closed else reason
         for number in list(self._pending):
@@ -200,7 +202,7 @@ class _Child:
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
-        raise ValueError("the process has no such pipe")
+        raise ValueError("cannot communicate with the Spark process: its pipe is closed")
     return pipe
 
 

@@ -26,7 +26,7 @@ _TAIL_LINES = 200
 _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 10
 _ONCE_WATCHED = 'read -r _ || exit; exec "$0" "$@" </dev/null'
-"""Waits for a watchman before it starts a command, which otherwise could outlive a killed task."""
+"""Starts the command only once a watchdog is running, so that it cannot outlive a killed task."""
 
 
 class SparkSubmitRunner:
@@ -119,7 +119,7 @@ class SparkSubmitRunner:
                 self._running.discard(process)
             responses.read()
             return responses.outcome or protocol.InternalError(
-                f"spark-submit ended with exit code {process.returncode} and no response: {tail.root_cause}", tail.text
+                f"spark-submit exited with code {process.returncode} without a response: {tail.root_cause}", tail.text
             )
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:

@@ -180,7 +180,7 @@ def _state(out: Path, label: str) -> SourceState | None:
         try:
             return states.last_modified(Instant.parse(modified.strip()))
         except ValueError as e:
-            raise SourceError(f"{label}: the container wrote {_NEW_LAST_MODIFIED}: {e}") from None
+            raise SourceError(f"{label}: the container wrote an invalid {_NEW_LAST_MODIFIED}: {e}") from None
     return None
 
 

@@ -50,7 +50,7 @@ def output_flags(runtime: tuple[str, ...], label: str) -> tuple[str, ...]:
     except OSError:
         return ()  # starting the container fails too, with a message
     except subprocess.SubprocessError as e:
-        raise SourceError(f"{label}: the container runtime does not show its version: {e}") from None
+        raise SourceError(f"{label}: cannot get the version of the container runtime: {e}") from None
 
 
 @lru_cache

@@ -56,9 +56,9 @@ class Context:
     dataset_id: str | None = None
     """The dataset for which files are sealed. Without it they are neither sealed nor kept for retries."""
     past_states: Callable[[], Collection[str]] | None = None
-    """Returns the values of all states of the source in the chain, with repetitions. It is only called if a glob skips
-    files."""
+    """Returns the values of all states of the source in the chain, with repetitions. It is called only if a glob
+    matches files that sort before ingested ones."""
     allows: Callable[[str], bool] | None = None
     """Whether a redirect may lead to a URL; None if the author of the manifest chose the source."""
     unpacks_gzip: bool = False
-    """Whether the first prepare step unpacks gzip."""
+    """Whether the first prepare step decompresses gzip."""

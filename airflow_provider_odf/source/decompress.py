@@ -50,10 +50,12 @@ def gunzip(source: Path, target: Path, label: str, options: Options, tell: Calla
         with gzip.open(source, "rb") as packed, target.open("wb") as file:
             _Unpacking(label, source.stat().st_size, options, tell).copy(iter(lambda: packed.read(_PIECE), b""), file)
     except EOFError:
-        raise SourceError(f"{label}: the gzip file is truncated") from None
+        raise SourceError(f"{label}: the gzip file is truncated: check that the file is complete") from None
     except (gzip.BadGzipFile, zlib.error) as e:
         if str(e).startswith(_NO_MEMBER):
-            raise SourceError(f"{label}: the gzip file ends with other data: check that it is complete") from None
+            raise SourceError(
+                f"{label}: unexpected data after the end of the gzip file: check that the file is complete"
+            ) from None
         raise SourceError(f"{label}: the gzip file is damaged: {e}") from None
 
 
@@ -82,7 +84,7 @@ def _zip_errors(label: str) -> Iterator[None]:
     try:
         yield
     except NotImplementedError as e:
-        raise SourceError(f"{label}: the zip file cannot be unpacked: {e}") from None
+        raise SourceError(f"{label}: the zip file cannot be decompressed: {e}") from None
     except ZIP_ERRORS as e:
         raise SourceError(f"{label}: not a zip file, or damaged or truncated: {zip_problem(e)}") from None
 
@@ -138,11 +140,11 @@ def _pieces(packed: IO[bytes], label: str) -> Iterator[bytes]:
 
 
 class _Unpacking:
-    """Copies unpacked data of one file of ``packed_size`` bytes, and stops at the limits."""
+    """Copies decompressed data of one file of ``packed_size`` bytes, and stops at the limits."""
 
     def __init__(self, label: str, packed_size: int, options: Options, tell: Callable[[str], None]) -> None:
         self.label, self._packed_size, self._options = label, packed_size, options
-        self._transfer = Transfer(f"{label}: unpacked", tell)
+        self._transfer = Transfer(f"{label}: decompressed", tell)
         self._size = 0
 
     def copy(self, pieces: Iterator[bytes], file: IO[bytes]) -> None:
@@ -155,9 +157,9 @@ class _Unpacking:
     def _check(self) -> None:
         if self._size > self._options.largest_file:
             limit = megabytes(self._options.largest_file)
-            raise SourceError(f"{self.label}: unpacks to more than {limit}, the limit for unpacked files")
+            raise SourceError(f"{self.label}: decompresses to more than {limit}, the limit for decompressed files")
         if self._size > max(self._options.ratio_free, self._options.largest_ratio * self._packed_size):
             raise SourceError(
-                f"{self.label}: unpacks to more than {self._options.largest_ratio} times its size: refused as a "
+                f"{self.label}: decompresses to more than {self._options.largest_ratio} times its size: refused as a "
                 "decompression bomb"
             )

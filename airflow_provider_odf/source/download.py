@@ -93,7 +93,7 @@ class Download:
         ):
             # The file changed within this second: a further change in it would have the same date.
             self._has_waited = True
-            raise TryAgain(f"{self.label}: the source keeps changing", after=_SETTLING)
+            raise TryAgain(f"{self.label}: the source changed during the download: retry later", after=_SETTLING)
         self._receive(response, "wb")
         return True
 

@@ -171,4 +171,5 @@ def _skipped(old: list[_Match], base: Path, past_states: Callable[[], Collection
 
 def _warning(pattern: str, skipped: list[str]) -> str:
     files = listed(skipped)
-    return f"{pattern}: skipped files that sort before ingested ones: {files} (odf push them, then move them away)"
+    advice = "ingest them with `odf push`, then move them to another folder"
+    return f"{pattern}: skipped files that sort before ingested ones: {files} ({advice})"

@@ -83,7 +83,7 @@ def stat(path: Path, label: str) -> os.stat_result:
     except OSError as e:
         raise SourceError(f"{label}: {e.strerror}: {path}") from None
     if S_ISDIR(status.st_mode):
-        raise SourceError(f"{label}: is a directory: use FilesGlob for its files")
+        raise SourceError(f"{label}: is a folder: use FilesGlob for its files")
     if not S_ISREG(status.st_mode):
         raise SourceError(f"{label}: is a pipe or a device, not a file")
     return status

@@ -34,11 +34,11 @@ class Options:
     largest_file: int = 1024 * _GIB
     """Maximum total output of a prepare step."""
     largest_ratio: int = 250
-    """Maximum ratio of unpacked to packed size, for more than ``ratio_free`` unpacked bytes."""
+    """Maximum ratio of decompressed to compressed size, for more than ``ratio_free`` decompressed bytes."""
     ratio_free: int = _GIB // 4
     pipe_timeout: float = 3600
     savepoint_age: float = 3600
-    """How long a savepoint replaces a fetch if the source cannot tell whether it is still current."""
+    """Maximum age in seconds of fetched data that a retry reuses if the source cannot be checked for changes."""
     forbidden_steps: frozenset[str] = frozenset()
     """Forbidden kinds of steps: ``Pipe``, ``Container``."""
     container_command: tuple[str, ...] = ()

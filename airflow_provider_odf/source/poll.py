@@ -101,7 +101,7 @@ class _Poll:
         return dataclasses.replace(result, files=()) if is_back else result
 
     def _reuse(self, saved: savepoint.Savepoint, *warnings: str) -> SourceFiles:
-        self.context.tell(f"{saved.result.files[0].label}: not fetched again, the data fetched before is still current")
+        self.context.tell(f"{saved.result.files[0].label}: reusing the data that an earlier attempt fetched")
         return savepoint.take(saved, self.context.directory, warnings) or self._fetch(self.context.state)
 
     def _fetch(self, state: SourceState | None) -> SourceFiles:

@@ -142,7 +142,7 @@ def check_form(path: Path, kind: str, label: str) -> None:
     form = next((form for magic, form in _FORMS.items() if begin.startswith(magic)), None)
     if form is None or kind in _READERS[form]:
         return
-    hint = "" if form == "Parquet" else ": unpack it first, since push sources have no prepare steps"
+    hint = "" if form == "Parquet" else ": decompress it first, since push sources have no prepare steps"
     raise InvalidInput(f"{label}: is a {form} file, but the source reads {kind}{hint}")
 
 

@@ -128,15 +128,17 @@ def _convert_files(files: dict[str, Path], target: Path, label: str) -> Converte
     except UnicodeDecodeError as e:
         byte = e.object[e.start]
         if origin:
-            raise _ShapefileError(f"byte 0x{byte:02x} of a text is not {encoding}, the encoding in {origin}") from None
+            raise _ShapefileError(
+                f"byte 0x{byte:02x} in a string is not {encoding}, the encoding in {origin}"
+            ) from None
     return Converted(
         _write(files, target, "iso-8859-1"),
-        (f"{label}: the shapefile declares no encoding, and its texts are not UTF-8: read as ISO-8859-1",),
+        (f"{label}: the shapefile declares no encoding, and its strings are not UTF-8: reading them as ISO-8859-1",),
     )
 
 
 def _encoding(files: dict[str, Path]) -> tuple[str, str]:
-    """Return the encoding of texts and the file that declares it; the latter is empty if none does."""
+    """Return the encoding of strings and the file that declares it; the latter is empty if none does."""
     for part in ENCODINGS:
         name = files[part].read_text("latin-1").strip() if part in files else ""
         if name:

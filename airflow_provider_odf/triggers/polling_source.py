@@ -40,12 +40,12 @@ class PollingSourceTrigger(BaseEventTrigger):
 
         AssetWatcher(name="orders", trigger=PollingSourceTrigger(manifest="/dags/orders.yaml"))
 
-    The dataset's chain records how far the source was read. Each newer version of the source is one event:
-    ``{"status": "changed"}``, or ``{"status": "error", "message"}`` if the source refuses or the manifest is not
-    valid. If a change is not ingested, the event is repeated after five minutes and then less often, down to once an
-    hour. If the source cannot be reached or does not exist, the trigger logs this once and retries; a long outage is an
-    error. For a source that only a poll can compare (a container, FTP, long content without ETag and Last-Modified) it
-    fires once an hour.
+    The dataset's chain records how far the source was read. Each newer version of the source is one event: ``{"status":
+    "changed"}``, or ``{"status": "error", "message"}`` if the source rejects the request or the manifest is not valid.
+    If a change is not ingested, the event is repeated after five minutes and then less often, down to once an hour. If
+    the source cannot be reached or does not exist, the trigger logs this once and retries; a long outage is an error.
+    For a source that only a poll can compare (a container, FTP, long content without ETag and Last-Modified) it fires
+    once an hour.
 
     The triggerer needs access to the manifest and the store with the same paths as workers.
 
@@ -54,7 +54,7 @@ class PollingSourceTrigger(BaseEventTrigger):
     :param store: path or URI of the store, instead of the connection's.
     :param odf_conn_id: connection of type ``odf`` that names the store.
     :param poke_interval: seconds between two checks.
-    :param outage: seconds without a response that become an error event; None: no error event.
+    :param outage: seconds without a response after which an error event is sent; None: no error event.
     """
 
     def __init__(

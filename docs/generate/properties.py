@@ -9,7 +9,7 @@ PROPERTIES: dict[str, dict[str, str]] = {
         "metadata": "The events that make the dataset's chain after its Seed.",
     },
     "SetPollingSource": {
-        "fetch": "Where the data are had from.",
+        "fetch": "Where the data comes from.",
         "prepare": "What is done to the raw files, in order, before they are read.",
         "read": "How files become rows.",
         "preprocess": "SQL over the rows read; the table is called `input`.",

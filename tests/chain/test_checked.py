@@ -45,7 +45,7 @@ def test_a_file_that_was_written_is_read_again(check):
     file.write_bytes(data[:50] + bytes([data[50] ^ 1]) + data[51:])
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     for _ in range(2):
-        with pytest.raises(ChainCorrupted, match=f"{file.name}: its bytes hash to"):
+        with pytest.raises(ChainCorrupted, match=f"{file.name}: checksum mismatch: the content has the hash"):
             check()
     file.unlink()
     with pytest.raises(ChainCorrupted, match=f"{file.name}: the file is missing"):
@@ -75,5 +75,5 @@ def test_without_a_cache(grow):
     for _ in range(2):
         checked.check(growing.dataset, "did:odf:1", growing.draft.state.slices, None)
     file.write_bytes(b"")
-    with pytest.raises(ChainCorrupted, match=f"{file.name}: 0 bytes, its block has "):
+    with pytest.raises(ChainCorrupted, match=f"{file.name}: has 0 bytes, but its block records "):
         checked.check(growing.dataset, "did:odf:1", growing.draft.state.slices, None)

@@ -51,7 +51,7 @@ def test_candidate_is_published_by_moving_head(dataset):
     assert dataset.head() == base
     dataset.storage.compare_and_set_ref("head", base, new)
     assert dataset.head() == new
-    with pytest.raises(CommitConflict, match="refs/head is at"):
+    with pytest.raises(CommitConflict, match="refs/head points to"):
         dataset.storage.compare_and_set_ref("head", base, new)
 
 

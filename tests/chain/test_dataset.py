@@ -47,7 +47,9 @@ def test_changed_block(foreign):
     cities = foreign("cities")
     path = Path(cities.location) / "blocks" / cities.head()
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
-    with pytest.raises(ChainCorrupted, match=rf"{path.name}: its bytes hash to f1620[0-9a-f]{{64}}, not to its name"):
+    with pytest.raises(
+        ChainCorrupted, match=rf"{path.name}: checksum mismatch: the content has the hash f1620[0-9a-f]{{64}}"
+    ):
         cities.block(cities.head())
 
 
@@ -70,7 +72,7 @@ def test_a_flipped_bit_of_a_ref_is_told_with_the_hash_that_it_was(foreign):
             cities.head()
         assert str(raised.value).startswith(f"{file} is damaged: it holds ")
         assert str(raised.value).endswith(
-            f"; replace it by the similar block hash {head}, then run `odf verify cities --store "
+            f"; write the similar block hash {head} into the file, then run `odf verify cities --store "
             f"{Path(cities.location).parent}`"
         )
 

@@ -97,7 +97,7 @@ def test_another_dataset_under_the_name_is_not_continued_unless_told(store, run,
     other = run()
     folder.rename(tmp_path / "other")
     shutil.copytree(tmp_path / "first", folder)
-    message = rf"the dataset {other} was here, now it is {first}: restore the folder, or run `odf forget"
+    message = rf"the folder contains the dataset {first} instead of {other}: restore the folder, or run `odf forget"
     with pytest.raises(DatasetGone, match=message):
         run()
     assert store.registry.get(ALIAS).dataset_id == other
@@ -108,5 +108,5 @@ def test_another_dataset_under_the_name_is_not_continued_unless_told(store, run,
 
 def test_a_dataset_that_is_there_is_not_forgotten(store, run):
     run()
-    with pytest.raises(InvalidInput, match="the dataset exists: delete its folder first"):
+    with pytest.raises(InvalidInput, match="the dataset still exists: to start a new history, delete its folder first"):
         store.forget(ALIAS)

@@ -94,7 +94,7 @@ def test_not_found_says_what_there_is(store):
 def test_names_are_checked(store):
     with pytest.raises(InvalidInput, match="not a dataset name"):
         store.dataset("../etc")
-    with pytest.raises(InvalidInput, match="cannot be named blocks"):
+    with pytest.raises(InvalidInput, match="the name blocks is reserved in accounts"):
         store.create(DatasetAlias.parse("acme/blocks"))
 
 

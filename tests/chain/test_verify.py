@@ -48,7 +48,7 @@ def test_every_byte_of_every_slice_counts(foreign):
         data = path.read_bytes()
         for at in range(0, len(data), 31):
             path.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
-            with pytest.raises(ChainCorrupted, match=rf"{path.name}: its bytes hash to"):
+            with pytest.raises(ChainCorrupted, match=rf"{path.name}: checksum mismatch: the content has the hash"):
                 verify(cities)
         path.write_bytes(data)
     assert verify(cities) == EXPECTED["cities"]
@@ -60,7 +60,9 @@ def test_missing_longer_and_shorter_slices(foreign):
     data = path.read_bytes()
     for changed in (data[:-1], data + b"\0"):
         path.write_bytes(changed)
-        with pytest.raises(ChainCorrupted, match=f"{path.name}: {len(changed)} bytes, its block has {len(data)}"):
+        with pytest.raises(
+            ChainCorrupted, match=f"{path.name}: has {len(changed)} bytes, but its block records {len(data)}"
+        ):
             verify(cities)
     path.unlink()
     with pytest.raises(ChainCorrupted, match=f"{path.name}: the file is missing"):
@@ -76,11 +78,11 @@ def test_refs_and_files_about_blocks(foreign):
     file = Path(cities.location) / f"info/reports/{head}.json"
     data = file.read_bytes()
     file.write_bytes(data.replace(b'"base": "f16', b'"base": "f17'))
-    with pytest.raises(ChainCorrupted, match=rf"{file.name} is damaged: restore it from a backup or remove it; "):
+    with pytest.raises(ChainCorrupted, match=rf"{file.name} is damaged: restore it from a backup or remove it. "):
         verify(cities)
     file.write_bytes(data)
     (Path(cities.location) / "refs/candidate-1").write_text(head[:-1])
-    with pytest.raises(ChainCorrupted, match=r"refs/candidate-1 is damaged: .* replace it by the similar block hash"):
+    with pytest.raises(ChainCorrupted, match=r"refs/candidate-1 is damaged: .* write the similar block hash"):
         verify(cities)
 
 
@@ -109,7 +111,7 @@ def test_blocks_that_lie_about_their_slices(grow):
     rows = pq.read_table(path)
 
     other = replaced(growing, lambda p: pq.write_table(rows.set_column(5, "value", pa.array(["y"])), p))
-    with pytest.raises(ChainCorrupted, match=f"{other}: its rows hash to f9680c00120"):
+    with pytest.raises(ChainCorrupted, match=f"{other}: logical hash mismatch: the rows have f9680c00120"):
         verify(growing.dataset)
 
 
@@ -117,7 +119,7 @@ def test_a_slice_with_another_number_of_records(grow):
     growing = grow()
     rows = pq.read_table(growing.add(("+A", 1, "x")))
     double = replaced(growing, lambda p: pq.write_table(pa.concat_tables([rows, rows]), p))
-    with pytest.raises(ChainCorrupted, match=f"{double}: 2 records, its block has offsets 1 to 1"):
+    with pytest.raises(ChainCorrupted, match=f"{double}: has 2 records, but its block records the offsets 1 to 1"):
         verify(growing.dataset)
 
 
@@ -125,7 +127,7 @@ def test_a_slice_that_is_no_parquet(grow):
     growing = grow()
     growing.add(("+A", 1, "x"))
     text = replaced(growing, lambda p: p.write_text("no parquet"))
-    with pytest.raises(ChainCorrupted, match=f"{text}: not a readable slice"):
+    with pytest.raises(ChainCorrupted, match=f"{text}: cannot read the slice"):
         verify(growing.dataset)
 
 
@@ -146,5 +148,5 @@ def test_checkpoints(grow):
     growing.append(model.AddData(new_checkpoint=model.Checkpoint(physical_hash=physical, size=5)))
     assert verify(growing.dataset) == Verified(4, 0, 0)
     (Path(growing.dataset.location) / "checkpoints" / physical).write_bytes(b"STATE")
-    with pytest.raises(ChainCorrupted, match=f"checkpoints/{physical}: its bytes hash to"):
+    with pytest.raises(ChainCorrupted, match=f"checkpoints/{physical}: checksum mismatch: the content has the hash"):
         verify(growing.dataset)

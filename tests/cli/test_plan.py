@@ -128,9 +128,9 @@ def test_what_is_refused_has_its_place_and_exit_code_2(parks: Path) -> None:
     assert text(result).splitlines() == [
         "parks: refused",
         "  parks.yaml:17:16: column trees is not in the SetDataSchema of this manifest (add it there)",
-        "  parks.yaml:22:16: the schema of slices begins with the system columns offset Int64, op Int32, "
-        "system_time Timestamp, event_time Timestamp, in this order and not optional; "
-        "here park String stands in place of offset (write them first)",
+        "  parks.yaml:22:16: the schema must start with the required system columns offset Int64, op Int32, "
+        "system_time Timestamp, event_time Timestamp, in this order; "
+        "found park String instead of offset (declare them first)",
     ]
 
 

@@ -70,7 +70,7 @@ def test_files_standard_input_and_urls(odf: Odf, folder: Path, server: Server) -
         "scans: published 2 records (offsets 4..5)\n"
     )
     assert odf("push", "scans", "1.ndjson", "--push-id", "a", cwd=folder) == (
-        "scans: up to date: the same was pushed already (block 5)\n"
+        "scans: up to date: the same content was already pushed (block 5)\n"
     )
 
 
@@ -78,9 +78,7 @@ def test_files_standard_input_and_urls(odf: Odf, folder: Path, server: Server) -
 def test_a_file_of_another_format_says_what_is_wrong(odf: Odf, folder: Path) -> None:
     (folder / "2.csv").write_text("3\n")
     told = odf("push", "scans", "2.csv", code=2, cwd=folder)
-    assert told.startswith(
-        "scans: 2.csv: is text/csv, and the source reads NdJson: say whether the first line is a header"
-    )
+    assert told.startswith("scans: 2.csv: text/csv for a source that reads NdJson: set the media type to")
 
 
 def test_nothing_is_pushed_without_a_source_a_file_or_a_dataset(odf: Odf, folder: Path, server: Server) -> None:
@@ -103,4 +101,4 @@ def test_a_source_that_was_taken_out_of_the_manifest_is_refused(odf: Odf, folder
     odf("run", "scans.yaml", cwd=folder)
     told = odf("push", "scans", "1.ndjson", "--source", "depot", code=2, cwd=folder)
     assert told.startswith("scans: push source depot of scans was disabled at ")
-    assert told.endswith("(block 3): put its AddPushSource back into the manifest to push again\n")
+    assert told.endswith("(block 3): restore its AddPushSource in the manifest to push again\n")

@@ -252,7 +252,7 @@ def test_a_manifest_that_changes_is_appended(prices: Path, write: Write, run: Ru
         (
             "kind: Snapshot\n        primaryKey: [sku]",
             "kind: Snapshot\n        primaryKey: [sku]\n    - {kind: SetVocab, offsetColumn: nr}",
-            "names of system columns cannot change",
+            "their names cannot change",
         ),
     ],
 )

@@ -119,11 +119,12 @@ def test_a_damaged_slice_is_an_error_before_the_engine_is_asked(
         assert isinstance(error, ChainCorrupted)
         assert not error.is_transient
         assert re.fullmatch(
-            rf"{file}: its bytes hash to f1620[0-9a-f]{{64}}, not to its name; the file is damaged: restore it from a "
-            rf"backup or a copy of the dataset, then run `odf verify prices --store {store.location}`",
+            rf"{file}: checksum mismatch: the content has the hash f1620[0-9a-f]{{64}}; the file is damaged: "
+            rf"restore it from a backup or a copy of the dataset, "
+            rf"then run `odf verify prices --store {store.location}`",
             str(error),
         )
-        with pytest.raises(ChainCorrupted, match="its bytes hash to"):
+        with pytest.raises(ChainCorrupted, match="checksum mismatch: the content has the hash"):
             tail_rows(store.dataset("prices"), 1, cache=store.cache("prices"))
         file.write_bytes(whole)
     assert store.dataset("prices").head() == head
@@ -137,9 +138,13 @@ def test_a_damaged_input_is_not_merged(manifest: Path, write: Write, store: Stor
     polled = look(store, manifest)
     (path,) = polled.files[0].paths
     flip(Path(path).with_name(name))
-    with pytest.raises(ChainCorrupted, match=rf"{name}: the file is missing or not what was fetched for prices: "):
+    with pytest.raises(
+        ChainCorrupted, match=rf"{name}: the file is missing or was changed after it was fetched for prices: "
+    ):
         merge(cycle_of(store, "prices"), polled)
-    with pytest.raises(ChainCorrupted, match=rf"{name}: the file is missing or not what was fetched for prices: "):
+    with pytest.raises(
+        ChainCorrupted, match=rf"{name}: the file is missing or was changed after it was fetched for prices: "
+    ):
         read(cycle_of(store, "prices"), polled)
 
 
@@ -155,7 +160,7 @@ def test_a_damaged_report_is_made_again(manifest: Path, write: Write, run: Run, 
         (rejection,) = rejected.rejections(dataset)
         assert (rejection.report, rejected.load_report(dataset, rejection.block_hash)) == (None, None)
         with pytest.raises(
-            ChainCorrupted, match=rf"reports/{file.name} is damaged: restore it from a backup or remove it; "
+            ChainCorrupted, match=rf"reports/{file.name} is damaged: restore it from a backup or remove it. "
         ):
             verify(dataset)
         assert isinstance(run(manifest).error, ContractRejected)

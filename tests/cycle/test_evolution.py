@@ -195,7 +195,7 @@ def test_a_source_whose_query_only_data_can_break_waits_for_them(write: Write, r
     file = write("things.yaml", queried("select k, nope as v from first", UNDECLARED))
     write("in/1.json", "").write_text("\n\n")
     outcome = run(file)
-    assert (str(outcome), outcome.notices) == ("up to date: the input has no columns", (pending.NOTICE,))
+    assert (str(outcome), outcome.notices) == ("nothing to merge: the input has no columns", (pending.NOTICE,))
     write("in/2.json", '{"k": 1, "v": "a"}\n')
     assert isinstance(run(file).error, InvalidQuery)
     assert kinds(store) == ["Seed"]

@@ -149,7 +149,7 @@ def test_names_and_files_that_are_in_the_way_stop_their_own_dataset_alone(run_al
     errors = {name: outcomes[name].error for name in blocked}
     assert {type(error) for error in errors.values()} == {StorageError}
     assert str(errors["blocked-root"]) == (
-        f"{store.location}/blocked-root: File exists (a file lies where a folder should be: move it away)"
+        f"{store.location}/blocked-root: File exists (a file exists where a folder is expected: move it)"
     )
 
 

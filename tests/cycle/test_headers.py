@@ -36,16 +36,16 @@ def test_a_header_by_position_stays_what_it_was(write: Write, run: Run, store: S
     write("in/4.csv", "colour,weight\nred,70\n")
     message = held(run(prices))
     assert (
-        "in/4.csv: the header changed, and columns are matched by position: before it was (id, value), "
-        "now it is (colour, weight), the schema has (sku, price)"
+        "in/4.csv: the header changed from (id, value) to (colour, weight), "
+        "but columns are matched by position to the schema (sku, price)"
     ) in message
     assert rows(store, "sku", "price") == [("a", 3)]
     bad = write("in/5.csv", "weight,colour\n70,red\n")
     message = str(run(prices).error)
     assert "'red'" in message
     assert message.endswith(
-        "columns of this source were settled by position, by the header (id, value) for (sku, price): "
-        "if values are in wrong columns, check whether the header changed"
+        "columns were matched by position, the header (id, value) to the schema (sku, price): "
+        "if values are in the wrong columns, check whether the header changed"
     )
     bad.unlink()
     assert headers.newest(dataset, "head", "default") == settled
@@ -81,8 +81,8 @@ def test_a_header_by_position_after_headers_by_name_is_held_back(write: Write, r
     assert run(prices).notices == ()
     write("in/2.csv", "id,colour,weight\n1,red,70\n")
     changed = (
-        "in/2.csv: the header changed, and columns are matched by position: before it was (id, zone, price), "
-        "now it is (id, colour, weight), the schema has (id, zone, price); correct the read schema, or publish if"
+        "in/2.csv: the header changed from (id, zone, price) to (id, colour, weight), but columns are matched by "
+        "position to the schema (id, zone, price): correct the read schema, or publish the input if"
     )
     assert changed in held(run(prices))
     dataset = store.dataset("prices")
@@ -98,7 +98,7 @@ def test_a_header_by_position_after_headers_by_name_is_held_back(write: Write, r
     write("in/5.csv", "id,zone,price,size\n1,red,72,5\n")
     assert run(prices).error is None
     write("in/6.csv", "id,colour,weight,length\n1,red,72,5\n")
-    assert "before it was (id, zone, price, size), now it is (id, colour, weight, length)" in held(run(prices))
+    assert "the header changed from (id, zone, price, size) to (id, colour, weight, length)" in held(run(prices))
 
 
 def test_a_damaged_header_file_is_no_new_beginning(store: Store, write: Write, run: Run) -> None:

@@ -47,7 +47,10 @@ def test_late_files_are_told_at_every_run_and_each_file_moves_the_watermark(
         ("2024-05-03", "2024-05-03T00:00:00Z"),
     ]
     write("in/2024-05-01", "0\n")
-    late = "in/*: skipped files that sort before ingested ones: in/2024-05-01 (odf push them, then move them away)"
+    late = (
+        "in/*: skipped files that sort before ingested ones: in/2024-05-01 "
+        "(ingest them with `odf push`, then move them to another folder)"
+    )
     for _ in range(2):
         outcome = run(numbers)
         assert (str(outcome), outcome.notices) == ("up to date", (late,))

@@ -133,7 +133,7 @@ def test_equal_pushes_of_events_are_two_events(store, declare, file):
 def test_the_same_state_again_right_away_is_up_to_date(store, declare, file):
     declare(source(merge=UPSERT))
     publish(store, push_to(store, file))
-    assert push_to(store, file) == UpToDate("up to date: the same was pushed already (block 2)")
+    assert push_to(store, file) == UpToDate("up to date: the same content was already pushed (block 2)")
     file.write_text('{"id": 2}\n')
     assert isinstance(push_to(store, file), Input)
 

@@ -102,5 +102,5 @@ def test_an_upsert_takes_the_last_of_equal_keys_and_drops_unknown_retractions(pu
 def test_equal_upserts_add_nothing(push):
     one = [{"id": 1, "v": "a"}]
     assert str(push(JSON, "UpsertStream", one)).startswith("published 1")
-    assert str(push(JSON, "UpsertStream", one)) == "up to date: the same was pushed already (block 3)"
+    assert str(push(JSON, "UpsertStream", one)) == "up to date: the same content was already pushed (block 3)"
     assert str(push(JSON, "UpsertStream", [*one, *one])) == "up to date"

@@ -147,7 +147,9 @@ def test_nobody_waits_for_ever(store: Store, dataset: Dataset, monkeypatch: pyte
         race.settle(store, "raced", lambda _: None, said.append)
         return said
 
-    assert race.settle(store, "raced", outer) == ["waiting for another writer, which lost a race before"]
+    assert race.settle(store, "raced", outer) == [
+        "waiting for another writer, which has priority because its last attempt failed"
+    ]
 
 
 def test_a_conflict_that_is_raised_again_ends_it(store: Store) -> None:

@@ -48,7 +48,11 @@ def test_an_invalid_push_is_refused(store, declare, uri, name, message):
 @pytest.mark.parametrize(
     ("read", "content", "message"),
     [
-        ("Csv", b"\x1f\x8b\x08\x00", "is a gzip file, but the source reads Csv: unpack it first, since push sources"),
+        (
+            "Csv",
+            b"\x1f\x8b\x08\x00",
+            "is a gzip file, but the source reads Csv: decompress it first, since push sources",
+        ),
         ("NdJson", b"PK\x03\x04", "is a zip file, but the source reads NdJson"),
         ("NdJson", b"PAR1", "is a Parquet file, but the source reads NdJson"),
     ],

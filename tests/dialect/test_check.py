@@ -113,8 +113,8 @@ SNAPSHOT = "kind: Snapshot\n        primaryKey: [ID, key]\n        compareColumn
         ]),
         ("datafusion", "select id, id as `offset` from input".replace("`", '"'), LEDGER, [
             "20:16: column offset has the name of a system column "
-            "(rename it in `preprocess`, such as `offset AS offset_1`, "
-            "or before the first data rename the system column by SetVocab.offsetColumn)",
+            "(rename it in `preprocess` (`offset AS offset_1`), "
+            "or, if the dataset has no data yet, rename the system column with SetVocab.offsetColumn)",
         ]),
         ("datafusion", "select id from input", "kind: ChangelogStream\n        primaryKey: [id]", [
             "21:7: a ChangelogStream needs the column op, which is not in the output of preprocess "

@@ -22,7 +22,7 @@ from .editing import (
 COLUMNS: dict[str, tuple[str, list[str]]] = {
     "removed": (
         read("k BIGINT NOT NULL"),
-        ["column v STRING of the dataset is missing: columns are neither removed nor renamed"],
+        ["column v STRING of the dataset is missing: columns cannot be removed or renamed"],
     ),
     "another type": (read("k INT NOT NULL", "v STRING"), ["column k is BIGINT in the dataset, not INT"]),
     "required and new": (
@@ -35,11 +35,11 @@ COLUMNS: dict[str, tuple[str, list[str]]] = {
     ),
     "no longer required": (
         read("k BIGINT", "v STRING"),
-        ["column k is NOT NULL in the dataset, and stays so"],
+        ["column k is NOT NULL in the dataset, and must stay NOT NULL"],
     ),
     "renamed": (
         read("k BIGINT NOT NULL", "value STRING"),
-        ["column v STRING of the dataset is missing: columns are neither removed nor renamed"],
+        ["column v STRING of the dataset is missing: columns cannot be removed or renamed"],
     ),
     "event time": (
         read("k BIGINT NOT NULL", "v STRING", "event_time DATE"),
@@ -57,7 +57,7 @@ def test_declared_columns_go_with_those_of_the_dataset(with_data: Edited, case: 
     planned = with_data.plan(polling(read=given))
     assert [p.message for p in planned.problems] == messages
     if case == "new":
-        assert planned.notes == ("new columns come with the next data: w DECIMAL(9,2)",)
+        assert planned.notes == ("these columns will be added with the next data: w DECIMAL(9,2)",)
 
 
 def test_each_reason_has_its_place(with_data: Edited) -> None:
@@ -91,7 +91,7 @@ def test_names_that_a_query_gives_are_known(with_data: Edited, case: str) -> Non
     preprocess, messages, added = QUERIES[case]
     planned = with_data.plan(polling(preprocess=preprocess))
     assert [p.message.partition(":")[0] for p in planned.problems] == messages
-    assert planned.notes == tuple(f"new columns come with the next data: {name}" for name in added)
+    assert planned.notes == tuple(f"these columns will be added with the next data: {name}" for name in added)
 
 
 def test_all_sources_gain_a_column_together(edited: Edited) -> None:
@@ -112,7 +112,7 @@ def test_a_declared_schema_grows_as_the_manifest_says(with_data: Edited) -> None
     assert with_data.plan(polling(), schema(*old)).changes == ()
     assert refused(with_data.plan(more, schema(*old))) == ["7: column w is not in the SetDataSchema of this manifest"]
     assert refused(with_data.plan(polling(), schema(*new))) == [
-        "7: column w INT of the dataset is missing: columns are neither removed nor renamed"
+        "7: column w INT of the dataset is missing: columns cannot be removed or renamed"
     ]
     planned = with_data.plan(more, schema(*new))
     assert (refused(planned), shown(planned)[1]) == (
@@ -138,4 +138,4 @@ def test_a_declared_schema_grows_as_the_manifest_says(with_data: Edited) -> None
 def test_a_declared_schema_begins_with_the_system_columns(edited: Edited, system: str) -> None:
     given = schema("k Int64", "v {kind: Option, inner: String}", system=system)
     (message,) = refused(edited.plan(polling(), given))
-    assert message.startswith("8: the schema of slices begins with the system columns offset Int64, op Int32, ")
+    assert message.startswith("8: the schema must start with the required system columns offset Int64, op Int32, ")

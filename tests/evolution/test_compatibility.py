@@ -32,8 +32,7 @@ def test_the_kind_of_a_dataset_stays(with_data: Edited) -> None:
 
 def test_names_of_system_columns_stay_once_there_are_columns(with_data: Edited, tmp_path: Path) -> None:
     assert refused(with_data.plan(polling(), "{kind: SetVocab, eventTimeColumn: at}")) == [
-        "8: the dataset has columns under the names offset, op, system_time, event_time; "
-        "names of system columns cannot change"
+        "8: the dataset has the system columns offset, op, system_time, event_time; their names cannot change"
     ]
     fresh = Edited(tmp_path / "fresh")
     fresh.file.parent.mkdir()

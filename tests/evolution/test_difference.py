@@ -117,8 +117,8 @@ def test_what_is_no_longer_said_stays(edited: Edited) -> None:
     planned = edited.plan(polling())
     assert planned.changes == ()
     assert planned.notes == (
-        "SetInfo is no longer in the manifest and stays in force; an empty SetInfo clears it",
-        "SetVocab is no longer in the manifest and stays in force",
+        "SetInfo is no longer in the manifest but still applies; an empty SetInfo clears it",
+        "SetVocab is no longer in the manifest but still applies",
     )
     edited.apply(polling(), "{kind: SetInfo}")
     assert edited.plan(polling()).notes == planned.notes[1:]

@@ -233,7 +233,7 @@ def test_an_empty_input_fails_the_merge_and_the_next_poll_until_somebody_decides
 
 
 def test_a_merge_that_another_writer_overtook_merges_again(dags, store, one_jvm):
-    """And a task that is run again after its data were published finds them published."""
+    """And a task that is run again after its data was published finds them published."""
     polled = execute(dags, "support-tickets", "poll")
     run(dags, "support-tickets")
     with pytest.raises(AirflowSkipException, match="support-tickets: up to date"):

@@ -40,7 +40,7 @@ def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch, 
     )
     with open_runner("cluster") as runner:
         error = runner.submit(REQUEST).exception(60)
-    assert str(error) == "spark-submit ended with exit code 0 and no response: "
+    assert str(error) == "spark-submit exited with code 0 without a response: "
     assert (tmp_path / "asked").read_text().splitlines()[:10] == [
         *("--name", "odf_raw_query_a"),
         *("--master", "spark://10.0.0.1:7077"),

@@ -20,7 +20,7 @@ content:
         kind: Embedded
         items:
 """
-FIX = "a relative path with `/`, such as `README.md` or `images/map.svg`"
+FIX = "use a relative path with `/`, such as `README.md` or `images/map.svg`"
 
 
 def problems(tmp_path, *paths: str) -> list[tuple[int, str, str]]:
@@ -44,6 +44,6 @@ def test_paths_that_lead_elsewhere(tmp_path, path: str):
 
 def test_two_files_of_one_path(tmp_path):
     assert problems(tmp_path, "README.md", "a", "readme.md", "A/b") == [
-        (3, "a second attachment readme.md", "give it another path"),
-        (4, "A/b and a exclude each other: one of them is a folder", "give it another path"),
+        (3, "duplicate attachment path readme.md", "choose another path"),
+        (4, "A/b and a conflict: one of them is a folder", "choose another path"),
     ]

@@ -130,13 +130,13 @@ def test_schedules(tmp_path: Path, schedule: str) -> None:
     [
         ("defaults: {retires: 1}", "odf.yaml:1:12: unknown key `retires` in `defaults` (did you mean `retries`?)"),
         ("datasets: {a: {retries: -1}}", "odf.yaml:1:25: `retries` must be greater than or equal to 0, not the number -1"),
-        ("datasets: {a: {tags: x}}", "odf.yaml:1:22: `tags` must be a list, not the text 'x' (write [x])"),
+        ("datasets: {a: {tags: x}}", "odf.yaml:1:22: `tags` must be a list, not the string 'x' (write [x])"),
         ("default: {}", "odf.yaml:1:1: unknown key `default` in the file (did you mean `defaults`?)"),
         ("defaults: {start_date: 2024-05-02}", "odf.yaml:1:24: '2024-05-02' is not an RFC 3339 time such as 2024-05-02T08:00:00Z"),
         ("max_retracted_share: 0.5", "odf.yaml:1:1: unknown key `max_retracted_share` in the file (it belongs under `defaults` or a name in `datasets`)"),
         ("defaults: {schedule: '61 * * foo 8'}", "odf.yaml:1:22: schedule '61 * * foo 8' is not a cron expression: the minute '61' is not in 0 to 59, the month 'foo' is not in 1 to 12 or jan to dec, the weekday '8' is not in 0 to 7 or sun to sat (write minute, hour, day, month and weekday)"),
         ("a: [", "odf.yaml:2:1: not YAML: did not find expected node content"),
-        ("{}\n---\n{}", "odf.yaml:3:1: a second YAML document: settings are one"),
+        ("{}\n---\n{}", "odf.yaml:3:1: odf.yaml must be a single YAML document (remove this one)"),
         (
             "defaults: {schedule: sometimes}",
             "odf.yaml:1:22: schedule 'sometimes' is neither a preset nor a cron expression (a cron expression such as \"*/15 * * * *\", or @change, @once, "
@@ -182,7 +182,7 @@ def test_entries_of_env_are_settings_each(tmp_path: Path) -> None:
         ("poke_interval: 0", "2:18: `poke_interval` must be greater than or equal to 1, not the number 0"),
         (
             "env: {K: {variable: a, connection: b}}",
-            "2:9: one place is expected ({variable: NAME}, or {connection: ID, field: password})",
+            "2:9: exactly one of variable and connection is needed ({variable: NAME}, or {connection: ID, field: password})",
         ),
         (
             "env: {K: {connection: b, field: pasword}}",
@@ -192,8 +192,11 @@ def test_entries_of_env_are_settings_each(tmp_path: Path) -> None:
             "env: {K: {connection: b, field: token}}",
             "2:35: a connection has no field 'token' (there are password, login, host, port, schema and extra.KEY)",
         ),
-        ("env: {K: {variable: b, field: login}}", "2:33: a variable has no fields (`field` goes with `connection`)"),
-        ("env: {K: b}", "2:12: `K` must be a mapping, not the text 'b'"),
+        (
+            "env: {K: {variable: b, field: login}}",
+            "2:33: a variable cannot have a field (use `field` only with `connection`)",
+        ),
+        ("env: {K: b}", "2:12: `K` must be a mapping, not the string 'b'"),
         ("env: {a-b: {variable: b}}", "2:9: env.a-b is not the name of a variable (letters, digits and _ are allowed)"),
     ],
 )

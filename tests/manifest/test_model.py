@@ -245,7 +245,7 @@ def test_read_schema_may_be_a_ddl_list_or_an_odf_schema() -> None:
     assert new == model.ReadStepCsv(
         schema_=model.DataSchema(fields=(model.DataField(name="a", type=model.DataTypeInt32()),))
     )
-    with pytest.raises(ValidationError, match="`schema` and `ddlSchema` exclude each other"):
+    with pytest.raises(ValidationError, match="`schema` and `ddlSchema` cannot be used together"):
         validate(model.ReadStepCsv, {"kind": "Csv", "schema": ["a INT"], "ddlSchema": ["a INT"]})
 
 

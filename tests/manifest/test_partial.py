@@ -59,7 +59,7 @@ def push(rest: str) -> str:
         pytest.param(
             poll(read="{kind: Csv, header: 'yes', quote: ab, schema: [5, id BIGNT, name STRING, NAME INT]}"),
             [
-                "m.yaml:9:33: `header` must be true or false, not the text 'yes'",
+                "m.yaml:9:33: `header` must be true or false, not the string 'yes'",
                 "m.yaml:9:47: `quote` must be a single character",
                 'm.yaml:9:60: item 1 of `schema` must be a text, not the number 5 (write "5" in quotes)',
                 "m.yaml:9:66: unknown type BIGNT (did you mean `BIGINT`?)",
@@ -70,7 +70,7 @@ def push(rest: str) -> str:
             poll(read="{kind: Csv, schema: [id BIGNT, offset INT]}", merge="{kind: Ledger, primaryKey: [idd], key: 1}"),
             [
                 "m.yaml:9:37: unknown type BIGNT (did you mean `BIGINT`?)",
-                "m.yaml:9:44: column offset has the name of a system column (rename it in `preprocess`, such as `offset AS offset_1`, or before the first data rename the system column by SetVocab.offsetColumn)",
+                "m.yaml:9:44: column offset has the name of a system column (rename it in `preprocess` (`offset AS offset_1`), or, if the dataset has no data yet, rename the system column with SetVocab.offsetColumn)",
                 "m.yaml:10:42: column idd is not in the declared schema (did you mean `id`?)",
                 "m.yaml:10:48: unknown key `key` in Ledger (known: kind, primaryKey)",
             ],

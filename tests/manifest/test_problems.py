@@ -28,12 +28,12 @@ content:
     [
         ("{kind: SetInfo, descripton: x}", "m.yaml:11:23: unknown key `descripton` in SetInfo (did you mean `description`?)"),
         ("{kind: SetInfo, header: true}", "m.yaml:11:23: unknown key `header` in SetInfo (it belongs under `read`)"),
-        ("{kind: AddPushSource, sourceName: a, read: {kind: Csv, schema: a INT}, merge: Append}", "m.yaml:11:70: `schema` must be a list of columns, not the text 'a INT' (write [a INT])"),
+        ("{kind: AddPushSource, sourceName: a, read: {kind: Csv, schema: a INT}, merge: Append}", "m.yaml:11:70: `schema` must be a list of columns, not the string 'a INT' (write [a INT])"),
         ("{kind: SetInfo, zzz: x}", "m.yaml:11:23: unknown key `zzz` in SetInfo (known: kind, description, keywords)"),
         ("{kind: SetInfo, description: 5}", 'm.yaml:11:36: `description` must be a text, not the number 5 (write "5" in quotes)'),
         ("{kind: SetInfo, description: true}", 'm.yaml:11:36: `description` must be a text, not true (write "true" in quotes)'),
         ("{kind: SetInfo, description: [a]}", "m.yaml:11:23: `description` must be a text, not a list"),
-        ("{kind: SetInfo, keywords: a}", "m.yaml:11:33: `keywords` must be a list, not the text 'a' (write [a])"),
+        ("{kind: SetInfo, keywords: a}", "m.yaml:11:33: `keywords` must be a list, not the string 'a' (write [a])"),
         ("{kind: SetInfo, keywords: [a, 2]}", 'm.yaml:11:37: item 2 of `keywords` must be a text, not the number 2 (write "2" in quotes)'),
         ("{kind: SetLicense, name: n, websiteUrl: 'https://x'}", "m.yaml:11:7: SetLicense needs `shortName`"),
         ("{kind: SetLicence}", "m.yaml:11:14: 'SetLicence' is not a metadata event (did you mean `SetLicense`?)"),
@@ -42,9 +42,9 @@ content:
         ("7", "m.yaml:11:7: item 2 of `metadata` must be a mapping, not the number 7"),
         ("{SetPollingSource: {fetch: {}}}", "m.yaml:11:7: a metadata event needs `kind` (write `kind: SetPollingSource`)"),
         ("{kind: SetAttachments, attachments: {}}", "m.yaml:11:30: a source of attachments needs `kind` (one of Embedded)"),
-        ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, header: yes}, merge: Append}", "m.yaml:11:70: `header` must be true or false, not the text 'yes'"),
+        ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, header: yes}, merge: Append}", "m.yaml:11:70: `header` must be true or false, not the string 'yes'"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT, 5]}, merge: Append}", 'm.yaml:11:78: item 2 of `schema` must be a text, not the number 5 (write "5" in quotes)'),
-        ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT], ddlSchema: []}, merge: Append}", "m.yaml:11:79: `schema` and `ddlSchema` exclude each other (keep one)"),
+        ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT], ddlSchema: []}, merge: Append}", "m.yaml:11:79: `schema` and `ddlSchema` cannot be used together (keep one)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: {fields: [{name: a, type: itn32}]}}, merge: Append}", "m.yaml:11:96: 'itn32' is not a data type (did you mean `Int32`?)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: {fields: [{name: a, type: {kind: Decimal, precision: 100, scale: 1}}]}}, merge: Append}", "m.yaml:11:123: `precision` must be less than or equal to 76, not the number 100"),
         ("{kind: SetDataSchema, schema: '?'}", "m.yaml:11:37: not base64"),
@@ -71,7 +71,7 @@ POLLED = (
     [
         ("merge: Ledger", "m.yaml:10:14: Ledger needs `primaryKey`"),
         ("merge: {kind: ledger, primaryKey: [a], key: b}", "m.yaml:10:46: unknown key `key` in ledger (known: kind, primaryKey)"),
-        ("merge: Append\n      prepare: [{kind: Pipe, command: jq -c .x}]", "m.yaml:11:39: `command` must be a list, not the text 'jq -c .x' (write [jq, -c, \".x\"])"),
+        ("merge: Append\n      prepare: [{kind: Pipe, command: jq -c .x}]", "m.yaml:11:39: `command` must be a list, not the string 'jq -c .x' (write [jq, -c, \".x\"])"),
     ],
 )  # fmt: skip
 def test_a_source(outcome: Callable[..., Any], rest: str, expected: str) -> None:

@@ -36,15 +36,15 @@ def source(name: str, schema: str = "id BIGINT, v STRING", merge: str = SNAPSHOT
         ),
         (
             source("b", merge="{kind: UpsertStream, primaryKey: [v]}"),
-            ["m.yaml:14:33: the key is (v), that of source a is (id) (a dataset has one key)"],
+            ["m.yaml:14:33: the key is (v), that of source a is (id) (use the same key in all sources)"],
         ),
         (
             source("b", "id BIGINT"),
-            ["m.yaml:13:5: column v of source a is missing here (all sources give the same columns: add it to the s"],
+            ["m.yaml:13:5: column v of source a is missing here (all sources must have the same columns: add it "],
         ),
         (
             source("b", "id BIGINT, v STRING, w INT"),
-            ["m.yaml:13:60: column w is not in source a (all sources give the same columns: add it there)"],
+            ["m.yaml:13:60: column w is not in source a (all sources must have the same columns: add it there)"],
         ),
         (
             source("b", "id BIGINT, v INT"),

@@ -52,7 +52,7 @@ content:
         ("{kind: Csv, timestampFormat: '%Y-%m-%d', encoding: utf8}", []),
         ("{kind: GeoJson, schema: [id INT, 'Geometry STRUCT<x: INT>']}", ["m.yaml:9:46: column Geometry is the text of a GeoJSON geometry (declare it STRING)"]),
         ("{kind: NdGeoJson, schema: [geometry BINARY]}", ["m.yaml:9:40: column geometry is the text of a GeoJSON geometry (declare it STRING)"]),
-        ("{kind: EsriShapefile, schema: [geometry TEXT NOT NULL], subPath: ''}", ["m.yaml:9:78: `subPath` is empty (leave it out where the archive has one shapefile)"]),
+        ("{kind: EsriShapefile, schema: [geometry TEXT NOT NULL], subPath: ''}", ["m.yaml:9:78: `subPath` is empty (remove it if the archive has only one shapefile)"]),
         ("{kind: Csv, schema: [geometry INT]}", []),
     ],
 )  # fmt: skip

@@ -40,19 +40,19 @@ def manifest(*events: str, kind: str = "Root") -> str:
         pytest.param(
             manifest(POLL, "- DisablePollingSource\n", "- {kind: DisablePushSource, sourceName: x}\n"),
             [
-                "m.yaml:11:7: DisablePollingSource is not declared (remove the source from the manifest instead)",
-                "m.yaml:12:7: DisablePushSource is not declared (remove the source from the manifest instead)",
+                "m.yaml:11:7: DisablePollingSource cannot be declared (remove the source from the manifest instead)",
+                "m.yaml:12:7: DisablePushSource cannot be declared (remove the source from the manifest instead)",
             ],
             id="Disable",
         ),
         pytest.param(
             manifest(POLL, TRANSFORM, kind="Derivative"),
-            ["m.yaml:7:7: a Derivative has no SetPollingSource (`kind: Root`, or a SetTransform)"],
+            ["m.yaml:7:7: a Derivative cannot have SetPollingSource (set `kind: Root`, or use SetTransform)"],
             id="source on derivative",
         ),
         pytest.param(
             manifest(POLL, TRANSFORM),
-            ["m.yaml:11:7: a Root has no SetTransform (`kind: Derivative`, or a `preprocess` in the source)"],
+            ["m.yaml:11:7: a Root cannot have SetTransform (use `preprocess` in the source instead)"],
             id="transform on root",
         ),
         pytest.param(
@@ -62,20 +62,24 @@ def manifest(*events: str, kind: str = "Root") -> str:
         ),
         pytest.param(
             manifest(TRANSFORM, TRANSFORM, kind="Derivative"),
-            ["m.yaml:8:7: a second SetTransform: a dataset has one"],
+            ["m.yaml:8:7: duplicate SetTransform: a dataset can have only one"],
             id="two transforms",
         ),
         pytest.param(
             manifest(POLL, POLL),
-            ["m.yaml:11:7: a second SetPollingSource: a dataset has one"],
+            ["m.yaml:11:7: duplicate SetPollingSource: a dataset can have only one"],
             id="two polling sources",
         ),
         pytest.param(
             manifest(POLL, PUSH),
-            ["m.yaml:11:7: a dataset has a polling source or push sources, not both (split the dataset)"],
+            ["m.yaml:11:7: a dataset cannot have both a polling source and push sources (split the dataset)"],
             id="poll and push",
         ),
-        pytest.param(manifest(PUSH, PUSH), ["m.yaml:8:41: a second push source 'p'"], id="same push source"),
+        pytest.param(
+            manifest(PUSH, PUSH),
+            ["m.yaml:8:41: duplicate push source 'p' (choose another name)"],
+            id="same push source",
+        ),
         pytest.param(manifest(PUSH, PUSH.replace("p,", "q,")), [], id="two push sources"),
         pytest.param(
             manifest(PUSH.replace("p,", "'',")),
@@ -94,7 +98,7 @@ def test_what_is_legal_but_odd_is_a_warning(outcome: Callable[..., Any]) -> None
     assert got.problems == []
     assert got.warnings == [
         "m.yaml:6:3: the dataset has no source: no run can add data",
-        "m.yaml:8:7: a second SetInfo: the last one counts",
+        "m.yaml:8:7: duplicate SetInfo: only the last one applies",
         "m.yaml:9:61: not a URL (such as https://…)",
     ]
 
@@ -174,14 +178,14 @@ SCHEMA = "{kind: Csv, schema: [id BIGINT, name STRING]}"
             manifest(push("{kind: Csv, schema: [id INT, OP INT, offset INT, system_time DATE]}", LEDGER)),
             [
                 "m.yaml:9:42: column OP has the name of a system column "
-                "(rename it in `preprocess`, such as `OP AS OP_1`, "
-                "or before the first data rename the system column by SetVocab.operationTypeColumn)",
+                "(rename it in `preprocess` (`OP AS OP_1`), "
+                "or, if the dataset has no data yet, rename the system column with SetVocab.operationTypeColumn)",
                 "m.yaml:9:50: column offset has the name of a system column "
-                "(rename it in `preprocess`, such as `offset AS offset_1`, "
-                "or before the first data rename the system column by SetVocab.offsetColumn)",
+                "(rename it in `preprocess` (`offset AS offset_1`), "
+                "or, if the dataset has no data yet, rename the system column with SetVocab.offsetColumn)",
                 "m.yaml:9:62: column system_time has the name of a system column "
-                "(rename it in `preprocess`, such as `system_time AS system_time_1`, "
-                "or before the first data rename the system column by SetVocab.systemTimeColumn)",
+                "(rename it in `preprocess` (`system_time AS system_time_1`), "
+                "or, if the dataset has no data yet, rename the system column with SetVocab.systemTimeColumn)",
             ],
             id="system columns",
         ),

@@ -51,7 +51,7 @@ def manifest(**parts: str) -> str:
         ("{kind: Url, url: 'https://x.org/${{ env.A || env.B || ''c'' }}'}", []),
         (
             "{kind: Url, url: 'https://x.org/${{ A }}'}",
-            ["m.yaml:8:31: `url`: invalid pattern: A (known: env.NAME, numbers and 'text')"],
+            ["m.yaml:8:31: `url`: invalid expression A in the template (use env.NAME, a number or 'text')"],
         ),
         (
             "{kind: Url, url: 'https://x.org/', headers: [{name: a, value: '${{ env.A'}]}",
@@ -95,7 +95,7 @@ def manifest(**parts: str) -> str:
         ("{kind: Container, image: i, args: ['${{ env.A }}'], env: [{name: A}]}", []),
         (
             "{kind: Container, image: 'i:${{ x }}'}",
-            ["m.yaml:8:39: `image`: invalid pattern: x (known: env.NAME, numbers and 'text')"],
+            ["m.yaml:8:39: `image`: invalid expression x in the template (use env.NAME, a number or 'text')"],
         ),
         ("{kind: EthereumLogs, filter: x}", ["m.yaml:8:7: EthereumLogs needs `chainId` or `nodeUrl`"]),
     ],
@@ -112,7 +112,7 @@ def test_a_path_is_fine(outcome: Callable[..., Any], url: str) -> None:
 
 def test_prepare(outcome: Callable[..., Any]) -> None:
     assert outcome(manifest(prepare="[{kind: Pipe, command: []}]")).problems == [
-        "m.yaml:9:30: `command` is empty (a program and its arguments, one a list item)"
+        "m.yaml:9:30: `command` is empty (write the program and its arguments as separate list items)"
     ]
 
 
@@ -124,12 +124,12 @@ def test_prepare(outcome: Callable[..., Any]) -> None:
         ("engine: flink", ["m.yaml:11:7: the transform has no query (add `query`, or `queries` with at least one step)"]),
         ("engine: flink, queries: []", ["m.yaml:11:7: the transform has no query (add `query`, or `queries` with at least one step)"]),
         ("engine: flink, query: ' '", ["m.yaml:11:53: the query is empty"]),
-        ("engine: flink, query: a, queries: [{query: b}]", ["m.yaml:11:53: `query` and `queries` exclude each other (keep one: `query` is short for one step)"]),
-        ("engine: flink, queries: [{query: a, alias: x}]", ["m.yaml:11:74: the last query is the output and has no alias (remove the alias)"]),
-        ("engine: flink, queries: [{query: a}, {query: b}]", ["m.yaml:11:56: only the last query has no alias (add an alias, by which later queries refer to it)"]),
+        ("engine: flink, query: a, queries: [{query: b}]", ["m.yaml:11:53: `query` and `queries` cannot be used together (keep one: `query` is short for one step)"]),
+        ("engine: flink, queries: [{query: a, alias: x}]", ["m.yaml:11:74: the last query is the output and cannot have an alias (remove the alias)"]),
+        ("engine: flink, queries: [{query: a}, {query: b}]", ["m.yaml:11:56: only the last query may have no alias (add an alias, by which later queries refer to it)"]),
         ("engine: flink, queries: [{query: a, alias: x}, {query: b, alias: X}, {query: c}]", ["m.yaml:11:96: alias X is repeated"]),
         ("engine: flink, queries: [{query: a, alias: Input}, {query: c}]", ["m.yaml:11:74: `input` is the name of the data that was read (choose another alias)"]),
-        ("engine: flink, query: a, temporalTables: [{name: x, primaryKey: [k]}]", ["m.yaml:11:56: temporal tables need a history, which new data do not have (join in a derivative dataset)"]),
+        ("engine: flink, query: a, temporalTables: [{name: x, primaryKey: [k]}]", ["m.yaml:11:56: temporal tables cannot be used in preprocess: it sees only new data (remove `temporalTables`)"]),
     ],
 )  # fmt: skip
 def test_preprocess(outcome: Callable[..., Any], transform: str, problems: list[str]) -> None:

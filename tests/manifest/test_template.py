@@ -37,8 +37,11 @@ def test_fill(text, expected):
             "header X: value not found: env.missing_var (set the variable, or",
         ),
         ("${{ env.a || env.b }}", "header X: value not found: env.a || env.b (set"),
-        ("X=${{ env.missing || qwe1 }}", "header X: invalid pattern: qwe1 (known: env.NAME, numbers and 'text')"),
-        ("${{ }}", "header X: invalid pattern:  (known"),
+        (
+            "X=${{ env.missing || qwe1 }}",
+            "header X: invalid expression qwe1 in the template (use env.NAME, a number or 'text')",
+        ),
+        ("${{ }}", "header X: invalid expression  in the template (use"),
         ("${{ env.test1", "header X: a template begins with ${{ and does not end: close it with }}"),
     ],
 )

@@ -40,7 +40,7 @@ def test_a_directive_without_counterpart() -> None:
         ("bogus{", "Spark does not read b"),
         ("yyyy{", "{ must be in quotes: '{'"),
         ("yyyy-MM-dd'T", "a quote is never closed"),
-        ("yyyy-MM-dd]", "a ] without its ["),
+        ("yyyy-MM-dd]", "`]` without `[`"),
         ("EEE d", "Spark does not read E"),
         ("%a %d", "Spark does not read E"),
         ("yyyy-MMMMM", "MMMMM has too many letters or too few"),
@@ -51,4 +51,4 @@ def test_a_directive_without_counterpart() -> None:
 def test_what_spark_does_not_read(pattern: str, reason: str) -> None:
     with pytest.raises(ValueError) as e:
         java_pattern(pattern)
-    assert str(e.value) == f"{pattern!r} is not a format of times: {reason}"
+    assert str(e.value) == f"{pattern!r} is not a time format: {reason}"

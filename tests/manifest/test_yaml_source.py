@@ -78,22 +78,22 @@ def test_anchors_and_merge_keys() -> None:
     [
         ("a: 1\nb: 2\na: 3", ["f.yaml:3:1: `a` is repeated (the first is in line 1)"]),
         ("b: {a: 1, a: 2}", ["f.yaml:1:11: `a` is repeated (the first is in line 1)"]),
-        ("a: !Ref x", ["f.yaml:1:4: unknown tag !Ref (quote the text)"]),
+        ("a: !Ref x", ["f.yaml:1:4: unknown tag !Ref (quote the value if it is a string)"]),
         ("a: !!int x", ["f.yaml:1:4: not a value of int: 'x' is not a whole number"]),
-        ("? [a]\n: b", ["f.yaml:1:3: a key must be a text"]),
+        ("? [a]\n: b", ["f.yaml:1:3: a key must be a string"]),
         ("x: &a [*a]", ["f.yaml:1:4: an alias refers to a value that contains it"]),
         (
             "a: b: c",
             [
                 "f.yaml:1:5: not YAML: mapping values are not allowed in this context "
-                "(quote a text that contains `: `, and check the indentation)"
+                "(quote a string that contains `: `, and check the indentation)"
             ],
         ),
         (
             "a:\n\tb: 1",
             [
                 "f.yaml:2:1: not YAML: found character that cannot start any token "
-                "(indent with spaces, and quote a text that starts with @, ` or %)"
+                "(indent with spaces, and quote a string that starts with @, ` or %)"
             ],
         ),
         ("a: 'x", ["f.yaml:1:6: not YAML: found unexpected end of stream (a quote is not closed)"]),

@@ -85,7 +85,7 @@ def test_records_have_no_input_in_lineage(where):
         (None, 'conf has nothing to push: set one of file, uri, records, as in {"file": "/data/new.csv"}'),
         ({"file": "/a", "records": [{}]}, "conf has file and records: set one of"),
         ({"fiel": "/a"}, "conf: unknown key fiel: use file, uri, records, source, media_type, event_time"),
-        ({"file": 1}, "conf: file is not a path that workers see: 1"),
+        ({"file": 1}, "conf: file is not a path that workers can read: 1"),
         ({"records": {"a": 1}}, "conf: records is not a list of objects, but of type dict"),
         ({"records": [1], "source": "scanner"}, "records[0] is not an object: 1"),
         (

@@ -120,8 +120,8 @@ def test_xcoms_are_short_whatever_the_number_of_files(where, tmp_path, store):
         ({"input": "poll-0000000000000000"}, r"poll-0000000000000000 is not in the work area .* clear the task"),
         ({"input": 7}, "InputReference.input must be of type str, not int"),
         ({"files": "a"}, "InputReference.files must be a list, not str"),
-        ({"dataset": "../other"}, "it is of dataset ../other, and this task is for orders"),
-        ({"dataset": "other"}, "it is of dataset other, and this task is for orders"),
+        ({"dataset": "../other"}, "the XCom belongs to dataset ../other, but this task is for orders"),
+        ({"dataset": "other"}, "the XCom belongs to dataset other, but this task is for orders"),
     ],
 )
 def test_a_forged_input_is_refused_and_nothing_is_touched(where, polled, tmp_path, forged, message):
@@ -134,7 +134,7 @@ def test_a_forged_input_is_refused_and_nothing_is_touched(where, polled, tmp_pat
 
 def test_an_input_of_another_dataset_is_refused(where, polled, tmp_path):
     other = {**where, "manifest": str(tmp_path / "other.yaml"), "dataset": None}
-    with pytest.raises(AirflowFailException, match="it is of dataset orders, and this task is for other"):
+    with pytest.raises(AirflowFailException, match="the XCom belongs to dataset orders, but this task is for other"):
         merge(other, polled)
 
 
@@ -175,7 +175,7 @@ def test_head_never_goes_backwards_or_aside(where, dataset, store):
         with pytest.raises(AirflowFailException, match="is not a candidate"):
             publish(where, pass_candidate(forged))
         dataset.storage.compare_and_set_ref(ref, target, None)
-    with pytest.raises(CommitConflict, match=f"{aside} does not build on the head {second}"):
+    with pytest.raises(CommitConflict, match=f"{aside} is not based on the head {second}"):
         publish_candidate(store, Candidate("orders", second, aside, ref))
     assert dataset.head() == second
 
@@ -188,9 +188,12 @@ def test_head_never_goes_backwards_or_aside(where, dataset, store):
         ({"ref": "../refs/candidate-0000000000000001"}, "is not the ref of a candidate"),
         ({"candidate": "b"}, "'b' is not a block hash"),
         ({"base": "../b"}, "'../b' is not a block hash"),
-        ({"candidate": "f1620" + "0" * 64}, "is not a candidate: another writer published first, or it was removed"),
+        (
+            {"candidate": "f1620" + "0" * 64},
+            "is not a candidate: another writer published first, or the candidate was removed: clear",
+        ),
         ({"ref": f"candidate-{2:016x}"}, "is not a candidate: another writer published first"),
-        ({"dataset": "other"}, "it is of dataset other, and this task is for orders"),
+        ({"dataset": "other"}, "the XCom belongs to dataset other, but this task is for orders"),
         ({"records": "9"}, "Candidate.records must be of type int, not str"),
         ({"records": True}, "Candidate.records must be of type int, not bool"),
         ({"offsets": [1]}, "OffsetInterval must be an object, not list"),

@@ -26,21 +26,24 @@ def test_gzip_that_is_none_or_broken(failure):
     packed = gzip.compress(os.urandom(100_000))
     assert failure(b"id,name\n", GZIP) == "in: not a gzip file: remove the Decompress step, or correct its format"
     assert failure(b"", GZIP) == "in: not a gzip file: remove the Decompress step, or correct its format"
-    assert failure(packed[:-9], GZIP) == "in: the gzip file is truncated"
-    assert failure(packed[:5], GZIP) == "in: the gzip file is truncated"
+    assert failure(packed[:-9], GZIP) == "in: the gzip file is truncated: check that the file is complete"
+    assert failure(packed[:5], GZIP) == "in: the gzip file is truncated: check that the file is complete"
     assert failure(packed[:-8] + b"00000000", GZIP).startswith("in: the gzip file is damaged: CRC check failed")
     assert failure(packed[:50] + b"x" * 100 + packed[150:], GZIP).startswith("in: the gzip file is damaged")
 
 
 def test_gzip_with_something_behind_it(failure, polled):
     packed = gzip.compress(b"a\n")
-    assert failure(packed + b"more", GZIP) == "in: the gzip file ends with other data: check that it is complete"
+    assert (
+        failure(packed + b"more", GZIP)
+        == "in: unexpected data after the end of the gzip file: check that the file is complete"
+    )
     assert polled(packed + bytes(512), GZIP) == [b"a\n"]  # padding, as tapes have it
 
 
 def test_bombs_are_refused(failure, polled):
     bomb = gzip.compress(bytes(8 * MIB))
-    expected = "in: unpacks to more than 250 times its size: refused as a decompression bomb"
+    expected = "in: decompresses to more than 250 times its size: refused as a decompression bomb"
     assert failure(bomb, GZIP, ratio_free=MIB) == expected
     assert failure(zipped({"a": bytes(8 * MIB)}), unzip(), ratio_free=MIB) == expected
     assert failure(zipped({"a": bytes(MIB), "b": bytes(MIB)}), unzip("*"), ratio_free=3 * MIB // 2) == expected
@@ -49,7 +52,7 @@ def test_bombs_are_refused(failure, polled):
 
 def test_unpacked_files_have_a_limit(failure):
     packed = gzip.compress(os.urandom(3 * MIB))
-    expected = "in: unpacks to more than 2 MB, the limit for unpacked files"
+    expected = "in: decompresses to more than 2 MB, the limit for decompressed files"
     assert failure(packed, GZIP, largest_file=2_000_000) == expected
 
 

@@ -60,7 +60,10 @@ def test_no_match_is_an_error_only_at_first(poller):
 def test_files_that_come_too_late_are_named(poller, folder):
     folder("a.csv", "b.csv", "c.csv", "d.csv")
     polled = poller.glob("*.csv", poller.state("odf/etag", "c.csv"), past_states=lambda: {"a.csv", "c.csv"})
-    warning = "*.csv: skipped files that sort before ingested ones: b.csv (odf push them, then move them away)"
+    warning = (
+        "*.csv: skipped files that sort before ingested ones: b.csv "
+        "(ingest them with `odf push`, then move them to another folder)"
+    )
     assert polled.warnings == (warning,)
     assert poller.messages == [f"warning: {warning}"]
     assert (
@@ -77,7 +80,8 @@ def test_a_second_file_of_a_name_that_was_taken_is_late(poller, folder):
     assert (polled, poller.messages) == (None, [])
     poller.glob("*/a.csv", state, past_states=lambda: ["a.csv"])
     assert poller.messages == [
-        "warning: */a.csv: skipped files that sort before ingested ones: x/a.csv (odf push them, then move them away)"
+        "warning: */a.csv: skipped files that sort before ingested ones: x/a.csv "
+        "(ingest them with `odf push`, then move them to another folder)"
     ]
 
 
@@ -132,7 +136,7 @@ def test_by_event_time_orders_by_time_and_keeps_its_own_state(poller, folder):
         "*.csv", polled.files[-1].state, order="ByEventTime", event_time=pattern, past_states=lambda: known
     )
     assert last is None
-    assert "ingested ones: late-20240430.csv (odf push" in poller.messages[-1]
+    assert "ingested ones: late-20240430.csv (ingest them" in poller.messages[-1]
 
 
 def test_by_event_time_needs_event_times(poller, folder):

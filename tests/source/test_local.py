@@ -48,7 +48,7 @@ def test_missing_file_and_directory(poller):
     with pytest.raises(SourceError, match=r"^/.*/dags/nope\.csv: not found: correct the path, or put the file there$"):
         poller.url("nope.csv")
     (poller.base / "folder").mkdir()
-    with pytest.raises(SourceError, match=r"^folder: is a directory: use FilesGlob for its files$"):
+    with pytest.raises(SourceError, match=r"^folder: is a folder: use FilesGlob for its files$"):
         poller.url("folder")
     assert poller.leftovers == []
 

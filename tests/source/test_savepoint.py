@@ -30,7 +30,7 @@ def test_a_retry_asks_but_does_not_fetch_again(server, poller):
     first = poller.url(url)
     again = poller.url(url)
     assert statuses_and_bodies(server) == [("/a", None), ("/a", '"v1"')]
-    assert poller.messages == [f"{url}: not fetched again, the data fetched before is still current"]
+    assert poller.messages == [f"{url}: reusing the data that an earlier attempt fetched"]
     assert poller.content(again) == [b"abc"]
     assert again.files[0].state == first.files[0].state
     assert again.files[0].event_time == first.files[0].event_time

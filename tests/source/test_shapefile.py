@@ -274,10 +274,10 @@ def test_texts_of_no_known_encoding(convert, refusal_of) -> None:
     found = convert(files)
     assert found.properties == [{"v": "é  a"}]
     assert found.notices == (
-        f"{LABEL}: the shapefile declares no encoding, and its texts are not UTF-8: read as ISO-8859-1",
+        f"{LABEL}: the shapefile declares no encoding, and its strings are not UTF-8: reading them as ISO-8859-1",
     )
     assert refusal_of({**files, ".cpg": b"UTF-8"}) == (
-        "the shapefile roads.shp: byte 0xe9 of a text is not utf-8, the encoding in the .cpg file"
+        "the shapefile roads.shp: byte 0xe9 in a string is not utf-8, the encoding in the .cpg file"
     )
     assert refusal_of({**files, ".cpg": b"klingon"}) == (
         "the shapefile roads.shp: the .cpg file declares an unknown encoding: 'klingon'"
@@ -347,9 +347,9 @@ def test_a_lacking_part(refusal_of, part: str) -> None:
 def test_decompression_bombs(refusal_of) -> None:
     bomb = {**A, ".shp": A[".shp"] + bytes(4 << 20)}
     assert refusal_of(bomb, ratio_free=1 << 20) == (
-        "unpacks to more than 250 times its size: refused as a decompression bomb"
+        "decompresses to more than 250 times its size: refused as a decompression bomb"
     )
-    assert refusal_of(A, largest_file=50) == "unpacks to more than 50 bytes, the limit for unpacked files"
+    assert refusal_of(A, largest_file=50) == "decompresses to more than 50 bytes, the limit for decompressed files"
 
 
 def patched(content: bytes, at: int, form: str, *values: object) -> bytes:
