@@ -6,4 +6,4 @@ and imports ``datafusion`` only to plan a query.
 """
 
 NAME = "datafusion"
-"""Name of the engine in transforms. Queries of all other engines reach Spark in Spark SQL."""
+"""Name of the engine in transforms. Queries of all other engines are translated to Spark SQL."""

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from airflow_provider_odf.protocol import SqlQueryStep
 
 MAX_OPERATORS = 1000
-"""Maximum operators of an expression, over the queries that build on each other."""
+"""Maximum number of operators in an expression, including those of the queries that it reads."""
 
 MAX_RELATIONS = 500
-"""Maximum joins, subqueries and common table expressions of all queries. A union is flat and does not count."""
+"""Maximum number of joins, subqueries and common table expressions of all queries. Unions are flat and do not count."""
 
 _OPERATORS = ("AND", "OR", "IS", "LIKE", "ILIKE")
 _SET_OPERATORS = ("UNION", "INTERSECT", "EXCEPT")
@@ -52,7 +52,7 @@ def check(steps: Sequence[SqlQueryStep]) -> None:
                 raise _problem(message, "use IN (…) instead of many OR", step.query, number, word)
             if relations > MAX_RELATIONS:
                 message = f"the query has more than {MAX_RELATIONS} joins and subqueries"
-                raise _problem(message, "join fewer tables", step.query, number, word)
+                raise _problem(message, "use fewer joins and subqueries", step.query, number, word)
         operators_before = deepest
 
 

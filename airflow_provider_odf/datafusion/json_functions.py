@@ -34,7 +34,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str, int], Any], pa.DataType]] = {
     "json_length": (values.length, pa.uint64()),
     "json_object_keys": (values.keys, _TEXTS),
 }
-"""Name in the reference -> function of a text and the position of a value in it, and the type of the result."""
+"""Function name in the reference -> function (JSON string, position of a value in it) and its result type."""
 
 
 def register(context: SessionContext) -> None:

@@ -79,7 +79,7 @@ class _Call:
         arguments = self._arguments(index + 2, closing)
         if not arguments or any(len(path) != 1 for path in arguments[1:]):
             self._refuse(
-                index, f"the path of {word.text} must be literals", "write keys as strings, positions as numbers"
+                index, f"the path after {word.text} must be literals", "write keys as strings, positions as numbers"
             )
         path = [self._step(one[0]) for one in arguments[1:]]
         text = self._between(arguments[0][0], arguments[0][-1])
@@ -125,7 +125,7 @@ class _Call:
         elif self._is("AS", last + 1) and self._is("(", first - 1) and self._is("CAST", first - 2):
             first, end = first - 2, last + 2
         else:
-            self._refuse(first, "a JSON value can have any type", _CAST)
+            self._refuse(first, "the type of a JSON value is not known", _CAST)
         kind = self._at(end)
         name = _BY_TYPE.get(kind.text.upper()) if kind else None
         closes = self._words[first].text.upper() != "CAST" or self._is(")", end + 1)
@@ -175,7 +175,7 @@ class _Call:
             depth += (self._words[index].text == shut) - (self._words[index].text == pairs[shut])
             if not depth:
                 return index
-        return self._refuse(operator, "the parenthesis is not opened", "")
+        return self._refuse(operator, f"`{shut}` without `{pairs[shut]}`", "")
 
     def _step(self, word: Word | None, at: int | None = None) -> str | int:
         if word is None or not self._is_step(word):

@@ -86,7 +86,7 @@ def _of_type(value: Any, type_: type) -> Any:
 
 def _decoded(text: str, at: int) -> tuple[Any, int]:
     if text[at : at + 1] in ("N", "I") or text.startswith("-I", at):
-        raise ValueError("Python's NaN and Infinity are no JSON")
+        raise ValueError("NaN and Infinity are not valid JSON")
     return _DECODER.raw_decode(text, at)
 
 

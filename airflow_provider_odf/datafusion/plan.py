@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 INPUT = "input"
 
 _ROW_WISE = frozenset(("Projection", "Filter", "SubqueryAlias", "Union", "Unnest"))
-"""Nodes of logical plans that make each row of one row, whatever other rows there are."""
+"""Nodes of logical plans that compute each row from a single row."""
 
 _OF_THE_QUERY = re.compile(r"\b(random|uuid|now|current_date|current_time|current_timestamp|today)\(")
 """Functions whose value differs between runs of a query."""
@@ -145,9 +145,9 @@ def _check(output: pa.Schema, query: str, number: int) -> None:
         if f"{PREFIX}json_" in field.name:
             raise refused(field.name, "the result of a JSON function has no name", "name it with AS")
         if field.name.lower() in lower_names:
-            message = f"two columns of the result have the name {field.name}, ignoring case"
+            message = f"two columns of the result are named {field.name}, ignoring case"
             raise refused(field.name, message, "rename one with AS")
         lower_names.add(field.name.lower())
         if reason := types.reason_against(field.type):
-            message = f"column {field.name} is {reason.what}, which Spark cannot hold"
+            message = f"column {field.name} is {reason.what}, which Spark does not support"
             raise refused(field.name, message, reason.instead(field.name))

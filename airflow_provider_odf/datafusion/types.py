@@ -106,7 +106,7 @@ def _described(type_: pa.DataType) -> str:
 
 def _decimal(type_: pa.DataType) -> pa.DataType:
     if type_.precision > MAX_PRECISION or not 0 <= type_.scale <= type_.precision:
-        what = f"a DECIMAL of {type_.precision} digits, {type_.scale} after the point"
+        what = f"a DECIMAL with precision {type_.precision} and scale {type_.scale}"
         raise Unsupported(what, "CAST({name} AS DECIMAL(38, 10))")
     return pa.decimal128(type_.precision, type_.scale)
 
@@ -117,7 +117,7 @@ def _nested(type_: pa.DataType) -> pa.DataType:
     if pt.is_map(type_):
         return pa.map_(to_spark(type_.key_type), to_spark(type_.item_type))
     if pt.is_union(type_):
-        raise Unsupported("a JSON value of any type", "json_as_text(…)")
+        raise Unsupported("a JSON value of unknown type", "json_as_text(…)")
     return pa.list_(to_spark(type_.value_type))
 
 

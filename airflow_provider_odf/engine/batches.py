@@ -16,7 +16,7 @@ from airflow_provider_odf.engine.read.several import RowsOfInputs, read_several
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, ReadStep, Transform
 
 _ROW_WISE = frozenset(("Project", "Filter", "Generate", "Repartition", "LogicalRDD", "LocalRelation"))
-"""Plan nodes that make each row of one row. Repartition is the engine's own: queries with hints are not batched."""
+"""Plan nodes that compute each row from one row. The engine adds Repartition: queries with hints are not batched."""
 
 _NOT_ROW_WISE = re.compile(r"monotonically_increasing_id|spark_partition_id|input_file|/\*\+", re.IGNORECASE)
 _PARTITION_ROWS = 10_000

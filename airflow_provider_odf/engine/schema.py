@@ -131,7 +131,7 @@ def _arrow_type(kind: T.DataType, path: str, *, in_list: bool = False) -> pa.Dat
 
 def _refusal(path: str, what: str, instead: str) -> str:
     return (
-        f"column {path} is {what}, which the dataset format cannot hold (it has no logical hash); "
+        f"column {path} is {what}, which datasets do not support (it has no logical hash); "
         f"select in preprocess, in Spark SQL: {instead}"
     )
 
@@ -147,12 +147,12 @@ def evolve(stored: pa.Schema, new: pa.Schema) -> pa.Schema:
 
     Columns are matched by name, in any order.
 
-    :raises InvalidQuery: the new data do not match the stored schema. The message lists the differences and the next
+    :raises InvalidQuery: the new data does not match the stored schema. The message lists the differences and the next
         step.
     """
     if differences := list(_differences(stored, new)):
         raise InvalidQuery(
-            "the new data do not match the dataset's schema:\n"
+            "the new data does not match the dataset's schema:\n"
             + "\n".join(f"  {d}" for d in differences)
             + "\nNothing was written. A dataset can only gain nullable columns: in preprocess, select its columns with "
             "its types (`cast(... AS ...)`), rename columns that changed, or start a new dataset"

@@ -124,7 +124,7 @@ def _watch_parent(parent: int, work: str) -> NoReturn:
 
 def _watch_jvm(jvm: subprocess.Popen[bytes], work: str) -> NoReturn:
     jvm.wait()
-    print(f"Java ended with exit code {jvm.returncode}", file=sys.stderr, flush=True)
+    print(f"Java exited with code {jvm.returncode}", file=sys.stderr, flush=True)
     _exit(JVM_GONE, work)
 
 

@@ -188,7 +188,7 @@ def count_changes(ops: pa.ChunkedArray) -> Changes:
 
 
 def _half_correction(label: str) -> str:
-    return f"{label}: a correction needs both its -C and its +C, of one key and in one input"
+    return f"{label}: a correction needs both -C and +C, with the same key and in the same input"
 
 
 def _refuse_nulls(records: pa.Table, nulls: pa.Array, name: str, is_key: bool, label: str) -> None:

@@ -161,7 +161,7 @@ def test_a_break_that_only_the_engine_sees_is_found_before_anything_is_written(
     for query, message in (
         (
             WITH_TYPES,
-            "108: the new data do not match the dataset's schema:\n  column v is STRING in the dataset and BIGINT",
+            "108: the new data does not match the dataset's schema:\n  column v is STRING in the dataset and BIGINT",
         ),
         ("select k, nope as v from first", "109: preprocess, query 2, line 1: [UNRESOLVED_COLUMN.WITH_SUGGESTION]"),
         (

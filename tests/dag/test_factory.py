@@ -129,8 +129,8 @@ def test_one_file_that_declares_a_name_twice_does_not_run(folder):
     )
     dag = build_dags(folder)["acme.parts"]
     assert dag.task_ids == ["validate"]
-    assert "dataset acme/parts has the same DAG acme.parts as acme.parts in" in dag.doc_md
-    assert "dataset acme.parts has the same DAG acme.parts as acme/parts in" in dag.doc_md
+    assert "dataset acme/parts would have the same dag_id acme.parts as acme.parts in" in dag.doc_md
+    assert "dataset acme.parts would have the same dag_id acme.parts as acme/parts in" in dag.doc_md
 
 
 def test_a_bad_contract_is_an_import_error_too(folder):

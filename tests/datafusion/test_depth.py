@@ -46,7 +46,9 @@ def test_an_expression_that_would_end_the_process_is_refused(operator: str) -> N
     ],
 )
 def test_relations_that_would_end_the_process_are_refused(query: str) -> None:
-    assert refusal(query).endswith(": the query has more than 500 joins and subqueries (join fewer tables)")
+    assert refusal(query).endswith(
+        ": the query has more than 500 joins and subqueries (use fewer joins and subqueries)"
+    )
 
 
 def test_queries_that_build_on_each_other_count_together() -> None:

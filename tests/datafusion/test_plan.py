@@ -51,7 +51,7 @@ def test_the_result_is_known_before_there_are_rows() -> None:
         ("select id + s as x from input", "query 1, 1:1: Cannot coerce arithmetic expression Int64 + Utf8"),
         ("select upper(id) as x from input", "query 1, 1:8: Function 'upper' requires String, but received Int64"),
         ("select id from input where id = $1", "query 1, 1:33: parameters ($…) are not supported (write the value)"),
-        ("select id, n as ID from input", "query 1, 1:17: two columns of the result have the name ID, ignoring case"),
+        ("select id, n as ID from input", "query 1, 1:17: two columns of the result are named ID, ignoring case"),
         ("select 1 as a; select 2 as a", "query 1, 1:1: The context currently only supports a single SQL statement"),
     ],
 )  # fmt: skip
@@ -103,11 +103,11 @@ def test_a_query_reads_its_input_only(source: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "what"),
     [
-        ("interval '1 day'", "an interval (month_day_nano_interval), which Spark cannot hold (select `CAST(x AS V"),
+        ("interval '1 day'", "an interval (month_day_nano_interval), which Spark does not support (select `CAST("),
         ("cast('10:00' as time)", "a time of day, which"),
         ("t - t", "an interval (duration[ms]), which"),
         ("null", "NULL, a value without a type, which"),
-        ("arrow_cast(1, 'Decimal256(60, 2)')", "a DECIMAL of 60 digits, 2 after the point, which"),
+        ("arrow_cast(1, 'Decimal256(60, 2)')", "a DECIMAL with precision 60 and scale 2, which"),
     ],
 )  # fmt: skip
 def test_types_that_spark_cannot_hold(expression: str, what: str) -> None:

@@ -136,7 +136,7 @@ def test_a_break_is_refused_with_the_difference(polled: Make) -> None:
     with pytest.raises(InvalidQuery) as caught:
         data.poll([{"k": "1", "w": 1, "x": 1, "y": "2024-01-01"}])
     assert str(caught.value).splitlines()[:5] == [
-        "the new data do not match the dataset's schema:",
+        "the new data does not match the dataset's schema:",
         "  column v (STRING) is missing",
         "  column k is BIGINT in the dataset and STRING in the new data",
         "  column w is nullable in the dataset and NOT NULL in the new data",

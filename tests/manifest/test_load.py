@@ -229,8 +229,8 @@ def test_two_datasets_that_give_one_dag(outcome: Callable[..., Any]) -> None:
     got = outcome(a=root("acme/orders"), b=root("acme.orders"))
     assert got.names == []
     assert got.problems == [
-        "a.yaml:4:9: dataset acme/orders has the same DAG acme.orders as acme.orders in b.yaml:4:9 (rename one)",
-        "b.yaml:4:9: dataset acme.orders has the same DAG acme.orders as acme/orders in a.yaml:4:9 (rename one)",
+        "a.yaml:4:9: dataset acme/orders would have the same dag_id acme.orders as acme.orders in b.yaml:4:9 (rename one)",
+        "b.yaml:4:9: dataset acme.orders would have the same dag_id acme.orders as acme/orders in a.yaml:4:9 (rename one)",
     ]
 
 

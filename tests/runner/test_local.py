@@ -105,7 +105,7 @@ def test_death_of_the_jvm_is_an_internal_error_and_the_next_request_starts_anoth
         wait_until(lambda: jvms() - before)
         (jvm,) = jvms() - before
         os.kill(jvm, signal.SIGKILL)
-        with pytest.raises(errors.InternalError, match="ended with exit code"):
+        with pytest.raises(errors.InternalError, match="exited with code"):
             running.result(30)
         assert runner.submit(raw_query()).result(60).num_records == 2
         assert runner.started == 2

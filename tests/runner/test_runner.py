@@ -16,7 +16,7 @@ from airflow_provider_odf.runner.runner import root_cause
             ["java.lang.OutOfMemoryError: Java heap space", "\tat x", "ConnectionError"],
             "java.lang.OutOfMemoryError: Java heap space",
         ),
-        (["Traceback", "ValueError: x", "Java ended with exit code -9"], "Java ended with exit code -9"),
+        (["Traceback", "ValueError: x", "Java exited with code -9"], "Java exited with code -9"),
         (["a.b.SomeException: why", "\tat x"], "a.b.SomeException: why"),
     ],
 )

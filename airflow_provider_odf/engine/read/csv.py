@@ -26,7 +26,7 @@ from airflow_provider_odf.read_steps import NOT_IN_CSV_FORMAT
 from airflow_provider_odf.wording import counted
 
 QUICK_FROM = 256 << 10
-"""Size in bytes of data with quotes, from which the search for all quotes at once is faster."""
+"""Size in bytes of data with quotes from which it is faster to search all quotes at once."""
 
 _BATCH_CELLS = 400_000
 
@@ -44,7 +44,10 @@ def open_csv(step: ReadStep, path: str, label: str) -> OpenFile:
     except Malformed as e:
         raise InvalidQuery(f"{label}: {e}") from None
     if step.header and not first:
-        raise InvalidQuery(f"{label}: the file is blank, but Csv with `header: true` needs a header line")
+        raise InvalidQuery(
+            f"{label}: the file is blank, but Csv with `header: true` needs a header line: "
+            "check whether the source wrote the whole file"
+        )
     columns, match = _columns(step, first, label)
     width = len(first) if step.header or step.columns is None else len(step.columns)
     parser = CsvParser(form, encoding, step.header, width, match.indexes, step.null_value)

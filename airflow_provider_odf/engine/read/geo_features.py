@@ -37,7 +37,7 @@ def in_collection(blocks: Iterable[str]) -> Records:
             _expect_collection(kind)
         elif key == "features":
             if is_found:
-                raise document.malformed("the FeatureCollection has `features` twice")
+                raise document.malformed("the FeatureCollection has a duplicate key `features`")
             yield from _features(document)
             is_found = True
         else:
@@ -46,7 +46,7 @@ def in_collection(blocks: Iterable[str]) -> Records:
     if not is_found:
         raise Malformed("the FeatureCollection has no `features`")
     if document.peek():
-        raise document.malformed("text after the end of the FeatureCollection")
+        raise document.malformed("unexpected text after the end of the FeatureCollection")
 
 
 def _expect_collection(kind: Any) -> None:
@@ -78,7 +78,7 @@ def record(feature: Any, *, may_lack_geometry: bool = False) -> dict[str, Any]:
     if not isinstance(properties, dict):
         raise Malformed(f"the Feature has no properties: {_value_text(feature, 'properties')}")
     if clash := [name for name in properties if name.lower() == GEOMETRY]:
-        raise Malformed(f"the Feature has a property {clash[0]}, which is the name of the geometry column")
+        raise Malformed(f"the property {clash[0]} has the name of the geometry column: rename it in the source")
     if geometry is None and may_lack_geometry:
         return {**properties, GEOMETRY: None}
     if not isinstance(geometry, dict) or not isinstance(geometry.get("type"), str):

@@ -66,7 +66,7 @@ def decode(text: str, at: int) -> tuple[Any, int]:
         is_open = e.msg.startswith("Unterminated string")
         raise NoJson(f"invalid JSON: {e.msg.removesuffix(' at')}", text, e.pos, is_open=is_open) from None
     except _RepeatedKey as e:
-        raise NoJson(f"the object has two keys {excerpt(str(e))}", text, at) from None
+        raise NoJson(f"duplicate key {excerpt(str(e))} in the object", text, at) from None
     except RecursionError:
         raise NoJson(TOO_DEEP, text, at) from None
     if half:
@@ -210,7 +210,8 @@ class JsonText:
         """
         rest, new = self._text[self._at :], list[str]()
         if len(rest) > LONGEST:
-            raise Malformed(f"invalid JSON: a value of more than {LONGEST >> 20} Mi characters begins here", self.line)
+            reason = f"invalid JSON: a value of more than {LONGEST >> 20} Mi characters starts here"
+            raise Malformed(f"{reason}: check for an unclosed quote or bracket", self.line)
         for block in self._blocks:
             new.append(block)
             if sum(map(len, new)) > len(rest):

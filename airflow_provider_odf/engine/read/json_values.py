@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from airflow_provider_odf.engine.read.json_text import TOO_DEEP, JsonText, NoJson, Number, decode, space
 from airflow_provider_odf.engine.read.problem import Malformed, excerpt
 
-_ONE_DOCUMENT = ": a line must have whole objects; read a document of several lines with kind Json"
+_ONE_DOCUMENT = ": each line must contain complete objects; read a document of several lines with kind Json"
 
 Records: TypeAlias = Iterator[tuple[int, dict[str, Any]]]
 """Objects with their record number or line."""
@@ -54,10 +54,10 @@ def in_array(blocks: Iterable[str], path: Sequence[str]) -> Records:
     """
     document = JsonText(blocks)
     if not document.peek():
-        raise Malformed("the file is blank, but Json always has `[]`: check whether the source wrote the whole file")
+        raise Malformed("the file is blank, but Json must contain `[]`: check whether the source wrote the whole file")
     yield from _descend(document, path, ())
     if document.peek():
-        raise document.malformed("text after the end of the JSON document")
+        raise document.malformed("unexpected text after the end of the JSON document")
 
 
 def _descend(document: JsonText, path: Sequence[str], above: tuple[str, ...]) -> Records:
@@ -79,7 +79,7 @@ def _descend(document: JsonText, path: Sequence[str], above: tuple[str, ...]) ->
         key = document.key()
         if key == path[0]:
             if key in keys:
-                raise document.malformed(f"there are two keys {key} {where}")
+                raise document.malformed(f"duplicate key {key} {where}")
             yield from _descend(document, path[1:], (*above, key))
         else:
             document.skip()

@@ -185,7 +185,7 @@ def pieces(blocks: Iterable[bytes], end_of_records: EndOfRecords) -> Iterator[by
             line += line_ends(kept[:end])
             kept = kept[end:]
         elif len(kept) > LONGEST:
-            raise Malformed(f"a record longer than {LONGEST >> 20} MiB begins here: check its quotes", line)
+            raise Malformed(f"a record longer than {LONGEST >> 20} MiB starts here: check for an unclosed quote", line)
     if kept:
         yield kept
 

@@ -34,12 +34,12 @@ LABEL = "https://example.com/data"
             lines(GOOD),
             "a GeoJSON Feature, not a FeatureCollection: read lines of Features with kind NdGeoJson",
         ),
-        (collection(GOOD) + "{}", "line 1: text after the end of the FeatureCollection at '{}'"),
+        (collection(GOOD) + "{}", "line 1: unexpected text after the end of the FeatureCollection at '{}'"),
         (collection(GOOD, 5), "record 2: not a GeoJSON Feature but '5'"),
         (collection(GOOD, {"a": 1}), "record 2: not a GeoJSON Feature but missing"),
         (
             '{"type": "FeatureCollection", "features": [], "features": []}',
-            "line 1: the FeatureCollection has `features` twice at '[]}'",
+            "line 1: the FeatureCollection has a duplicate key `features` at '[]}'",
         ),
         (collection(GOOD)[:-2], "line 1: invalid JSON: expected a comma or ] at the end of the text"),
         (collection(feature({"a": "x"})), "record 1, column a: 'x' is not an INT"),
@@ -58,7 +58,7 @@ def test_collection_refused(refusal_of, content: str | bytes, message: str) -> N
         ({"a": 1}, None, "the Feature has no geometry: `geometry` is 'null'"),
         ({"a": 1}, [1, 2], "the Feature has no geometry: `geometry` is '[1,2]'"),
         ({"a": 1}, {"coordinates": [1, 2]}, "the Feature has no geometry: `geometry` is '{\"coordinates\":[1,2]}'"),
-        ({"Geometry": 1}, POINT, "the Feature has a property Geometry, which is the name of the geometry column"),
+        ({"Geometry": 1}, POINT, "the property Geometry has the name of the geometry column: rename it in the source"),
         (
             {"a": 1},
             {"type": "Point", "coordinates": json.loads("[" * 600 + "]" * 600)},

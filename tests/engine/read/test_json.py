@@ -53,7 +53,11 @@ def test_array(read, content: str, sub_path: str | None) -> None:
         ),
         ('{"result": 5}', "result.cities", "at result there is the value '5', but `subPath` continues with cities"),
         ('[{"city": "A", "population": 1}, 7]', None, "record 2: '7' is not a JSON object"),
-        ('[{"city": "A", "population": 1}] x', None, "line 1: text after the end of the JSON document at 'x'"),
+        (
+            '[{"city": "A", "population": 1}] x',
+            None,
+            "line 1: unexpected text after the end of the JSON document at 'x'",
+        ),
         ('[{"city": "A", "population": 1}', None, "line 1: invalid JSON: expected a comma or ] at the end of the text"),
         (
             '[{"city": "A", "population": 1},\n{"city"',
@@ -82,7 +86,7 @@ def test_data_without_records_have_no_rows(rows) -> None:
 
 def test_a_blank_document_is_none(refusal_of) -> None:
     assert refusal_of("Json", " \n", ["a INT"]) == (
-        f"{LABEL}: the file is blank, but Json always has `[]`: check whether the source wrote the whole file"
+        f"{LABEL}: the file is blank, but Json must contain `[]`: check whether the source wrote the whole file"
     )
 
 
@@ -106,7 +110,7 @@ def test_keys_beyond_the_schema_are_told(read) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ('{"k": 1, "k": 2}', 'the object has two keys \'k\' at \'{"v": {"k": 1, "k": 2}}\''),
+        ('{"k": 1, "k": 2}', 'duplicate key \'k\' in the object at \'{"v": {"k": 1, "k": 2}}\''),
         ('"x\\uD83D"', 'a string has \\ud83d, an unpaired surrogate, at \'{"v": "x\\\\uD83D"}\''),
         ('{"\\udc00": 1}', 'a string has \\udc00, an unpaired surrogate, at \'{"v": {"\\\\udc00": 1}}\''),
         ("[" * 20_000, 'values are nested too deeply at \'{"v": ' + "[" * 34 + "'"),
@@ -217,7 +221,7 @@ def test_value_refused(refusal_of, kind: str, value: str, message: str) -> None:
 
 def test_lines_refused(refusal_of) -> None:
     message = refusal_of("NdJson", '{"a": 1}\n{"a":', ["a INT"])
-    hint = "a line must have whole objects; read a document of several lines with kind Json"
+    hint = "each line must contain complete objects; read a document of several lines with kind Json"
     assert message == f"{LABEL}: line 2: invalid JSON: Expecting value at the end of the text: {hint}"
     assert refusal_of("NdJson", "null\n", ["a INT"]) == f"{LABEL}: line 1: 'null' is not a JSON object"
     assert refusal_of("NdJson", "[{}]\n", ["a INT"]) == (

@@ -26,7 +26,7 @@ def cut(text: str, size: int) -> Iterator[str]:
         ('[{"a": 1}\n{"a": 2}]', "line 2: invalid JSON: expected a comma or ] at '{\"a\": 2}]'"),
         ('[{"a": 1},]', "line 1: invalid JSON: ] after a comma at ']'"),
         ("[1.]", "record 1: '1' is not a JSON object"),
-        ("[] []", "line 1: text after the end of the JSON document at '[]'"),
+        ("[] []", "line 1: unexpected text after the end of the JSON document at '[]'"),
         ("tru", "line 1: invalid JSON: Expecting value at 'tru'"),
         ("17", "at the root there is the value '17', not an array: set `subPath` to where the array is"),
         ('{"a": [], "b"', "line 1: invalid JSON: expected a colon at the end of the text"),
