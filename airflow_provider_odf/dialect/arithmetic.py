@@ -45,7 +45,7 @@ def calculate(node: exp.Expr, left: Value, right: Value) -> Value:
     if INTERVAL in sides:
         return _with_interval(node, left, right)
     if not all(type_.is_numeric for type_ in sides):
-        message = f"arithmetic with {left.type} and {right.type} is not translated"
+        message = f"arithmetic with {left.type} and {right.type} is not supported"
         raise Refusal(node, message, types.advice(sides, "cast them to numbers"))
     if isinstance(node, exp.Mod):
         return remainder(node, left, right)
@@ -69,7 +69,7 @@ def remainder(node: exp.Expr, left: Value, right: Value) -> Value:
         rest = operation(exp.Mod, left.sql, right.sql)
         return Value(rest if left.type == right.type else cast(rest, right.type), right.type)
     if not all(type_.is_integer or type_.is_decimal for type_ in (left.type, right.type)):
-        raise Refusal(node, "Flink has % for whole numbers and DECIMAL only", "cast them")
+        raise Refusal(node, "Flink supports % only for integers and DECIMAL", "cast them")
     return _decimals(node, left, right)
 
 
@@ -77,7 +77,7 @@ def _floats(node: exp.Expr, left: Value, right: Value) -> Value:
     """Calculate in DOUBLE and round a FLOAT result. This is exact, since DOUBLE has more than twice the digits."""
     sides = (left.type, right.type)
     if other := next((type_ for type_ in sides if not types.is_exact_double(type_)), None):
-        raise Refusal(node, f"engines convert {other} to DOUBLE in different ways", "cast it to DOUBLE")
+        raise Refusal(node, f"engines convert {other} to DOUBLE differently", "cast it to DOUBLE")
     type_ = DOUBLE
     if FLOAT in sides and not any(side.is_decimal for side in sides):
         type_ = left.type if DOUBLE in sides else FLOAT
@@ -107,13 +107,13 @@ def _with_interval(node: exp.Expr, left: Value, right: Value) -> Value:
     if isinstance(node, exp.Add) and left.type == INTERVAL:
         left, right = right, left
     if not left.type.is_time or right.type != INTERVAL or not isinstance(node, (exp.Add, exp.Sub)):
-        message = f"arithmetic with {left.type} and {right.type} is not translated"
+        message = f"arithmetic with {left.type} and {right.type} is not supported"
         raise Refusal(node, message, types.advice([left.type], "add intervals to times only"))
     if left.type != DATE:
         return Value(operation(type(node), left.sql, right.sql), left.type)
     literal = node.expression if isinstance(node.expression, exp.Interval) else node.this
     if any(interval_parts(literal)[4:]):
-        raise Refusal(node, "engines add hours to a DATE in different ways", "cast the date to TIMESTAMP first")
+        raise Refusal(node, "engines add hours to a DATE differently", "cast the date to TIMESTAMP first")
     moved = type(node)(this=cast(left.sql, timestamp()), expression=right.sql)
     return Value(cast(moved, DATE), DATE)
 

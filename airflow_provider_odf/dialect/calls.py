@@ -23,7 +23,7 @@ def scalar_or_aggregate(t: Translator, node: exp.Expr) -> Value:
     result = t.call(node, t.engine.aggregates, distinct.expressions)
     function = _function(node, result, "DISTINCT")
     if any(isinstance(argument, exp.Star) for argument in function.expressions):
-        raise Refusal(node, f"{node.name} with DISTINCT is not translated")
+        raise Refusal(node, f"{node.name} with DISTINCT is not supported")
     function.set("expressions", [exp.Distinct(expressions=function.expressions)])
     return result
 
@@ -39,9 +39,9 @@ def filter_rows(t: Translator, node: exp.Expr) -> Value:
 def over(t: Translator, node: exp.Expr) -> Value:
     """Translate a function OVER (PARTITION BY … ORDER BY …)."""
     if node.args.get("alias") or node.args.get("first"):
-        raise Refusal(node, "named windows are not translated", "write the window out: OVER (…)")
+        raise Refusal(node, "named windows are not supported", "write the window out: OVER (…)")
     if node.args.get("spec"):
-        raise Refusal(node.args["spec"], "ROWS and RANGE of a window are not translated", ADVICE)
+        raise Refusal(node.args["spec"], "ROWS and RANGE of a window are not supported", ADVICE)
     inner = node.this
     is_window = isinstance(inner, exp.Anonymous) and inner.name.lower() in t.engine.windows
     value = t.call(inner, t.engine.windows, inner.expressions) if is_window else t.expression(inner)
@@ -61,7 +61,7 @@ def _function(node: exp.Expr, value: Value, clause: str) -> exp.Expr:
     :raises Refusal: the translation is another expression."""
     function = value.sql.this if isinstance(value.sql, exp.Cast) else value.sql
     if not isinstance(function, (exp.Anonymous, exp.Filter)):
-        raise Refusal(node, f"{clause} is not translated with this function")
+        raise Refusal(node, f"{clause} is not supported with this function")
     return function
 
 
@@ -88,7 +88,7 @@ def place_or_expression(t: Translator, node: exp.Expr) -> exp.Expr:
     if not isinstance(node, exp.Literal) or node.is_string:
         return t.expression(node).sql
     if not (node.name.isdigit() and len(node.name) <= _ORDINAL_DIGITS):
-        raise Refusal(node, "a number here is the place of a column, from 1 on")
+        raise Refusal(node, "a number in ORDER BY or GROUP BY must be a column position, starting at 1")
     return node.copy()
 
 

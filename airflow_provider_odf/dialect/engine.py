@@ -115,7 +115,7 @@ class Translator:
         kinds = {"aggregate": self.engine.aggregates, "window": self.engine.windows, "scalar": self.engine.scalars}
         kind = next((kind for kind, table in kinds.items() if name in table), None)
         if kind:
-            return Refusal(node, f"{kind} function {name} is not translated in this place", ADVICE)
+            return Refusal(node, f"{kind} function {name} is not supported in this place", ADVICE)
         return Refusal(node, f"function {name} is not supported by the {self.engine.name} translation", ADVICE)
 
 
@@ -125,7 +125,7 @@ def refuse_others(node: exp.Expr, allowed: Collection[str]) -> None:
         if key not in allowed and value not in (None, False, [], ""):
             first = value[0] if isinstance(value, list) else value
             place = first if isinstance(first, exp.Expression) else node
-            raise Refusal(place, f"{key.strip('_').replace('_', ' ').upper()} is not translated here")
+            raise Refusal(place, f"{key.strip('_').replace('_', ' ').upper()} is not supported here")
 
 
 def chain(node: exp.Expr, kinds: type[exp.Expr] | tuple[type[exp.Expr], ...]) -> tuple[exp.Expr, list[exp.Expr]]:

@@ -42,7 +42,7 @@ def parentheses(t: Translator, node: exp.Expr) -> Value:
 def operand(t: Translator, node: exp.Expr) -> Value:
     """Return a side of an operator. Precedence of comparisons, LIKE, IN and NOT differs between engines."""
     if isinstance(node, _PREDICATES):
-        raise Refusal(node, "engines may read this in different ways", "put it in parentheses")
+        raise Refusal(node, "operator precedence differs between engines here", "put it in parentheses")
     return t.expression(node)
 
 
@@ -72,7 +72,7 @@ def is_(t: Translator, node: exp.Expr) -> Value:
     """Translate IS [NOT] NULL, TRUE, FALSE."""
     kind = node.expression
     if not isinstance(kind, (exp.Null, exp.Boolean)):
-        raise Refusal(node, "only IS [NOT] NULL, TRUE, FALSE are translated")
+        raise Refusal(node, "IS supports only [NOT] NULL, TRUE and FALSE")
     inner = t.expression(node.this).sql if isinstance(kind, exp.Null) else condition(t, node.this)
     result = exp.Is(this=in_parentheses(inner), expression=kind.copy(), negate=node.args.get("negate"))
     return Value(result, BOOLEAN)
@@ -100,7 +100,7 @@ def comparable(t: Translator, node: exp.Expr, left: Value, right: Value) -> tupl
     left, right = _as_time(node, left, right.type), _as_time(node, right, left.type)
     type_ = t.engine.compared(left.type, right.type)
     if type_ is None:
-        message = f"{left.type} and {right.type} are compared in different ways"
+        message = f"engines compare {left.type} with {right.type} differently"
         raise Refusal(node, message, types.advice([left.type, right.type], "cast one of them"))
     return left, right, type_
 
@@ -121,7 +121,7 @@ def _needs_cast(type_: Type, to: Type) -> bool:
 
 def between(t: Translator, node: exp.Expr) -> Value:
     if node.args.get("symmetric"):
-        raise Refusal(node, "BETWEEN SYMMETRIC is not translated", "write it as two comparisons")
+        raise Refusal(node, "BETWEEN SYMMETRIC is not supported", "write it as two comparisons")
     bounds = [t.expression(node.args["low"]), t.expression(node.args["high"])]
     value, (low, high) = _of_one_type(t, node, operand(t, node.this), bounds, "write it as two comparisons")
     return Value(exp.Between(this=value, low=low, high=high), BOOLEAN)
@@ -130,10 +130,14 @@ def between(t: Translator, node: exp.Expr) -> Value:
 def in_(t: Translator, node: exp.Expr) -> Value:
     value = operand(t, node.this)
     if not node.expressions:
-        raise Refusal(node, "IN is translated with a list of values", "join the query of an earlier step")
+        raise Refusal(node, "IN supports only a list of values", "join the query of an earlier step")
     members = t.expressions(node.expressions)
     if other := next((m.type for m in members if not t.engine.is_member(value.type, m.type)), None):
-        raise Refusal(node, f"IN of {value.type} with {other} differs from =", f"cast the values to {value.type}")
+        raise Refusal(
+            node,
+            f"engines compare {value.type} IN ({other}) differently than with =",
+            f"cast the values to {value.type}",
+        )
     left, right = _of_one_type(t, node, value, members, "cast the values to one type")
     return Value(exp.In(this=left, expressions=right), BOOLEAN)
 
@@ -149,7 +153,7 @@ def _of_one_type(
     for *_, type_ in pairs[1:]:
         shared = shared and t.engine.compared(shared, type_)
     if len(conversions) > 1 or shared is None:
-        raise Refusal(node, "BETWEEN and IN are translated only with values of one type", advice)
+        raise Refusal(node, "all values of BETWEEN and IN must have the same type", advice)
     return align(pairs[0][0], pairs[0][2]), [align(right, type_) for _, right, type_ in pairs]
 
 
@@ -189,7 +193,7 @@ def element(t: Translator, node: exp.Expr) -> Value:
     array, index = t.expression(node.this), t.expressions(node.expressions)
     place = index[0].integer if len(index) == 1 else None
     if array.type.element is None or not place or place < 1:
-        message = "[ ] is translated for an array with a literal position from 1 on"
+        message = "[ ] needs an array and a literal position of at least 1"
         raise Refusal(node, message, types.advice([array.type], ""))
     return Value(sql("try_element_at(a, b)", array.sql, place), array.type.element)
 

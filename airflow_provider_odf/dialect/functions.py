@@ -44,7 +44,7 @@ def as_int(value: Value) -> exp.Expr | int:
 
 
 def size(least: int, most: int = LAST) -> Parameter:
-    words = f"a literal whole number from {least} {'on' if most == LAST else f'to {most}'}"
+    words = f"an integer literal {f'of at least {least}' if most == LAST else f'from {least} to {most}'}"
     return Parameter(lambda v: v.integer is not None and least <= v.integer <= most, words)
 
 
@@ -55,7 +55,7 @@ def of_types(names: Collection[str], words: str) -> Parameter:
 ANY = Parameter(lambda value: True, "")
 TEXT = Parameter(lambda value: value.type == STRING, "a string", "cast it to VARCHAR")
 LITERAL = Parameter(lambda value: bool(value.text), "a literal string that is not empty")
-WHOLE = Parameter(lambda value: value.type.is_integer, "a whole number", "cast it to INT", as_int)
+WHOLE = Parameter(lambda value: value.type.is_integer, "an integer", "cast it to INT", as_int)
 SIZE = size(0)
 SIGNED = Parameter(lambda value: has_exact_sign(value.type), "a number of at most 34 digits", "cast it")
 ARRAY = Parameter(lambda value: value.type.element is not None, "an array")
@@ -95,7 +95,7 @@ def by_type(templates: Mapping[str, str], result: Callable[[Type], Type] = lambd
         template = templates.get(value.type.name) or templates.get(value.type.family)
         if template is None:
             advice = types.advice([value.type], "cast it")
-            raise c.refusal(f"is translated for {', '.join(templates)}, not {value.type}", advice)
+            raise c.refusal(f"supports only {', '.join(templates)}, not {value.type}", advice)
         type_ = result(value.type)
         return Value(sql(template.format(type_.ddl), value.sql), type_)
 
@@ -114,7 +114,7 @@ def nullif(c: Call) -> Value:
     first, second = c.expect(2)
     if c.translator.engine.common(first.type, second.type) != first.type:
         advice = types.advice([first.type, second.type], "cast the second")
-        raise c.refusal(f"is not translated for {first.type} and {second.type}", advice)
+        raise c.refusal(f"does not support {first.type} and {second.type}", advice)
     left, right, type_ = comparable(c.translator, c.node, first, second)
     # Cast also where Spark would not widen the first.
     return Value(call("nullif", convert(left, type_), align(right, type_)), type_)

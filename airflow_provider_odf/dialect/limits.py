@@ -24,8 +24,8 @@ _FRAMES_PER_LEVEL = 60
 _LARGEST_RESULT = 100_000
 """Maximum number of nodes of an expression for Spark."""
 _SMALL_RESULT, _LARGEST_GROWTH = 2_000, 50
-"""Some translations repeat their argument, so nesting multiplies it with each level. A result with more nodes than the
-first limit may not have more per node of the query than the second, since copies would take seconds."""
+"""Some translations repeat their argument, so nesting multiplies it with each level. A result above the first limit can
+have at most the second limit of nodes per node of the query, since copies would take seconds."""
 
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
@@ -64,8 +64,8 @@ def check_intervals(tokens: Iterable[Token]) -> None:
         is_text = before.token_type == TokenType.INTERVAL and token.token_type == TokenType.STRING
         if is_text and not _INTERVAL.fullmatch(token.text):
             text = token.text if len(token.text) <= 40 else f"{token.text[:37]}..."
-            advice = "write whole numbers with units, as '1 day 2 hours'"
-            raise Refusal(_at(token), f"INTERVAL '{text}' is not translated", advice)
+            advice = "write integers with units, such as '1 day 2 hours'"
+            raise Refusal(_at(token), f"INTERVAL '{text}' is not supported", advice)
 
 
 def check_result(node: exp.Expr, result: exp.Expr) -> None:

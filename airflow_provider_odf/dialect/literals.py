@@ -31,7 +31,7 @@ def literal(t: Translator, node: exp.Expr) -> Value:
         return _whole(node)
     if "e" in node.name.lower():
         if math.isinf(float(node.name)):
-            raise Refusal(node, f"{_shorten(node.name)} is more than a DOUBLE holds")
+            raise Refusal(node, f"{_shorten(node.name)} is out of range for DOUBLE")
         return Value(exp.Literal.number(f"{node.name}D"), DOUBLE)
     whole, _, fraction = node.name.partition(".")
     if len(whole) + len(fraction) > types.MAX_PRECISION:
@@ -46,7 +46,7 @@ def literal(t: Translator, node: exp.Expr) -> Value:
 def _whole(node: exp.Expr) -> Value:
     digits = node.name.lstrip("0") or "0"
     if len(digits) > len(str(_LARGEST_BIGINT)) or int(digits) > _LARGEST_BIGINT:
-        raise Refusal(node, f"{_shorten(node.name)} is more than a BIGINT holds")
+        raise Refusal(node, f"{_shorten(node.name)} is out of range for BIGINT")
     is_int = int(digits) <= _LARGEST_INT
     return Value(exp.Literal.number(digits if is_int else f"{digits}L"), INT if is_int else BIGINT)
 
@@ -72,19 +72,19 @@ def interval_parts(node: exp.Expr) -> list[int]:
     :raises Refusal: the interval has fractions or unknown units."""
     unit, value = node.args.get("unit"), node.this
     if not isinstance(node, exp.Interval) or not isinstance(value, exp.Literal):
-        raise Refusal(node, "an interval must be a literal, as INTERVAL '1 day'")
+        raise Refusal(node, "an interval must be a literal, such as INTERVAL '1 day'")
     if unit is not None and not isinstance(unit, exp.Var):
-        raise Refusal(node, "intervals of the form A TO B are not translated", "write INTERVAL '1 day 2 hours'")
+        raise Refusal(node, "intervals of the form A TO B are not supported", "write INTERVAL '1 day 2 hours'")
     text = f"{value.name} {unit.name if unit is not None else ''}".strip()
     parts = [0] * len(INTERVAL_UNITS)
     for count, name in _INTERVAL_PART.findall(text):
         place = INTERVAL_UNITS.get(name.lower().removesuffix("s"))
         if place is None:
-            raise Refusal(node, f"the unit {name} of the interval is not translated")
+            raise Refusal(node, f"the unit {name} of the interval is not supported")
         parts[place] += int(count)
     if _INTERVAL_PART.sub("", text) or not text:
-        advice = "write whole numbers with units, as '1 day 2 hours'"
-        raise Refusal(node, f"INTERVAL '{text}' is not translated", advice)
+        advice = "write integers with units, such as '1 day 2 hours'"
+        raise Refusal(node, f"INTERVAL '{text}' is not supported", advice)
     if max(map(abs, parts)) > _LARGEST_INT:
         raise Refusal(node, "the interval is too long", f"at most {_LARGEST_INT} of each unit")
     return parts

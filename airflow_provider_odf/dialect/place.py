@@ -62,7 +62,7 @@ def _of_parser(error: ParseError) -> tuple[tuple[int, int], str]:
     column = int(details.get("col") or 1) - max(len(word) - 1, 0)
     message = str(details.get("description") or error)
     if message.startswith("Required keyword"):
-        message = "something is missing"
+        message = "a keyword or expression is missing"
     return (int(details.get("line") or 1), max(column, 1)), message + (f" at '{word}'" if word else "")
 
 

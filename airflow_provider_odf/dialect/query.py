@@ -18,7 +18,7 @@ _SELECT = {
     "with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct",
 }  # fmt: skip
 _SET_OPERATION = {"with_", "this", "expression", "distinct", "order", "limit", "offset"}
-_DERIVE = "join versions and make time windows in a derivative dataset"
+_NO_HISTORY = "remove temporal joins and time windows"
 _JOIN_KINDS = {"", "INNER", "OUTER", "CROSS"}
 _JOIN_SIDES = {"", "LEFT", "RIGHT", "FULL"}
 
@@ -50,7 +50,7 @@ class Queries:
         elif isinstance(node, exp.SetOperation):
             query, columns = queries._set_operation(node, is_named)
         else:
-            raise Refusal(node.parent and node, "only queries (SELECT, WITH, UNION and the like) are translated")
+            raise Refusal(node.parent and node, "only queries (SELECT, WITH, UNION and the like) are supported")
         if with_:
             query.set("with_", with_)
         return query, columns
@@ -119,9 +119,11 @@ class Queries:
             query, columns = self.query(node.this)
             return exp.Subquery(this=query, alias=_table_alias(alias)), alias, columns
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-            raise Refusal(node, "FROM is translated with tables and queries only", _DERIVE)
+            raise Refusal(node, "FROM supports only tables and queries", _NO_HISTORY)
         if node.args.get("version"):
-            raise Refusal(node, "FOR SYSTEM_TIME AS OF needs a history, which preprocess does not have", _DERIVE)
+            raise Refusal(
+                node, "FOR SYSTEM_TIME AS OF cannot be used in preprocess: it sees only new data", _NO_HISTORY
+            )
         if node.args.get("db"):
             name = ".".join(part.name for part in node.parts)
             raise Refusal(node, f"table {name} does not exist", "quote a name with dots as a whole")
@@ -136,9 +138,9 @@ class Queries:
         refuse_others(node, {"this", "side", "kind", "on", "using"})
         side, kind = (node.side or "").upper(), (node.kind or "").upper()
         if side not in _JOIN_SIDES or kind not in _JOIN_KINDS:
-            raise Refusal(node, f"{side} {kind} JOIN is not translated".strip())
+            raise Refusal(node, f"{side} {kind} JOIN is not supported".strip())
         if node.args.get("using"):
-            raise Refusal(node, "JOIN … USING is not translated", "write ON a.x = b.x")
+            raise Refusal(node, "JOIN … USING is not supported", "write ON a.x = b.x")
         source, name, columns = self._source(node.this)
         if name in scope.tables:
             raise Refusal(node, f"two tables are named {name}", "give one an alias")
@@ -192,7 +194,7 @@ def _refuse_repeated(node: exp.Expr, names: list[str]) -> None:
     lower: set[str] = set()
     for name in names:
         if name.lower() in lower:
-            raise Refusal(node, f"two columns are named {name}", "name one differently; case does not count")
+            raise Refusal(node, f"two columns are named {name}", "rename one: names are case-insensitive")
         lower.add(name.lower())
 
 
@@ -208,7 +210,9 @@ def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
     if left.others is not None or right.others is not None:
         return Columns(tuple((name, UNKNOWN) for name, _ in left.items), left.others)
     if len(left.items) != len(right.items):
-        raise Refusal(node, f"the queries have {len(left.items)} and {len(right.items)} columns")
+        raise Refusal(
+            node, f"the queries have {len(left.items)} and {len(right.items)} columns, but need the same number"
+        )
     merged = []
     for (name, type_), (_, other) in zip(left.items, right.items, strict=True):
         is_same = NULL in (type_, other) or type_.ddl == other.ddl or (type_.is_integer and other.is_integer)
@@ -228,7 +232,7 @@ def _add_order(t: Translator, node: exp.Expr, query: exp.Query) -> None:
         if clause is not None:
             value = clause.expression
             if type(clause) not in (exp.Limit, exp.Offset) or not (isinstance(value, exp.Literal) and value.is_int):
-                raise Refusal(clause, f"{key.upper()} needs a whole number")
+                raise Refusal(clause, f"{key.upper()} needs an integer")
             query.set(key, type(clause)(expression=value.copy()))
 
 

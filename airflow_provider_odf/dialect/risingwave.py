@@ -25,7 +25,7 @@ _CASTS = {
     ("STRING", "INTEGER"), ("STRING", "DOUBLE"), ("FLOAT", "DOUBLE"), ("TIMESTAMP", "TIMESTAMP"),
 }  # fmt: skip
 _ORDERED = of_types(
-    ("TINYINT", "SMALLINT", "INT", "BIGINT", "DATE", "TIMESTAMP", "STRING"), "a whole number, string, date or time"
+    ("TINYINT", "SMALLINT", "INT", "BIGINT", "DATE", "TIMESTAMP", "STRING"), "an integer, string, date or time"
 )
 
 
@@ -48,8 +48,8 @@ def query(statement: exp.Expr) -> exp.Expr:
 def literal(t: Translator, node: exp.Expr) -> Value:
     """Translate a literal. A number with an exponent is refused: it is a NUMERIC without limit."""
     if not node.args.get("is_string") and "e" in node.name.lower():
-        advice = "cast a text: cast('1e3' as double precision)"
-        raise Refusal(node, f"{spell(node)} is a NUMERIC in RisingWave, which is not translated", advice)
+        advice = "cast a string: cast('1e3' as double precision)"
+        raise Refusal(node, f"{spell(node)} is a NUMERIC in RisingWave, which is not supported", advice)
     return literals.literal(t, node)
 
 
@@ -60,7 +60,7 @@ def calculate(node: exp.Expr, left: Value, right: Value) -> Value:
     is_double = DOUBLE in sides and types.FLOAT not in sides and all(map(types.is_exact_double, sides))
     if not (is_whole or is_double):
         advice = types.advice(sides, "cast both to DOUBLE")
-        raise Refusal(node, f"engines calculate {sides[0]} with {sides[1]} in different ways", advice)
+        raise Refusal(node, f"engines calculate {sides[0]} with {sides[1]} differently", advice)
     return arithmetic.calculate(node, left, right)
 
 
@@ -71,7 +71,7 @@ def cast(t: Translator, node: exp.Expr) -> Value:
         return value
     if value.type != NULL and (value.type.family, type_.family) not in _CASTS:
         advice = types.advice([value.type], "use engine: spark or datafusion for this query")
-        raise Refusal(node, f"CAST of {value.type} to {type_} is not translated", advice)
+        raise Refusal(node, f"CAST of {value.type} to {type_} is not supported", advice)
     return Value(cast_to(value.sql, type_), type_)
 
 
@@ -84,7 +84,7 @@ def _target(node: exp.Expr, value: Value) -> Type:
     is_cut = target.this in (exp.DType.CHAR, exp.DType.NCHAR) or (target.expressions and not type_.is_decimal)
     if is_cut or not type_.is_known:
         advice = "leave the length or precision out" if is_cut else ""
-        raise Refusal(node, f"a CAST to {spell(target)} is not translated", advice)
+        raise Refusal(node, f"a CAST to {spell(target)} is not supported", advice)
     return type_
 
 

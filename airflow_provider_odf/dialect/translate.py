@@ -95,8 +95,8 @@ def spark_columns(query: str) -> Columns:
 def _steps(transform: TransformSql, tables: Tables) -> Steps:
     """Return the steps of a transform; ``query`` is a single step."""
     if transform.temporal_tables:
-        message = "temporalTables are not translated: the versions of a table are state that is kept between runs"
-        raise QueryRefusal(message, "remove them, and join with engine: spark")
+        message = "temporalTables are not supported: they need state from earlier runs"
+        raise QueryRefusal(message, "remove them")
     if bool(transform.query) == bool(transform.queries):
         raise QueryRefusal("give either query or queries")
     if transform.query:
@@ -106,11 +106,11 @@ def _steps(transform: TransformSql, tables: Tables) -> Steps:
     for number, step in enumerate(steps, 1):
         is_last = number == len(steps)
         if (step.alias is None) != is_last:
-            fix = "the last query must have none" if is_last else "every query but the last one needs one"
-            message = f"{'an' if is_last else 'no'} alias: {fix}, since that is the output"
+            last = "the last query is the output and cannot have an alias"
+            message = last if is_last else "every query except the last needs an alias"
             raise QueryRefusal(message, number=number)
         if step.alias is not None and step.alias.lower() in names:
-            advice = "choose another; case does not count"
+            advice = "choose another: aliases are case-insensitive"
             raise QueryRefusal(f"alias {step.alias} is already in use", advice, number=number)
         names.add((step.alias or "").lower())
     return steps

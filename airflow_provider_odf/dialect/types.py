@@ -185,7 +185,7 @@ def _common_number(left: Type, right: Type) -> Type | None:
 
 
 EVERY_COLUMN = "*"
-"""Name of a declared column that means all columns not listed, such as the strings of a CSV without schema."""
+"""Name that stands for all undeclared columns, such as the strings of a CSV without schema."""
 
 
 @dataclass(frozen=True)

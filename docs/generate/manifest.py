@@ -56,7 +56,7 @@ _GROUPS = (
 )  # fmt: skip
 _NOT_FETCHED = {"FetchStepMqtt", "FetchStepEthereumLogs"}
 _NO_MEMBERS = {"TransformInput", "AttachmentEmbedded"}
-_WITHOUT_SECTION = {"ExtraAttributes": "mapping", "SourceCachingForever": "text: `Forever`"}
+_WITHOUT_SECTION = {"ExtraAttributes": "mapping", "SourceCachingForever": "string: `Forever`"}
 _UNIONS = ("EventTimeSource", "FetchStep", "PrepStep", "ReadStep", "MergeStrategy", "SourceCaching", "DataType",
            "Attachments", "Transform")  # fmt: skip
 
@@ -118,10 +118,10 @@ def _type(value: dict[str, Any]) -> str:
     if options := value.get("anyOf") or value.get("oneOf"):
         return _either(options)
     if "enum" in value:
-        return "text: " + ", ".join(map(code, [v for v in value["enum"] if v[:1].isupper()] or value["enum"]))
+        return "string: " + ", ".join(map(code, [v for v in value["enum"] if v[:1].isupper()] or value["enum"]))
     if value.get("type") == "array":
         return f"list of {_type(value.get('items', {}))}"
-    return {"string": "text", "boolean": "true or false", "integer": "integer"}.get(value.get("type", ""), "any")
+    return {"string": "string", "boolean": "true or false", "integer": "integer"}.get(value.get("type", ""), "any")
 
 
 def _either(options: list[dict[str, Any]]) -> str:

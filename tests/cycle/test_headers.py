@@ -110,4 +110,4 @@ def test_a_damaged_header_file_is_no_new_beginning(store: Store, write: Write, r
     write("in/2.csv", "colour,weight\nred,70\n")
     outcome = run(prices)
     assert isinstance(outcome.error, ChainCorrupted)
-    assert f"{path}: the header that settled the columns is damaged" in str(outcome)
+    assert f"{path} is damaged: it records the header by which columns were matched" in str(outcome)

@@ -52,18 +52,18 @@ def test_queries_of_datafusion_are_passed_on_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        ((("a", "select 1"),), "preprocess query 1: an alias: the last query must have none, since that is the output"),
+        ((("a", "select 1"),), "preprocess query 1: the last query is the output and cannot have an alias"),
         (
             ((None, "select 1"), (None, "select 1")),
-            "preprocess query 1: no alias: every query but the last one needs one, since that is the output",
+            "preprocess query 1: every query except the last needs an alias",
         ),
         (
             (("a", "select 1"), ("A", "select 1"), (None, "select 1")),
-            "preprocess query 2: alias A is already in use (choose another; case does not count)",
+            "preprocess query 2: alias A is already in use (choose another: aliases are case-insensitive)",
         ),
         (
             (("Input", "select 1"), (None, "select 1")),
-            "preprocess query 1: alias Input is already in use (choose another; case does not count)",
+            "preprocess query 1: alias Input is already in use (choose another: aliases are case-insensitive)",
         ),
     ],
 )
@@ -88,7 +88,7 @@ def test_engine_that_is_not_known() -> None:
 def test_temporal_tables_are_refused(engine: str) -> None:
     temporal = (TemporalTable(name="rates", primary_key=("currency",)),)
     message = _refusal(TransformSql(engine=engine, query="select 1 as a", temporal_tables=temporal))
-    assert message.startswith("preprocess: temporalTables are not translated: the versions of a table are state")
+    assert message.startswith("preprocess: temporalTables are not supported: they need state")
 
 
 def test_unknown_function_is_told_with_its_place() -> None:
@@ -104,17 +104,17 @@ def test_unknown_function_is_told_with_its_place() -> None:
     [
         ("select id,\n  ids from input", "1, 2:3: column ids does not exist (columns: id, at)"),
         ("select id from inputs", "1, 1:16: table inputs does not exist (tables: input)"),
-        ("select id from input where", "1, 1:22: something is missing at 'where'"),
+        ("select id from input where", "1, 1:22: a keyword or expression is missing at 'where'"),
         (
             "select id as a, at as A from input",
-            "1, 1:8: two columns are named A (name one differently; case does not count)",
+            "1, 1:8: two columns are named A (rename one: names are case-insensitive)",
         ),
         (
             "select upper(at) from input",
             "1, 1:8: this column has no name (name it: … AS name; engines would choose different names)",
         ),
         ("select id from input; select 1", "1, 1:1: one query is expected, not 2 (split it into queries with aliases)"),
-        ("select * exclude (id) from input", "1, 1:19: EXCEPT is not translated here"),
+        ("select * exclude (id) from input", "1, 1:19: EXCEPT is not supported here"),
         ("select unnest(id) as x from input", "1, 1:8: function unnest is not supported by the flink translation"),
         (
             "select id from input union all select at from input",
@@ -124,11 +124,11 @@ def test_unknown_function_is_told_with_its_place() -> None:
         ("delete from input", "1, 1:1: only queries (SELECT, WITH, UNION and the like) are translated"),
         (
             "select at + 1 as x from input",
-            "1, 1:8: arithmetic with STRING and INT is not translated (cast them to numbers)",
+            "1, 1:8: arithmetic with STRING and INT is not supported (cast them to numbers)",
         ),
         (
             "select id = at as x from input",
-            "1, 1:8: BIGINT and STRING are compared in different ways (cast one of them)",
+            "1, 1:8: engines compare BIGINT with STRING differently (cast one of them)",
         ),
         (
             "select stddev(id) as x from input",

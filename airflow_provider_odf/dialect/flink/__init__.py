@@ -121,7 +121,7 @@ def regexp_extract(c: Call) -> Value:
     """Translate REGEXP_EXTRACT: null where nothing matches, which is an empty text in Spark."""
     group = c.arguments[2].integer if len(c.arguments) == 3 else 0
     if group and any(part in (c.arguments[1].text or "") for part in _OPTIONAL_GROUP):
-        raise c.refusal("a group that may be missing is not translated")
+        raise c.refusal("optional groups are not supported")
     template = "CASE WHEN regexp_like(a, b) THEN regexp_extract(a, b, c) END"
     return row(template, TEXT, LITERAL, SIZE, defaults=(0,))(c)
 

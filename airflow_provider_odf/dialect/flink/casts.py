@@ -25,24 +25,24 @@ _CASTS = {
     "DATE": ("DATE", "TIMESTAMP", "STRING"),
     "TIMESTAMP": ("DATE", "TIMESTAMP", "STRING"),
 }
-"""The types to which a CAST of a type is translated."""
+"""The types to which a CAST of a type is supported."""
 _UNITS = {0: "second", 3: "millisecond"}
 _FRACTIONS = {0: "", 3: ".SSS", 6: ".SSSSSS"}
 """The fraction of a second in text, by the precision of a TIMESTAMP."""
 _DEFAULT_DIGITS = 6
 _NO_TARGETS = ("UNKNOWN", "TIME", "STRUCT", "ARRAY", "BINARY")
 _COMPACT_DIGITS = range(types.EXACT_DOUBLE_DIGITS + 1, 19)
-"""Digits of a DECIMAL that Flink stores as a whole number, which it converts to DOUBLE in two steps."""
+"""Digits of a DECIMAL that Flink stores as an integer, which it converts to DOUBLE in two steps."""
 _MAX_LENGTH = 2**31 - 1
 
 _WHOLE = "^ *[+-]?[0-9]+ *$"
 _NUMBER = r"^ *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)? *$"
 _NO_WHOLE = "^[^0-9]*$|[A-Za-z]"
 _NO_NUMBER = r"^[^0-9nNiI]*$|[^0-9A-Fa-fxXpPiInNtTyY.+\-\s]"
-"""Texts that Java reads as no number in any of its notations."""
+"""Strings that Java cannot parse as a number in any notation."""
 _TRY_NUMBER = (
     "CASE WHEN regexp_like(a, b) THEN c WHEN a IS NULL OR regexp_like(a, d) THEN NULL "
-    "ELSE raise_error('TRY_CAST: engines may read this text as different numbers') END"
+    "ELSE raise_error('TRY_CAST: engines may parse this string as different numbers') END"
 )
 
 
@@ -52,14 +52,14 @@ def cast(t: Translator, node: exp.Expr) -> Value:
     if value.type == NULL:
         return Value(cast_to(value.sql, type_), type_)
     if value.type == STRING and type_ == timestamp(0):
-        raise Refusal(node, "a CAST of text to TIMESTAMP(0) is not translated", "cast it to TIMESTAMP(3) first")
+        raise Refusal(node, "a CAST of a string to TIMESTAMP(0) is not supported", "cast it to TIMESTAMP(3) first")
     if value.text is not None and type_.is_time:
         literal = time_literal(node, value.text, type_)
         # Without a precision it may be a literal, which has as many digits as its text.
         return Value(literal.sql, type_) if node.args["to"].expressions else literal
     if type_.family not in _CASTS.get(value.type.family, ()):
         advice = types.advice([value.type], "")
-        raise Refusal(node, f"CAST of {value.type} to {type_} is not translated", advice)
+        raise Refusal(node, f"CAST of {value.type} to {type_} is not supported", advice)
     if type_.is_float and value.type.scale and value.type.precision in _COMPACT_DIGITS:
         advice = f"cast to DECIMAL({_COMPACT_DIGITS.stop},{value.type.scale}) first"
         raise Refusal(node, f"Flink rounds {value.type} twice when it converts to DOUBLE", advice)
@@ -72,7 +72,7 @@ def try_cast(t: Translator, node: exp.Expr) -> Value:
     value, type_ = t.expression(node.this), _target(node)
     if value.type != STRING or not (type_.is_time or type_.is_numeric):
         advice = types.advice([value.type], "TRY_CAST takes strings here")
-        raise Refusal(node, f"TRY_CAST of {value.type} to {type_} is not translated", advice)
+        raise Refusal(node, f"TRY_CAST of {value.type} to {type_} is not supported", advice)
     if type_.is_time:
         return Value(read_time(value.sql, type_, or_null=True), type_)
     is_number, is_other = (_WHOLE, _NO_WHOLE) if type_.is_integer else (_NUMBER, _NO_NUMBER)
@@ -83,14 +83,14 @@ def _target(node: exp.Expr) -> Type:
     target: exp.DataType = node.args["to"]
     type_ = of_data_type(target, timestamp(_DEFAULT_DIGITS))
     if target.this in (exp.DType.CHAR, exp.DType.NCHAR):
-        raise Refusal(node, "CHAR is filled up with blanks, which Spark does not do", "use STRING or VARCHAR")
+        raise Refusal(node, "engines pad CHAR with spaces, but Spark does not", "use STRING or VARCHAR")
     if target.this == exp.DType.TIMESTAMPTZ or type_.name in _NO_TARGETS:
-        raise Refusal(node, f"a CAST to {spell(target)} is not translated")
+        raise Refusal(node, f"a CAST to {spell(target)} is not supported")
     if not type_.is_timestamp or not target.expressions:
         return type_
     digits = int(target.expressions[0].name)
     if digits not in _FRACTIONS:
-        raise Refusal(node, f"TIMESTAMP({digits}) is not translated", "use a precision of 0, 3 or 6")
+        raise Refusal(node, f"TIMESTAMP({digits}) is not supported", "use a precision of 0, 3 or 6")
     return timestamp(digits)
 
 
@@ -111,7 +111,7 @@ def _text(node: exp.Expr, value: Value) -> exp.Expr:
         text = cast_to(value.sql, STRING)
         return call("upper", text) if value.type.name == "BOOLEAN" else text
     if value.type.precision not in _FRACTIONS:
-        message = "Flink writes as many digits of a second as the type has, and this type has no precision here"
+        message = "the result depends on the precision of the TIMESTAMP, which is unknown"
         raise Refusal(node, message, "cast it to TIMESTAMP(3) first")
     return call("date_format", value.sql, f"yyyy-MM-dd HH:mm:ss{_FRACTIONS[value.type.precision]}")
 

@@ -38,7 +38,7 @@ _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 def extract(t: Translator, node: exp.Expr) -> Value:
     part = node.this.name.lower()
     if part not in _EXTRACT:
-        raise Refusal(node, f"EXTRACT of {part} is not translated", f"parts: {', '.join(_EXTRACT)}")
+        raise Refusal(node, f"EXTRACT of {part} is not supported", f"use one of {', '.join(_EXTRACT)}")
     return _EXTRACT[part](Call(t, node, f"EXTRACT of {part}", (t.expression(node.expression),)))
 
 
@@ -46,8 +46,8 @@ def floor_to(t: Translator, node: exp.Expr) -> Value:
     """Translate FLOOR(time TO unit)."""
     value, unit = t.expression(node.this), node.args["to"].name.lower()
     if unit not in _FLOORED or not value.type.is_time:
-        advice = types.advice([value.type], f"units: {', '.join(_FLOORED)}")
-        raise Refusal(node, f"FLOOR of {value.type} to {unit} is not translated", advice)
+        advice = types.advice([value.type], f"use one of {', '.join(_FLOORED)}")
+        raise Refusal(node, f"FLOOR of {value.type} to {unit} is not supported", advice)
     floor = sql("date_trunc(a, b)", unit, value.sql)
     return Value(cast(floor, DATE) if value.type == DATE else floor, value.type)
 
@@ -87,9 +87,9 @@ _TEXTS = {
     "DATE": rf"^{DATE_PATTERN}$",
     "TIMESTAMP": rf"^{DATE_PATTERN}( [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}([.][0-9]{{1,3}})?)?$",
 }
-"""Texts that Flink and Spark read alike."""
+"""Strings that Flink and Spark parse alike."""
 _READ = ("yyyy", "MM", "dd", "HH", "mm", "ss", "SSS")
-"""Letters of formats by which both read. Both also write by them and the next ones."""
+"""Format letters by which both engines parse alike. By these and the next ones both also format alike."""
 _WRITTEN = (*_READ, "yy", "M", "d", "MMM", "MMMM", "EEE", "EEEE", "H", "m", "s", "hh", "a", "DDD")
 
 
@@ -116,7 +116,7 @@ def read_time(text: exp.Expr, type_: Type, *, or_null: bool) -> exp.Expr:
     no_time = "OR regexp_like(a, '^[^0-9]*$|[^-0-9 :.+/]')" if or_null else ""
     return sql(
         f"CASE WHEN regexp_like(a, b) THEN CAST(a AS {type_.ddl}) WHEN a IS NULL {no_time} THEN NULL "
-        f"ELSE raise_error(concat('cannot read as {type_.ddl}: ', a)) END",
+        f"ELSE raise_error(concat('cannot parse as {type_.ddl} (correct or filter it first): ', a)) END",
         text,
         _TEXTS[type_.ddl],
     )
@@ -130,7 +130,7 @@ def _from_text(type_: Type) -> FunctionRule:
     no_time = "" if type_ == DATE else "OR regexp_like(a, '^[^+-]|^$')"
     by_format = (
         f"CASE WHEN regexp_like(a, b) THEN {name}(a, c) WHEN a IS NULL {no_time} THEN NULL "
-        f"ELSE raise_error(concat('cannot read as {type_.ddl}: ', a)) END"
+        f"ELSE raise_error(concat('cannot parse as {type_.ddl} with ', c, ' (correct or filter it first): ', a)) END"
     )
 
     def rule(c: Call) -> Value:
@@ -145,7 +145,7 @@ def _from_text(type_: Type) -> FunctionRule:
     return rule
 
 
-_WHOLE = Parameter(lambda value: value.type.is_integer, "a whole number", "cast it to BIGINT")
+_WHOLE = Parameter(lambda value: value.type.is_integer, "an integer", "cast it to BIGINT")
 
 
 def to_timestamp_ltz(c: Call) -> Value:
@@ -158,7 +158,7 @@ def to_timestamp_ltz(c: Call) -> Value:
 
 
 _FROM_UNIXTIME = (
-    "CASE WHEN CAST(a AS BIGINT) > 253402300799L THEN raise_error('FROM_UNIXTIME after the year 9999') "
+    "CASE WHEN CAST(a AS BIGINT) > 253402300799L THEN raise_error('FROM_UNIXTIME: the value is after the year 9999') "
     "ELSE date_format(timestamp_seconds(CAST(a AS BIGINT)), b) END"
 )
 SCALARS: dict[str, FunctionRule] = {
