@@ -63,8 +63,9 @@ def _execute(spark: SparkSession, request: Request, progress: Progress) -> Succe
         return sources.execute(spark, request, progress)
     if isinstance(request, TransformRequest):
         raise errors.InvalidQuery("derivative datasets are not supported yet")
-    kind = type(request).__name__
-    raise errors.InvalidQuery(f"this engine does not support {kind}: install the release of the provider on Spark")
+    raise errors.InvalidQuery(
+        f"the engine does not support {type(request).__name__}: install the same release of the provider on Spark"
+    )
 
 
 def _queries(request: Request) -> Sequence[SqlQueryStep]:

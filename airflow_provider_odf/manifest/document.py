@@ -176,7 +176,7 @@ class _Builder:
 
 def _int(text: str) -> int:
     if not INT.fullmatch(text):
-        raise ValueError(f"{text!r} is not a whole number")
+        raise ValueError(f"{text!r} is not an integer")
     return int(text, 0) if text.startswith(("0o", "0x")) else int(text)
 
 

@@ -20,7 +20,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 _EXPECTED = {
     "string_type": "a text",
-    "int_type": "a whole number",
+    "int_type": "an integer",
     "bool_type": "true or false",
     "tuple_type": "a list",
     "list_type": "a list",

@@ -20,7 +20,7 @@ from airflow_provider_odf.lineage.jobs import spark_application
 from airflow_provider_odf.owned import TemporaryDirectory
 from airflow_provider_odf.runner import apps
 from airflow_provider_odf.runner.runner import OnProgress, report_progress, root_cause, settle
-from airflow_provider_odf.watchman import Watchman
+from airflow_provider_odf.watchdog import Watchdog
 
 _TAIL_LINES = 200
 _POLL_SECONDS = 0.5
@@ -211,14 +211,14 @@ class _Tail:
 @contextmanager
 def _watched(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """End spark-submit and its driver when this process ends."""
-    watchman = Watchman(process)
+    watchdog = Watchdog(process)
     try:
         with suppress(OSError), process.stdin or open(os.devnull, "wb") as start:  # may be closed already
             start.write(b"\n")
         yield
     finally:
         _signal(process, signal.SIGKILL)  # a driver may outlive spark-submit
-        watchman.dismiss()
+        watchdog.dismiss()
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

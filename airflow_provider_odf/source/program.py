@@ -1,6 +1,6 @@
 """Run programs of a source's steps: without a shell, with limits of time and size, killed with all their children.
 
-They end with this process, however it ends; see `watchman`.
+They end with this process, however it ends; see `watchdog`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.manifest.command import listed
 from airflow_provider_odf.source.progress import megabytes
-from airflow_provider_odf.watchman import Watchman
+from airflow_provider_odf.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
@@ -56,7 +56,7 @@ class Program:
         """
         with open(source or os.devnull, "rb") as stdin, target.open("wb") as stdout:
             process = self._start(stdin, stdout, environment)
-            watchman = Watchman(process, self.stop)
+            watchdog = Watchdog(process, self.stop)
             _running[process.pid] = lambda: self._end(process)
             reader = threading.Thread(target=self._read_errors, args=(process.stderr,), daemon=True)
             reader.start()
@@ -67,7 +67,7 @@ class Program:
             finally:
                 self._end(process)
                 del _running[process.pid]
-                watchman.dismiss()
+                watchdog.dismiss()
                 reader.join()
 
     def failure(self, code: int, redact: Callable[[str], str]) -> str:

@@ -79,7 +79,7 @@ def test_anchors_and_merge_keys() -> None:
         ("a: 1\nb: 2\na: 3", ["f.yaml:3:1: `a` is repeated (the first is in line 1)"]),
         ("b: {a: 1, a: 2}", ["f.yaml:1:11: `a` is repeated (the first is in line 1)"]),
         ("a: !Ref x", ["f.yaml:1:4: unknown tag !Ref (quote the value if it is a string)"]),
-        ("a: !!int x", ["f.yaml:1:4: not a value of int: 'x' is not a whole number"]),
+        ("a: !!int x", ["f.yaml:1:4: not a value of int: 'x' is not an integer"]),
         ("? [a]\n: b", ["f.yaml:1:3: a key must be a string"]),
         ("x: &a [*a]", ["f.yaml:1:4: an alias refers to a value that contains it"]),
         (

@@ -1,6 +1,6 @@
 """Process that ends the child processes of this one, however this one ends.
 
-A watchman reads from a pipe of this process. The kernel closes the pipe when this process ends, even by SIGKILL.
+A watchdog reads from a pipe of this process. The kernel closes the pipe when this process ends, even by SIGKILL.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _SCRIPT = 'read -r _ && exit; kill -KILL "-$0"; [ $# = 0 ] || exec "$@"'
 """Exits on a clean shutdown; otherwise kills the process group and runs the command."""
 
 
-class Watchman:
+class Watchdog:
     """Watches the process group that a process leads (``start_new_session=True``). ``stop`` is a command that ends what
     killing the group does not."""
 
@@ -24,5 +24,5 @@ class Watchman:
         )
 
     def dismiss(self) -> None:
-        """End the watchman; the process has ended."""
+        """End the watchdog; the process has ended."""
         self._process.communicate(b"done\n")

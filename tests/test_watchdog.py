@@ -9,11 +9,11 @@ from pathlib import Path
 
 PARENT = """
 import subprocess, sys, time
-from airflow_provider_odf.watchman import Watchman
+from airflow_provider_odf.watchdog import Watchdog
 process = subprocess.Popen(
     ["/bin/sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE, start_new_session=True
 )
-watchman = Watchman(process, ("touch", sys.argv[1]))
+watchdog = Watchdog(process, ("touch", sys.argv[1]))
 print(process.stdout.readline().decode(), flush=True)
 time.sleep(600)
 """
