@@ -53,7 +53,7 @@ def test_values(run: Callable[..., pa.Table], expression: str, type_: pa.DataTyp
         ("select json_get_str(j, s) as x from input", "query 1, 1:24: the key must be a literal"),
         ("select json_get_str(j, -1) as x from input", "query 1, 1:8: the path after json_get_str must be literals"),
         ("select (j -> 'a')::date as x from input", "query 1, 1:8: a JSON value cannot be cast to this type"),
-        ("select (j -> 'a')::int + json_get(j, 'b') as x from input", "query 1, 1:26: a JSON value"),
+        ("select (j -> 'a')::int + json_get(j, 'b') as x from input", "query 1, 1:26: the type of a JSON value"),
         (
             "select id,\n odf_json_get_str(j, 'a') as x from input",
             "query 1, 2:2: odf_json_get_str is an internal name (call json_get_str)",

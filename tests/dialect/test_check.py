@@ -78,7 +78,7 @@ def test_queries_that_translate_have_no_problems(tmp_path: Path) -> None:
         (
             "risingwave",
             "query: delete from input",
-            "20:16: only queries (SELECT, WITH, UNION and the like) are translated",
+            "20:16: only queries (SELECT, WITH, UNION and the like) are supported",
         ),
     ],
 )  # fmt: skip

@@ -121,7 +121,7 @@ def test_unknown_function_is_told_with_its_place() -> None:
             "1, 1:8: column id is BIGINT on one side and STRING on",
         ),
         ("select id from a.b", "1, 1:16: table a.b does not exist (quote a name with dots as a whole)"),
-        ("delete from input", "1, 1:1: only queries (SELECT, WITH, UNION and the like) are translated"),
+        ("delete from input", "1, 1:1: only queries (SELECT, WITH, UNION and the like) are supported"),
         (
             "select at + 1 as x from input",
             "1, 1:8: arithmetic with STRING and INT is not supported (cast them to numbers)",

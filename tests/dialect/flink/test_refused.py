@@ -93,7 +93,7 @@ def test_rare_functions_and_forms_are_refused(expression: Callable[..., str], te
 @pytest.mark.parametrize("engine", ["flink", "risingwave"])
 def test_temporal_join_needs_a_history(translate: Callable[..., str], engine: str) -> None:
     query = "select a.i from input as a join input for system_time as of a.ts as b on a.s = b.s"
-    message = "FOR SYSTEM_TIME AS OF needs a history, which preprocess does not have (join versions"
+    message = "FOR SYSTEM_TIME AS OF cannot be used in preprocess: it sees only new data (remove temporal joins"
     with pytest.raises(InvalidInput) as refused:
         translate(query, engine)
     assert message in str(refused.value)
