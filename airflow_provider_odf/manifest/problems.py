@@ -19,7 +19,7 @@ from airflow_provider_odf.wording import nearest, suggestion
 Path: TypeAlias = tuple[str | int, ...]
 
 _EXPECTED = {
-    "string_type": "a text",
+    "string_type": "a string",
     "int_type": "an integer",
     "bool_type": "true or false",
     "tuple_type": "a list",

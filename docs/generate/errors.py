@@ -15,7 +15,7 @@ _INTRODUCTION = """\
 Every error of the package is an `OdfError`. A message says where something is wrong, what is wrong, and what to do.
 Whatever the error, the dataset stays at its last published block, and the next run works from there.
 
-In Airflow an error that trying again may help is an `AirflowException`, and the task is retried; any other one is an
+In Airflow a retryable error is an `AirflowException`, and the task is retried; any other one is an
 `AirflowFailException`, and the task fails at once. On the command line both give exit code 1; invalid input that is
 found before anything runs, and a dataset that does not exist, give 2.
 """

@@ -94,7 +94,7 @@ PROPERTIES: dict[str, dict[str, str]] = {
         "input, prepared data on standard output.",
     },
     "ReadStep": {
-        "ddlSchema": "Columns as SQL DDL, one a list item: `price DECIMAL(8,2)`.",
+        "ddlSchema": "Columns as SQL DDL, each a list item: `price DECIMAL(8,2)`.",
         "schema": "Columns as an ODF schema (`fields`), or as a DDL list, as specifications before 0.37 have it.",
         "separator": "Single character between values; default `,`.",
         "encoding": "Encoding of the text; default `utf-8`.",

@@ -103,7 +103,7 @@ def test_times_out_of_range_are_refused(push):
 def test_files_of_other_formats(push, rows):
     read = "{kind: NdJson, timestampFormat: '%d.%m.%y %H:%M', schema: [event_time TIMESTAMP, v BIGINT]}"
     csv = "v,event_time\n1,02.05.99 08:00\n"
-    assert "say whether the first line is a header" in push("f", read, csv, file="in.csv")
+    assert "set the media type to 'text/csv; header=present'" in push("f", read, csv, file="in.csv")
     assert "published 1 record" in push("f", read, csv, file="in.csv", media_type="text/csv; header=present")
     assert "published 1 record" in push(
         "f", read, '[{"v": 2, "event_time": "02.05.24 08:00"}]', media_type="application/json"

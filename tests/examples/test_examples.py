@@ -286,7 +286,7 @@ def test_a_run_pushes_once_however_often_its_tasks_run(dags, store, one_jvm):
     execute(dags, "parcel-scans", "publish", context, candidate=candidate)
     head = store.dataset("parcel-scans").head()
     for again, fields in (("push", {}), ("merge", {"data": pushed})):
-        with pytest.raises(AirflowSkipException, match="the same was pushed already"):
+        with pytest.raises(AirflowSkipException, match="the same content was already pushed"):
             execute(dags, "parcel-scans", again, context, **fields)
     execute(dags, "parcel-scans", "publish", context, candidate=candidate)
     assert store.dataset("parcel-scans").head() == head

@@ -61,7 +61,7 @@ def push(rest: str) -> str:
             [
                 "m.yaml:9:33: `header` must be true or false, not the string 'yes'",
                 "m.yaml:9:47: `quote` must be a single character",
-                'm.yaml:9:60: item 1 of `schema` must be a text, not the number 5 (write "5" in quotes)',
+                'm.yaml:9:60: item 1 of `schema` must be a string, not the number 5 (write "5" in quotes)',
                 "m.yaml:9:66: unknown type BIGNT (did you mean `BIGINT`?)",
             ],
             id="values of several options",
@@ -82,7 +82,7 @@ def push(rest: str) -> str:
                 "m.yaml:8:31: x:// is not supported (known: http, https, ftp, ftps, file)",
                 "m.yaml:8:54: 'Forevr' is not a kind of caching (did you mean `Forever`?)",
                 r"m.yaml:8:100: the pattern has no group (put the timestamp into parentheses, as in `(\d{4}-\d\d-\d\d)`)",
-                'm.yaml:8:120: `timestampFormat` must be a text, not the number 5 (write "5" in quotes)',
+                'm.yaml:8:120: `timestampFormat` must be a string, not the number 5 (write "5" in quotes)',
             ],
             id="parts of a fetch step",
         ),
@@ -99,7 +99,7 @@ def push(rest: str) -> str:
             poll().replace("kind: Root", "kind: Rot") + "    - {kind: SetInfo, description: 5}\n    - {kind: AddData, x: 1}\n",
             [
                 "m.yaml:5:9: 'Rot' is not a kind of dataset (did you mean `Root`?)",
-                'm.yaml:11:36: `description` must be a text, not the number 5 (write "5" in quotes)',
+                'm.yaml:11:36: `description` must be a string, not the number 5 (write "5" in quotes)',
                 "m.yaml:12:7: AddData cannot be declared: runs write it (remove it)",
                 "m.yaml:12:23: unknown key `x` in AddData (known: kind, prevCheckpoint, prevOffset, newData, newCheckpoint, newWatermark, newSourceState, extra)",
             ],
@@ -109,7 +109,7 @@ def push(rest: str) -> str:
             HEAD.replace("Root", "Derivative") + "    - {kind: SetInfo, description: 5}\n",
             [
                 "m.yaml:6:3: a Derivative needs a SetTransform",
-                'm.yaml:7:36: `description` must be a text, not the number 5 (write "5" in quotes)',
+                'm.yaml:7:36: `description` must be a string, not the number 5 (write "5" in quotes)',
             ],
             id="what is missing",
         ),
@@ -134,7 +134,7 @@ def test_nothing_is_hidden(outcome: Callable[..., Any], text: str, problems: lis
         ),
         pytest.param(
             push(f"read: {{kind: Csv, schema: [5]}}, merge: {LEDGER}"),
-            'm.yaml:7:71: item 1 of `schema` must be a text, not the number 5 (write "5" in quotes)',
+            'm.yaml:7:71: item 1 of `schema` must be a string, not the number 5 (write "5" in quotes)',
             id="columns of an invalid schema",
         ),
         pytest.param(
@@ -149,17 +149,17 @@ def test_nothing_is_hidden(outcome: Callable[..., Any], text: str, problems: lis
         ),
         pytest.param(
             push("read: Csv, merge: Append, preprocess: {kind: Sql, engine: spark, query: 5}"),
-            'm.yaml:7:116: `query` must be a text, not the number 5 (write "5" in quotes)',
+            'm.yaml:7:116: `query` must be a string, not the number 5 (write "5" in quotes)',
             id="an invalid query",
         ),
         pytest.param(
             push("read: Csv, merge: Append, preprocess: {kind: Sql, engine: spark, queries: [{query: a, alias: 5}, {query: b}]}"),
-            'm.yaml:7:137: `alias` must be a text, not the number 5 (write "5" in quotes)',
+            'm.yaml:7:137: `alias` must be a string, not the number 5 (write "5" in quotes)',
             id="an invalid alias",
         ),
         pytest.param(
             push(f"read: {{kind: Csv, schema: [id INT, event_time INT]}}, merge: {LEDGER}") + "    - {kind: SetVocab, eventTimeColumn: 5}\n",
-            'm.yaml:8:41: `eventTimeColumn` must be a text, not the number 5 (write "5" in quotes)',
+            'm.yaml:8:41: `eventTimeColumn` must be a string, not the number 5 (write "5" in quotes)',
             id="the type of an event time that has another name",
         ),
         pytest.param(

@@ -65,7 +65,7 @@ def test_metadata_have_the_manifest_version_of_the_setting(where, tmp_path, monk
         (
             'schema: ["id BIGINT"]',
             "schema: {fields: [{name: id, type: {kind: Option, inner: {kind: Int64}}}]}",
-            "write columns as `name TYPE`",
+            "write the columns as `name TYPE`",
         ),
         ("inner: {kind: Int64}}}", "inner: {kind: Int64}}, extra: {a.b: c}}", "column attributes need block version 3"),
     ],
@@ -106,7 +106,7 @@ def test_files_need_a_dataset():
 def test_a_test_needs_a_contract(where):
     candidate = {"dataset": "two", "base": "a", "candidate": "b", "ref": "candidate-0", "records": 1}
     operator = ContractTestOperator(task_id="contract_test", dataset="two", candidate=candidate, **where)
-    with pytest.raises(AirflowFailException, match="no data contract lies beside the manifest of two"):
+    with pytest.raises(AirflowFailException, match="no data contract next to the manifest of two"):
         operator.execute({})
 
 

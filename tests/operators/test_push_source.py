@@ -186,6 +186,6 @@ def test_what_the_chain_has_already_skips(where):
         model.AddData(new_source_state=model.SourceState(source_name="scanner", **file["state"])), Instant.now()
     )
     dataset.storage.compare_and_set_ref("head", dataset.head(), head)
-    with pytest.raises(AirflowSkipException, match=r"the same was pushed already \(block 3\)"):
+    with pytest.raises(AirflowSkipException, match=r"the same content was already pushed \(block 3\)"):
         PushSourceOperator(**where).execute(context)
     assert PushSourceOperator(**where).execute(run({"records": [], "source": "scanner"}, run_id="manual__2"))

@@ -105,7 +105,7 @@ def test_characters_beyond_ascii(form: CsvFormat) -> None:
 def test_a_quote_that_is_never_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "LONGEST", 100)
     blocks = [b'a\n"b', *[b"x" * 60] * 3]
-    with pytest.raises(Malformed, match=r"line 2: a record longer than .*: check its quotes"):
+    with pytest.raises(Malformed, match=r"line 2: a record longer than .*: check for an unclosed quote"):
         list(source.pieces(blocks, lambda data: csv_quotes.end_of_records(data, FORM)))
 
 

@@ -35,7 +35,7 @@ def test_no_bytes_are_no_records(read, kind: str, options: dict[str, object]) ->
     ("kind", "options", "least"),
     [
         ("Csv", {"header": True}, "Csv with `header: true` always has its header line"),
-        ("Json", {}, "Json always has `[]`"),
+        ("Json", {}, "Json must contain `[]`"),
         ("GeoJson", {}, "GeoJson always has a FeatureCollection"),
         ("Parquet", {}, "Parquet always has its footer"),
     ],
