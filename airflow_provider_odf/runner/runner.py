@@ -59,5 +59,5 @@ def settle(future: Future[protocol.Success], response: protocol.Response) -> Non
 def root_cause(lines: Sequence[str]) -> str:
     """Return the most useful line of a process's output: lack of memory, else the last error, else the last line."""
     texts = [line.strip() for line in lines if line.strip()]
-    signs = ("OutOfMemoryError", "Java ended", "Exception", "Error")
+    signs = ("OutOfMemoryError", "Java exited", "Exception", "Error")
     return next((line for sign in signs for line in reversed(texts) if sign in line), texts[-1] if texts else "")

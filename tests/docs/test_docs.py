@@ -101,7 +101,7 @@ def test_invalid_manifests_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_types_of_enumerations() -> None:
     page = manifest.page()
     assert "| `engine` | string: `spark`, `datafusion`, `flink`, `risingwave` | yes |" in page
-    assert "| `unit` | text: `Second`, `Millisecond`, `Microsecond`, `Nanosecond` |  | Unit; default" in page
+    assert "| `unit` | string: `Second`, `Millisecond`, `Microsecond`, `Nanosecond` |  | Unit; default" in page
     assert re.findall(r"^\| `\w+` \|(?: text:)? +\|[^|]*\|[^|]*\|$", page, re.MULTILINE) == []
 
 

@@ -75,7 +75,7 @@ def test_columns_declared_not_null_are_required(polled: Make, form: str) -> None
         ("SELECT 1 AS offset, city FROM input", "column offset has the name of a system column"),
         (
             "SELECT city, 1 AS System_Time FROM input",
-            "before the first data rename the system column by SetVocab.systemTimeColumn",
+            "if the dataset has no data yet, rename the system column with SetVocab.systemTimeColumn",
         ),
         ("SELECT city, 1 AS op FROM input", "`op AS op_1`"),
         ("SELECT city, 1 AS a, 2 AS A FROM input", "columns A, a have the same name, ignoring case"),
