@@ -102,7 +102,7 @@ def test_types_of_enumerations() -> None:
     page = manifest.page()
     assert "| `engine` | string: `spark`, `datafusion`, `flink`, `risingwave` | yes |" in page
     assert "| `unit` | string: `Second`, `Millisecond`, `Microsecond`, `Nanosecond` |  | Unit; default" in page
-    assert re.findall(r"^\| `\w+` \|(?: text:)? +\|[^|]*\|[^|]*\|$", page, re.MULTILINE) == []
+    assert re.findall(r"^\| `\w+` \|(?: string:)? +\|[^|]*\|[^|]*\|$", page, re.MULTILINE) == []
 
 
 def test_no_page_needs_uv_on_the_path() -> None:
