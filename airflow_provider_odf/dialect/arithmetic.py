@@ -122,7 +122,7 @@ def negation(t: Translator, node: exp.Expr) -> Value:
     value = t.expression(node.this)
     if not has_exact_sign(value.type):
         advice = types.advice([value.type], f"cast it to a number of at most {_SIGN_DIGITS} digits")
-        raise Refusal(node, f"the sign of {value.type} cannot be changed exactly", advice)
+        raise Refusal(node, f"changing the sign of a {value.type} could lose digits", advice)
     return Value(exp.Neg(this=in_parentheses(value.sql)), value.type)
 
 

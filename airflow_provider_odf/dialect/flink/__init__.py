@@ -22,9 +22,9 @@ from airflow_provider_odf.dialect.types import BOOLEAN, INT, NULL, STRING, Type,
 
 _SYNTAX = ("CAST", "CEIL", "EXTRACT", "FLOOR", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST")
 _NEVER_COMPARED = (frozenset({"FLOAT", "DOUBLE"}), frozenset({"DATE", "TIMESTAMP"}))
-"""Flink compares the first in 32 bits, and refuses the second."""
+"""Flink compares FLOAT with DOUBLE in 32 bits, and rejects a comparison of DATE with TIMESTAMP."""
 _NEVER_COMMON = (*_NEVER_COMPARED, frozenset({"FLOAT", "DECIMAL"}), frozenset({"BIGINT", "DECIMAL"}))
-"""Flink's choice depends on the order, or it counts the digits of a BIGINT in another way."""
+"""Flink's common type depends on the order of the values, or counts the digits of a BIGINT differently."""
 _ORDERED = functions.of_types(
     (
         "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "TIMESTAMP", "BOOLEAN",

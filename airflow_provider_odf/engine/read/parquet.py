@@ -149,7 +149,7 @@ def _undeclared_fields(actual: st.DataType, kind: st.DataType, where: str, path:
         for field in kind:
             if field.name.lower() not in fields:
                 raise InvalidQuery(
-                    f"{where} {path} has no field {field.name} in the file, but {', '.join(actual.names)}"
+                    f"{where} {path} has no field {field.name} in the file, only {', '.join(actual.names)}"
                 )
             yield from _undeclared_fields(fields.pop(field.name.lower()), field.dataType, where, f"{path}.{field.name}")
         yield from (f"{path}.{name}" for name in actual.names if name.lower() in fields)

@@ -104,7 +104,7 @@ def _unreadable_empty(step: ReadStep) -> str:
     if empty is None or (is_text and not step.header):
         return ""
     form = f"{step.kind} with `header: true`" if is_text else step.kind
-    return f"the file has 0 bytes, but {form} always has {empty}: check whether the source wrote the whole file"
+    return f"the file has 0 bytes, but {form} must contain {empty}: check whether the source wrote the whole file"
 
 
 def decode(data: bytes, name: str, first_line: int = 1) -> str:

@@ -42,7 +42,7 @@ def test_translated(expression: Callable[..., str], text: str, spark: str) -> No
         ("case when b then f else d end", "1:18: FLOAT and DOUBLE have no common type (cast them to one type)"),
         ("coalesce(m, k)", "1:8: DECIMAL(12,2) and BIGINT have no common type (cast them to one type)"),
         ("f = d", "1:8: engines compare FLOAT with DOUBLE differently (cast one of them)"),
-        ("-cast(m as decimal(35,2))", "DECIMAL(35,2) cannot be changed exactly (cast it to a number of at most"),
+        ("-cast(m as decimal(35,2))", "a DECIMAL(35,2) could lose digits (cast it to a number of at most"),
         ("abs(cast(m as decimal(38,2)))", "abs: argument 1 must be a number of at most 34 digits, not DECIMAL(38,2)"),
         (
             "cast(cast(m as decimal(18,3)) as double)",

@@ -202,7 +202,7 @@ def test_values_become_other_types(read, values: Any, column: str, expected: obj
         ([[1.5]], "v ARRAY<INT>", "row 1, column v[]: '1.5' is not an INT"),
         ([{"a": {"b": 300}}], "v STRUCT<a: STRUCT<b: TINYINT>>", "row 1, column v.a.b: '300' is not a TINYINT"),
         ([{"a": None}], "v STRUCT<a: BIGINT NOT NULL>", "row 1, column v.a: null, but the schema declares NOT NULL"),
-        ([[{"a": 1}]], "v ARRAY<STRUCT<b: INT>>", "column v[] has no field b in the file, but a"),
+        ([[{"a": 1}]], "v ARRAY<STRUCT<b: INT>>", "column v[] has no field b in the file, only a"),
         ([1.5], "v TIMESTAMP", "row 1, column v: '1.5' is not a TIMESTAMP" + _MILLIS),
         ([1, 1_700_000_000_000_000], "v TIMESTAMP", "row 2, column v: '1700000000000000' is not a TIMESTAMP" + _MILLIS),
         ([b"\xff"], "v STRING", "row 1, column v: '\ufffd' is not a STRING"),

@@ -34,10 +34,10 @@ def test_no_bytes_are_no_records(read, kind: str, options: dict[str, object]) ->
 @pytest.mark.parametrize(
     ("kind", "options", "least"),
     [
-        ("Csv", {"header": True}, "Csv with `header: true` always has its header line"),
+        ("Csv", {"header": True}, "Csv with `header: true` must contain its header line"),
         ("Json", {}, "Json must contain `[]`"),
-        ("GeoJson", {}, "GeoJson always has a FeatureCollection"),
-        ("Parquet", {}, "Parquet always has its footer"),
+        ("GeoJson", {}, "GeoJson must contain a FeatureCollection"),
+        ("Parquet", {}, "Parquet must contain its footer"),
     ],
 )
 def test_no_bytes_where_the_format_needs_some(refusal_of, kind: str, options: dict[str, object], least: str) -> None:
