@@ -1,15 +1,17 @@
-"""Translate function calls with DISTINCT, FILTER and OVER."""
+"""Translate function calls with DISTINCT, FILTER, OVER and frames of windows."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.engine import ADVICE, NodeRule, Translator, refuse_others
+from airflow_provider_odf.dialect.engine import NodeRule, Translator, refuse_others
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.place import Refusal
 from airflow_provider_odf.dialect.spark import Value, cast
 
 _ORDINAL_DIGITS = 4
+_BOUNDS = ("UNBOUNDED", "CURRENT ROW")
+"""Ends of a frame without a number."""
 
 
 def scalar_or_aggregate(t: Translator, node: exp.Expr) -> Value:
@@ -37,11 +39,9 @@ def filter_rows(t: Translator, node: exp.Expr) -> Value:
 
 
 def over(t: Translator, node: exp.Expr) -> Value:
-    """Translate a function OVER (PARTITION BY … ORDER BY …)."""
+    """Translate a function OVER (PARTITION BY … ORDER BY … frame)."""
     if node.args.get("alias") or node.args.get("first"):
         raise Refusal(node, "named windows are not supported", "write the window out: OVER (…)")
-    if node.args.get("spec"):
-        raise Refusal(node.args["spec"], "ROWS and RANGE of a window are not supported", ADVICE)
     inner = node.this
     is_window = isinstance(inner, exp.Anonymous) and inner.name.lower() in t.engine.windows
     value = t.call(inner, t.engine.windows, inner.expressions) if is_window else t.expression(inner)
@@ -50,9 +50,23 @@ def over(t: Translator, node: exp.Expr) -> Value:
         this=function,
         partition_by=[t.expression(item).sql for item in node.args.get("partition_by") or ()],
         order=order(t, node.args["order"]) if node.args.get("order") else None,
+        spec=_frame(node.args["spec"]) if node.args.get("spec") else None,
         over="OVER",
     )
     return _replace(value, function, window)
+
+
+def _frame(spec: exp.Expr) -> exp.WindowSpec:
+    """Return ROWS or RANGE of a window. Numbers are translated with ROWS only: engines differ in ranges of values."""
+    refuse_others(spec, {"kind", "start", "start_side", "end", "end_side"})
+    kind = str(spec.args.get("kind", "")).upper()
+    if kind not in ("ROWS", "RANGE"):
+        raise Refusal(spec, f"{kind} frames are not supported")
+    for bound in (spec.args.get("start"), spec.args.get("end")):
+        is_number = kind == "ROWS" and isinstance(bound, exp.Literal) and bound.is_int
+        if bound is not None and not is_number and str(bound).upper() not in _BOUNDS:
+            raise Refusal(spec, "a frame supports only ROWS with whole numbers, UNBOUNDED and CURRENT ROW")
+    return exp.WindowSpec(**spec.args)
 
 
 def _function(node: exp.Expr, value: Value, clause: str) -> exp.Expr:

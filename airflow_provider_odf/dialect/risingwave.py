@@ -38,7 +38,11 @@ class RisingWave(Stock):
 
 
 def query(statement: exp.Expr) -> exp.Expr:
-    """Return a statement with unquoted names in lower case."""
+    """Return the query of a statement, which may be CREATE MATERIALIZED VIEW, with unquoted names in lower case."""
+    if isinstance(statement, exp.Create):
+        if statement.kind != "VIEW" or statement.expression is None:
+            raise Refusal(statement, "of CREATE only MATERIALIZED VIEW … AS query is supported")
+        statement = statement.expression
     for name in statement.find_all(exp.Identifier):
         if not name.args.get("quoted"):
             name.set("this", name.this.lower())

@@ -20,6 +20,10 @@ from airflow_provider_odf.errors import InvalidInput
         ("ts::timestamp", "`ts`"),
         ("case when null then 1 end", "CASE WHEN CAST(NULL AS BOOLEAN) THEN 1 END"),
         ("sum(j) over (partition by g order by r)", "sum(`j`) OVER (PARTITION BY `g` ORDER BY `r` ASC NULLS LAST)"),
+        (
+            "sum(j) over (order by r rows between 1 preceding and current row)",
+            "sum(`j`) OVER (ORDER BY `r` ASC NULLS LAST rows BETWEEN 1 preceding AND CURRENT ROW)",
+        ),
         ("count(distinct s)", "count(DISTINCT `s`)"),
     ],
 )
@@ -46,8 +50,20 @@ def test_a_batch_is_grouped_joined_and_ordered(translate: Callable[..., str]) ->
     )
 
 
-def test_unquoted_names_are_in_lower_case(translate: Callable[..., str]) -> None:
-    query = 'select I, s as Foo, k as "Bar" from input'
+def test_names_are_in_lower_case_and_steps_may_be_views(translate: Callable[..., str]) -> None:
+    query = 'create materialized view x as select I, s as Foo, k as "Bar" from input'
     assert translate(query, "risingwave") == "SELECT `i`, `s` AS `foo`, `k` AS `Bar` FROM `input`"
-    with pytest.raises(InvalidInput, match="only queries"):
-        translate("create materialized view x as select 1 as a", "risingwave")
+    with pytest.raises(InvalidInput, match="of CREATE only MATERIALIZED VIEW"):
+        translate("create table x as select 1 as a", "risingwave")
+
+
+def test_the_first_rows_of_a_view(translate: Callable[..., str]) -> None:
+    query = """
+        create materialized view leaderboard as
+        select * from (select row_number() over (partition by 1 order by i desc) as place, s from input)
+        where place <= 2
+    """
+    assert translate(query, "risingwave") == (
+        "SELECT * FROM (SELECT CAST(row_number() OVER (PARTITION BY 1 ORDER BY `i` DESC NULLS FIRST) AS BIGINT) "
+        "AS `place`, `s` FROM `input`) WHERE `place` <= 2"
+    )

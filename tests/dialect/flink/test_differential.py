@@ -163,8 +163,10 @@ QUERIES = [
     "dense_rank() over (order by g desc) as d, lag(i) over (order by r) as l, "
     "lead(i, 2) over (order by r) as e from `input` order by r",
     "select r, sum(k) over (partition by g order by r) as a, count(*) over () as c, sum(k) over (order by g) as d, "
-    "max(i) over (partition by g) as e, sum(m) over (partition by g order by r) as f, "
-    "avg(e) over (partition by g) as i from `input` order by r",
+    "sum(k) over (order by r rows between 1 preceding and current row) as b, "
+    "max(i) over (partition by g) as e, sum(m) over (partition by g order by r rows unbounded preceding) as f, "
+    "sum(j) over (partition by g order by r rows between current row and current row) as h, "
+    "avg(e) over (order by r rows between unbounded preceding and unbounded following) as i from `input` order by r",
     "select r, first_value(s) over (partition by g order by r) as a, "
     "last_value(s) over (partition by g order by r) as b from `input` order by r",
     "select r from (select r, row_number() over (partition by g order by r desc) as n from `input`) as x "
