@@ -102,11 +102,16 @@ def by_type(templates: Mapping[str, str], result: Callable[[Type], Type] = lambd
     return rule
 
 
-def coalesce(c: Call) -> Value:
-    if not c.arguments:
-        raise c.refusal("needs arguments")
-    forms, type_ = unify(c.translator, c.node, c.arguments)
-    return Value(call("coalesce", *forms) if len(forms) > 1 else forms[0], type_)
+def of_common_type(name: str) -> FunctionRule:
+    """Return the rule of a function of any number of values of one type, such as coalesce."""
+
+    def rule(c: Call) -> Value:
+        if not c.arguments:
+            raise c.refusal("needs arguments")
+        forms, type_ = unify(c.translator, c.node, c.arguments)
+        return Value(call(name, *forms) if len(forms) > 1 else forms[0], type_)
+
+    return rule
 
 
 def nullif(c: Call) -> Value:
@@ -131,7 +136,7 @@ SCALARS: dict[str, FunctionRule] = {
     "btrim": row("TRIM(BOTH b FROM a)", TEXT, TEXT, defaults=(" ",)),
     "char_length": row("char_length", TEXT, result=INT),
     "character_length": row("char_length", TEXT, result=INT),
-    "coalesce": coalesce,
+    "coalesce": of_common_type("coalesce"),
     "lower": row("lower", TEXT),
     "ltrim": row("TRIM(LEADING b FROM a)", TEXT, TEXT, defaults=(" ",)),
     "nullif": nullif,

@@ -98,6 +98,8 @@ def test_deeper_queries_are_refused_with_the_place(
         (f"x + interval '{'1' * 5000}' day", f"1:21: INTERVAL '{'1' * 37}...' is not supported"),
         ("x + interval '3 hours 15'", "1:21: INTERVAL '3 hours 15' is not supported (write integers with units"),
         ("x + interval '- 1 day'", "1:21: INTERVAL '- 1 day' is not supported (write integers with units"),
+        ("power(0, -1)", "1:8: "),
+        ("greatest(" * 25 + "x" + ", 1)" * 25, "1:"),
     ],
 )
 def test_numbers_and_intervals_are_refused_with_the_place(
@@ -115,6 +117,8 @@ def test_numbers_and_intervals_are_refused_with_the_place(
     [
         ("x + interval '3000000000' day", "1:21: the interval is too long"),
         ("1e5000", "1:8: 1e5000 is out of range for DOUBLE"),
+        ("power(1e300, 2)", "1:8: power: the last bit may differ"),
+        ("greatest(" * 25 + "x" + ", 1)" * 25, "its translation for Spark repeats nested expressions and has more"),
         ("floor(" * 25 + "y" + ")" * 25, "its translation for Spark repeats nested expressions and has more"),
     ],
 )

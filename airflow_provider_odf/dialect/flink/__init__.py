@@ -6,7 +6,6 @@ The rules follow what a real Flink does, and the tests marked ``flink`` compare 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from sqlglot import Dialect, exp, parser, tokens
@@ -14,7 +13,7 @@ from sqlglot.dialects.dialect import NormalizationStrategy
 
 from airflow_provider_odf.dialect import arithmetic, calls, expressions, functions, literals, types
 from airflow_provider_odf.dialect.engine import Call, Engine, FunctionRule, Translator, chain
-from airflow_provider_odf.dialect.flink import casts, times
+from airflow_provider_odf.dialect.flink import casts, numbers, times
 from airflow_provider_odf.dialect.functions import LITERAL, SIZE, TEXT, Parameter, by_type, form, row
 from airflow_provider_odf.dialect.place import Refusal
 from airflow_provider_odf.dialect.spark import Value, call
@@ -32,8 +31,6 @@ _ORDERED = functions.of_types(
     ),
     "a number, string, date, time or boolean",
 )  # fmt: skip
-_DIGITS = functions.size(1, most=15)
-"""Digits after the point to which ROUND is the same."""
 
 
 class Flink(Dialect):
@@ -58,45 +55,6 @@ def is_member(value: Type, member: Type) -> bool:
     if value.is_decimal and member.is_integer:
         return value.precision - value.scale >= types.as_decimal(member).precision
     return not (value.is_decimal and member.is_float)
-
-
-_WHOLE_DOUBLE = "CASE WHEN {} WHEN abs(a) < 4503599627370496D THEN CAST({}(a) AS DOUBLE) ELSE a END"
-"""FLOOR or CEIL of a DOUBLE: a zero keeps its sign, and from 2**52 on there is no fraction. Spark's are BIGINT."""
-
-
-def whole_number(name: str, zero: str) -> FunctionRule:
-    """Return the rule of FLOOR or CEIL, which keep the type. ``zero`` are the cases with a signed zero."""
-    of_double = _WHOLE_DOUBLE.format(zero, name)
-    return by_type(
-        {"INTEGER": "a", "DECIMAL": f"CAST({name}(a) AS {{}})", "DOUBLE": of_double},
-        lambda type_: decimal(type_.precision, 0) if type_.is_decimal else type_,
-    )
-
-
-def floor(t: Translator, node: exp.Expr) -> Value:
-    """Translate FLOOR of a number, and FLOOR of a time to a unit."""
-    return times.floor_to(t, node) if node.args.get("to") is not None else form("floor", "this")(t, node)
-
-
-def round_(c: Call) -> Value:
-    """Translate ROUND: half up by the decimal digits that a DOUBLE is written with, as Spark does."""
-    digits = 0
-    if len(c.expect(1, 2)) == 2:
-        _DIGITS.of(c, 1)
-        digits = c.arguments[1].integer or 0
-    scale = min(digits, c.arguments[0].type.scale)
-    templates = {"INTEGER": "a", "DECIMAL": "CAST(a AS {})", "DOUBLE": f"round(a, {digits})"}
-    return by_type(templates, lambda type_: _rounded(type_, scale))(replace(c, arguments=c.arguments[:1]))
-
-
-def _rounded(type_: Type, scale: int) -> Type:
-    whole = type_.precision - type_.scale
-    return decimal(whole + scale + (scale < type_.scale), scale) if type_.is_decimal else type_
-
-
-def modulo(c: Call) -> Value:
-    left, right = c.expect(2)
-    return arithmetic.remainder(exp.Mod(this=c.node.expressions[0], expression=c.node.expressions[1]), left, right)
 
 
 def if_(t: Translator, node: exp.Expr) -> Value:
@@ -143,6 +101,7 @@ def concatenate(t: Translator, node: exp.Expr) -> Value:
 
 SCALARS: dict[str, FunctionRule] = {
     **functions.SCALARS,
+    **numbers.SCALARS,
     **times.SCALARS,
     **{name: row(name, TEXT) for name in ("md5", "reverse", "sha1")},
     **{name: row(name, TEXT, TEXT, result=BOOLEAN) for name in ("endswith", "startswith")},
@@ -150,17 +109,13 @@ SCALARS: dict[str, FunctionRule] = {
     **{name: row(name, TEXT, functions.WHOLE) for name in ("left", "repeat", "right")},
     **{name: row("substring", TEXT, SIZE, SIZE, defaults=(functions.LAST,)) for name in ("substr", "substring")},
     "cardinality": row("array_size", functions.ARRAY, result=INT),
-    "ceil": whole_number("ceil", "a > -1D AND a <= 0D THEN a * 0D"),
     "concat": concat("concat"),
     "concat_ws": concat("concat_ws"),
-    "floor": whole_number("floor", "a = 0D THEN a"),
-    "ifnull": functions.coalesce,
+    "ifnull": functions.of_common_type("coalesce"),
     "instr": row("instr", TEXT, TEXT, result=INT),
-    "mod": modulo,
     "regexp": row("regexp_like", TEXT, LITERAL, result=BOOLEAN),
     "regexp_extract": regexp_extract,
     "regexp_replace": row("regexp_replace", TEXT, LITERAL, _REPLACEMENT),
-    "round": round_,
     "sha256": row("sha2(a, 256)", TEXT),
     "sha512": row("sha2(a, 512)", TEXT),
     "translate": row("translate", TEXT, TEXT, TEXT),
@@ -175,12 +130,11 @@ ENGINE = Engine(
         **functions.NODES,
         **calls.NODES,
         **casts.NODES,
+        **numbers.NODES,
         **times.NODES,
         **dict.fromkeys(arithmetic.OPERATORS, arithmetic.operator_rule(arithmetic.calculate)),
         exp.Bracket: expressions.element,
-        exp.Ceil: form("ceil", "this"),
         exp.DPipe: concatenate,
-        exp.Floor: floor,
         exp.If: if_,
         exp.Neg: arithmetic.negation,
         exp.StrPosition: form("instr", "this", "substr"),

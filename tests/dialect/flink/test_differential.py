@@ -28,12 +28,13 @@ TRANSLATED = {
         mod(k, 3) | mod(i, 7) | -7 / 2 | -i | -d | -f | -m | i - -k
         d + 1 | d / 2 | d * d | d - 0.5 | d * m | 2 * (i + 1) / 3 | d + i
         f + f | f * f | f * 2 | f / 2 | f / cast(3 as float) | f + k | f - k | k * f | f + d | d - f | f * d | d * f
-        f / e | e / cast(7 as float) | f + m | m + f | f * 1.5 | f - 1.5
+        f / e | e / cast(7 as float) | f + m | m + f | f * 1.5 | f - 1.5 | cast(k as float) / power(10.0, 3)
         m + n | m - n | m * n | m / n | m / 3 | m / 7.0 | m + 1 | m + k | m * k | m - k | k / 2.0 | k * 0.1
         m / cast(3 as smallint) | m % 2 | m % n | mod(m, 3) | m * 0.5 | n / e | m * cast(2 as double)
         abs(i) | abs(j) | abs(m) | abs(d) | abs(f) | ceil(d) | ceil(m) | ceil(i) | floor(d) | floor(e) | floor(m)
         floor(i) | ceil(e) | round(d) | round(d, 1) | round(e, 2) | round(e) | round(m, 1) | round(m) | round(n, 2)
-        round(n, 3) | round(i) | round(e, 15)
+        round(n, 3) | round(i) | round(e, 15) | power(10.0, 18) | power(2, 10)
+        power(2.5, 2)
     """,
     "comparisons": """
         i = 1 | j = 2 | i = j | i = d | d = 0 | d < 0.5 | m = 1.5 | m > n | m = 2 | m <> n | i = 1.0 | d >= m
@@ -54,6 +55,7 @@ TRANSLATED = {
         coalesce(i, k) | coalesce(i, 0) | coalesce(j, k) | coalesce(s, u, 'x') | coalesce(d, 0) | coalesce(f, 0)
         coalesce(m, 0) | coalesce(m, n) | ifnull(i, 0) | ifnull(s, 'x') | nullif(i, 1) | nullif(s, '') | nullif(j, 2)
         nullif(d, 2) | nullif(m, 2) | if(b, i, k) | if(b, s, 'x') | if(b, 1, 2.5)
+        greatest(i, k) | greatest(s, u) | greatest(j, i) | least(i, k) | least(s, u) | greatest(dt, dz) | least(ts, tz)
     """,
     "casts": """
         cast(j as bigint) | cast(k as int) | cast(k as smallint) | cast(i as double) | cast(i as float)
