@@ -270,7 +270,11 @@ def test_columns_that_nothing_uses_are_checked_too(read) -> None:
         ('a,b\n1,"x"y\n', "line 2: text after a closing quote: only ',' or a line end may follow"),
         ("a,b\n1,2\n3,x\0y\n", "line 3: a NUL byte, which CSV cannot have: check the `encoding`"),
         ("a,b\n1,2\n".encode("utf-16-le"), "line 1: a NUL byte, which CSV cannot have: check the `encoding`"),
-        ("\ufeff\n\n", "the file is blank, but Csv with `header: true` needs a header line"),
+        (
+            "\ufeff\n\n",
+            "the file is blank, but Csv with `header: true` needs a header line: "
+            "check whether the source wrote the whole file",
+        ),
         (b"a,b\n1,2\n3,\xff\n", "line 3: byte 0xff is not utf-8: set `encoding` to the encoding of the file"),
         ("a,b\n1,\n", "line 2, column b: null, but the schema declares NOT NULL"),
         ("a,b\n1,\"q\\\"\nz\"\nx,y\n", "line 4, column a: 'x' is not an INT"),
