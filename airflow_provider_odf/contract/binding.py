@@ -39,16 +39,17 @@ def model_name(contract: ContractFile, dataset: str) -> str:
         return alike[0]
     message = f"no model named {wanted!r} among {', '.join(models)}" if models else "the contract has no models"
     fix = f"dataset {dataset} is tested against the only model, or the one of its name"
-    raise ManifestInvalid([Problem(contract.place("models"), message, fix)])
+    raise ManifestInvalid([Problem(contract.models_place, message, fix)])
 
 
-def bind(manifest: Path, dataset: str) -> protocol.Contract | None:
-    """Return the compiled contract of the dataset with this manifest, or None if it has no contract.
+def bind(manifest: Path, dataset: str, is_offline: bool = False) -> protocol.Contract | None:
+    """Return the compiled contract of the dataset with this manifest, or None if it has no contract. ``is_offline``
+    leaves its references to the web unresolved.
 
     :raises ManifestInvalid: the contract has problems, or no model for the dataset.
     """
     path = find(manifest, dataset)
     if path is None:
         return None
-    contract = load(path)
+    contract = load(path, is_offline)
     return compile_model(contract, model_name(contract, dataset))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from airflow_provider_odf.contract.binding import find, model_name
 from airflow_provider_odf.contract.compile import compile_model
 from airflow_provider_odf.contract.load import ContractFile, load
+from airflow_provider_odf.contract.model import Clause
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.evolution.columns import of_manifest
 from airflow_provider_odf.manifest import ddl, model
@@ -68,13 +69,12 @@ def invalid_clauses(contract: ContractFile, model: str) -> Iterator[Problem]:
     """Yield the clauses of a model that no test can evaluate, such as an invalid pattern."""
     for check in compile_model(contract, model).checks:
         if check.outcome == "error":
-            steps = (step.replace("~1", "/").replace("~0", "~") for step in check.path.split("/")[1:])
-            yield Problem(contract.place(*(int(s) if s.isdigit() else s for s in steps)), check.reason)
+            yield Problem(contract.place_of(check.path), check.reason)
 
 
 class _Comparison:
     def __init__(self, contract: ContractFile, name: str, given: Mapping[str, str], system: Mapping[str, str]) -> None:
-        self._contract, self._name, self._model = contract, name, contract.contract.model(name)
+        self._contract, self._model = contract, contract.contract.model(name)
         self._given = given
         self._types = {column.lower(): kind for column, kind in {**system, **given}.items()}
         self._system = {column.lower() for column in system}
@@ -82,14 +82,16 @@ class _Comparison:
     def problems(self) -> Iterator[Problem]:
         for field in self._model.fields:
             name = field.name
+            if field.value("semanticType") == "measure":
+                continue
             if (column := self._column(name)) is None:
-                yield self._missing(name, "fields", name)
-            elif column == name.lower() and field.type is not None:
-                yield from self._of_type(name, field.type, self._types[column])
+                yield self._missing(name, field.place)
+            elif column == name.lower() and (kind := field.clause("type")) is not None:
+                yield from self._of_type(name, kind, self._types[column])
         key = self._model.clause("primaryKey")
         for index, name in enumerate(key.value if key else ()):
             if self._column(name) is None:
-                yield self._missing(name, "primaryKey", index)
+                yield self._missing(name, self._contract.place_of(key.path if key else "", index))
         yield from self._additional()
 
     def _column(self, field: str) -> str | None:
@@ -97,15 +99,16 @@ class _Comparison:
         names = (field.lower(), field.lower().partition(".")[0])
         return next((name for name in names if name in self._types), None)
 
-    def _missing(self, name: str, *path: str | int) -> Problem:
+    def _missing(self, name: str, place: Place) -> Problem:
         message = f"the manifest of the dataset declares no column {name}"
-        return Problem(self._place(*path), message, suggestion(name, [*self._given]))
+        return Problem(place, message, suggestion(name, [*self._given]))
 
-    def _of_type(self, name: str, expected: str, given: str) -> Iterator[Problem]:
+    def _of_type(self, name: str, clause: Clause, given: str) -> Iterator[Problem]:
+        expected = str(clause.value).lower()
         kind = re.sub(r"TIMESTAMP_\w+", "TIMESTAMP", given.upper()).partition("(")[0].partition("<")[0].strip()
         if kind in _TYPES and expected in COLUMN_TYPES and kind not in COLUMN_TYPES[expected]:
             message = f"{name} is of type {expected} here, and {given} in the manifest"
-            yield Problem(self._place("fields", name, "type"), message, "change one of them, or cast in preprocess")
+            yield Problem(clause.place, message, "change one of them, or cast in preprocess")
 
     def _additional(self) -> Iterator[Problem]:
         fields = {field.name.lower() for field in self._model.fields} | self._system
@@ -113,7 +116,4 @@ class _Comparison:
         closed = self._model.clause("additionalFields")
         if closed is not None and closed.value is False and extra:
             message = f"the manifest declares other columns: {', '.join(extra)}"
-            yield Problem(self._place("additionalFields"), message, "add fields for them, or allow others")
-
-    def _place(self, *path: str | int) -> Place:
-        return self._contract.place("models", self._name, *path)
+            yield Problem(closed.place, message, "add fields for them, or allow others")

@@ -17,6 +17,7 @@ from airflow_provider_odf.contract.model import (
     CHARACTER_TYPES,
     NUMERIC_TYPES,
     STRUCT_TYPES,
+    TIME_TYPES,
     Clause,
     Field,
     Model,
@@ -41,6 +42,7 @@ class _Kind:
 _SWITCHES = {
     "required": _Kind("required", "{field} is never null"),
     "unique": _Kind("unique", "{field} has no value twice"),
+    "uniqueItems": _Kind("unique_items", "{field} has no item twice"),
 }
 _KINDS = {
     "type": _Kind("field_type", "{field} is of type {value}", "type"),
@@ -56,16 +58,48 @@ _KINDS = {
     "precision": _Kind("precision", "{field}: at most {value} digits", types=NUMERIC_TYPES),
     "scale": _Kind("scale", "{field}: at most {value} decimal places", types=NUMERIC_TYPES),
     "references": _Kind("references", "{field} is a value of {value}", "target"),
+    "multipleOf": _Kind("multiple_of", "{field}: a multiple of {value}", types=NUMERIC_TYPES),
+    "integerFormat": _Kind("range", "{field} fits in {value}", types=NUMERIC_TYPES),
+    "minItems": _Kind("min_items", "{field}: at least {value} items", types=frozenset({"array"})),
+    "maxItems": _Kind("max_items", "{field}: at most {value} items", types=frozenset({"array"})),
+    "dimensions": _Kind("items", "{field}: {value} items", types=frozenset({"array"})),
+    "requiredFields": _Kind("required_fields", "{field}: {value} are never null", "fields", STRUCT_TYPES),
+    "databricksType": _Kind("physical_type", "{field} is stored as {value}", "type"),
 }
 """Clause of a field -> its check."""
 
+_LIMITS = frozenset({"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"})
+"""Clauses that also apply to times, if their value is a text."""
+
+_INTEGER_FORMATS = {
+    **{f"i{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64, 128)},
+    **{f"u{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64, 128)},
+}
+
+_NOT_TESTED = {
+    "physicalType": ("informational", "the type on the server of the contract, not here"),
+    "timeFormat": ("informational", "times are read as times, which have no format"),
+    "timezone": ("informational", "times are read as points in time"),
+    "defaultTimezone": ("informational", "times are read as points in time"),
+    "elementType": ("informational", "numbers of any width are accepted"),
+    "distanceMetric": ("informational", "advice to readers"),
+    "embeddingModel": ("informational", "where the values come from"),
+    "embeddingModelVersion": ("informational", "where the values come from"),
+    "normalized": ("unsupported", "the length of vectors is not tested"),
+    "minProperties": ("unsupported", "a struct always has all its fields"),
+    "maxProperties": ("unsupported", "a struct always has all its fields"),
+}
+"""Clauses of the Open Data Contract Standard without a test, and why."""
+
 _ANNOTATIONS = frozenset({
     "title", "description", "example", "examples", "pii", "classification", "tags", "links", "lineage", "config",
-    "$ref_obj", "primaryKey", *_SWITCHES,
+    "$ref_obj", "primaryKey", "primaryKeyPosition", "semanticType", *_SWITCHES,
 })  # fmt: skip
 """Clauses of a field with nothing to test, and those that are compiled by functions of their own."""
 
-_MODEL_ANNOTATIONS = frozenset({"type", "title", "description", "examples", "tags", "config", "primaryKey"})
+_MODEL_ANNOTATIONS = frozenset(
+    {"type", "title", "description", "examples", "tags", "config", "primaryKey", "physicalName"}
+)
 
 _INNER = {"fields": STRUCT_TYPES, "items": {"array"}, "keys": {"map"}, "values": {"map"}}
 """Key with nested fields -> types that have them."""
@@ -96,9 +130,11 @@ def _model_checks(model: Model) -> Iterator[Check]:
     hides = any(field.is_sensitive for field in model.fields)
     present = Check(model.path, "model_present", f"the data of {model.name} can be read", is_sensitive=hides)
     yield replace(present, model=model.name, line=model.place.line)
-    marked = tuple(field for field in model.fields if field.value("primaryKey"))
+    marked = sorted(
+        (f for f in model.fields if f.value("primaryKey")), key=lambda f: f.value("primaryKeyPosition") or 0
+    )
     for field in model.fields:
-        for check in _FieldChecks(model, field, field.name, marked).checks():
+        for check in _FieldChecks(model, field, field.name, tuple(marked)).checks():
             yield replace(check, model=model.name)
     for clause in model.clauses:
         if (of_model := _model_check(model, clause)) is not None:
@@ -114,6 +150,8 @@ def _model_check(model: Model, clause: Clause) -> Check | None:
         columns = tuple(field.name for field in model.fields)
         description = "there are no columns but the contract's"
         return None if clause.value else Check(clause.path, "additional_fields", description, columns=columns)
+    if clause.name == "references":
+        return _foreign_key(clause)
     return None if clause.name in _MODEL_ANNOTATIONS else _extension(clause)
 
 
@@ -127,6 +165,28 @@ def _key(model: Model, path: str, columns: tuple[str, ...]) -> Check:
         columns=columns,
         is_sensitive=any(field.is_sensitive for field in fields),
     )
+
+
+def _foreign_key(clause: Clause) -> Check:
+    """Return the check of a foreign key of several columns."""
+    if "problem" in clause.value:
+        return Check(clause.path, "references", "foreign key", outcome="error", reason=clause.value["problem"])
+    columns, targets = tuple(clause.value["columns"]), clause.value["targets"]
+    check = Check(
+        clause.path,
+        "references",
+        f"({', '.join(columns)}) is a value of ({', '.join(targets)})",
+        columns=columns,
+        arguments={"targets": targets},
+    )
+    return _elsewhere(check, targets)
+
+
+def _elsewhere(check: Check, targets: Iterable[str]) -> Check:
+    """Return the check of a reference, which is unsupported if it leads to another contract."""
+    if not any("#" in target for target in targets):
+        return check
+    return replace(check, outcome="unsupported", reason="the reference leads to another contract")
 
 
 def _extension(clause: Clause) -> Check:
@@ -149,6 +209,13 @@ class _FieldChecks:
     """Whether a field around this one is sensitive."""
 
     def checks(self) -> Iterator[Check]:
+        """Yield the checks of the field and of the fields inside it, in the order of the file."""
+        is_computed = self.field.value("semanticType") == "measure"
+        for check in self._checks():
+            reason = "a measure is computed, not stored"
+            yield replace(check, outcome="informational", reason=reason) if is_computed else check
+
+    def _checks(self) -> Iterator[Check]:
         yield self._check(self.field.path, self.field.place.line, "field_present", f"column {self.path} exists")
         for clause in self.field.clauses:
             if (check := self._of(clause)) is not None:
@@ -171,19 +238,27 @@ class _FieldChecks:
             return replace(check, outcome="unsupported", reason="the reference leads out of the document")
         if clause.name in _KINDS:
             return self._limit(clause, _KINDS[clause.name])
+        if clause.name in _NOT_TESTED:
+            outcome, reason = _NOT_TESTED[clause.name]
+            check = self._clause(clause, "not_tested", f"{self.path}: {clause.name} {_shown(clause.value)}")
+            return replace(check, outcome=outcome, reason=reason)
         if clause.name in _ANNOTATIONS:
             return None
         return replace(_extension(clause), field=self.path, line=clause.place.line)
 
     def _limit(self, clause: Clause, kind: _Kind) -> Check:
         description = kind.description.format(field=self.path, value=_shown(clause.value))
-        arguments = {kind.argument: _texts(clause.value) if clause.name == "enum" else clause.value}
-        if self.field.type is not None and clause.name != "type":
+        arguments = {kind.argument: _argument(clause)}
+        if clause.name in _LIMITS and isinstance(clause.value, str):
+            kind = replace(kind, types=TIME_TYPES)
+        if self.field.type is not None and kind.argument != "type":
             arguments["type"] = self.field.type
         check = replace(self._clause(clause, kind.name, description), arguments=arguments)
         if kind.types is not None and self.field.type is not None and self.field.type not in kind.types:
             reason = f"{clause.name} does not apply to the type {self.field.type}"
             return replace(check, outcome="unsupported", reason=reason)
+        if clause.name == "references":
+            return _reference(check, clause)
         return _translated(check) if clause.name == "pattern" else check
 
     def _primary_key(self, clause: Clause) -> Check:
@@ -214,6 +289,19 @@ class _FieldChecks:
         return Check(
             path, kind, description, self.path, line=line, is_sensitive=self.is_in_sensitive or self.field.is_sensitive
         )
+
+
+def _argument(clause: Clause) -> Any:
+    """Return the value of a clause as an argument of its check."""
+    if clause.name == "enum":
+        return _texts(clause.value)
+    return _INTEGER_FORMATS[clause.value] if clause.name == "integerFormat" else clause.value
+
+
+def _reference(check: Check, clause: Clause) -> Check:
+    if isinstance(clause.value, dict):
+        return replace(check, description="foreign key", outcome="error", reason=clause.value["problem"])
+    return _elsewhere(check, [clause.value])
 
 
 def _translated(check: Check) -> Check:

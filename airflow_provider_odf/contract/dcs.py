@@ -4,154 +4,164 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
+from airflow_provider_odf.contract import references
 from airflow_provider_odf.contract.model import Clause, DataContract, Field, Model, pointer
 from airflow_provider_odf.contract.objects import DataContractObject, FieldObject
-from airflow_provider_odf.errors import Place, Problem
+from airflow_provider_odf.contract.problems import of_validation
+from airflow_provider_odf.contract.references import Library, Offline, Unresolved
+from airflow_provider_odf.contract.spot import Path, Spot
+from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest.document import Document
 
-Path: TypeAlias = tuple[str | int, ...]
+MAX_FIELDS = 20_000
+MAX_REFERENCES = 50
 
 _NESTED = frozenset({"fields", "items", "keys", "values"})
 _ALIASES = {"primary": "primaryKey"}
 """Names of clauses in versions before 1.0, and their names since."""
 
 
-def read(document: Document, root: DataContractObject) -> tuple[DataContract, list[Problem]]:
+def read(document: Document, root: DataContractObject, library: Library) -> tuple[DataContract, list[Problem]]:
     """Return the contract of a valid document, and the problems of its references.
 
     ``root`` is the document as objects, which have checked it.
     """
-    reader = _Reader(document)
-    models = tuple(reader.model(str(name)) for name in root.models)
-    value = document.value
+    reader = _Reader(document, library)
+    spot = Spot(document)
     contract = DataContract(
         specification=f"Data Contract Specification {root.data_contract_specification}",
         id=root.id,
         title=root.info.title,
         version=root.info.version,
         status=root.info.status or "",
-        models=models,
-        servers=tuple(reader.entries("servers")),
-        service_levels=tuple(reader.entries("servicelevels")),
-        quality=(reader.clause(("quality",), value["quality"]),) if value.get("quality") else (),
-        clauses=(reader.clause(("schema",), value["schema"]),) if value.get("schema") else (),
+        models=tuple(reader.model(spot.at("models", name)) for name in root.models),
+        servers=tuple(entries(spot, "servers")),
+        service_levels=tuple(entries(spot, "servicelevels")),
+        quality=tuple(clause(spot.at(key)) for key in ("quality",) if spot.get(key)),
+        clauses=tuple(clause(spot.at(key)) for key in ("schema",) if spot.get(key)),
     )
     return contract, reader.problems
 
 
-@dataclass(frozen=True)
-class _Key:
-    """A key of a field: its value, and where it is written."""
+def clause(spot: Spot) -> Clause:
+    """Return the clause that is written at a spot."""
+    return Clause(str(spot.path[-1]), spot.value, pointer(*spot.path), spot.place)
 
-    value: Any
-    at: Path
+
+def entries(root: Spot, section: str) -> Iterator[Clause]:
+    """Yield the entries of a section of the document, each with the name of its key."""
+    if root.get(section):
+        yield from (clause(spot) for _, spot in root.at(section).entries())
+
+
+@dataclass(frozen=True)
+class _Trail:
+    """The references that lead to a definition. ``seen`` are the spots of the definitions, ``place`` is the reference
+    in the contract that led out of it."""
+
+    seen: tuple[Spot, ...] = ()
+    place: Place | None = None
 
 
 class _Reader:
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, library: Library) -> None:
         self.problems: list[Problem] = []
-        self._document = document
+        self._document, self._library = document, library
+        self._fields = 0
 
-    def model(self, name: str) -> Model:
-        path: Path = ("models", name)
-        value = self._document.value["models"][name]
-        fields = value.get("fields") or {}
+    def model(self, spot: Spot) -> Model:
+        fields = spot.at("fields").entries() if spot.get("fields") else ()
         return Model(
-            name,
-            pointer(*path),
-            self._place(path),
-            tuple(self._field(f, (*path, "fields", f), (*path, "fields", f), ()) for f in fields),
-            tuple(
-                self.clause((*path, key), v)
-                for key, v in value.items()
-                if key not in ("fields", "quality") and v is not None
-            ),
-            tuple(self._quality(_Key(value.get("quality"), (*path, "quality")), path)),
+            str(spot.path[-1]),
+            pointer(*spot.path),
+            spot.place,
+            tuple(self._field(name, field.path, field, _Trail()) for name, field in fields),
+            tuple(clause(inner) for key, inner in spot.entries() if key not in ("fields", "quality")),
+            tuple(clause_of_rule(rule) for rule in (spot.at("quality").items() if spot.get("quality") else ())),
         )
 
-    def entries(self, section: str) -> Iterator[Clause]:
-        """Yield the entries of a section of the document, each with the name of its key."""
-        for name, value in (self._document.value.get(section) or {}).items():
-            yield self.clause((section, name), value)
-
-    def clause(self, path: Path, value: Any) -> Clause:
-        """Return a clause that is written at its path."""
-        return Clause(str(path[-1]), value, pointer(*path), self._place(path))
-
-    def _field(self, name: str, path: Path, at: Path, seen: tuple[str, ...]) -> Field:
-        """Return the field at a path, which is written at ``at`` and may inherit from definitions.
-
-        ``seen`` are the references that lead here.
-        """
-        keys, seen = self._keys(at, seen)
-        kind = keys["type"].value if "type" in keys else None
-        nested = {key: self._children(key, keys[key], path, seen) for key in keys if key in _NESTED}
+    def _field(self, name: str, path: Path, at: Spot, trail: _Trail) -> Field:
+        """Return the field at a path, which is written at ``at`` and may inherit from definitions."""
+        self._fields += 1
+        keys, place = self._keys(at, trail), self._place(at, trail)
+        if self._fields > MAX_FIELDS:
+            return Field(name, pointer(*path), place)
+        kind = keys["type"][0].value if "type" in keys else None
+        nested = {key: self._children(key, *keys[key], path) for key in keys if key in _NESTED}
         return Field(
             name,
             pointer(*path),
-            self._place(at),
+            place,
             type=kind.lower() if kind else None,
             clauses=tuple(
-                Clause(_ALIASES.get(key, key), k.value, pointer(*path, key), self._place(k.at))
-                for key, k in keys.items()
+                Clause(_ALIASES.get(key, key), spot.value, pointer(*path, key), self._place(spot, of))
+                for key, (spot, of) in keys.items()
                 if key not in _NESTED and key != "quality"
             ),
-            quality=tuple(self._quality(keys["quality"], path)) if "quality" in keys else (),
+            quality=tuple(self._quality(*keys["quality"], path)) if "quality" in keys else (),
             fields=nested.get("fields", ()),
             items=next(iter(nested.get("items", ())), None),
             keys=next(iter(nested.get("keys", ())), None),
             values=next(iter(nested.get("values", ())), None),
         )
 
-    def _children(self, key: str, nested: _Key, path: Path, seen: tuple[str, ...]) -> tuple[Field, ...]:
+    def _children(self, key: str, spot: Spot, trail: _Trail, path: Path) -> tuple[Field, ...]:
         if key == "fields":
-            return tuple(self._field(name, (*path, key, name), (*nested.at, name), seen) for name in nested.value)
-        return (self._field(key, (*path, key), nested.at, seen),)
+            return tuple(self._field(name, (*path, key, name), inner, trail) for name, inner in spot.entries())
+        return (self._field(key, (*path, key), spot, trail),)
 
-    def _quality(self, rules: _Key, path: Path) -> Iterator[Clause]:
-        for index, rule in enumerate(rules.value or ()):
-            yield Clause("quality", rule, pointer(*path, "quality", index), self._place((*rules.at, index)))
+    def _quality(self, rules: Spot, trail: _Trail, path: Path) -> Iterator[Clause]:
+        for index, rule in enumerate(rules.items()):
+            yield Clause("quality", rule.value, pointer(*path, "quality", index), self._place(rule, trail))
 
-    def _keys(self, at: Path, seen: tuple[str, ...]) -> tuple[dict[str, _Key], tuple[str, ...]]:
-        """Return the keys of the field at a place, those of its definition first, and the references passed."""
-        value = _at(self._document.value, at)
-        own = {key: _Key(v, (*at, key)) for key, v in value.items() if v is not None}
-        reference = value.get("$ref")
-        if not isinstance(reference, str) or not reference.startswith("#"):
-            return own, seen
-        own.pop("$ref")
-        target = self._target(reference, (*at, "$ref"), seen)
-        if target is None:
-            return own, seen
-        inherited, seen = self._keys(target, (*seen, reference))
-        return {**inherited, **own}, seen
-
-    def _target(self, reference: str, at: Path, seen: tuple[str, ...]) -> Path | None:
-        """Return the path of a definition; None, with a problem, if there is none."""
-        if reference in seen:
-            self.problems.append(Problem(self._place(at), f"$ref {reference} leads back to itself"))
-            return None
-        target = tuple(part.replace("~1", "/").replace("~0", "~") for part in reference[1:].split("/")[1:])
+    def _keys(self, at: Spot, trail: _Trail) -> dict[str, tuple[Spot, _Trail]]:
+        """Return the keys of the field at a spot, those of its definition first, each with the references to it."""
+        own = {key: (spot, trail) for key, spot in at.entries()}
+        reference = at.get("$ref")
+        if not isinstance(reference, str):
+            return own
         try:
-            FieldObject.model_validate(_at(self._document.value, target))
-        except (KeyError, ValidationError):
-            names = ", ".join(f"#/definitions/{name}" for name in self._document.value.get("definitions") or {})
-            fix = f"the document has {names}" if names else "the document has no definitions"
-            self.problems.append(Problem(self._place(at), f"$ref {reference} leads to no definition", fix))
-            return None
-        return target
+            target = self._target(at.at("$ref"), reference, trail)
+        except Offline:
+            return own
+        del own["$ref"]
+        if target is None:
+            return own
+        place = trail.place or (at.at("$ref").place if target.document is not self._document else None)
+        return {**self._keys(target, _Trail((*trail.seen, target), place)), **own}
 
-    def _place(self, path: Path) -> Place:
-        return self._document.place(path)
+    def _target(self, at: Spot, reference: str, trail: _Trail) -> Spot | None:
+        """Return the definition that a reference leads to; None, with a problem, if there is none.
+
+        :raises Offline: the definition is on the web.
+        """
+        try:
+            target = self._library.resolve(at.document, reference)
+            if target in trail.seen:
+                raise Unresolved("leads back to itself")
+            if len(trail.seen) >= MAX_REFERENCES:
+                raise Unresolved(f"is the end of more than {MAX_REFERENCES} references")
+            if self._fields > MAX_FIELDS:
+                raise Unresolved(f"leads to more than {MAX_FIELDS} fields")
+            FieldObject.model_validate(target.value)
+        except Unresolved as e:
+            self.problems.append(references.problem(at.place, reference, e))
+        except ManifestInvalid as e:
+            self.problems += e.problems
+        except ValidationError as e:
+            self.problems += of_validation(target, e)
+        else:
+            return target
+        return None
+
+    def _place(self, spot: Spot, trail: _Trail) -> Place:
+        """Return the place in the contract where a value is written, or where the reference to it is."""
+        return spot.place if spot.document is self._document else trail.place or spot.place
 
 
-def _at(value: Any, path: Path) -> Any:
-    for step in path:
-        if not isinstance(value, dict) or step not in value:
-            raise KeyError(step)
-        value = value[step]
-    return value
+def clause_of_rule(spot: Spot) -> Clause:
+    """Return the clause of a quality rule."""
+    return Clause("quality", spot.value, pointer(*spot.path), spot.place)

@@ -1,36 +1,38 @@
 """Load a data contract from YAML and report all problems at once, each with its place.
 
-Implements the Data Contract Specification 0.9.3 to 1.2.1: the document, its versions and ``$ref`` to definitions in the
-same document. A ``$ref`` to another document stays a clause, and the compiler reports it.
+Documents follow the Data Contract Specification 0.9.3 to 1.2.1, or its successor, the Open Data Contract Standard 3.0
+to 3.2. ``$ref`` leads to definitions in the same document, in other files and on the web.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from airflow_provider_odf.contract import dcs
+from airflow_provider_odf.contract import dcs, odcs
 from airflow_provider_odf.contract.model import DataContract
-from airflow_provider_odf.contract.objects import DataContractObject, SpecificationObject
+from airflow_provider_odf.contract.objects import DataContractObject
+from airflow_provider_odf.contract.odcs_objects import StandardObject
+from airflow_provider_odf.contract.problems import near_misses, of_validation
+from airflow_provider_odf.contract.references import Library
+from airflow_provider_odf.contract.spot import Spot
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest import yaml_source
 from airflow_provider_odf.manifest.document import Document
-from airflow_provider_odf.wording import nearest
 
 OLDEST, NEWEST = (0, 9, 3), (1, 2, 1)
+OLDEST_STANDARD, NEWEST_STANDARD = (3, 0, 0), (3, 2, 0)
 
 
 @dataclass(frozen=True)
 class ContractFile:
-    """A valid contract, with its local references resolved.
+    """A valid contract, with its references resolved.
 
-    ``digest`` is the SHA-256 of the text in hex.
+    ``digest`` is the SHA-256 in hex of its text, and of the other documents that it refers to.
     """
 
     contract: DataContract
@@ -42,34 +44,69 @@ class ContractFile:
         """Return the place of the value at a path, or of the last existing part of the path."""
         return self.document.place(path)
 
+    @property
+    def models_place(self) -> Place:
+        """The place of the section with the models."""
+        return self.place("schema" if is_standard(self.document) else "models")
 
-def load(path: Path) -> ContractFile:
-    """Return the contract in a file.
+    def place_of(self, pointer: str, *steps: str | int) -> Place:
+        """Return the place of the value at a JSON pointer, and steps from there, or of the last part that exists."""
+        return Spot(self.document).nearest(pointer).at(*steps).place
+
+
+def load(path: Path, is_offline: bool = False) -> ContractFile:
+    """Return the contract in a file. ``is_offline`` leaves references to the web unresolved.
 
     :raises ManifestInvalid: the file has problems. The error has all of them.
     """
-    return parse(yaml_source.read_text(path), str(path))
+    return parse(yaml_source.read_text(path), str(path), is_offline)
 
 
-def parse(text: str, file: str) -> ContractFile:
-    """Return the contract in a text; ``file`` is its name in problems.
+def parse(text: str, file: str, is_offline: bool = False) -> ContractFile:
+    """Return the contract in a text; ``file`` is its name in problems, and relative references start beside it.
 
     :raises ManifestInvalid: the text has problems. The error has all of them.
     """
-    document = _document(text, file)
-    if problem := _version_problem(document):
-        raise ManifestInvalid([problem])
-    try:
-        root = DataContractObject.model_validate(document.value)
-    except ValidationError as e:
-        raise ManifestInvalid(sorted(_problem(document, error) for error in e.errors())) from e
-    contract, problems = dcs.read(document, root)
-    if problems := [*problems, *_near_misses(root, document, ())]:
+    contract, problems = read(text, file, is_offline)
+    if problems or contract is None:
         raise ManifestInvalid(sorted(problems))
-    return ContractFile(contract, file, hashlib.sha256(text.encode()).hexdigest(), document)
+    return contract
 
 
-def _document(text: str, file: str) -> Document:
+def read(text: str, file: str, is_offline: bool = False) -> tuple[ContractFile | None, list[Problem]]:
+    """Return the contract in a text, and its problems. There is no contract if values have wrong types."""
+    try:
+        document = document_of(text, file)
+    except ManifestInvalid as e:
+        return None, [*e.problems]
+    library = Library(document, is_offline)
+    try:
+        contract, problems = _read(document, library)
+    except ValidationError as e:
+        return None, of_validation(Spot(document), e)
+    digest = hashlib.sha256("".join([text, *library.texts]).encode()).hexdigest()
+    return ContractFile(contract, file, digest, document), problems
+
+
+def _read(document: Document, library: Library) -> tuple[DataContract, list[Problem]]:
+    if is_standard(document):
+        standard = StandardObject.model_validate(document.value)
+        return odcs.read(document, standard), [*near_misses(standard, document)]
+    root = DataContractObject.model_validate(document.value)
+    contract, problems = dcs.read(document, root, library)
+    return contract, [*problems, *near_misses(root, document)]
+
+
+def is_standard(document: Document) -> bool:
+    """Whether a document follows the Open Data Contract Standard."""
+    return "dataContractSpecification" not in document.value and document.value.get("kind") == "DataContract"
+
+
+def document_of(text: str, file: str) -> Document:
+    """Return the one document of a text, whose specification has a known version.
+
+    :raises ManifestInvalid: the text is not one mapping, or its version is unknown.
+    """
     documents = yaml_source.parse(text, file)
     if not documents:
         raise ManifestInvalid([Problem(Place(file, 1, 1), "the file is empty, a contract is one YAML document")])
@@ -78,48 +115,25 @@ def _document(text: str, file: str) -> Document:
         raise ManifestInvalid([Problem(documents[1].place(()), message, "move the others to files of their own")])
     if not isinstance(documents[0].value, dict):
         raise ManifestInvalid([Problem(documents[0].place(()), "a contract is a mapping")])
+    if problem := _version_problem(documents[0]):
+        raise ManifestInvalid([problem])
     return documents[0]
 
 
 def _version_problem(document: Document) -> Problem | None:
-    value = document.value
-    if "dataContractSpecification" not in value:
-        fix = "write 'dataContractSpecification: 1.2.1' at the top"
-        if value.get("kind") == "DataContract":
-            fix = "the Open Data Contract Standard is not read, the Data Contract Specification is"
-        return Problem(document.place(()), "dataContractSpecification is missing", fix)
-    version = str(value["dataContractSpecification"])
+    if is_standard(document):
+        key, prefix, oldest, newest = "apiVersion", "v", OLDEST_STANDARD, NEWEST_STANDARD
+    else:
+        key, prefix, oldest, newest = "dataContractSpecification", "", OLDEST, NEWEST
+    if key not in document.value:
+        fix = "write 'apiVersion: v3.2.0'" if prefix else "write 'dataContractSpecification: 1.2.1' at the top"
+        if not prefix:
+            fix += ", or 'kind: DataContract' and 'apiVersion: v3.2.0'"
+        return Problem(document.place(()), f"{key} is missing", fix)
+    version = str(document.value[key])
     numbers = tuple(int(n) for n in re.findall(r"\d+", version))
-    if re.fullmatch(r"\d+\.\d+\.\d+", version) and OLDEST <= numbers <= NEWEST:
+    if re.fullmatch(rf"{prefix}\d+\.\d+\.\d+", version) and oldest <= numbers <= newest:
         return None
-    oldest, newest = (".".join(map(str, v)) for v in (OLDEST, NEWEST))
-    place = document.place(("dataContractSpecification",))
-    return Problem(place, f"version {version} of the specification is not known", f"{oldest} to {newest} are")
-
-
-def _problem(document: Document, error: Any) -> Problem:
-    path = tuple(part for part in error["loc"] if part != "[key]")
-    place = document.place(path if error["type"] != "missing" else path[:-1])
-    name = ".".join(map(str, path)) or "contract"
-    if error["type"] == "missing":
-        return Problem(place, f"{name} is missing")
-    message = str(error["msg"]).removeprefix("Value error, ")
-    message = re.sub(r"^Input should be an? (valid )?", "must be a ", message)
-    return Problem(place, f"{name}: {message}")
-
-
-def _near_misses(node: object, document: Document, path: tuple[str | int, ...]) -> Iterator[Problem]:
-    """Yield problems of extensions with names similar to known keys: a typing error would silently disable a clause."""
-    if isinstance(node, SpecificationObject):
-        known = {(f.alias or name): name for name, f in type(node).model_fields.items()}
-        for key in node.model_extra or {}:
-            if close := nearest(key, known, cutoff=0.85):
-                yield Problem(
-                    document.place((*path, key), of_key=True), f"unknown key {key!r}", f"did you mean {close!r}?"
-                )
-        for alias, name in known.items():
-            yield from _near_misses(getattr(node, name), document, (*path, alias))
-    elif isinstance(node, dict):
-        for key, value in node.items():
-            if isinstance(value, BaseModel):
-                yield from _near_misses(value, document, (*path, key))
+    first, last = (prefix + ".".join(map(str, v)) for v in (oldest, newest))
+    place = document.place((key,))
+    return Problem(place, f"version {version} of the specification is not known", f"{first} to {last} are")

@@ -25,6 +25,8 @@ TYPES = (
 )
 """Logical types of a field. Version 1.2.0 of the specification added ``time``, ``variant`` and ``json``."""
 
+TIME_TYPES = frozenset({"timestamp", "timestamp_tz", "timestamp_ntz", "date", "time"})
+
 SENSITIVE_CLASSIFICATIONS = frozenset({"sensitive", "restricted", "confidential", "secret"})
 
 
@@ -109,8 +111,8 @@ class Model:
 class DataContract:
     """A contract. ``specification`` names the standard and its version: ``Data Contract Specification 1.1.0``.
 
-    ``service_levels`` and ``servers`` have their objects as values. ``clauses`` are statements about the whole contract
-    that data could answer.
+    ``service_levels`` and ``servers`` have their objects as values, with the names of the Data Contract Specification.
+    ``clauses`` are statements about the whole contract that data could answer.
     """
 
     specification: str

@@ -119,7 +119,7 @@ def _source(
     kind = _ALIASES.get(kind, kind)
     try:
         if kind in _DATABASES:
-            return _table(_DATABASES[kind], kind, server.name, value, model, environment)
+            return _table(_DATABASES[kind], kind, server.name, value, _table_name(contract, model), environment)
         if kind in _FILES:
             path, options, install = _FILES[kind](value, model, Path(contract.file).parent, environment)
             return _files(model, path, data_format, value, options, install)
@@ -132,6 +132,12 @@ def _source(
         problem=f"server {server.name}: data on a server of type {kind or 'nothing'} is not read{needs}: "
         f"copy the data and use --data; the types are {known}",
     )
+
+
+def _table_name(contract: ContractFile, model: str) -> str:
+    """Return the name of a model's table in a database."""
+    physical = contract.contract.model(model).clause("physicalName")
+    return str(physical.value) if physical else model
 
 
 def _files(

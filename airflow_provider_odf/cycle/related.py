@@ -25,7 +25,7 @@ def with_related(cycle: Cycle, contract: protocol.Contract) -> protocol.Contract
     :raises ChainCorrupted: a slice of such a dataset is missing, or is not what its physical hash says.
     """
     references = (c for c in contract.checks if c.kind == "references" and not c.outcome)
-    models = {str(c.arguments["target"]).partition(".")[0].lower() for c in references} - {contract.model.lower()}
+    models = {t.partition(".")[0].lower() for check in references for t in check.targets} - {contract.model.lower()}
     return replace(contract, related=tuple(_related(cycle, models))) if models else contract
 
 

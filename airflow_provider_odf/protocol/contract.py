@@ -38,6 +38,12 @@ class Check:
     outcome: str = ""
     reason: str = ""
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns that a reference leads to: ``orders.order_id``."""
+        targets = self.arguments.get("targets") or [self.arguments.get("target", "")]
+        return tuple(map(str, targets))
+
 
 @dataclass(frozen=True)
 class RelatedDataset:

@@ -15,7 +15,7 @@ info: {title: Orders, version: 1.3.0}
 
 
 def compiled(body: str, model: str = "orders") -> Contract:
-    return compile_model(parse(HEAD + dedent(body), "orders.datacontract.yaml"), model)
+    return compile_model(parse(HEAD + dedent(body), "orders.datacontract.yaml", is_offline=True), model)
 
 
 def rows(contract: Contract) -> list[tuple[str, int, str, dict[str, Any]]]:

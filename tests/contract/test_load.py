@@ -67,12 +67,12 @@ def test_missing_parts():
     [
         (
             "id: x",
-            "c.yaml:1:1: dataContractSpecification is missing (write 'dataContractSpecification: 1.2.1' at the top)",
+            "c.yaml:1:1: dataContractSpecification is missing (write 'dataContractSpecification: 1.2.1' at the top, or "
+            "'kind: DataContract' and 'apiVersion: v3.2.0')",
         ),
         (
-            "kind: DataContract\napiVersion: v3.0.0",
-            "c.yaml:1:1: dataContractSpecification is missing "
-            "(the Open Data Contract Standard is not read, the Data Contract Specification is)",
+            "kind: DataContract\napiVersion: v2.2.2",
+            "c.yaml:2:13: version v2.2.2 of the specification is not known (v3.0.0 to v3.2.0 are)",
         ),
         (
             "dataContractSpecification: 2.0.0",
@@ -162,14 +162,14 @@ def test_reference_to_itself():
     assert problems(text) == ["c.yaml:14:21: $ref #/definitions/node leads back to itself"]
 
 
-def test_reference_to_another_document_stays():
+def test_references_to_the_web_stay_offline():
     text = contract("""\
         models:
           orders:
             fields:
               id: {$ref: 'https://example.com/definitions/id'}
         """)
-    (field,) = parse(text, "c.yaml").contract.model("orders").fields
+    (field,) = parse(text, "c.yaml", is_offline=True).contract.model("orders").fields
     assert field.value("$ref") == "https://example.com/definitions/id"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -103,20 +103,37 @@ def _additional(check: Check, rows: Rows) -> Verdict:
 
 
 def _references(check: Check, rows: Rows) -> Measured | Verdict:
-    target = str(check.arguments["target"])
-    model, _, path = target.partition(".")
-    found = rows.find(check.field or "")
-    if found is None:
-        return _missing(check.field or "")
-    if found.levels:
+    targets = check.targets
+    names = check.columns or (check.field or "",)
+    expected = f"a value of {', '.join(targets)}"
+    found = {name: rows.find(name) for name in names}
+    if missing := [name for name, column in found.items() if column is None]:
+        return _missing(*missing)
+    columns = [column for column in found.values() if column is not None]
+    if any(column.levels for column in columns):
         return Verdict("unsupported", "references from elements of arrays and maps are not tested")
+    models = {target.partition(".")[0]: None for target in targets}
+    if len(models) > 1:
+        return Verdict("error", f"a key refers to one model, not to {' and '.join(models)}", expected)
+    model = next(iter(models))
     if (other := rows.others.get(model.lower())) is None:
-        return Verdict("error", f"there is no data of model {model}", f"a value of {target}")
-    if (there := other.find(path)) is None or there.levels:
-        return Verdict("error", f"model {model} has no column {path}", f"a value of {target}")
-    condition = Reference(found.sql, other.frame, there.sql)
-    example = None if check.is_sensitive else found.text
-    return Measured(condition, f"a value of {target}", example, shown=(found.column,))
+        return Verdict("error", f"there is no data of model {model}", expected)
+    there = [other.find(target.partition(".")[2]) for target in targets]
+    if unknown := [t.partition(".")[2] for t, f in zip(targets, there, strict=True) if f is None or f.levels]:
+        return Verdict("error", f"model {model} has no column {unknown[0]}", expected)
+    condition = Reference(_tuple(c.sql for c in columns), other.frame, _tuple(f.sql for f in there if f is not None))
+    example = None if check.is_sensitive else f"concat_ws(', ', {', '.join(column.text for column in columns)})"
+    return Measured(condition, expected, example, shown=tuple(column.column for column in columns))
+
+
+def _tuple(columns: Iterable[str]) -> str:
+    """Return SQL for one value, or for a struct of several; null if one of them is null."""
+    sql = [*columns]
+    if len(sql) == 1:
+        return sql[0]
+    fields = ", ".join(f"{c} AS c{i}" for i, c in enumerate(sql))
+    is_whole = " AND ".join(f"{c} IS NOT NULL" for c in sql)
+    return f"CASE WHEN {is_whole} THEN struct({fields}) END"
 
 
 KINDS: Mapping[str, Judge] = {
@@ -135,6 +152,13 @@ KINDS: Mapping[str, Judge] = {
     "exclusive_maximum": _on_field(rules.limit(">=", "<")),
     "precision": _on_field(rules.precision),
     "scale": _on_field(rules.scale),
+    "multiple_of": _on_field(rules.multiple_of),
+    "range": _on_field(rules.in_range),
+    "min_items": _on_field(rules.items("<", "at least")),
+    "max_items": _on_field(rules.items(">", "at most")),
+    "items": _on_field(rules.items("!=", "exactly")),
+    "unique_items": _on_field(rules.unique_items),
+    "required_fields": _on_field(rules.required_fields),
     "physical_type": _on_field(rules.physical_type),
     "unique": _key,
     "primary_key": _key,

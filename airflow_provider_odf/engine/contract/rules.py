@@ -18,6 +18,7 @@ from airflow_provider_odf.engine.contract.fields import Found
 from airflow_provider_odf.engine.contract.formats import FORMATS
 from airflow_provider_odf.engine.sql import ddl, text
 from airflow_provider_odf.protocol import Check
+from airflow_provider_odf.wording import counted
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Rule:
     broken: str
     expected: str
 
+
+_TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType, T.TimeType)
 
 OnField: TypeAlias = Callable[[Check, Found], Rule | Verdict]
 
@@ -119,6 +122,49 @@ def physical_type(check: Check, found: Found) -> Verdict:
     return Verdict(outcome, f"the column is of type {found.type_name}", expected, found.type_name)
 
 
+def multiple_of(check: Check, found: Found) -> Rule | Verdict:
+    step = check.arguments["limit"]
+    is_binary = isinstance(found.type, T.FloatType | T.DoubleType)
+    number = f"try_cast(CAST({found.sql} AS STRING) AS DECIMAL(38, 18))" if is_binary else found.sql
+    broken = f"{number} % {_decimal(step)} != 0"
+    return _on(T.NumericType, check, found) or Rule(broken, f"a multiple of {step}")
+
+
+def in_range(check: Check, found: Found) -> Rule | Verdict:
+    """Judge whole numbers against the bounds of a width. Bounds beyond DECIMAL(38) have no value beyond them."""
+    low, high = check.arguments["limit"]
+    bounds = [(">", high), ("<", low)]
+    broken = [f"{found.sql} {sign} {bound}BD" for sign, bound in bounds if abs(bound) < 10**38]
+    broken.append(f"{found.sql} != floor({found.sql})")
+    return _on(T.NumericType, check, found) or Rule(" OR ".join(broken), f"a whole number from {low} to {high}")
+
+
+def items(opposite: str, words: str) -> OnField:
+    """Return the rule for a number of items; ``opposite`` is the operator of failing arrays."""
+
+    def judge(check: Check, found: Found) -> Rule | Verdict:
+        limit = int(check.arguments["limit"])
+        broken = f"{found.sql} IS NOT NULL AND size({found.sql}) {opposite} {limit}"
+        return _on(T.ArrayType, check, found) or Rule(broken, f"{words} {counted(limit, 'item')}")
+
+    return judge
+
+
+def unique_items(check: Check, found: Found) -> Rule | Verdict:
+    broken = f"{found.sql} IS NOT NULL AND size(array_distinct({found.sql})) < size({found.sql})"
+    return _on(T.ArrayType, check, found) or Rule(broken, "no item twice")
+
+
+def required_fields(check: Check, found: Found) -> Rule | Verdict:
+    """Judge fields of a struct, which must not be null in a struct that exists."""
+    names = [str(name) for name in check.arguments["fields"]]
+    fields = {name: found.child(name) for name in names}
+    if missing := [name for name, field in fields.items() if field is None]:
+        return Verdict("fail", f"the struct has no field {', '.join(missing)}", f"{', '.join(names)} are not null")
+    is_null = " OR ".join(f"{field.sql} IS NULL" for field in fields.values() if field is not None)
+    return Rule(f"{found.sql} IS NOT NULL AND ({is_null})", f"{', '.join(names)} are not null")
+
+
 def length(opposite: str, words: str) -> OnField:
     """Return the rule for a limit of the number of characters; ``opposite`` is the operator of failing values."""
 
@@ -131,10 +177,15 @@ def length(opposite: str, words: str) -> OnField:
 
 
 def limit(opposite: str, words: str) -> OnField:
-    """Return the rule for a limit of numbers; ``opposite`` is the operator of failing values."""
+    """Return the rule for a limit of numbers or times; ``opposite`` is the operator of failing values."""
 
     def judge(check: Check, found: Found) -> Rule | Verdict:
         number = check.arguments["limit"]
+        if isinstance(number, str):
+            kind = found.type.simpleString()
+            return _on(_TIMES, check, found) or Rule(
+                f"{found.sql} {opposite} CAST({text(number)} AS {kind})", f"{words} {number}"
+            )
         broken = f"{found.sql} {opposite} {_number(number, found.type)}"
         if isinstance(found.type, T.FloatType | T.DoubleType):
             # Spark orders NaN above every number. No range includes it.
@@ -161,7 +212,7 @@ def _plain(found: Found) -> str:
     return f"CAST({number} AS STRING)"
 
 
-def _on(kind: type[T.DataType], check: Check, found: Found) -> Verdict | None:
+def _on(kind: type[T.DataType] | tuple[type[T.DataType], ...], check: Check, found: Found) -> Verdict | None:
     """Return the verdict on a clause that does not apply to the column's type, None if it applies.
 
     The clause fails if the contract declares a type that the column lacks.
@@ -176,4 +227,8 @@ def _number(value: int | float, column: T.DataType) -> str:
     """Return a limit as SQL: decimal for exact types, the column's own type for binary ones (0.7 is not 0.7f)."""
     if isinstance(column, T.FloatType | T.DoubleType):
         return f"CAST('{value!r}' AS {column.simpleString()})"
+    return _decimal(value)
+
+
+def _decimal(value: int | float) -> str:
     return f"{Decimal(repr(value)):f}BD"

@@ -28,7 +28,7 @@ def test(spark: SparkSession, contract: Contract, sources: Sequence[Source], fai
     of their model.
     """
     references = (check for check in contract.checks if check.kind == "references")
-    needed = _models(contract) | {str(check.arguments["target"]).partition(".")[0] for check in references}
+    needed = _models(contract) | {target.partition(".")[0] for check in references for target in check.targets}
     data: dict[str, Data] = {}
     problems: dict[str, str] = {}
     for source in (source for source in sources if source.model in needed):

@@ -1,0 +1,236 @@
+"""Read a document of the Open Data Contract Standard into the model of a contract.
+
+Clauses have the names of the Data Contract Specification, and their own pointers into the document. A model has the
+logical name of its table. A field has the name of its column, which is ``physicalName`` where there is one, and
+references and service levels name these columns, too.
+
+A quality rule is the rule as written, with its ``type``, and ``metric`` for the ``rule`` of version 3.0. A service
+level has the keys of the Data Contract Specification beside its own: ``{"property": "freshness", "value": 4, "unit":
+"h", "element": "orders.at", "threshold": "4h", "timestampField": "orders.at"}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from airflow_provider_odf.contract.model import Clause, DataContract, Field, Model, pointer
+from airflow_provider_odf.contract.odcs_objects import StandardObject
+from airflow_provider_odf.contract.physical import logical_type
+from airflow_provider_odf.contract.relationships import Tables
+from airflow_provider_odf.contract.spot import Spot
+from airflow_provider_odf.manifest.document import Document
+
+_TYPES = {"integer": "long", "vector": "array"}
+"""Logical types, and those of the model where they differ. An integer may have any width: the default of its format is
+an annotation."""
+
+_WIDE_INTEGERS = ("u64", "i128", "u128")
+"""Formats of integers that only decimals can hold."""
+
+_FLOAT_FORMATS = {"f32": "float", "f64": "double"}
+
+_STRUCTURE = frozenset({"name", "properties", "items", "map", "quality", "relationships"})
+_ANNOTATIONS = frozenset({
+    "id", "physicalName", "deprecated", "synonyms", "authoritativeDefinitions", "partitioned", "partitionKeyPosition",
+    "encryptedName", "transformSourceObjects", "transformLogic", "transformDescription",
+    "criticalDataElement", "customProperties", "dataGranularityDescription", "context",
+})  # fmt: skip
+"""Keys that say nothing about values. Readers of the contract find them in the document."""
+
+_METRICS = {
+    "nullCheck": "nullValues",
+    "nullCount": "nullValues",
+    "missingCount": "missingValues",
+    "duplicateCount": "duplicateValues",
+    "duplicates": "duplicateValues",
+    "uniqueCheck": "duplicateValues",
+    "validValues": "invalidValues",
+    "invalidCount": "invalidValues",
+    "countCheck": "rowCount",
+}
+"""Rules of version 3.0, and the metrics of the same meaning since 3.1."""
+
+_SERVICE_LEVELS: Mapping[str, tuple[str, str, str]] = {
+    "availability": ("availability", "percentage", ""),
+    "av": ("availability", "percentage", ""),
+    "retention": ("retention", "period", "timestampField"),
+    "re": ("retention", "period", "timestampField"),
+    "latency": ("latency", "threshold", "sourceTimestampField"),
+    "ly": ("latency", "threshold", "sourceTimestampField"),
+    "freshness": ("freshness", "threshold", "timestampField"),
+    "frequency": ("frequency", "interval", ""),
+    "fy": ("frequency", "interval", ""),
+}
+"""Property of a service level -> its name, the name of its value and of its element in the other specification."""
+
+
+def read(document: Document, root: StandardObject) -> DataContract:
+    """Return the contract of a valid document. ``root`` is the document as objects, which have checked it."""
+    reader = _Reader(document, root)
+    spot = Spot(document)
+    return DataContract(
+        specification=f"Open Data Contract Standard {root.api_version}",
+        id=root.id,
+        title=root.name or root.data_product or root.id,
+        version=root.version,
+        status=root.status or "",
+        models=tuple(reader.model(table) for table in reader.list(spot, "schema")),
+        servers=tuple(
+            Clause(str(server.get("server")), server.value, pointer(*server.path), server.place)
+            for server in reader.list(spot, "servers")
+        ),
+        service_levels=tuple(map(reader.service_level, reader.list(spot, "slaProperties"))),
+    )
+
+
+class _Reader:
+    def __init__(self, document: Document, root: StandardObject) -> None:
+        self._tables = Tables(document)
+        self._default_element = root.sla_default_element
+        self._has_times = not root.api_version.startswith("v3.0")
+        self._is_databricks = any(server.type == "databricks" for server in root.servers or ())
+
+    @staticmethod
+    def list(spot: Spot, key: str) -> Iterator[Spot]:
+        """Yield the items of a list in a mapping."""
+        if spot.get(key):
+            yield from spot.at(key).items()
+
+    def model(self, spot: Spot) -> Model:
+        name = str(spot.get("name"))
+        several, single = self._tables.foreign_keys(spot)
+        return Model(
+            name,
+            pointer(*spot.path),
+            spot.place,
+            tuple(self._field(_name(column), column, single) for column in self.list(spot, "properties")),
+            (
+                *(_clause(_TITLES.get(key, key), inner) for key, inner in spot.entries() if key not in _OF_TABLES),
+                *several,
+            ),
+            tuple(map(_rule, self.list(spot, "quality"))),
+        )
+
+    def _field(self, name: str, spot: Spot, keys: Mapping[str, tuple[Clause, ...]] | None = None) -> Field:
+        """Return the field of a property. ``keys`` are the foreign keys of columns that the table has."""
+        clauses = [c for key, inner in spot.entries() for c in self._clauses(key, inner, spot)]
+        maps = spot.at("map") if spot.get("map") else None
+        return Field(
+            name,
+            pointer(*spot.path),
+            spot.place,
+            type=self._type(spot),
+            clauses=(*clauses, *(keys or {}).get(name.lower(), ())),
+            quality=tuple(map(_rule, self.list(spot, "quality"))),
+            fields=tuple(self._field(_name(inner), inner) for inner in self.list(spot, "properties")),
+            items=self._field("items", spot.at("items")) if spot.get("items") else None,
+            keys=self._field("keys", maps.at("key")) if maps and maps.get("key") else None,
+            values=self._field("values", maps.at("value")) if maps and maps.get("value") else None,
+        )
+
+    def _type(self, spot: Spot) -> str | None:
+        """Return the type of a property: by its logical type, else its physical type, else what is inside it."""
+        logical = spot.get("logicalType")
+        if logical == "date" and not self._has_times and logical_type(spot.get("physicalType")) in _TIMES:
+            return logical_type(spot.get("physicalType"))  # version 3.0 has no logical type for times
+        if logical == "integer" and (spot.get("logicalTypeOptions") or {}).get("format") in _WIDE_INTEGERS:
+            return "number"
+        if logical is not None:
+            return _TYPES.get(logical, str(logical))
+        if (kind := logical_type(spot.get("physicalType"))) is not None:
+            return kind
+        inside = {"properties": "object", "items": "array", "map": "map"}
+        return next((kind for key, kind in inside.items() if spot.get(key)), None)
+
+    def _clauses(self, key: str, spot: Spot, field: Spot) -> Iterator[Clause]:
+        """Yield the clauses of one key of a property."""
+        if key in _STRUCTURE - {"relationships"}:
+            return
+        if key == "customProperties":
+            yield from _custom(spot)
+        elif key == "logicalType" or (key == "physicalType" and not field.get("logicalType") and self._type(field)):
+            yield _clause("type", spot, self._type(field))
+        elif key == "logicalTypeOptions":
+            for option, inner in spot.entries():
+                yield from _option(option, inner, spot, str(self._type(field)))
+        elif key == "enum":
+            yield _clause("enum", spot, [v.get("value") if isinstance(v, dict) else v for v in spot.value])
+        elif key == "relationships":
+            yield from self._tables.references(spot)
+        elif key == "physicalType" and self._is_databricks:
+            yield _clause("databricksType", spot)
+        elif key not in _ANNOTATIONS:
+            yield _clause(_TITLES.get(key, key), spot)
+
+    def service_level(self, spot: Spot) -> Clause:
+        """Return a service level with the keys of the Data Contract Specification beside its own."""
+        value = spot.value
+        name, quantity, field = _SERVICE_LEVELS.get(str(value["property"]), (str(value["property"]), "", ""))
+        element = value.get("element") or self._default_element
+        also: dict[str, Any] = {}
+        if quantity:
+            also[quantity] = _quantity(name, value)
+        if field and element:
+            also[field] = self._tables.column_of(str(element))
+        return Clause(name, {**value, **also}, pointer(*spot.path), spot.place)
+
+
+_TIMES = ("timestamp", "timestamp_ntz", "time")
+_TITLES = {"businessName": "title"}
+_OF_TABLES = _STRUCTURE | (_ANNOTATIONS - {"physicalName"}) | {"logicalType", "physicalType"}
+
+
+def _name(spot: Spot) -> str:
+    """Return the name of a column."""
+    return str(spot.get("physicalName") or spot.get("name"))
+
+
+def _clause(name: str, spot: Spot, value: Any = None) -> Clause:
+    return Clause(name, spot.value if value is None else value, pointer(*spot.path), spot.place)
+
+
+def _rule(spot: Spot) -> Clause:
+    """Return a quality rule. Its type is ``library`` by default."""
+    rule = {"type": "library", **spot.value}
+    if rule["type"] == "library" and "metric" not in rule and "rule" in rule:
+        rule["metric"] = _METRICS.get(str(rule["rule"]), rule["rule"])
+    return _clause("quality", spot, rule)
+
+
+def _option(name: str, spot: Spot, options: Spot, kind: str) -> Iterator[Clause]:
+    """Yield the clause of an option of a logical type."""
+    value = spot.value
+    if name == "format" and value in _FLOAT_FORMATS and kind == "number":
+        yield _clause("type", spot, _FLOAT_FORMATS[value])
+    elif name == "format" and kind in ("long", "number"):
+        yield _clause("integerFormat" if re.fullmatch("[iu](8|16|32|64|128)", value) else "format", spot)
+    elif name == "format" and kind != "string":
+        yield _clause("timeFormat", spot)
+    elif name == "required":
+        yield _clause("requiredFields", spot)
+    elif isinstance(value, bool) and name.startswith("exclusive"):  # before version 3.1
+        limit = options.get(name.removeprefix("exclusive").lower())
+        if value and limit is not None:
+            yield _clause(name, spot, limit)
+    else:
+        yield _clause(name, spot)
+
+
+def _custom(properties: Spot) -> Iterator[Clause]:
+    """Yield the custom properties that converters write for keys of the other specification."""
+    for spot in properties.items():
+        name, value = spot.get("property"), spot.get("value")
+        if name == "pii":
+            yield _clause("pii", spot, str(value).lower() == "true")
+        elif name == "databricksType":
+            yield _clause("databricksType", spot, str(value))
+
+
+def _quantity(name: str, value: Mapping[str, Any]) -> str:
+    """Return the quantity of a service level as one text: ``4h``, ``99.9%``, ``P1Y``."""
+    amount, unit = str(value["value"]), str(value.get("unit") or "")
+    if name == "availability":
+        return amount if amount.endswith("%") else f"{amount}%"
+    return amount + unit if re.fullmatch(r"[0-9.]+", amount) else amount

@@ -1,0 +1,56 @@
+"""The problems that the objects of a contract find in a document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from airflow_provider_odf.contract.objects import SpecificationObject
+from airflow_provider_odf.contract.spot import Path, Spot
+from airflow_provider_odf.errors import Problem
+from airflow_provider_odf.manifest.document import Document
+from airflow_provider_odf.wording import nearest
+
+
+def of_validation(spot: Spot, error: ValidationError) -> list[Problem]:
+    """Return the problems of the value at a spot."""
+    return sorted({_problem(spot, detail) for detail in error.errors()})
+
+
+def _problem(spot: Spot, detail: Any) -> Problem:
+    steps = tuple(part for part in detail["loc"] if part != "[key]")
+    is_missing = detail["type"] == "missing"
+    place = spot.at(*(steps[:-1] if is_missing else steps)).place
+    name = ".".join(map(str, (*spot.path, *steps))) or "contract"
+    if is_missing:
+        return Problem(place, f"{name} is missing")
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    message = re.sub(r"^Input should be an? (valid )?", "must be a ", message)
+    message = re.sub(r"must be a dictionary.*", "must be a mapping", message)
+    message = re.sub(r"must be a tuple", "must be a list", message)
+    return Problem(place, f"{name}: {message}")
+
+
+def near_misses(node: object, document: Document, path: Path = ()) -> Iterator[Problem]:
+    """Yield problems of extensions with names similar to known keys: a typing error would silently disable a clause."""
+    if isinstance(node, SpecificationObject):
+        known = {(f.alias or name): name for name, f in type(node).model_fields.items()}
+        for key in node.model_extra or {}:
+            if close := nearest(key, known, cutoff=0.85):
+                yield Problem(
+                    document.place((*path, key), of_key=True), f"unknown key {key!r}", f"did you mean {close!r}?"
+                )
+        for alias, name in known.items():
+            yield from near_misses(getattr(node, name), document, (*path, alias))
+    for step, value in _inside(node):
+        if isinstance(value, BaseModel):
+            yield from near_misses(value, document, (*path, step))
+
+
+def _inside(node: object) -> Iterable[tuple[str | int, object]]:
+    if isinstance(node, dict):
+        return node.items()
+    return enumerate(node) if isinstance(node, tuple) else ()

@@ -1,0 +1,76 @@
+"""Clauses that only the Open Data Contract Standard has."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+
+from airflow_provider_odf.engine.contract.sources import test_frames as judge
+from airflow_provider_odf.protocol import Check, Contract
+
+pytestmark = pytest.mark.spark
+
+
+def test_clauses_of_the_standard(spark):
+    orders = spark.createDataFrame(
+        [
+            (1, 1.5, Decimal("10"), [1, 2], dt.date(2020, 1, 1), ("a", 1), "x"),
+            (128, 1.7, Decimal("12"), [1, 1], dt.date(2019, 1, 1), (None, 1), "y"),
+            (3, None, None, [], None, None, None),
+        ],
+        "id INT, ratio DOUBLE, amount DECIMAL(20,0), items ARRAY<INT>, day DATE, at STRUCT<a: STRING, b: INT>, "
+        "land STRING",
+    )
+    lines = spark.createDataFrame([(1, "x"), (3, "z")], "order_id INT, country STRING")
+
+    def on(field: str, kind: str, **arguments: object) -> Check:
+        return Check(f"/{field}/{kind}", kind, kind, field, arguments=arguments, model="orders")
+
+    def key(path: str, *targets: str) -> Check:
+        columns = ("id", "land")
+        return Check(path, "references", "key", None, columns, {"targets": list(targets)}, model="orders")
+
+    checks = (
+        on("id", "range", limit=[-128, 127]),
+        on("amount", "range", limit=[-(1 << 127), (1 << 127) - 1]),
+        on("ratio", "multiple_of", limit=0.5),
+        on("amount", "multiple_of", limit=5),
+        on("items", "min_items", limit=1),
+        on("items", "max_items", limit=2),
+        on("items", "items", limit=2),
+        on("items", "unique_items"),
+        on("day", "minimum", limit="2020-01-01", type="date"),
+        on("day", "exclusive_maximum", limit="2020-01-01"),
+        on("day", "maximum", limit="soon"),
+        on("at", "required_fields", fields=["a", "b"]),
+        Check("/c", "required_fields", "c", "at", arguments={"fields": ["a", "c"]}, model="orders"),
+        key("/key", "lines.order_id", "lines.country"),
+        key("/two", "lines.order_id", "orders.land"),
+        key("/nothing", "lines.order_id", "lines.nothing"),
+    )
+    report = judge(Contract("urn:c", "", "digest", checks), {"orders": orders, "lines": lines})
+    assert [(r.path, r.outcome, r.failed_rows, r.expected) for r in report.results] == [
+        ("/id/range", "fail", 1, "a whole number from -128 to 127"),
+        (
+            "/amount/range",
+            "pass",
+            0,
+            "a whole number from -170141183460469231731687303715884105728 to 170141183460469231731687303715884105727",
+        ),
+        ("/ratio/multiple_of", "fail", 1, "a multiple of 0.5"),
+        ("/amount/multiple_of", "fail", 1, "a multiple of 5"),
+        ("/items/min_items", "fail", 1, "at least 1 item"),
+        ("/items/max_items", "pass", 0, "at most 2 items"),
+        ("/items/items", "fail", 1, "exactly 2 items"),
+        ("/items/unique_items", "fail", 1, "no item twice"),
+        ("/day/minimum", "fail", 1, ">= 2020-01-01"),
+        ("/day/exclusive_maximum", "fail", 1, "< 2020-01-01"),
+        ("/day/maximum", "error", None, "<= soon"),
+        ("/at/required_fields", "fail", 1, "a, b are not null"),
+        ("/c", "fail", None, "a, c are not null"),
+        ("/key", "fail", 1, "a value of lines.order_id, lines.country"),
+        ("/two", "error", None, "a value of lines.order_id, orders.land"),
+        ("/nothing", "error", None, "a value of lines.order_id, lines.nothing"),
+    ]
