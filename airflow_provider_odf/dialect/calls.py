@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from airflow_provider_odf.dialect.clauses import order
 from airflow_provider_odf.dialect.engine import NodeRule, Translator, refuse_others
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.place import Refusal
 from airflow_provider_odf.dialect.spark import Value, cast
 
-_ORDINAL_DIGITS = 4
 _BOUNDS = ("UNBOUNDED", "CURRENT ROW")
 """Ends of a frame without a number."""
 
@@ -81,29 +81,6 @@ def _function(node: exp.Expr, value: Value, clause: str) -> exp.Expr:
 
 def _replace(value: Value, function: exp.Expr, by: exp.Expr) -> Value:
     return Value(by if value.sql is function else cast(by, value.type), value.type)
-
-
-def order(t: Translator, node: exp.Order) -> exp.Order:
-    """Return ORDER BY with explicit NULLS FIRST or LAST, since the defaults of engines differ."""
-    return exp.Order(expressions=[_order_item(t, item) for item in node.expressions])
-
-
-def _order_item(t: Translator, item: exp.Expr) -> exp.Ordered:
-    refuse_others(item, {"this", "desc", "nulls_first"})
-    return exp.Ordered(
-        this=place_or_expression(t, item.this),
-        desc=bool(item.args.get("desc")),
-        nulls_first=bool(item.args.get("nulls_first")),
-    )
-
-
-def place_or_expression(t: Translator, node: exp.Expr) -> exp.Expr:
-    """Return an item of GROUP BY or ORDER BY, which may be the place of a column."""
-    if not isinstance(node, exp.Literal) or node.is_string:
-        return t.expression(node).sql
-    if not (node.name.isdigit() and len(node.name) <= _ORDINAL_DIGITS):
-        raise Refusal(node, "a number in ORDER BY or GROUP BY must be a column position, starting at 1")
-    return node.copy()
 
 
 NODES: dict[type[exp.Expr], NodeRule] = {

@@ -14,7 +14,7 @@ from sqlglot import Dialect, exp
 from airflow_provider_odf.dialect import limits, types
 from airflow_provider_odf.dialect.place import Refusal
 from airflow_provider_odf.dialect.spark import Value
-from airflow_provider_odf.dialect.types import Scope, Type
+from airflow_provider_odf.dialect.types import Columns, Scope, Type
 
 ADVICE = "write it in another way, or use engine: spark with Spark's SQL"
 
@@ -75,10 +75,11 @@ class Engine:
 
 @dataclass(frozen=True)
 class Translator:
-    """Translates expressions in a scope."""
+    """Translates expressions in a scope. ``subquery`` translates a query inside an expression."""
 
     engine: Engine
     scope: Scope
+    subquery: Callable[[exp.Expr, Scope], tuple[exp.Query, Columns]]
 
     def expression(self, node: exp.Expr) -> Value:
         """Return ``node`` as a Spark expression with its type.

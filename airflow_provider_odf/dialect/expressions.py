@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import types
+from airflow_provider_odf.dialect import subqueries, types
 from airflow_provider_odf.dialect.engine import NodeRule, Translator, chain
 from airflow_provider_odf.dialect.literals import time_literal
 from airflow_provider_odf.dialect.place import Refusal
@@ -129,6 +129,8 @@ def between(t: Translator, node: exp.Expr) -> Value:
 
 def in_(t: Translator, node: exp.Expr) -> Value:
     value = operand(t, node.this)
+    if node.args.get("query") is not None:
+        return subqueries.in_query(t, node, value)
     if not node.expressions:
         raise Refusal(node, "IN supports only a list of values", "join the query of an earlier step")
     members = t.expressions(node.expressions)
@@ -200,6 +202,7 @@ def element(t: Translator, node: exp.Expr) -> Value:
 
 NODES: dict[type[exp.Expr], NodeRule] = {
     **dict.fromkeys(_COMPARISONS, comparison),
+    **subqueries.NODES,
     exp.Between: between,
     exp.In: in_,
     exp.Column: column,

@@ -8,7 +8,7 @@ from typing import cast
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.calls import order, place_or_expression
+from airflow_provider_odf.dialect.clauses import add_order, place_or_expression
 from airflow_provider_odf.dialect.engine import Engine, Translator, chain, refuse_others
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.place import Refusal
@@ -25,10 +25,13 @@ _JOIN_SIDES = {"", "LEFT", "RIGHT", "FULL"}
 
 @dataclass(frozen=True)
 class Queries:
-    """Translates queries over tables: inputs, earlier steps and WITH. Keys of ``tables`` are in lower case."""
+    """Translates queries over tables: inputs, earlier steps and WITH. Keys of ``tables`` are in lower case.
+
+    ``outer`` is the scope of the expression around a query."""
 
     engine: Engine
     tables: Mapping[str, tuple[str, Columns]]
+    outer: Scope | None = None
 
     @classmethod
     def over(cls, engine: Engine, tables: Mapping[str, Columns]) -> Queries:
@@ -79,13 +82,13 @@ class Queries:
             columns = _side_by_side(operator, columns, others)
             kind = cast("type[exp.SetOperation]", type(operator))
             query = kind(this=query, expression=right, distinct=operator.args.get("distinct"))
-            _add_order(Translator(self.engine, Scope({"": columns})), operator, query)
+            add_order(self._translator(Scope({"": columns}, self.outer)), operator, query)
         return query, columns
 
     def _select(self, node: exp.Select, is_named: bool) -> tuple[exp.Select, Columns]:
         refuse_others(node, _SELECT)
         select = exp.Select()
-        t = Translator(self.engine, self._from(node, select))
+        t = self._translator(self._from(node, select))
         columns = _projection(t, node, select, is_named)
         t_outputs = _with_outputs(t, columns)
         if node.args.get("distinct"):
@@ -97,15 +100,21 @@ class Queries:
         if group := node.args.get("group"):
             refuse_others(group, {"expressions"})
             select.set("group", exp.Group(expressions=[place_or_expression(t_outputs, g) for g in group.expressions]))
-        _add_order(t_outputs, node, select)
+        add_order(t_outputs, node, select)
         return select, columns
+
+    def _translator(self, scope: Scope) -> Translator:
+        return Translator(self.engine, scope, self._subquery)
+
+    def _subquery(self, node: exp.Expr, scope: Scope) -> tuple[exp.Query, Columns]:
+        return replace(self, outer=scope).query(node, is_named=False)
 
     def _from(self, node: exp.Select, select: exp.Select) -> Scope:
         if node.args.get("from_") is None:
-            return Scope()
+            return Scope(outer=self.outer)
         source, name, columns = self._source(node.args["from_"].this)
         select.set("from_", exp.From(this=source))
-        scope = Scope({name: columns})
+        scope = Scope({name: columns}, self.outer)
         for join in node.args.get("joins") or ():
             translated, scope = self._join(join, scope)
             select.append("joins", translated)
@@ -116,7 +125,7 @@ class Queries:
         alias = _alias(node)
         if isinstance(node, exp.Subquery):
             refuse_others(node, {"this", "alias"})
-            query, columns = self.query(node.this)
+            query, columns = replace(self, outer=None).query(node.this)
             return exp.Subquery(this=query, alias=_table_alias(alias)), alias, columns
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise Refusal(node, "FROM supports only tables and queries", _NO_HISTORY)
@@ -144,10 +153,10 @@ class Queries:
         source, name, columns = self._source(node.this)
         if name in scope.tables:
             raise Refusal(node, f"two tables are named {name}", "give one an alias")
-        both = Scope({**scope.tables, name: columns})
+        both = replace(scope, tables={**scope.tables, name: columns})
         join = exp.Join(this=source, side=side or None, kind=kind or None)
         if node.args.get("on"):
-            join.set("on", condition(Translator(self.engine, both), node.args["on"]))
+            join.set("on", condition(self._translator(both), node.args["on"]))
         return join, both
 
 
@@ -202,7 +211,7 @@ def _with_outputs(t: Translator, columns: Columns) -> Translator:
     """Return a translator for GROUP BY, HAVING and ORDER BY, which also see output names of SELECT. Columns of tables
     hide these."""
     outputs = Columns(tuple((name, type_) for name, type_ in columns.items if t.scope.type_of(name) is None))
-    return Translator(t.engine, Scope({**t.scope.tables, "": outputs})) if outputs.items else t
+    return replace(t, scope=replace(t.scope, tables={**t.scope.tables, "": outputs})) if outputs.items else t
 
 
 def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
@@ -221,19 +230,6 @@ def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
             raise Refusal(node, f"column {name} is {type_} on one side and {other} on the other", "cast one of them")
         merged.append((name, shared))
     return Columns(tuple(merged))
-
-
-def _add_order(t: Translator, node: exp.Expr, query: exp.Query) -> None:
-    """Add ORDER BY, LIMIT and OFFSET of a node to a query."""
-    if node.args.get("order"):
-        query.set("order", order(t, node.args["order"]))
-    for key in ("limit", "offset"):
-        clause = node.args.get(key)
-        if clause is not None:
-            value = clause.expression
-            if type(clause) not in (exp.Limit, exp.Offset) or not (isinstance(value, exp.Literal) and value.is_int):
-                raise Refusal(clause, f"{key.upper()} needs an integer")
-            query.set(key, type(clause)(expression=value.copy()))
 
 
 def _alias(node: exp.Expr) -> str:

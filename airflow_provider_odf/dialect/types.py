@@ -210,18 +210,23 @@ class Columns:
 
 @dataclass(frozen=True)
 class Scope:
-    """The tables of a FROM clause by name."""
+    """The tables of a FROM clause by name, and the scope of the outer query."""
 
     tables: Mapping[str, Columns] = field(default_factory=dict)
+    outer: Scope | None = None
 
     def table(self, name: str) -> Columns | None:
-        return next((columns for table, columns in self.tables.items() if table.lower() == name.lower()), None)
+        """Return the columns of a table of this scope or an outer one."""
+        outer = self.outer.table(name) if self.outer else None
+        return next((columns for table, columns in self.tables.items() if table.lower() == name.lower()), outer)
 
     def type_of(self, name: str) -> Type | None:
         """Return the type of a column without table name, or None if no table can have it."""
         certain = [t for columns in self.tables.values() for n, t in columns.items if n.lower() == name.lower()]
         possible = certain or [c.others for c in self.tables.values() if c.others is not None]
-        return possible[0] if len(set(possible)) == 1 else (UNKNOWN if possible else None)
+        if possible:
+            return possible[0] if len(set(possible)) == 1 else UNKNOWN
+        return self.outer.type_of(name) if self.outer else None
 
     @property
     def names(self) -> list[str]:

@@ -194,6 +194,43 @@ def test_calculating_needs_the_type_of_a_column_in_flink(expression: Callable[..
         expression(text, "flink", columns=None)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("condition", "spark"),
+    [
+        ("r in (select i from input)", "`r` IN (SELECT `i` FROM `input`)"),
+        ("r not in ((select i from input))", "NOT `r` IN (SELECT `i` FROM `input`)"),
+        (
+            "exists (select 1 from input b where b.i = a.r)",
+            "EXISTS(SELECT 1 FROM `input` AS `b` WHERE `b`.`i` = `a`.`r`)",
+        ),
+        ("i = (select max(i) from input)", "`i` = (SELECT max(`i`) FROM `input`)"),
+    ],
+)
+def test_queries_inside_expressions(translate: Callable[..., str], engine: str, condition: str, spark: str) -> None:
+    assert translate(f"select r from input a where {condition}", engine) == (
+        f"SELECT `r` FROM `input` AS `a` WHERE {spark}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("r in (select s from input)", "IN compares BIGINT with STRING (cast one of them)"),
+        ("r in (select r, i from input)", "a query used as a value, or in IN, must have exactly one named column"),
+        ("r = (select * from input)", "a query used as a value, or in IN, must have exactly one named column"),
+        ("exists (select 1 from input b where b.nope = 1)", "column b.nope does not exist"),
+        ("r in (select x.r from (select r from input where a.r = 1) as x)", "column a.r does not exist"),
+    ],
+)
+def test_queries_inside_expressions_that_are_refused(
+    translate: Callable[..., str], condition: str, message: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        translate(f"select r from input a where {condition}")
+    assert message in str(refused.value)
+
+
 @pytest.mark.parametrize(
     "text", ["b = i > 0", "i > 0 = b", "not b = c like 'x'", "i = 1 || s like 'a'", "(b in (true)) + 1"]
 )

@@ -82,11 +82,14 @@ def test_columns() -> None:
     assert Columns.declared([Column("A", "BIGINT"), Column("*", "STRING")]).type_of("b") == STRING
 
 
-def test_a_column_is_looked_up_in_all_tables() -> None:
-    scope = Scope({"a": Columns((("y", STRING),)), "b": Columns((("z", BIGINT),))})
+def test_a_column_is_looked_up_in_all_tables_and_then_outside() -> None:
+    outer = Scope({"o": Columns((("x", BIGINT),))})
+    scope = Scope({"a": Columns((("y", STRING),)), "b": Columns((("z", BIGINT),))}, outer)
     assert scope.type_of("Y") == STRING
+    assert scope.type_of("x") == BIGINT
     assert scope.type_of("nope") is None
-    assert scope.table("B") is not None
+    assert scope.table("O") is not None
+    assert scope.table("nope") is None
     assert scope.names == ["y", "z"]
 
 

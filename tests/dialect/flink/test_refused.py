@@ -92,18 +92,6 @@ def test_what_may_differ_is_refused(expression: Callable[..., str], text: str, r
     assert reason in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "i in (select k from input)", "exists (select 1 from input)",
-        "(select max(k) as m from input)",
-    ],
-)  # fmt: skip
-def test_rare_functions_and_forms_are_refused(expression: Callable[..., str], text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"1:\d+: .* (not supported|supports only)"):
-        expression(text, "flink")
-
-
 @pytest.mark.parametrize("engine", ["flink", "risingwave"])
 def test_temporal_join_needs_a_history(translate: Callable[..., str], engine: str) -> None:
     query = "select a.i from input as a join input for system_time as of a.ts as b on a.s = b.s"
