@@ -1,4 +1,4 @@
-"""``odf contract``: test data against a data contract."""
+"""``odf contract``: check and show data contracts, and test data against them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from airflow_provider_odf.cli.output import absolute, near, print_json
+from airflow_provider_odf.cli.output import Format, FormatOption, absolute, near, print_json
 from airflow_provider_odf.errors import EngineError, InvalidInput
 
 if TYPE_CHECKING:
     from airflow_provider_odf.contract.load import ContractFile
     from airflow_provider_odf.protocol import ContractReport, Source
 
-app = typer.Typer(name="contract", help="Test data against data contracts.", no_args_is_help=True)
+app = typer.Typer(
+    name="contract", help="Check and show data contracts, and test data against them.", no_args_is_help=True
+)
 
 ContractArgument = Annotated[str, typer.Argument(help="File of the contract.", metavar="CONTRACT")]
+
+
+class LintFormat(str, Enum):
+    text = "text"
+    json = "json"
 
 
 class ReportFormat(str, Enum):
@@ -41,6 +48,48 @@ def register(parent: typer.Typer) -> None:
 @app.callback()
 def options() -> None:
     """Options before a command."""
+
+
+@app.command("lint")
+def contract_lint(
+    contracts: Annotated[list[str], typer.Argument(help="Files of contracts.", metavar="CONTRACT")],
+    how: Annotated[LintFormat, typer.Option("--format", help="Output format.")] = LintFormat.text,
+) -> None:
+    """Check contracts without data. Exit 0, or 1 with all errors of all files.
+
+    A contract is checked against the JSON Schema of its version. References lead to definitions, each clause can be
+    evaluated, and examples satisfy their own fields.
+    """
+    from airflow_provider_odf.cli.run import print_problem, problem_json
+    from airflow_provider_odf.contract.lint import lint
+
+    entries = []
+    for contract in contracts:
+        errors, warnings = lint(absolute(contract))
+        entries += [("error", problem) for problem in errors] + [("warning", problem) for problem in warnings]
+    has_errors = any(severity == "error" for severity, _ in entries)
+    if how is LintFormat.json:
+        print_json([problem_json(severity, problem) for severity, problem in sorted(entries, key=lambda e: e[1])])
+    else:
+        for severity, problem in entries:
+            print_problem(severity, problem)
+        if not has_errors:
+            print(f"{len(contracts)} contracts are valid" if len(contracts) != 1 else "1 contract is valid")
+    raise typer.Exit(int(has_errors))
+
+
+@app.command("show")
+def contract_show(contract: ContractArgument, how: FormatOption = Format.table) -> None:
+    """Show all sections of a contract, with what its fields inherit, and mark the clauses that are not enforced."""
+    from airflow_provider_odf.contract.load import load
+    from airflow_provider_odf.contract.show import document, lines
+
+    file = load(absolute(contract))
+    if how is Format.json:
+        print_json(document(file))
+        return
+    for line in lines(file):
+        print(line)
 
 
 @app.command("test")

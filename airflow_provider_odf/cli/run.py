@@ -81,7 +81,7 @@ def validate(
         print_json([problem_json(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
     else:
         for problem in problems:
-            print(near(problem))
+            print_problem("error", problem)
         print_warnings(loaded)
         if not problems and loaded.manifests:
             count = len(loaded.manifests)
@@ -138,8 +138,16 @@ def progress(verbose: bool) -> Progress:
 def print_warnings(loaded: Loaded) -> None:
     """Print warnings with their fixes on standard error."""
     for warning in loaded.warnings:
-        fix = f" ({warning.fix})" if warning.fix else ""
-        print(near(f"{warning.place}: warning: {warning.message}{fix}"), file=sys.stderr)
+        print_problem("warning", warning)
+
+
+def print_problem(severity: str, problem: Problem) -> None:
+    """Print an error, or a warning on standard error."""
+    if severity == "error":
+        print(near(problem))
+        return
+    fix = f" ({problem.fix})" if problem.fix else ""
+    print(near(f"{problem.place}: warning: {problem.message}{fix}"), file=sys.stderr)
 
 
 def print_outcome(outcome: Outcome, verbose: bool) -> int:

@@ -1,0 +1,242 @@
+"""Check that the examples of a contract satisfy their own fields."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import regex
+
+from airflow_provider_odf.contract import ecma
+from airflow_provider_odf.contract.compile import compile_models
+from airflow_provider_odf.contract.load import ContractFile
+from airflow_provider_odf.contract.model import CHARACTER_TYPES, INTEGER_TYPES, NUMERIC_TYPES, Clause, Field, Model
+from airflow_provider_odf.engine.contract.formats import FORMATS
+from airflow_provider_odf.errors import Place, Problem
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.protocol import Check
+from airflow_provider_odf.wording import counted
+
+_TIMEOUT = 1.0
+
+
+def of_fields(file: ContractFile) -> Iterator[Problem]:
+    """Yield the examples of fields that do not satisfy them."""
+    for examples in _examples(file):
+        yield from examples.of_fields()
+
+
+def of_models(file: ContractFile) -> Iterator[Problem]:
+    """Yield the values in examples of models that do not satisfy their fields, once for each field and clause."""
+    for examples in _examples(file):
+        yield from examples.of_model()
+
+
+def _examples(file: ContractFile) -> Iterator[_Examples]:
+    models = file.contract.models
+    checks: dict[str, dict[str, list[Check]]] = {}
+    for check in compile_models(file, [model.name for model in models]).checks:
+        if check.field and not check.outcome:
+            checks.setdefault(check.model, {}).setdefault(check.field, []).append(check)
+    for model in models:
+        yield _Examples(file, model, checks.get(model.name, {}))
+
+
+class _Examples:
+    def __init__(self, file: ContractFile, model: Model, checks: Mapping[str, Sequence[Check]]) -> None:
+        self._file, self._model, self._checks = file, model, checks
+
+    def of_fields(self) -> Iterator[Problem]:
+        for field in self._model.fields:
+            yield from self._of_field(field, field.name)
+
+    def of_model(self) -> Iterator[Problem]:
+        clause = self._model.clause("examples")
+        for index, example in enumerate(clause.value if clause and isinstance(clause.value, list) else ()):
+            place = self._file.place_of(clause.path if clause else "", index)
+            rows = [{str(name).lower(): value for name, value in row.items()} for row in _rows(example)]
+            for field in self._model.fields:
+                failures: dict[str, list[str]] = {}
+                for row in rows:
+                    for text, reason in self._failures(field, field.name, row.get(field.name.lower())):
+                        failures.setdefault(reason, []).append(text)
+                for reason, texts in failures.items():
+                    yield Problem(place, f"{counted(len(texts), 'example row')}, such as {texts[0]}: {reason}")
+
+    def _of_field(self, field: Field, path: str) -> Iterator[Problem]:
+        for clause in field.clauses:
+            if clause.name in ("example", "examples"):
+                values = (
+                    clause.value if clause.name == "examples" and isinstance(clause.value, list) else [clause.value]
+                )
+                for index, value in enumerate(values):
+                    for text, reason in self._failures(field, path, value):
+                        yield Problem(self._place(clause, index), f"example {text}: {reason}")
+        for end, child in field.children:
+            yield from self._of_field(child, path + end)
+
+    def _place(self, clause: Clause, index: int) -> Place:
+        """Return the place of an example, or of the definition that has it."""
+        is_here = self._file.place_of(clause.path) == clause.place
+        return self._file.place_of(clause.path, index) if is_here else clause.place
+
+    def _failures(self, field: Field, path: str, value: Any) -> Iterator[tuple[str, str]]:
+        """Yield a value that does not satisfy a field or the fields inside it, and the clause that it breaks."""
+        checks = self._checks.get(path, ())
+        if value is None:
+            yield from (("null", check.description) for check in checks if check.kind == "required")
+            return
+        try:
+            typed = _typed(value, field.type)
+        except (ValueError, InvalidOperation, TypeError):
+            yield repr(value), f"{path} is of type {field.type}"
+            return
+        for check in checks:
+            if (test := _TESTS.get(check.kind)) is not None and not test(typed, check):
+                yield repr(value), check.description
+        for end, child in field.children:
+            for inner in _inside(typed, end, child.name):
+                yield from self._failures(child, path + end, inner)
+
+
+def _rows(example: Any) -> list[Mapping[str, Any]]:
+    """Return the rows of an example of a model: CSV with a header, one row or a list of them."""
+    if isinstance(example, str):
+        rows = csv.DictReader(io.StringIO(example.strip()), skipinitialspace=True)
+        return [{name: value or None for name, value in row.items() if name} for row in rows]
+    return [row for row in (example if isinstance(example, list) else [example]) if isinstance(row, dict)]
+
+
+def _inside(value: Any, end: str, name: str) -> Iterator[Any]:
+    if isinstance(value, dict):
+        if end.startswith("."):
+            yield value.get(name)
+        elif end in ("{key}", "{value}"):
+            yield from value.keys() if end == "{key}" else value.values()
+    elif isinstance(value, list) and end == "[]":
+        yield from value
+
+
+def _typed(value: Any, kind: str | None) -> Any:
+    """Return a value in the type of its field.
+
+    :raises ValueError: it has no such value. So do TypeError and InvalidOperation.
+    """
+    if kind in CHARACTER_TYPES and isinstance(value, dict | list):
+        raise ValueError(value)
+    if kind in CHARACTER_TYPES:
+        return str(value)
+    convert = _CONVERSIONS.get(kind or "")
+    return convert(value) if convert else value
+
+
+def _number(value: Any) -> Decimal:
+    if isinstance(value, bool):
+        raise ValueError(value)
+    return Decimal(str(value))
+
+
+def _integer(bits: int) -> Callable[[Any], Decimal]:
+    def convert(value: Any) -> Decimal:
+        number = _number(value)
+        if number != number.to_integral_value() or not -(1 << bits - 1) <= number < 1 << bits - 1:
+            raise ValueError(value)
+        return number
+
+    return convert
+
+
+def _boolean(value: Any) -> bool:
+    if str(value).lower() not in ("true", "false"):
+        raise ValueError(value)
+    return str(value).lower() == "true"
+
+
+def _of(kind: type) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise TypeError(value)
+        return value
+
+    return convert
+
+
+def _time(value: Any) -> Any:
+    text = str(value).strip().replace(" ", "T", 1)
+    with suppress(ValueError):
+        return Instant.parse(text)
+    return dt.datetime.fromisoformat(text)
+
+
+_CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(NUMERIC_TYPES - INTEGER_TYPES, _number),
+    **dict.fromkeys(("int", "integer"), _integer(32)),
+    **dict.fromkeys(("long", "bigint"), _integer(64)),
+    **dict.fromkeys(("timestamp", "timestamp_tz", "timestamp_ntz"), _time),
+    **dict.fromkeys(("object", "record", "struct", "map"), _of(dict)),
+    "boolean": _boolean,
+    "date": lambda value: dt.date.fromisoformat(str(value)),
+    "time": lambda value: dt.time.fromisoformat(str(value)),
+    "array": _of(list),
+    "bytes": _of(str),
+}
+
+
+def _matches(value: Any, pattern: str) -> bool:
+    try:
+        return regex.search(pattern.replace(r"\z", r"\Z"), str(value), timeout=_TIMEOUT) is not None
+    except (regex.error, TimeoutError):
+        return True  # the test of data reports such a pattern
+
+
+def _enum(value: Any, check: Check) -> bool:
+    values = check.arguments["values"]
+    if isinstance(value, Decimal):
+        with suppress(InvalidOperation):
+            return value in [Decimal(text) for text in values]
+    return (str(value).lower() if isinstance(value, bool) else str(value)) in values
+
+
+def _limit(compare: Callable[[Decimal, Decimal], bool]) -> Callable[[Any, Check], bool]:
+    def test(value: Any, check: Check) -> bool:
+        limit = check.arguments["limit"]
+        return not isinstance(value, Decimal) or isinstance(limit, str) or compare(value, Decimal(str(limit)))
+
+    return test
+
+
+def _places(value: Decimal) -> int:
+    return max(0, -int(value.normalize().as_tuple().exponent))
+
+
+def _digits(value: Decimal) -> int:
+    return max(0, value.adjusted() + 1 if value else 0)
+
+
+def _size(compare: Callable[[int, int], bool]) -> Callable[[Any, Check], bool]:
+    return lambda value, check: not isinstance(value, list | str) or compare(len(value), check.arguments["limit"])
+
+
+_TESTS: Mapping[str, Callable[[Any, Check], bool]] = {
+    "enum": _enum,
+    "pattern": lambda value, check: _matches(value, ecma.to_java(str(check.arguments["pattern"]))),
+    "format": lambda value, check: _matches(value, FORMATS.get(str(check.arguments["format"]), "")),
+    "min_length": _size(lambda size, limit: size >= limit),
+    "max_length": _size(lambda size, limit: size <= limit),
+    "min_items": _size(lambda size, limit: size >= limit),
+    "max_items": _size(lambda size, limit: size <= limit),
+    "items": _size(lambda size, limit: size == limit),
+    "minimum": _limit(lambda value, limit: value >= limit),
+    "exclusive_minimum": _limit(lambda value, limit: value > limit),
+    "maximum": _limit(lambda value, limit: value <= limit),
+    "exclusive_maximum": _limit(lambda value, limit: value < limit),
+    "multiple_of": _limit(lambda value, limit: value % limit == 0),
+    "precision": _limit(lambda value, limit: _digits(value) + _places(value) <= limit),
+    "scale": _limit(lambda value, limit: _places(value) <= limit),
+}
+"""Kind of check -> whether a value satisfies it. Kinds about several rows are not in the table."""

@@ -1,0 +1,61 @@
+"""Check contracts without data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from airflow_provider_odf.contract import examples, json_schema
+from airflow_provider_odf.contract.compile import compile_models
+from airflow_provider_odf.contract.load import ContractFile, document_of, is_standard, read
+from airflow_provider_odf.errors import ManifestInvalid, Problem
+from airflow_provider_odf.manifest import yaml_source
+from airflow_provider_odf.wording import suggestion
+
+_ENDED = ("deprecated", "retired")
+
+
+def lint(path: Path) -> tuple[list[Problem], list[Problem]]:
+    """Return the errors and the warnings of the contract in a file, in the order of their places."""
+    try:
+        text = yaml_source.read_text(path)
+        document = document_of(text, str(path))
+    except ManifestInvalid as e:
+        return [*e.problems], []
+    file, errors = read(text, str(path))
+    warnings: list[Problem] = []
+    if file is not None:
+        errors += [*_invalid_clauses(file), *_keys(file), *examples.of_fields(file)]
+        warnings += [*_status(file), *_inapplicable(file), *examples.of_models(file)]
+    places = {problem.place for problem in errors}
+    errors += [p for p in json_schema.problems(document, is_standard(document)) if p.place not in places]
+    return sorted(set(errors)), sorted(set(warnings))
+
+
+def _invalid_clauses(file: ContractFile) -> Iterator[Problem]:
+    """Yield the clauses that no test can evaluate, such as an invalid pattern."""
+    for check in compile_models(file, [model.name for model in file.contract.models]).checks:
+        if check.outcome == "error":
+            yield Problem(file.place_of(check.path), check.reason)
+
+
+def _inapplicable(file: ContractFile) -> Iterator[Problem]:
+    for check in compile_models(file, [model.name for model in file.contract.models]).checks:
+        if check.outcome == "unsupported":
+            yield Problem(file.place_of(check.path), f"not enforced: {check.reason}")
+
+
+def _keys(file: ContractFile) -> Iterator[Problem]:
+    for model in file.contract.models:
+        key = model.clause("primaryKey")
+        for index, name in enumerate(key.value if key else ()):
+            if model.field(str(name).partition(".")[0]) is None:
+                message = f"{model.name} has no field {name}"
+                fix = suggestion(str(name), [field.name for field in model.fields])
+                yield Problem(file.place_of(key.path if key else "", index), message, fix)
+
+
+def _status(file: ContractFile) -> Iterator[Problem]:
+    if file.contract.status.lower() in _ENDED:
+        path = ("status",) if is_standard(file.document) else ("info", "status")
+        yield Problem(file.place(*path), f"the contract is {file.contract.status}")

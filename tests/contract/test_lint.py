@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from airflow_provider_odf.contract.lint import lint
+
+DCS = "dataContractSpecification: 1.2.1\nid: a\ninfo: {title: t, version: '1'}\n"
+ODCS = "apiVersion: v3.1.0\nkind: DataContract\nid: a\nversion: '1'\nstatus: active\n"
+
+
+def problems(folder: Path, text: str) -> tuple[list[str], list[str]]:
+    """Errors and warnings."""
+    file = folder / "c.yaml"
+    file.write_text(text)
+    errors, warnings = lint(file)
+    return [str(p).removeprefix(f"{folder}/") for p in errors], [str(p).removeprefix(f"{folder}/") for p in warnings]
+
+
+def dcs(folder: Path, body: str) -> tuple[list[str], list[str]]:
+    return problems(folder, DCS + dedent(body))
+
+
+def test_valid_contracts(tmp_path: Path):
+    assert dcs(tmp_path, "models: {m: {fields: {f: {type: text, examples: [a, 7]}}}}") == ([], [])
+    assert problems(tmp_path, ODCS + "schema: [{name: t, properties: [{name: f, logicalType: string}]}]") == ([], [])
+    oldest = "dataContractSpecification: 0.9.3\nid: 7\ninfo: {title: 1, version: 1.0}\nmodels: {m: {}}"
+    assert problems(tmp_path, oldest) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("field", "reason"),
+    [
+        ("{type: text, enum: [a, b], examples: [a, c]}", "'c': f is one of a, b"),
+        ("{type: text, pattern: '^[a-z]+$', examples: [a, \"a\\nb\"]}", "'a\\nb': f matches ^[a-z]+$"),
+        ("{type: text, format: email, examples: [a@b.org, nobody]}", "'nobody': f is a valid email"),
+        ("{type: text, format: uuid, examples: [243c25e5-a081-43a9-aeab-6d5d5b6cb5e2, a]}", "'a': f is a valid uuid"),
+        ("{type: text, minLength: 2, examples: [漢字, 漢]}", "'漢': f: length >= 2"),
+        ("{type: text, maxLength: 2, examples: [漢字, 漢字漢]}", "'漢字漢': f: length <= 2"),
+        ("{type: int, examples: [2147483647, 2147483648]}", "2147483648: f is of type int"),
+        ("{type: long, examples: ['7', 1.5]}", "1.5: f is of type long"),
+        ("{type: decimal, examples: [1.5, a]}", "'a': f is of type decimal"),
+        ("{type: boolean, examples: [true, 1]}", "1: f is of type boolean"),
+        ("{type: date, examples: [2024-02-29, 2023-02-29]}", "'2023-02-29': f is of type date"),
+        ("{type: timestamp, examples: ['2024-09-09T08:30:00Z', '2024-09-09 08:30:00', soon]}",
+         "'soon': f is of type timestamp"),
+        ("{type: time, examples: ['08:30', '25:00']}", "'25:00': f is of type time"),
+        ("{type: number, minimum: 0.1, examples: [0.1, 0.09]}", "0.09: f: >= 0.1"),
+        ("{type: number, exclusiveMinimum: 0, examples: [1, 0]}", "0: f: > 0"),
+        ("{type: number, maximum: 1, examples: [1, 1.1]}", "1.1: f: <= 1"),
+        ("{type: number, exclusiveMaximum: 1, examples: [0, 1]}", "1: f: < 1"),
+        ("{type: decimal, precision: 3, examples: [12.30, 0.005, 12.34]}", "12.34: f: at most 3 digits"),
+        ("{type: decimal, scale: 1, examples: [100, 1.50, 1.25]}", "1.25: f: at most 1 decimal places"),
+        ("{type: array, items: {type: int}, examples: [[1], [1, a]]}", "'a': f[] is of type int"),
+        ("{type: object, fields: {a: {type: text, required: true}}, examples: [{a: b}, {}]}",
+         "null: f.a is never null"),
+        ("{type: map, keys: {type: text, maxLength: 1}, values: {type: int}, examples: [{a: 1}, {ab: 1}]}",
+         "'ab': f{key}: length <= 1"),
+        ("{type: text, required: true, examples: [null]}", "null: f is never null"),
+    ],
+)  # fmt: skip
+def test_examples_satisfy_their_field(tmp_path: Path, field: str, reason: str):
+    (problem,), _ = dcs(tmp_path, f"models:\n  m:\n    fields:\n      f: {field}\n")
+    assert problem.startswith("c.yaml:7:")
+    assert problem.endswith(f": example {reason}")
+
+
+def test_examples_of_a_definition_have_its_place(tmp_path: Path):
+    text = """\
+        models: {m: {fields: {f: {$ref: '#/definitions/d', maxLength: 1}}}}
+        definitions:
+          d: {type: text, examples: [ab]}
+        """
+    assert dcs(tmp_path, text)[0] == ["c.yaml:6:19: example 'ab': f: length <= 1"]
+
+
+def test_example_rows_are_warnings(tmp_path: Path):
+    """The example of the specification itself breaks its format uuid in each row."""
+    text = """\
+        models:
+          m:
+            fields:
+              id: {type: text, format: uuid, required: true}
+              n: {type: int}
+            examples:
+            - |
+              id,n
+              "1001",1
+              "1002",x
+              ,
+            - {id: 243c25e5-a081-43a9-aeab-6d5d5b6cb5e2, n: 1}
+        """
+    assert dcs(tmp_path, text) == (
+        [],
+        [
+            "c.yaml:10:7: 1 example row, such as 'x': n is of type int",
+            "c.yaml:10:7: 1 example row, such as null: id is never null",
+            "c.yaml:10:7: 2 example rows, such as '1001': id is a valid uuid",
+        ],
+    )
+
+
+def test_all_problems_at_once(tmp_path: Path):
+    text = """\
+        servers: {s: {format: csv}}
+        models:
+          m:
+            primaryKey: [idd]
+            fields:
+              id: {$ref: '#/definitions/none', type: text}
+              n: {type: text, pattern: '(', minLenght: 4}
+              i: {type: int, minLength: 4, examples: [x]}
+        """
+    assert dcs(tmp_path, text) == (
+        [
+            "c.yaml:4:11: servers.s.type is missing",
+            "c.yaml:7:18: m has no field idd (did you mean `id`?)",
+            "c.yaml:9:18: $ref #/definitions/none leads to no definition (the document has no definitions)",
+            "c.yaml:10:32: not a regular expression: a ( without its ): character 1 of (",
+            "c.yaml:10:37: unknown key 'minLenght' (did you mean 'minLength'?)",
+            "c.yaml:11:47: example 'x': i is of type int",
+        ],
+        ["c.yaml:11:33: not enforced: minLength does not apply to the type int"],
+    )
+
+
+def test_schema_of_the_declared_version(tmp_path: Path):
+    text = ODCS + dedent("""\
+        price: {amount: 1}
+        team: [{name: a}]
+        schema:
+        - name: t
+          properties:
+          - {name: f, logicalType: map, colour: red}
+          quality: [{type: sql, mustBe: 1}]
+        """)
+    errors, _ = problems(tmp_path, text)
+    assert errors == [
+        "c.yaml:6:9: price: unknown key 'amount' (did you mean 'priceAmount'?)",
+        "c.yaml:7:8: team.0.username is missing",
+        "c.yaml:11:28: schema.0.properties.0.logicalType: 'map' is none of string, date, timestamp, time, number, "
+        "integer, object, array, boolean",
+        "c.yaml:11:33: schema.0.properties.0: unknown key 'colour'",
+        "c.yaml:12:13: schema.0.quality.0.query is missing",
+    ]
+
+
+@pytest.mark.parametrize("status", ["deprecated", "Retired"])
+def test_contracts_that_have_ended(tmp_path: Path, status: str):
+    text = DCS.replace("'1'", f"'1', status: {status}") + "models: {m: {}}"
+    assert problems(tmp_path, text) == (
+        [],
+        [f"c.yaml:3:40: the contract is {status}"],
+    )
+    text = ODCS.replace("active", status)
+    assert problems(tmp_path, text) == ([], [f"c.yaml:5:9: the contract is {status}"])
+
+
+def test_files_that_are_no_contract(tmp_path: Path):
+    assert problems(tmp_path, "a: [1\n")[0][0].startswith("c.yaml:2:1: not YAML")
+    assert lint(tmp_path / "none.yaml")[0][0].message == "cannot be read: No such file or directory"
