@@ -186,14 +186,14 @@ def all_problems(loaded: Loaded) -> list[Problem]:
 
 
 def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:
-    from airflow_provider_odf.contract.binding import bind
+    from airflow_provider_odf.contract.binding import bind, find
     from airflow_provider_odf.contract.columns import problems as contract_columns
 
     problems: list[Problem] = []
     for manifest in manifests:
         try:
-            bind(manifest.file, str(manifest.snapshot.alias))
-            problems += contract_columns(manifest)
+            bind(manifest)
+            problems += contract_columns(manifest, find(manifest))
         except ManifestInvalid as e:
             problems += e.problems
     return problems

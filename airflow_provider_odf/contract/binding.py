@@ -1,24 +1,69 @@
-"""Find the contract of a dataset, and its model in the contract."""
+"""Find the contract of a dataset, and its model in the contract.
+
+The first of these counts: the file that a task names, ``NAME.datacontract.yaml`` beside the manifest, and the
+attachment ``datacontract.yaml`` in the dataset's metadata, which is part of the chain.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.contract.compile import compile_model
-from airflow_provider_odf.contract.load import ContractFile, load
+from airflow_provider_odf.contract.load import ContractFile, load, parse
 from airflow_provider_odf.errors import ManifestInvalid, Problem
+from airflow_provider_odf.manifest.events import SetAttachments
+from airflow_provider_odf.manifest.manifest import Manifest
 
 SUFFIXES = (".datacontract.yaml", ".datacontract.yml")
+ATTACHMENT = "datacontract.yaml"
 
 
-def find(manifest: Path, dataset: str) -> Path | None:
-    """Return the path of ``NAME.datacontract.yaml`` beside a manifest, or None if there is no such file.
+@dataclass(frozen=True)
+class Location:
+    """Where a contract is: a file, or the attachment of a dataset with its text."""
 
-    NAME is the dataset's name without its account.
-    """
+    file: Path
+    attachment: str | None = None
+
+    def __str__(self) -> str:
+        return str(self.file) if self.attachment is None else f"{self.file} (attachment {ATTACHMENT})"
+
+    @property
+    def label(self) -> str:
+        """The name of the file, for people who know the folder."""
+        return self.file.name if self.attachment is None else f"{ATTACHMENT} (attachment)"
+
+    def load(self, is_offline: bool = False) -> ContractFile:
+        """Return the contract. ``is_offline`` leaves its references to the web unresolved.
+
+        :raises ManifestInvalid: the contract has problems. The error has all of them.
+        """
+        if self.attachment is None:
+            return load(self.file, is_offline)
+        return parse(self.attachment, str(self), is_attached=True)
+
+
+def find(manifest: Manifest, chosen: str | None = None) -> Location | None:
+    """Return the contract of the dataset with a manifest, or None. ``chosen`` is a path, relative to the manifest."""
+    if chosen is not None:
+        return Location(manifest.file.parent / chosen)
+    if (beside := _beside(manifest.file, str(manifest.snapshot.name))) is not None:
+        return Location(beside)
+    return attached(manifest.snapshot.last(SetAttachments), manifest.file)
+
+
+def attached(attachments: SetAttachments | None, file: Path) -> Location | None:
+    """Return the contract among the attachments in a file, or None."""
+    items = attachments.attachments.items if attachments else ()
+    return next((Location(file, item.content) for item in items if item.path == ATTACHMENT), None)
+
+
+def _beside(manifest: Path, dataset: str) -> Path | None:
+    """Return the path of ``NAME.datacontract.yaml``, or None. NAME is the dataset's name without its account."""
     name = dataset.rpartition("/")[2]
     paths = (manifest.parent / (name + suffix) for suffix in SUFFIXES)
     return next(filter(os.path.isfile, paths), None)  # unlike Path.is_file, it accepts names that are too long
@@ -42,14 +87,21 @@ def model_name(contract: ContractFile, dataset: str) -> str:
     raise ManifestInvalid([Problem(contract.models_place, message, fix)])
 
 
-def bind(manifest: Path, dataset: str, is_offline: bool = False) -> protocol.Contract | None:
-    """Return the compiled contract of the dataset with this manifest, or None if it has no contract. ``is_offline``
-    leaves its references to the web unresolved.
+def bind(manifest: Manifest, is_offline: bool = False) -> protocol.Contract | None:
+    """Return the compiled contract of the dataset with a manifest, or None if it has no contract.
+
+    ``is_offline`` leaves its references to the web unresolved.
 
     :raises ManifestInvalid: the contract has problems, or no model for the dataset.
     """
-    path = find(manifest, dataset)
-    if path is None:
-        return None
-    contract = load(path, is_offline)
+    location = find(manifest)
+    return compiled(location, str(manifest.snapshot.name), is_offline) if location is not None else None
+
+
+def compiled(location: Location, dataset: str, is_offline: bool = False) -> protocol.Contract:
+    """Return the compiled contract of a dataset.
+
+    :raises ManifestInvalid: the contract has problems, or no model for the dataset.
+    """
+    contract = location.load(is_offline)
     return compile_model(contract, model_name(contract, dataset))

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from airflow_provider_odf.contract.binding import find, model_name
+from airflow_provider_odf.contract.binding import Location, model_name
 from airflow_provider_odf.contract.compile import compile_model
-from airflow_provider_odf.contract.load import ContractFile, load
+from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import Clause
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.evolution.columns import of_manifest
@@ -45,17 +45,16 @@ Datasets store times in UTC, also those of TIMESTAMP_NTZ columns.
 _TYPES = frozenset(kind for kinds in COLUMN_TYPES.values() for kind in kinds)
 
 
-def problems(manifest: Manifest) -> Iterator[Problem]:
-    """Yield the problems of the contract beside a manifest with the columns of the manifest.
+def problems(manifest: Manifest, location: Location | None) -> Iterator[Problem]:
+    """Yield the problems of the contract of a manifest with the columns of the manifest.
 
     Where only the data define the columns, they are those of clauses that no test can evaluate.
 
     :raises ManifestInvalid: the contract itself is not valid.
     """
-    path = find(manifest.file, str(manifest.snapshot.name))
-    if path is None:
+    if location is None:
         return
-    contract = load(path)
+    contract = location.load()
     name = model_name(contract, str(manifest.snapshot.name))
     yield from invalid_clauses(contract, name)
     if (given := of_manifest(manifest.snapshot)) is None:

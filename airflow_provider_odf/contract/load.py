@@ -62,24 +62,27 @@ def load(path: Path, is_offline: bool = False) -> ContractFile:
     return parse(yaml_source.read_text(path), str(path), is_offline)
 
 
-def parse(text: str, file: str, is_offline: bool = False) -> ContractFile:
-    """Return the contract in a text; ``file`` is its name in problems, and relative references start beside it.
+def parse(text: str, file: str, is_offline: bool = False, is_attached: bool = False) -> ContractFile:
+    """Return the contract in a text; ``file`` is its name in problems, and relative references start next to it. An
+    attachment cannot refer to other documents.
 
     :raises ManifestInvalid: the text has problems. The error has all of them.
     """
-    contract, problems = read(text, file, is_offline)
+    contract, problems = read(text, file, is_offline, is_attached)
     if problems or contract is None:
         raise ManifestInvalid(sorted(problems))
     return contract
 
 
-def read(text: str, file: str, is_offline: bool = False) -> tuple[ContractFile | None, list[Problem]]:
+def read(
+    text: str, file: str, is_offline: bool = False, is_attached: bool = False
+) -> tuple[ContractFile | None, list[Problem]]:
     """Return the contract in a text, and its problems. There is no contract if values have wrong types."""
     try:
         document = document_of(text, file)
     except ManifestInvalid as e:
         return None, [*e.problems]
-    library = Library(document, is_offline)
+    library = Library(document, is_offline, is_attached)
     try:
         contract, problems = _read(document, library)
     except ValidationError as e:

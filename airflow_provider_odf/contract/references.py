@@ -39,13 +39,14 @@ class Offline(Exception):
 class Library:
     """A contract and the documents that it refers to, each of which is read once.
 
-    ``is_offline`` leaves references to the web alone.
+    ``is_offline`` leaves references to the web alone. ``is_attached`` refuses all references to other documents: an
+    attachment is part of a chain, which others read elsewhere.
     """
 
-    def __init__(self, root: Document, is_offline: bool = False) -> None:
+    def __init__(self, root: Document, is_offline: bool = False, is_attached: bool = False) -> None:
         self.texts: list[str] = []
         """Texts of the other documents, in the order in which they were read."""
-        self._is_offline = is_offline
+        self._is_offline, self._is_attached = is_offline, is_attached
         self._documents = {_uri_of(root): root}
 
     def resolve(self, base: Document, reference: str) -> Spot:
@@ -56,6 +57,8 @@ class Library:
         :raises ManifestInvalid: the document is not YAML.
         """
         address, _, pointer = reference.partition("#")
+        if address and self._is_attached:
+            raise Unresolved("leads out of the attachment", "move the definition into it")
         document = self._document(_absolute(base, address)) if address else base
         try:
             return Spot(document).follow(unquote(pointer))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.replay import replay
@@ -17,6 +18,7 @@ from airflow_provider_odf.source.options import Options
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.contract.binding import Location
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import Contract, Request, Success
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 class Cycle:
     """Configuration of the steps of one cycle: the dataset, its store and manifest, and what steps run with.
 
-    Without a manifest there is no contract, and limits have their defaults. ``environment`` fills templates of the
+    Without a manifest, limits have their defaults. ``environment`` fills templates of the
     manifest. ``options`` and ``manifest_version`` are settings of the installation.
     """
 
@@ -40,20 +42,36 @@ class Cycle:
     options: Options = field(default_factory=Options)
     manifest_version: int = 3
     progress: Progress = silent
+    contract_file: str | None = None
+    """Path of a contract, in place of the one of the manifest."""
+
+    @cached_property
+    def contract_location(self) -> Location | None:
+        """Where the dataset's contract is, if it has one. Without a manifest, the attachment in the chain counts."""
+        from airflow_provider_odf.contract.binding import Location, attached, find
+
+        if self.manifest is not None:
+            return find(self.manifest, self.contract_file)
+        if self.contract_file is not None:
+            return Location(Path(self.contract_file))
+        dataset = self.store.get(self.dataset)
+        is_new = dataset is None or dataset.head() is None
+        return None if dataset is None or is_new else attached(replay(dataset).attachments, Path(self.dataset))
 
     @cached_property
     def contract(self) -> Contract | None:
-        """The compiled contract next to the manifest, if any.
+        """The compiled contract of the dataset, if it has one.
 
         :raises ManifestInvalid: it is not valid, or names columns that the manifest cannot give.
         """
-        from airflow_provider_odf.contract.binding import bind
+        from airflow_provider_odf.contract.binding import compiled
         from airflow_provider_odf.contract.columns import problems
 
-        if self.manifest is None:
+        location = self.contract_location
+        if location is None:
             return None
-        contract = bind(self.manifest.file, str(self.manifest.snapshot.name))
-        if contract is not None and (errors := sorted(problems(self.manifest))):
+        contract = compiled(location, str(self.manifest.snapshot.name if self.manifest else self.dataset))
+        if self.manifest is not None and (errors := sorted(problems(self.manifest, location))):
             raise ManifestInvalid(errors)
         return contract
 

@@ -16,10 +16,9 @@ from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.contract.binding import Location
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.messages import Candidate
 
@@ -69,7 +68,7 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
     )
 
 
-def require_passed(store: Store, candidate: Candidate, contract: Path) -> None:
+def require_passed(store: Store, candidate: Candidate, contract: Location) -> None:
     """Refuse a candidate with records that did not pass a contract test: a forged XCom may name one, and a custom DAG
     may omit the test. The candidate's report counts, even if the contract file was edited since.
 

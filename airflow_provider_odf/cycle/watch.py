@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.contract.binding import bind, find
+from airflow_provider_odf.contract.binding import SUFFIXES, bind
 from airflow_provider_odf.cycle import refs, rejected
 from airflow_provider_odf.cycle.cycle import limits_of
 from airflow_provider_odf.cycle.sources import source_state
@@ -56,7 +56,7 @@ def _source_state(store: Store, manifest: Manifest, source: model.SetPollingSour
 
 
 def _contract_digest(manifest: Manifest) -> str | None:
-    contract = bind(manifest.file, str(manifest.snapshot.name))
+    contract = bind(manifest)
     return contract.digest if contract else None
 
 
@@ -84,7 +84,8 @@ class Watch:
     def _fingerprint_of(self, name: str) -> object:
         """Return a value that changes when the position may change: of files, head and rejected candidates."""
         settings = settings_files(self._file)
-        files = [(file, _stamp(file)) for file in (self._file, find(self._file, name), *settings) if file]
+        beside = [self._file.parent / (name.rpartition("/")[2] + suffix) for suffix in SUFFIXES]
+        files = [(file, _stamp(file)) for file in (self._file, *beside, *settings)]
         dataset = self._store.get(name)
         names = dataset.storage.refs() if dataset else ()
         return files, dataset and dataset.head(), [ref for ref in names if ref.startswith(refs.REJECTED)]

@@ -59,7 +59,7 @@ def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults, warn
     name = str(manifest.snapshot.name)
     store = settings.store or defaults.store
     asset = defaults.hook(store).asset(name)
-    contract = find(manifest.file, name)
+    contract = find(manifest)
     info = manifest.snapshot.last(model.SetInfo)
     pushed = manifest.snapshot.events(model.AddPushSource)
     where: dict[str, Any] = {

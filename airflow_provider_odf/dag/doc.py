@@ -12,8 +12,7 @@ from airflow_provider_odf.manifest import ddl, model, public
 from airflow_provider_odf.manifest import url as urls
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from airflow_provider_odf.contract.binding import Location
     from airflow_provider_odf.errors import Problem
     from airflow_provider_odf.manifest.manifest import Manifest
 
@@ -22,7 +21,7 @@ _MAX_ATTACHMENTS = 20
 _README = re.compile(r"readme(\.(md|markdown|txt))?", re.IGNORECASE)
 
 
-def doc_md(manifest: Manifest, uri: str, contract: Path | None, warnings: Sequence[Problem] = ()) -> str:
+def doc_md(manifest: Manifest, uri: str, contract: Location | None, warnings: Sequence[Problem] = ()) -> str:
     """Return the DAG's documentation. It has no HTML, whatever the manifest has."""
     snapshot = manifest.snapshot
     info = snapshot.last(model.SetInfo)
@@ -45,7 +44,7 @@ def _attachments(snapshot: model.DatasetSnapshot) -> Sequence[model.AttachmentEm
     return event.attachments.items if event else ()
 
 
-def _facts(manifest: Manifest, uri: str, contract: Path | None) -> Iterator[tuple[str, str]]:
+def _facts(manifest: Manifest, uri: str, contract: Location | None) -> Iterator[tuple[str, str]]:
     """Yield label and text of the rows for sources, contract and location."""
     snapshot = manifest.snapshot
     yield "Kind", f"{snapshot.kind} dataset"
@@ -54,7 +53,7 @@ def _facts(manifest: Manifest, uri: str, contract: Path | None) -> Iterator[tupl
     if transform is not None:
         yield "Inputs", ", ".join(code(i.dataset_ref) for i in transform.inputs)
     if contract is not None:
-        yield "Data contract", code(contract.name)
+        yield "Data contract", code(contract.label)
     yield "Manifest", code(manifest.file.name)
     yield "Stored at", code(uri)
 

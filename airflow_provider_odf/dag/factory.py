@@ -141,7 +141,7 @@ def _has_source(manifest: Manifest) -> bool:
 
 def _contract_problems(manifest: Manifest) -> tuple[Problem, ...]:
     try:
-        bind(manifest.file, str(manifest.snapshot.name), is_offline=True)
+        bind(manifest, is_offline=True)
     except ManifestInvalid as e:
         return e.problems
     return ()

@@ -37,13 +37,15 @@ class OdfOperator(LineageMixin, BaseOperator):
 
     :param dataset: alias of the dataset: ``name`` or ``account/name``. (templated)
     :param manifest: path of the file with the dataset's manifest. (templated)
+    :param contract: path of a data contract, relative to the manifest, in place of ``NAME.datacontract.yaml`` next to
+        it. (templated)
     :param store: path or URI of the store, in place of the connection's. (templated)
     :param odf_conn_id: connection of type ``odf`` that names the store.
     :param spark_conn_id: connection of type ``spark``; without one, and without ``[odf] spark_conn_id``, Spark runs in
         a child process of the task.
     """
 
-    template_fields: Sequence[str] = ("dataset", "manifest", "store")
+    template_fields: Sequence[str] = ("dataset", "manifest", "store", "contract")
     operator_extra_links: Sequence[BaseOperatorLink] = ()
     ui_color = "#d7ecf2"
 
@@ -55,6 +57,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         store: str | None = None,
         odf_conn_id: str = OdfHook.default_conn_name,
         spark_conn_id: str | None = None,
+        contract: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -63,6 +66,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         self.store = store
         self.odf_conn_id = odf_conn_id
         self.spark_conn_id = spark_conn_id
+        self.contract = contract
         self.shown: Candidate | None = None
         self.has_report = False
 
@@ -124,6 +128,7 @@ class OdfOperator(LineageMixin, BaseOperator):
             config.options,
             config.manifest_version,
             self.log.info,
+            self.contract,
         )
 
     def execute(self, context: Context) -> Any:

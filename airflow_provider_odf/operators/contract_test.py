@@ -29,7 +29,8 @@ class ContractTestOperator(OdfOperator):
     The XCom has the outcome: ``{"contract", "result", "pass", "fail", "error", "unsupported", "informational"}``.
 
     :param candidate: XCom of a `MergeOperator`. (templated)
-    :param manifest: path of the file with the dataset's manifest; the contract is next to it. (templated)
+    :param manifest: path of the file with the dataset's manifest; the contract is next to it, or one of its
+        attachments. (templated)
     :param datahub_conn_id: connection of type ``datahub`` of a server that gets the report, in place of
         ``[odf] datahub_conn_id``.
     """
@@ -60,8 +61,8 @@ class ContractTestOperator(OdfOperator):
         contract = self.cycle.contract
         if contract is None:
             raise InvalidInput(
-                f"{self.manifest}: no data contract next to the manifest of {self.dataset_name}: "
-                "add one, or remove this task"
+                f"{self.manifest}: {self.dataset_name} has no data contract: add one next to the manifest, name one "
+                "with contract=, or remove this task"
             )
         candidate = receive_candidate(self.odf, self.candidate, self.dataset_name, allows_rejected=True)
         if not candidate.records:

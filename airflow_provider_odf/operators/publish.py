@@ -27,7 +27,7 @@ class PublishOperator(OdfOperator):
     is the XCom too.
 
     The candidate must descend from the current head. It is read from the chain again, since users may write XComs. With
-    a contract beside the manifest, a candidate whose contract test did not pass, or never ran, is refused.
+    a contract, a candidate whose contract test did not pass, or never ran, is refused.
 
     :param candidate: XCom of a `MergeOperator`. (templated)
     """
@@ -40,14 +40,12 @@ class PublishOperator(OdfOperator):
         self.candidate = candidate
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        from airflow_provider_odf.contract.binding import find
         from airflow_provider_odf.cycle.handover import receive_candidate
         from airflow_provider_odf.cycle.publish import publish, require_passed
 
-        manifest = self.dataset_manifest
-        contract = find(manifest.file, str(manifest.snapshot.name)) if manifest else None
         try:
             candidate = receive_candidate(self.odf, self.candidate, self.dataset_name)
+            contract = self.cycle_of(candidate.dataset).contract_location
             if contract is not None:
                 require_passed(self.odf, candidate, contract)
             head = publish(self.odf, candidate)

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.contract.binding import bind, find, model_name
+from airflow_provider_odf.contract.binding import Location, bind, find, model_name
 from airflow_provider_odf.contract.load import parse
 from airflow_provider_odf.errors import ManifestInvalid
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.manifest.manifest import Manifest
 
 TEXT = """\
 dataContractSpecification: 1.1.0
@@ -20,19 +23,62 @@ def models(*names: str) -> str:
     return TEXT + "".join(f"  {name}: {{fields: {{id: {{}}}}}}\n" for name in names)
 
 
-def test_contract_beside_the_manifest(tmp_path: Path):
-    manifest = tmp_path / "all.yaml"
+def manifest(folder: Path, name: str, attachment: str = "", path: str = "datacontract.yaml") -> Manifest:
+    """A manifest, with an attachment if there is a text for one."""
+    text = f"kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: {name}\n  kind: Root\n  metadata:\n"
+    item = f"{{path: {path}, content: {json.dumps(attachment)}}}"
+    events = f"    - {{kind: SetAttachments, attachments: {{kind: Embedded, items: [{item}]}}}}\n" if attachment else ""
+    file = folder / "all.yaml"
+    file.write_text(text.replace("metadata:\n", "metadata: []\n") if not events else text + events)
+    loaded = load([file])
+    assert loaded.problems == ()
+    return loaded.manifests[0]
+
+
+def test_contract_next_to_the_manifest(tmp_path: Path):
     (tmp_path / "com.example.cities.datacontract.yaml").write_text(models("anything"))
-    contract = bind(manifest, "com.example.cities")
+    contract = bind(manifest(tmp_path, "com.example.cities"))
     assert contract is not None
     assert contract.model == "anything"
-    assert bind(manifest, "cities") is None
-    assert find(manifest, "account/com.example.cities") == tmp_path / "com.example.cities.datacontract.yaml"
+    assert bind(manifest(tmp_path, "cities")) is None
+    location = find(manifest(tmp_path, "account/com.example.cities"))
+    assert location == Location(tmp_path / "com.example.cities.datacontract.yaml")
 
 
 def test_short_suffix(tmp_path: Path):
     (tmp_path / "cities.datacontract.yml").write_text(models("cities"))
-    assert find(tmp_path / "m.yaml", "cities") == tmp_path / "cities.datacontract.yml"
+    assert find(manifest(tmp_path, "cities")) == Location(tmp_path / "cities.datacontract.yml")
+
+
+def test_the_attachment_of_the_dataset(tmp_path: Path):
+    attached = manifest(tmp_path, "cities", models("attached"))
+    location = find(attached)
+    assert location is not None
+    assert (str(location), location.label) == (
+        f"{tmp_path}/all.yaml (attachment datacontract.yaml)",
+        "datacontract.yaml (attachment)",
+    )
+    contract = bind(attached)
+    assert contract is not None
+    assert contract.model == "attached"
+    assert bind(manifest(tmp_path, "cities", models("attached"), path="other.yaml")) is None
+
+
+def test_problems_of_an_attachment_name_it(tmp_path: Path):
+    text = models("m").replace("id: {}", "id: {$ref: other.yaml}")
+    with pytest.raises(ManifestInvalid) as e:
+        bind(manifest(tmp_path, "cities", text))
+    assert str(e.value) == (
+        f"{tmp_path}/all.yaml (attachment datacontract.yaml):5:27: $ref other.yaml leads out of the attachment "
+        "(move the definition into it)"
+    )
+
+
+def test_a_chosen_file_comes_first_then_the_file_next_to_the_manifest(tmp_path: Path):
+    attached = manifest(tmp_path, "cities", models("attached"))
+    (tmp_path / "cities.datacontract.yaml").write_text(models("cities"))
+    assert find(attached) == Location(tmp_path / "cities.datacontract.yaml")
+    assert find(attached, "contracts/other.yaml") == Location(tmp_path / "contracts/other.yaml")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_odf.contract.binding import find
 from airflow_provider_odf.contract.columns import COLUMN_TYPES, problems
 from airflow_provider_odf.manifest.load import load
 
@@ -33,7 +34,10 @@ def told(tmp_path: Path):
         (tmp_path / "shops.datacontract.yaml").write_text(CONTRACT + lines)
         loaded = load([tmp_path / "shops.yaml"])
         assert loaded.problems == ()
-        return [f"{p.place.line}:{p.place.column} {p.message} ({p.fix})" for p in problems(loaded.manifests[0])]
+        return [
+            f"{p.place.line}:{p.place.column} {p.message} ({p.fix})"
+            for p in problems(loaded.manifests[0], find(loaded.manifests[0]))
+        ]
 
     return told
 

@@ -106,7 +106,7 @@ def test_files_need_a_dataset():
 def test_a_test_needs_a_contract(where):
     candidate = {"dataset": "two", "base": "a", "candidate": "b", "ref": "candidate-0", "records": 1}
     operator = ContractTestOperator(task_id="contract_test", dataset="two", candidate=candidate, **where)
-    with pytest.raises(AirflowFailException, match="no data contract next to the manifest of two"):
+    with pytest.raises(AirflowFailException, match="two has no data contract: add one next to the manifest"):
         operator.execute({})
 
 
