@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airflow_provider_odf.contract import ecma, quality
+from airflow_provider_odf.contract import ecma, quality, service_levels
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import (
     CHARACTER_TYPES,
@@ -19,6 +19,7 @@ from airflow_provider_odf.contract.model import (
     STRUCT_TYPES,
     TIME_TYPES,
     Clause,
+    DataContract,
     Field,
     Model,
 )
@@ -119,11 +120,17 @@ def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:
         id=contract.id,
         model="",
         digest=file.digest,
-        checks=(*checks, *quality.contract_checks(contract, names)),
+        checks=(*checks, *service_levels.checks(contract, names), *_contract_checks(contract)),
         version=contract.version,
         title=contract.title,
         specification=contract.specification,
     )
+
+
+def _contract_checks(contract: DataContract) -> Iterator[Check]:
+    for clause in (*contract.quality, *contract.clauses):
+        reason = f"{clause.name} of the whole contract is not supported yet"
+        yield Check(clause.path, clause.name, clause.name, outcome="unsupported", reason=reason, line=clause.place.line)
 
 
 def _model_checks(model: Model) -> Iterator[Check]:
@@ -306,17 +313,10 @@ def _reference(check: Check, clause: Clause) -> Check:
 
 def _translated(check: Check) -> Check:
     """Return the check of a pattern with the pattern in the dialect of the engine that matches it."""
-    pattern = str(check.arguments["pattern"])
-    try:
-        ecma.check(pattern)
-    except ValueError as e:
-        return replace(check, outcome="error", reason=f"not a regular expression: {e}")
-    if not ecma.needs_linear_time(pattern):
-        return replace(check, arguments={**check.arguments, "java": ecma.to_java(pattern)})
-    if ecma.is_regular(pattern):
-        return replace(check, arguments={**check.arguments, "re2": ecma.to_re2(pattern)})
-    reason = "the pattern could take exponential time: repeat no group with a repetition, or use no look-around"
-    return replace(check, outcome="error", reason=reason)
+    arguments, problem = ecma.arguments(str(check.arguments["pattern"]))
+    if problem:
+        return replace(check, outcome="error", reason=problem)
+    return replace(check, arguments={**check.arguments, **arguments})
 
 
 def _texts(values: Iterable[Any]) -> list[str]:

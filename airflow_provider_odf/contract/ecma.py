@@ -138,3 +138,17 @@ def _tokens(pattern: str) -> Iterator[_Token]:
 
 def _shown(pattern: str, at: int) -> str:
     return f"character {at + 1} of {pattern}"
+
+
+def arguments(pattern: str) -> tuple[dict[str, str], str]:
+    """Return the pattern for the engine, in the dialect that matches it, and its problem, empty if there is none."""
+    same = {"pattern": pattern}
+    try:
+        check(pattern)
+    except ValueError as e:
+        return same, f"not a regular expression: {e}"
+    if not needs_linear_time(pattern):
+        return {**same, "java": to_java(pattern)}, ""
+    if is_regular(pattern):
+        return {**same, "re2": to_re2(pattern)}, ""
+    return same, "the pattern could take exponential time: repeat no group with a repetition, or use no look-around"

@@ -1,47 +1,103 @@
-"""Compile quality rules and service levels to checks."""
+"""Compile quality rules of models and fields to checks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
 
-from airflow_provider_odf.contract.model import Clause, DataContract, Model
+from airflow_provider_odf.contract import expectations, library, queries, soda
+from airflow_provider_odf.contract.metric import Metric, Rule
+from airflow_provider_odf.contract.model import Clause, Model
+from airflow_provider_odf.contract.thresholds import RuleError, require
 from airflow_provider_odf.protocol import Check
 
-_SERVICE = frozenset({"availability", "frequency", "support", "backup"})
-"""Service levels of the service, which the data cannot show. Retention is one of them if it names no time field."""
+_WARNINGS = frozenset({"warning", "warn", "info", "information", "low"})
+"""Severities that do not block. All others are ``error``."""
+
+_Compiler: TypeAlias = Callable[[Rule], Metric]
 
 
-def check(rule: Clause, model: Model, field: str | None) -> Check:
-    """Return the check of one quality rule of a model or a field."""
-    value = rule.value
-    kind = str(value.get("type", "sql" if "query" in value else "text"))
-    text = str(value.get("description") or value.get("query") or value.get("engine") or "").strip()
-    description = f"{field or model.name}: {text}".rstrip(": ")
-    severity = str(value.get("severity", "error"))
+def check(clause: Clause, model: Model, field: str | None) -> Check:
+    """Return the check of one quality rule of a model or a field. ``field`` is the path of the field."""
+    value = clause.value
+    kind = _kind(value)
+    text = str(value.get("description") or value.get("name") or value.get("query") or _subject(value)).strip()
+    described = Check(
+        clause.path,
+        f"quality_{kind}",
+        f"{field or model.name}: {text}".rstrip(": "),
+        field,
+        severity=_severity(value.get("severity")),
+        is_sensitive=_is_sensitive(model, field),
+    )
     if kind == "text":
-        outcome, reason = "informational", "a text, which people read"
-    else:
-        outcome, reason = "unsupported", f"quality rules of type {kind} are not supported yet"
-    return Check(rule.path, f"quality_{kind}", description, field, severity=severity, outcome=outcome, reason=reason)
+        return replace(described, outcome="informational", reason="a text, which people read")
+    if kind not in _COMPILERS:
+        engine = value.get("engine")
+        what = f"engine {engine}" if engine else f"quality rules of type {value.get('type')}"
+        return replace(described, outcome="unsupported", reason=f"{what}: not known here")
+    return compiled(described, _COMPILERS[kind], Rule(value, model, field))
 
 
-def contract_checks(contract: DataContract, models: Collection[str]) -> Iterator[Check]:
-    """Yield the checks of clauses about the whole contract; ``models`` are the tested models."""
-    for level in contract.service_levels:
-        yield _service_level(level, models)
-    for clause in (*contract.quality, *contract.clauses):
-        reason = f"{clause.name} of the whole contract is not supported yet"
-        yield Check(clause.path, clause.name, clause.name, outcome="unsupported", reason=reason, line=clause.place.line)
+def compiled(described: Check, compiler: _Compiler, rule: Rule) -> Check:
+    """Return a check with what a compiler makes of its rule, or with the outcome ``error``."""
+    try:
+        metric = compiler(rule)
+    except RuleError as e:
+        return replace(described, outcome="error", reason=str(e))
+    if metric.unsupported:
+        return replace(described, outcome="unsupported", reason=metric.unsupported)
+    return replace(
+        described,
+        field=metric.field or described.field,
+        columns=metric.columns,
+        arguments=metric.arguments,
+        is_sensitive=described.is_sensitive
+        or any(_is_sensitive(rule.model, path) for path in (metric.field, *metric.columns)),
+    )
 
 
-def _service_level(level: Clause, models: Collection[str]) -> Check:
-    value = level.value if isinstance(level.value, dict) else {}
-    description = str(value.get("description") or "").strip() or f"service level {level.name}"
-    fields = [str(v) for key, v in value.items() if key.endswith("Field")]
-    outcome, reason = "unsupported", f"service level {level.name} is not measured yet"
-    if level.name in _SERVICE or (level.name == "retention" and not fields):
-        outcome, reason = "informational", "a promise of the service, which data cannot show"
-    elif fields and not any("." not in f or f.partition(".")[0] in models for f in fields):
-        outcome, reason = "informational", f"it is about {', '.join(fields)}"
-    kind = f"service_level_{level.name}"
-    return Check(level.path, kind, description, outcome=outcome, reason=reason, line=level.place.line)
+def _kind(value: Mapping[str, Any]) -> str:
+    """Return the kind of a rule: its type, or its engine if the type is ``custom``."""
+    kind = value.get("type")
+    if kind is None:
+        keys = {"query": "sql", "metric": "library", "rule": "library", "engine": "custom"}
+        kind = next((kind for key, kind in keys.items() if key in value), "text")
+    kind = str(kind).lower()
+    if kind != "custom":
+        return kind
+    return _ENGINES.get(str(value.get("engine")).lower().replace("-", "").replace("_", ""), "custom")
+
+
+_ENGINES = {"soda": "soda", "greatexpectations": "great_expectations", "gx": "great_expectations"}
+
+
+def _subject(value: Mapping[str, Any]) -> str:
+    return str(value.get("metric") or value.get("rule") or value.get("engine") or value.get("type") or "")
+
+
+def _severity(value: object) -> str:
+    return "warning" if str(value or "error").lower() in _WARNINGS else "error"
+
+
+def _is_sensitive(model: Model, path: str | None) -> bool:
+    field = model.field((path or "").partition(".")[0].partition("[")[0].partition("{")[0])
+    return field is not None and field.is_sensitive
+
+
+def _sql(rule: Rule) -> Metric:
+    query = rule.value.get("query")
+    if not isinstance(query, str) or not query.strip():
+        raise RuleError("the rule has no query")
+    limits = require(rule.value)
+    return Metric("query", {"query": queries.of_rule(query, rule.model.name, rule.field), "thresholds": limits})
+
+
+_COMPILERS: Mapping[str, _Compiler] = {
+    "sql": _sql,
+    "library": library.compile_rule,
+    "soda": soda.compile_rule,
+    "great_expectations": expectations.compile_rule,
+}
+"""Kind of a rule -> its compiler."""

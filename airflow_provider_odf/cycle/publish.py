@@ -115,4 +115,5 @@ def _request(
         history=history(cycle.store, dataset, state, cycle.progress),
         new_from=candidate.offsets.start if candidate.offsets else 0,
         schema=schema,
+        as_of=str(state.system_time),
     )

@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 
 
 def with_related(cycle: Cycle, contract: protocol.Contract) -> protocol.Contract:
-    """Return the contract with the published rows of the datasets that its references name.
+    """Return the contract with the published rows of the datasets that its references and queries name.
 
     A model belongs to the dataset of its name, with ``_`` for ``-`` and ``.``.
 
     :raises ChainCorrupted: a slice of such a dataset is missing, or is not what its physical hash says.
     """
-    references = (c for c in contract.checks if c.kind == "references" and not c.outcome)
-    models = {t.partition(".")[0].lower() for check in references for t in check.targets} - {contract.model.lower()}
+    models = contract.named_models() - {contract.model.lower()}
     return replace(contract, related=tuple(_related(cycle, models))) if models else contract
 
 

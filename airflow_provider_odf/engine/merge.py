@@ -195,4 +195,5 @@ class _Merge:
             history=(*request.history, *(HistorySlice(s.path, s.offset_interval) for s in new)),
             new_from=request.next_offset,
             schema=self._schema(),
+            as_of=request.system_time,
         )

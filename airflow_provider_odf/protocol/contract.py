@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -72,6 +73,14 @@ class Contract:
     title: str = ""
     specification: str = ""
     related: tuple[RelatedDataset, ...] = ()
+
+    def named_models(self) -> set[str]:
+        """Return the models that references, and perhaps queries, name, in lower case."""
+        checks = [check for check in self.checks if not check.outcome]
+        targets = {target.partition(".")[0].lower() for check in checks for target in check.targets if target}
+        queries = "\n".join(str(check.arguments.get("query", "")) for check in checks)
+        words = re.findall(r"(?:\bfrom|\bjoin|,)\s*`?([\w.-]+)", queries, re.IGNORECASE)
+        return targets | {word.lower() for word in words}
 
 
 @dataclass(frozen=True)

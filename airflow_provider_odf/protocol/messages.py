@@ -182,7 +182,10 @@ class MergeSuccess:
 
 @dataclass(frozen=True)
 class ContractTestRequest:
-    """Test a contract on a dataset's history up to a candidate. Rows from offset ``new_from`` on are new."""
+    """Test a contract on a dataset's history up to a candidate. Rows from offset ``new_from`` on are new.
+
+    ``as_of`` (RFC 3339) is the time that ages are measured at, empty for now.
+    """
 
     dataset_alias: str
     vocab: DatasetVocabulary
@@ -191,6 +194,7 @@ class ContractTestRequest:
     history: tuple[HistorySlice, ...]
     new_from: int
     schema: str
+    as_of: str = ""
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,10 @@ class Found:
             value = f"coalesce({value}, {whole})"
         return replace(self, sql=value, type=kind, raw=self.sql)
 
+    def at(self, value: str) -> str:
+        """Return SQL that converts another text as this field's."""
+        return scalar(value, self.type, _FORMATS, self.column) if self.raw else value
+
 
 def find(schema: T.StructType, path: str, types: Mapping[str, str] | None = None) -> Found | None:
     """Return the column or nested field at a path, None if there is none.

@@ -41,6 +41,7 @@ def execute(spark: SparkSession, request: ContractTestRequest, progress: Callabl
         history=request.history,
         new_from=request.new_from,
         schema=request.schema,
+        as_of=request.as_of,
     )
     return ContractTestSuccess(report)
 
@@ -54,16 +55,18 @@ def test(
     history: Sequence[HistorySlice],
     new_from: int,
     schema: str | None,
+    as_of: str = "",  # noqa: PT028 - no test of pytest
 ) -> ContractReport:
     """Return a report with one result for each check of the contract, in order.
 
     :param schema: the dataset's schema as an Arrow IPC schema message in base64. Without it, the files define the
         columns.
+    :param as_of: the time that ages are measured at (RFC 3339), empty for now.
     """
     rows = _rows(spark, vocab, merge, history, new_from, schema)
     others = {r.model: _rows(spark, r.vocab, r.merge, r.history, 0, r.schema) for r in contract.related}
     others[contract.model.lower()] = rows
-    return report(contract, {contract.model: replace(rows, others=_others(others))})
+    return report(contract, {contract.model: replace(rows, others=_others(others), as_of=as_of)})
 
 
 def _others(rows: Mapping[str, Rows]) -> dict[str, Other]:

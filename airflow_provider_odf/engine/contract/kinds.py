@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
-from airflow_provider_odf.engine.contract import rules
+from airflow_provider_odf.engine.contract import ages, metrics, rules
+from airflow_provider_odf.engine.contract.measured import Expectation, Measured, Query
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.rules import OnField, Verdict
-from airflow_provider_odf.engine.contract.scan import Condition, Key, Reference, Values
+from airflow_provider_odf.engine.contract.scan import Key, Reference, Values
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.protocol import Check
 
-
-@dataclass(frozen=True)
-class Measured:
-    """A clause that needs rows for a result.
-
-    ``example`` is SQL for the text of a failing row in the report, None for no text. ``shown`` are the columns of a
-    sample.
-    """
-
-    condition: Condition
-    expected: str
-    example: str | None = None
-    what: str = ""
-    shown: tuple[str, ...] = ()
+Judged: TypeAlias = Measured | Query | Expectation | Verdict
+Judge: TypeAlias = Callable[[Check, Rows], Judged]
 
 
-Judge: TypeAlias = Callable[[Check, Rows], Measured | Verdict]
-
-
-def judge(check: Check, rows: Rows) -> Measured | Verdict:
+def judge(check: Check, rows: Rows) -> Judged:
     """Return the verdict on a clause, or how to measure it."""
     if check.outcome:
         return Verdict(check.outcome, check.reason)
@@ -48,7 +33,7 @@ def _on_field(rule: OnField) -> Judge:
         path = check.field or ""
         found = rows.find(path)
         if found is None:
-            return _missing(path)
+            return rules.missing(path)
         judged = rule(check, found)
         if isinstance(judged, Verdict):
             return judged
@@ -56,12 +41,6 @@ def _on_field(rule: OnField) -> Judge:
         return Measured(Values(found.in_row(judged.broken)), judged.expected, example, shown=(found.column,))
 
     return judge
-
-
-def _missing(*paths: str) -> Verdict:
-    return Verdict(
-        "fail", "column not found" if len(paths) == 1 else f"column {', '.join(paths)} not found", "a column"
-    )
 
 
 def _key(check: Check, rows: Rows) -> Measured | Verdict:
@@ -108,7 +87,7 @@ def _references(check: Check, rows: Rows) -> Measured | Verdict:
     expected = f"a value of {', '.join(targets)}"
     found = {name: rows.find(name) for name in names}
     if missing := [name for name, column in found.items() if column is None]:
-        return _missing(*missing)
+        return rules.missing(*missing)
     columns = [column for column in found.values() if column is not None]
     if any(column.levels for column in columns):
         return Verdict("unsupported", "references from elements of arrays and maps are not tested")
@@ -134,6 +113,16 @@ def _tuple(columns: Iterable[str]) -> str:
     fields = ", ".join(f"{c} AS c{i}" for i, c in enumerate(sql))
     is_whole = " AND ".join(f"{c} IS NOT NULL" for c in sql)
     return f"CASE WHEN {is_whole} THEN struct({fields}) END"
+
+
+def _quality(check: Check, rows: Rows) -> Judged:
+    """Return how to measure a quality rule, whatever its language."""
+    arguments = check.arguments
+    if arguments.get("metric") == "query":
+        return Query(str(arguments["query"]), metrics.limits_of(check))
+    if arguments.get("metric") == "expectation":
+        return Expectation(str(arguments["type"]), arguments["kwargs"])
+    return metrics.limited(check, rows)
 
 
 KINDS: Mapping[str, Judge] = {
@@ -164,5 +153,12 @@ KINDS: Mapping[str, Judge] = {
     "primary_key": _key,
     "references": _references,
     "additional_fields": _additional,
+    "quality_sql": _quality,
+    "quality_library": _quality,
+    "quality_soda": _quality,
+    "quality_great_expectations": _quality,
+    "service_level_freshness": ages.freshness,
+    "service_level_retention": ages.retention,
+    "service_level_latency": ages.latency,
 }
 """Kind of check -> its judge."""

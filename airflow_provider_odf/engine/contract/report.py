@@ -9,16 +9,25 @@ from dataclasses import replace
 from typing import Any
 
 from airflow_provider_odf.engine.contract import linear
-from airflow_provider_odf.engine.contract.kinds import Measured, judge
+from airflow_provider_odf.engine.contract.kinds import judge
+from airflow_provider_odf.engine.contract.measured import MASK, Measured, Query
+from airflow_provider_odf.engine.contract.queries import Queries
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.rules import Verdict
-from airflow_provider_odf.engine.contract.scan import Condition, Count, Failure, Sample, Samples, Shown, Values
+from airflow_provider_odf.engine.contract.scan import (
+    Aggregate,
+    Condition,
+    Count,
+    Failure,
+    Sample,
+    Samples,
+    Shown,
+    Values,
+)
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.protocol import Check, CheckResult, Contract, ContractReport
 from airflow_provider_odf.wording import counted
-
-MASK = "***"
 
 FAILED_CLAUSES = "failed_clauses"
 """Column of failing rows with the pointers of the clauses that they fail."""
@@ -108,6 +117,7 @@ class _Model:
         judged = {check.path: judge(check, rows) for check in checks}
         self._verdicts = {path: j for path, j in judged.items() if isinstance(j, Verdict)}
         self._measured = {path: j for path, j in judged.items() if isinstance(j, Measured)}
+        self._verdicts |= self._of_queries({path: j for path, j in judged.items() if isinstance(j, Query)})
         self.tested, self._counts = self._count()
         self._samples = self._sample()
 
@@ -131,16 +141,26 @@ class _Model:
         result = _result(check, Verdict("pass", expected=measured.expected))
         if isinstance(count, Failure):
             return replace(result, outcome="error", reason=count.message)
-        result = replace(result, rows=count.rows, failed_rows=count.failed)
-        if not count.failed:
+        verdict = measured.verdict(count) if measured.verdict else None
+        has_rows = not isinstance(measured.condition, Aggregate)
+        result = replace(result, rows=count.rows, failed_rows=count.failed if has_rows else None)
+        if verdict is not None:
+            expected = verdict.expected or result.expected
+            result = replace(
+                result, outcome=verdict.outcome, reason=verdict.reason, observed=verdict.observed, expected=expected
+            )
+        elif not count.failed:
             return replace(result, reason=f"{counted(count.rows, 'row')} tested")
+        if check.path not in self._samples or (verdict is not None and verdict.outcome == "pass"):
+            return result
         samples = self._samples[check.path]
-        words = f"{counted(count.failed, 'row')} {measured.what}".rstrip()
+        words = verdict.reason if verdict else f"{counted(count.failed, 'row')} {measured.what}".rstrip()
+        observed = ", ".join(_short(s.text) for s in samples.rows[:_EXAMPLES]) if measured.example else ""
         return replace(
             result,
             outcome="fail",
             reason=": ".join(filter(None, [words, self._examples(measured, samples)])),
-            observed=", ".join(_short(s.text) for s in samples.rows[:_EXAMPLES]) if measured.example else "",
+            observed=verdict.observed if verdict else observed,
             offsets=samples.offsets if self._rows.has_offsets else (),
             samples=tuple(json.loads(sample.row) for sample in samples.rows),
         )
@@ -155,12 +175,26 @@ class _Model:
             raise every.error
         return every.rows, dict(zip(self._measured, counts, strict=True))
 
+    def _of_queries(self, queries: Mapping[str, Query]) -> Mapping[str, Verdict]:
+        scan = self._rows.scan
+        if scan is None:
+            return {path: Verdict("error", "there are no data to query", q.limits.text) for path, q in queries.items()}
+        runner = Queries(scan.keyed.sparkSession, self._rows.others)
+        return {path: runner.verdict(query) for path, query in queries.items()}
+
     def _sample(self) -> dict[str, Samples]:
-        failing = [path for path, count in self._counts.items() if isinstance(count, Count) and count.failed]
+        failing = [
+            path for path, count in self._counts.items() if isinstance(count, Count) and self._fails(path, count)
+        ]
         if not failing or self._rows.scan is None:
             return {}
         conditions = [(m.condition, self._shown(m)) for m in map(self._measured.__getitem__, failing)]
         return dict(zip(failing, self._rows.scan.samples(conditions), strict=True))
+
+    def _fails(self, path: str, count: Count) -> bool:
+        """Whether a report shows failing rows: some fail, and not fewer than the clause allows."""
+        verdict = self._measured[path].verdict
+        return count.failed > 0 and (verdict is None or verdict(count).outcome == "fail")
 
     def _shown(self, measured: Measured) -> Shown:
         names = self._rows.schema.fieldNames()

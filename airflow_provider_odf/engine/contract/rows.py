@@ -21,7 +21,8 @@ class Rows:
     by path, for data that consist of text, else None. ``others`` are the rows of the models that references name, by
     name in lower case.
     ``has_offsets`` says whether the rows are records of a dataset, with offsets.
-    ``malformed`` is the column with records of a file that are no rows, empty if there is none.
+    ``malformed`` is the column with records of a file that are no rows, empty if there is none. ``as_of`` is the time
+    of the test (RFC 3339), empty for now.
     """
 
     schema: T.StructType
@@ -33,6 +34,7 @@ class Rows:
     others: Mapping[str, Other] = field(default_factory=dict)
     has_offsets: bool = False
     malformed: str = ""
+    as_of: str = ""
 
     def find(self, path: str) -> Found | None:
         """Return the column or nested field at a path, None if there is none."""
@@ -41,10 +43,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Other:
-    """The rows of a model that references name."""
+    """The rows of a model that references or queries name. ``hidden`` are columns that queries do not see."""
 
     frame: DataFrame
     types: Mapping[str, str] | None = None
+    hidden: tuple[str, ...] = ()
 
     def find(self, path: str) -> Found | None:
         """Return the column or nested field at a path, None if there is none."""

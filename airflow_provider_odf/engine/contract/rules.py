@@ -41,6 +41,13 @@ class Rule:
 
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType, T.TimeType)
 
+
+def missing(*paths: str) -> Verdict:
+    """Return the verdict on a clause whose columns the data lack."""
+    reason = "column not found" if len(paths) == 1 else f"column {', '.join(paths)} not found"
+    return Verdict("fail", reason, "a column")
+
+
 OnField: TypeAlias = Callable[[Check, Found], Rule | Verdict]
 
 

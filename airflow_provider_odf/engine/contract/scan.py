@@ -31,12 +31,19 @@ MOST_OFFSETS = 100
 _MOST_KEYS = 20
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 
+_ROWS_OF_KEY = "__rows_of_key_"
+"""Column with the number of rows that share a key, followed by the index of the condition."""
+
 
 @dataclass(frozen=True)
 class Values:
-    """A condition on single rows: the SQL is true for a failing row."""
+    """A condition on single rows: the SQL ``broken`` is true for a failing row.
+
+    It is about rows for which the SQL ``about`` is true.
+    """
 
     broken: str
+    about: str = "true"
 
 
 @dataclass(frozen=True)
@@ -51,8 +58,14 @@ class Key:
 
     def bad(self, rows: str) -> str:
         """Return SQL that is true for a failing key; ``rows`` is SQL for the number of its rows."""
-        complete = " AND ".join(f"{c} IS NOT NULL" for c in self.columns)
-        return f"NOT ({complete}) OR {rows} > 1" if self.is_complete else f"{complete} AND {rows} > 1"
+        if self.is_complete:
+            return f"NOT ({self.complete}) OR {rows} > 1"
+        return f"{self.complete} AND {rows} > 1"
+
+    @property
+    def complete(self) -> str:
+        """SQL that is true for a key without nulls."""
+        return " AND ".join(f"{c} IS NOT NULL" for c in self.columns)
 
 
 @dataclass(frozen=True)
@@ -64,15 +77,30 @@ class Reference:
     target: str
 
 
-Condition: TypeAlias = Values | Key | Reference
+@dataclass(frozen=True)
+class Aggregate:
+    """A value that all rows have together: SQL with aggregate functions."""
+
+    sql: str
+
+
+Condition: TypeAlias = Values | Key | Reference | Aggregate
 
 
 @dataclass(frozen=True)
 class Count:
-    """Numbers of tested and of failing rows."""
+    """Numbers of tested and of failing rows.
+
+    For a `Key`, also the numbers of failing keys, of keys without nulls, and of rows with these. For an `Aggregate`,
+    its value.
+    """
 
     rows: int
     failed: int
+    failed_keys: int = 0
+    keys: int = 0
+    complete: int = 0
+    value: Any = None
 
 
 @dataclass(frozen=True)
@@ -176,7 +204,7 @@ class Scan:
             if isinstance(condition, Key):
                 keys.setdefault(condition.columns, {})[index] = condition
         rest = {index: c for index, c in conditions.items() if not isinstance(c, Key)}
-        far = {index: c for index, c in rest.items() if isinstance(c, Reference) and not self._is_one_frame}
+        far = {index: c for index, c in rest.items() if isinstance(c, Reference | Aggregate) and not self._is_one_frame}
         if near := {index: c for index, c in rest.items() if index not in far}:
             yield _ByRow(self.tested_rows, near, "true")
         if far:
@@ -199,14 +227,25 @@ class _ByRow:
 
     def counts(self) -> dict[int, Count | Failure]:
         frame, flags = self.judged()
-        totals = [self.tested if isinstance(c, Values) else "true" for c in self.conditions.values()]
+        measures = [sql for index, c in self.conditions.items() for sql in self._measures(c, flags[index], index)]
         # Column names that Spark makes from long expressions take longer than the counting.
-        measures = [f"count_if({sql}) AS c{i}" for i, sql in enumerate([*totals, *flags.values()])]
-        row = frame.selectExpr(*measures).collect()[0]
-        return {
-            index: Count(rows, failed)
-            for index, rows, failed in zip(flags, row[: len(totals)], row[len(totals) :], strict=True)
-        }
+        row = frame.selectExpr(*(f"{sql} AS c{i}" for i, sql in enumerate(measures))).collect()[0]
+        values = iter(row)
+        return {index: _count(c, values) for index, c in self.conditions.items()}
+
+    def _measures(self, condition: Condition, flag: str, index: int) -> Iterator[str]:
+        """Yield SQL for the numbers of a `Count`, in the order of `_count`."""
+        if isinstance(condition, Aggregate):
+            yield from ("count(1)", condition.sql)
+        elif isinstance(condition, Key):
+            share = f"1D / {_ROWS_OF_KEY}{index}"
+            yield from ("count(1)", f"count_if({flag})")
+            for rows in (flag, condition.complete):
+                yield f"CAST(round(coalesce(sum(CASE WHEN {rows} THEN {share} END), 0)) AS BIGINT)"
+            yield f"count_if({condition.complete})"
+        else:
+            about = f"({self.tested}) AND ({condition.about})" if isinstance(condition, Values) else "true"
+            yield from (f"count_if({about})", f"count_if({flag})")
 
     def samples(self, shown: Mapping[int, Shown], offset: str) -> dict[int, Samples]:
         frame, flags = self.judged()
@@ -223,7 +262,7 @@ class _ByRow:
         frame, windows, flags = self.frame, list[str](), dict[int, str]()
         for index, c in self.conditions.items():
             if isinstance(c, Key):
-                rows = f"__rows_of_key_{index}"
+                rows = f"{_ROWS_OF_KEY}{index}"
                 windows.append(f"count(1) OVER (PARTITION BY {', '.join(c.columns)}) AS {rows}")
                 flags[index] = c.bad(rows)
             elif isinstance(c, Reference):
@@ -231,8 +270,11 @@ class _ByRow:
                 targets = c.other.selectExpr(f"{c.target} AS {target}").where(f"{target} IS NOT NULL").distinct()
                 frame = frame.join(targets, F.expr(f"{c.value} = {target}"), "left")
                 flags[index] = f"{c.value} IS NOT NULL AND {target} IS NULL"
+            elif isinstance(c, Values):
+                parts = [part for part in (self.tested, c.about) if part != "true"]
+                flags[index] = " AND ".join(f"({part})" for part in (*parts, c.broken))
             else:
-                flags[index] = c.broken if self.tested == "true" else f"({self.tested}) AND ({c.broken})"
+                flags[index] = "false"
         return (frame.selectExpr("*", *windows) if windows else frame), flags
 
 
@@ -245,15 +287,14 @@ class _ByKey:
     columns: tuple[str, ...]
 
     def counts(self) -> dict[int, Count | Failure]:
-        groups = self._groups()
-        failed = (f"coalesce(sum(CASE WHEN {bad} THEN __rows END), 0)" for bad in self._bad().values())
-        row = groups.selectExpr("coalesce(sum(__rows), 0) AS c", *(f"{sql} AS c{i}" for i, sql in enumerate(failed)))
-        rows, *counts = row.collect()[0]
-        return {index: Count(rows, count) for index, count in zip(self.conditions, counts, strict=True)}
+        measures = [sql for c, bad in self._bad().values() for sql in _measures_of_groups(c, bad)]
+        row = self._groups().selectExpr(*(f"{sql} AS c{i}" for i, sql in enumerate(measures))).collect()[0]
+        values = iter(row)
+        return {index: _count(c, values) for index, (c, _) in self._bad().items()}
 
     def samples(self, shown: Mapping[int, Shown], offset: str) -> dict[int, Samples]:
         samples = {}
-        for index, bad in self._bad().items():
+        for index, (_, bad) in self._bad().items():
             # Keys first: collecting rows for every key would take minutes for a million of them.
             keys = self._groups(f"min({offset})").where(bad).orderBy("m0").limit(_MOST_KEYS).select(*self._names)
             same = " AND ".join(f"{c} <=> {name}" for c, name in zip(self.columns, self._names, strict=True))
@@ -268,12 +309,10 @@ class _ByKey:
         measured = [F.expr("count(1) AS __rows"), *(F.expr(f"{m} AS m{i}") for i, m in enumerate(measures))]
         return self.frame.groupBy(*by).agg(*measured)
 
-    def _bad(self) -> dict[int, str]:
-        return {
-            index: replace(c, columns=self._names).bad("__rows")
-            for index, c in self.conditions.items()
-            if isinstance(c, Key)
-        }
+    def _bad(self) -> dict[int, tuple[Key, str]]:
+        """Return each condition on the columns of the groups, and SQL for its failing groups."""
+        keys = {index: replace(c, columns=self._names) for index, c in self.conditions.items() if isinstance(c, Key)}
+        return {index: (key, key.bad("__rows")) for index, key in keys.items()}
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -290,6 +329,24 @@ def _whole_jobs(spark: SparkSession) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(_ADAPTIVE, before)
+
+
+def _measures_of_groups(key: Key, bad: str) -> Iterator[str]:
+    """Yield SQL for the numbers of a `Count`, in the order of `_count`."""
+    yield "coalesce(sum(__rows), 0)"
+    yield f"coalesce(sum(CASE WHEN {bad} THEN __rows END), 0)"
+    yield f"count_if({bad})"
+    yield f"count_if({key.complete})"
+    yield f"coalesce(sum(CASE WHEN {key.complete} THEN __rows END), 0)"
+
+
+def _count(condition: Condition, values: Iterator[Any]) -> Count:
+    """Return the numbers of a condition, which are the next of ``values``."""
+    if isinstance(condition, Aggregate):
+        return Count(next(values), 0, value=next(values))
+    if isinstance(condition, Key):
+        return Count(*(next(values) for _ in range(5)))
+    return Count(next(values), next(values))
 
 
 def _first(shown: Shown, offset: str, where: str = "") -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -18,41 +19,47 @@ _ROW = "__row"
 def execute(spark: SparkSession, request: SourceTestRequest, progress: Callable[[str], None]) -> SourceTestSuccess:
     """Test the requested contract and return the report."""
     progress(f"testing contract {request.contract.id}")
-    return SourceTestSuccess(test(spark, request.contract, request.sources, request.failed_rows))
+    return SourceTestSuccess(test(spark, request.contract, request.sources, request.failed_rows, request.as_of))
 
 
-def test(spark: SparkSession, contract: Contract, sources: Sequence[Source], failed_rows: str | None) -> ContractReport:
+def test(
+    spark: SparkSession,
+    contract: Contract,
+    sources: Sequence[Source],
+    failed_rows: str | None = None,  # noqa: PT028 - no test of pytest
+    as_of: str = "",  # noqa: PT028
+) -> ContractReport:
     """Return a report with one result for each check of the contract, in order.
 
-    ``failed_rows`` is a directory for failing rows. Data that cannot be read are the outcome ``error`` of all clauses
-    of their model.
+    ``failed_rows`` is a directory for failing rows. ``as_of`` is the time of the test, empty for now. Data that cannot
+    be read are the outcome ``error`` of all clauses of their model.
     """
-    references = (check for check in contract.checks if check.kind == "references")
-    needed = _models(contract) | {target.partition(".")[0] for check in references for target in check.targets}
+    tested, named = _models(contract), contract.named_models()
     data: dict[str, Data] = {}
     problems: dict[str, str] = {}
-    for source in (source for source in sources if source.model in needed):
+    for source in (s for s in sources if s.model in tested or s.model.lower() in named):
         try:
             data[source.model] = read(spark, source, _checks(contract, source.model))
         except Unreadable as e:
             problems[source.model] = str(e)
-    return report(contract, _rows(contract, data), problems, failed_rows)
+    return report(contract, _rows(contract, data, as_of), problems, failed_rows)
 
 
-def test_frames(contract: Contract, frames: Mapping[str, DataFrame]) -> ContractReport:
+def test_frames(contract: Contract, frames: Mapping[str, DataFrame], as_of: str = "") -> ContractReport:  # noqa: PT028
     """Return the report of a contract on DataFrames by model, in a Spark job of your own.
 
     The contract comes from `contract.compile.compile_models`. Models that only references name need a DataFrame too. A
-    DataFrame is computed once for all rows, once for each key, and again to show failing rows: cache an expensive one.
+    DataFrame is computed once for all rows, once for each key, once for each query, and again to show failing rows:
+    cache an expensive one. ``as_of`` (RFC 3339) is the time that ages are measured at, empty for now.
     """
-    return report(contract, _rows(contract, {model: Data(frame) for model, frame in frames.items()}))
+    return report(contract, _rows(contract, {model: Data(frame) for model, frame in frames.items()}, as_of))
 
 
-def _rows(contract: Contract, data: Mapping[str, Data]) -> dict[str, Rows]:
+def _rows(contract: Contract, data: Mapping[str, Data], as_of: str) -> dict[str, Rows]:
     """Return the rows of the tested models."""
-    others = {model.lower(): Other(those.frame, those.types) for model, those in data.items()}
+    others = {model.lower(): Other(those.frame, those.types, those.system) for model, those in data.items()}
     return {
-        model: _rows_of(those, _checks(contract, model), others)
+        model: replace(_rows_of(those, _checks(contract, model), others), as_of=as_of)
         for model, those in data.items()
         if model in _models(contract)
     }

@@ -1,0 +1,73 @@
+"""Thresholds of quality rules. All of a rule count."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+Number: TypeAlias = int | float | Decimal
+
+
+def _between(value: Number, limits: Any) -> bool:
+    low, high = limits
+    return bool(_same(low, value) <= value <= _same(high, value))
+
+
+_COMPARISONS: Mapping[str, tuple[str, Callable[[Number, Any], bool]]] = {
+    "must_be": ("= {}", lambda value, limit: value == _same(limit, value)),
+    "must_not_be": ("not {}", lambda value, limit: value != _same(limit, value)),
+    "must_be_greater_than": ("> {}", lambda value, limit: operator.gt(value, _same(limit, value))),
+    "must_be_greater_than_or_equal_to": (">= {}", lambda value, limit: operator.ge(value, _same(limit, value))),
+    "must_be_less_than": ("< {}", lambda value, limit: operator.lt(value, _same(limit, value))),
+    "must_be_less_than_or_equal_to": ("<= {}", lambda value, limit: operator.le(value, _same(limit, value))),
+    "must_be_between": ("between {0[0]} and {0[1]}", _between),
+    "must_not_be_between": ("not between {0[0]} and {0[1]}", lambda value, limits: not _between(value, limits)),
+}
+_SPELLINGS = {
+    "must_be_greater_or_equal_to": "must_be_greater_than_or_equal_to",
+    "must_be_less_or_equal_to": "must_be_less_than_or_equal_to",
+    "must_be_not_between": "must_not_be_between",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The thresholds of a rule by their names, and the unit of what they limit, empty or ``percent``."""
+
+    thresholds: Mapping[str, Any]
+    unit: str = ""
+
+    @property
+    def text(self) -> str:
+        """The thresholds in words: ``>= 1 and < 5 percent``."""
+        texts = (_comparison(name)[0].format(limit) for name, limit in self.thresholds.items())
+        return f"{' and '.join(texts)} {self.unit}".strip()
+
+    def hold(self, value: Number) -> bool:
+        """Whether a number is within all thresholds. NaN is within none."""
+        if isinstance(value, float) and math.isnan(value):
+            return False
+        return all(_comparison(name)[1](value, limit) for name, limit in self.thresholds.items())
+
+
+def shown(value: Number) -> str:
+    """Return a number as text, without the zeros that a type adds."""
+    if isinstance(value, Decimal):
+        text = f"{value:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+def _comparison(name: str) -> tuple[str, Callable[[Number, Any], bool]]:
+    return _COMPARISONS[_SPELLINGS.get(name, name)]
+
+
+def _same(limit: Any, value: Number) -> Number:
+    """Return a limit in the type of a value: 0.1 is a decimal beside decimals."""
+    return Decimal(repr(limit)) if isinstance(value, Decimal) else limit

@@ -1,0 +1,64 @@
+"""What a judge of a clause returns: a verdict, or how to measure the clause."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from airflow_provider_odf.engine.contract.limits import Limits, shown
+from airflow_provider_odf.engine.contract.rules import Verdict as Verdict
+from airflow_provider_odf.engine.contract.scan import Condition, Count
+
+MASK = "***"
+"""What reports show in place of a sensitive value."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A clause that needs rows for a result.
+
+    ``example`` is SQL for the text of a failing row in the report, None for no text. ``shown`` are the columns of a
+    sample. ``verdict`` judges the numbers; without it, the clause fails if a row fails.
+    """
+
+    condition: Condition
+    expected: str
+    example: str | None = None
+    what: str = ""
+    shown: tuple[str, ...] = ()
+    verdict: Callable[[Count], Verdict] | None = None
+
+
+@dataclass(frozen=True)
+class Query:
+    """A clause about the one number that a query returns. ``query`` is SQL of the contract's author."""
+
+    query: str
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A clause that the library Great Expectations evaluates."""
+
+    type: str
+    kwargs: Mapping[str, Any]
+
+
+def of_number(value: Any, limits: Limits, what: str = "the value is") -> Verdict:
+    """Return the verdict on a number of a database."""
+    if value is None:
+        return Verdict("fail", f"{what} null", limits.text, "null")
+    if isinstance(value, bool):
+        value = int(value)
+    if not isinstance(value, int | float | Decimal):
+        kind = _KINDS.get(type(value), type(value).__name__)
+        return Verdict("error", f"{what} {kind}, not a number", limits.text, str(value)[:80])
+    outcome = "pass" if limits.hold(value) else "fail"
+    return Verdict(outcome, f"{what} {shown(value)} {limits.unit}".rstrip(), limits.text, shown(value))
+
+
+_KINDS = {str: "a text", dt.date: "a date", dt.datetime: "a time", dt.timedelta: "an interval"}

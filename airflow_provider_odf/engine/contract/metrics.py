@@ -1,0 +1,318 @@
+"""The table of metrics that quality rules limit: numbers of rows, values and keys, and aggregates of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.engine.contract import ages, rules
+from airflow_provider_odf.engine.contract.fields import Found
+from airflow_provider_odf.engine.contract.limits import Limits
+from airflow_provider_odf.engine.contract.measured import MASK, Measured, Verdict, of_number
+from airflow_provider_odf.engine.contract.rows import Rows
+from airflow_provider_odf.engine.contract.rules import OnField
+from airflow_provider_odf.engine.contract.scan import Aggregate, Count, Key, Reference, Values
+from airflow_provider_odf.engine.sql import text
+from airflow_provider_odf.protocol import Check
+
+Metric: TypeAlias = Callable[[Check, Rows], Measured | Verdict]
+Numbers: TypeAlias = Callable[[Count], Any]
+
+
+def limited(check: Check, rows: Rows) -> Measured | Verdict:
+    """Return how to measure the metric of a quality rule."""
+    name = str(check.arguments["metric"])
+    if name not in METRICS:
+        return Verdict("error", f"this engine knows no metric {name}")
+    return METRICS[name](check, rows)
+
+
+def limits_of(check: Check) -> Limits:
+    """Return the thresholds of a rule."""
+    unit = "percent" if check.arguments.get("unit") == "percent" or check.arguments["metric"] == "violations" else ""
+    return Limits(check.arguments.get("thresholds") or {}, unit)
+
+
+def _limited(check: Check, measured: Measured, number: Numbers, share: Numbers | None = None) -> Measured:
+    """Return a metric with the thresholds of its rule, on a number or on a share in percent."""
+    limits = limits_of(check)
+    measure = share if limits.unit and share else number
+    return replace(measured, expected=limits.text, verdict=lambda count: of_number(measure(count), limits, what(check)))
+
+
+def what(check: Check) -> str:
+    """Return the metric of a rule in words, before its value."""
+    return str(check.arguments["metric"]).replace("_", " ") + ":"
+
+
+def _percent(part: int, whole: int) -> float:
+    """Return a share in percent. There is none of nothing."""
+    return 100 * part / whole if whole else 0.0
+
+
+def _failed(count: Count) -> int:
+    return count.failed
+
+
+def _failed_share(count: Count) -> float:
+    return _percent(count.failed, count.rows)
+
+
+def _value(count: Count) -> Any:
+    return count.value
+
+
+def _row_count(check: Check, rows: Rows) -> Measured:
+    return _limited(check, Measured(Aggregate("count(1)"), ""), _value)
+
+
+def _on_values(broken: Callable[[Check, Found], tuple[str, str] | Verdict]) -> Metric:
+    """Return a metric that counts the rows with certain values of a field; ``broken`` returns SQL for these, and for
+    all rows that it is about."""
+
+    def metric(check: Check, rows: Rows) -> Measured | Verdict:
+        found = rows.find(check.field or "")
+        if found is None:
+            return rules.missing(check.field or "")
+        sql = broken(check, found)
+        if isinstance(sql, Verdict):
+            return sql
+        condition = Values(found.in_row(sql[0]), "true" if found.levels else sql[1])
+        example = None if check.is_sensitive else found.text
+        return _limited(check, Measured(condition, "", example, shown=(found.column,)), _failed, _failed_share)
+
+    return metric
+
+
+def _is_null(found: Found) -> str:
+    return f"{found.raw or found.sql} IS NULL"
+
+
+def _nulls(check: Check, found: Found) -> tuple[str, str]:
+    return _is_null(found), "true"
+
+
+def _present(check: Check, found: Found) -> tuple[str, str]:
+    return f"NOT ({_is_null(found)})", "true"
+
+
+def _missing(check: Check, found: Found) -> tuple[str, str] | Verdict:
+    broken = _is_missing(check, found)
+    return broken if isinstance(broken, Verdict) else (broken, "true")
+
+
+def _is_missing(check: Check, found: Found) -> str | Verdict:
+    parts = [_is_null(found)]
+    if values := check.arguments.get("missing"):
+        parts.append(f"{_text(found)} IN ({', '.join(map(text, values))})")
+    for rule in check.arguments.get("missing_rules", ()):
+        broken = _broken(rule, check, found)
+        if isinstance(broken, Verdict):
+            return broken
+        parts.append(f"NOT coalesce({broken}, true)")
+    return " OR ".join(f"({part})" for part in parts)
+
+
+def _text(found: Found) -> str:
+    """Return SQL for the text of a value, also inside an array or a map."""
+    return found.raw or f"CAST({found.sql} AS STRING)"
+
+
+def _invalid(check: Check, found: Found) -> tuple[str, str] | Verdict:
+    missing, broken = _is_missing(check, found), _violates(check, found)
+    if isinstance(missing, Verdict):
+        return missing
+    if isinstance(broken, Verdict):
+        return broken
+    return f"NOT ({missing}) AND ({broken})", "true"
+
+
+def _violations(check: Check, found: Found) -> tuple[str, str] | Verdict:
+    broken = _violates(check, found)
+    return broken if isinstance(broken, Verdict) else (broken, f"NOT ({_is_null(found)})")
+
+
+def _violates(check: Check, found: Found) -> str | Verdict:
+    """Return SQL that is true for values that break one of the rules, or that follow a forbidden one."""
+    parts = []
+    if found.raw:  # a text that is no value of the type follows no rule
+        parts.append(f"{found.raw} IS NOT NULL AND {found.sql} IS NULL")
+    for key, form in (("rules", "coalesce({}, false)"), ("forbidden", "NOT coalesce({}, true)")):
+        for rule in check.arguments.get(key, ()):
+            broken = _broken(rule, check, found)
+            if isinstance(broken, Verdict):
+                return broken
+            parts.append(f"{found.sql} IS NOT NULL AND {form.format(broken)}")
+    return " OR ".join(f"({part})" for part in parts)
+
+
+def _broken(rule: Mapping[str, Any], check: Check, found: Found) -> str | Verdict:
+    """Return SQL that is true for values that break a rule."""
+    judged = VALUE_RULES[rule["kind"]](replace(check, kind=rule["kind"], arguments=rule["arguments"]), found)
+    if isinstance(judged, Verdict):
+        return replace(judged, outcome="error", expected=limits_of(check).text)
+    return judged.broken
+
+
+VALUE_RULES: Mapping[str, OnField] = {
+    "enum": rules.enum,
+    "pattern": rules.pattern,
+    "format": rules.format_of,
+    "min_length": rules.length("<", "at least"),
+    "max_length": rules.length(">", "at most"),
+    "minimum": rules.limit("<", ">="),
+    "exclusive_minimum": rules.limit("<=", ">"),
+    "maximum": rules.limit(">", "<="),
+    "exclusive_maximum": rules.limit(">=", "<"),
+}
+"""Kind of a clause about single values -> its rule."""
+
+
+def _on_keys(number: Numbers, share: Numbers) -> Metric:
+    """Return a metric of the keys that some columns make."""
+
+    def metric(check: Check, rows: Rows) -> Measured | Verdict:
+        found = [rows.find(path) for path in check.columns]
+        if missing := [path for path, f in zip(check.columns, found, strict=True) if f is None]:
+            return rules.missing(*missing)
+        columns = [f for f in found if f is not None]
+        if any(column.levels for column in columns):
+            return Verdict("unsupported", "elements of arrays and maps cannot be a key")
+        texts = ", ".join(f"coalesce({c.text}, 'null')" for c in columns)
+        example = None if check.is_sensitive else f"concat_ws(', ', {texts})"
+        condition = Key(tuple(c.sql for c in columns), is_complete=False)
+        shown = tuple(c.column for c in columns)
+        return _limited(check, Measured(condition, "", example, "share a value", shown), number, share)
+
+    return metric
+
+
+def _column(check: Check, rows: Rows, kinds: type[T.DataType] | tuple[type[T.DataType], ...]) -> Found | Verdict:
+    """Return the field of a check, if it is of one of some types."""
+    found = rows.find(check.field or "")
+    if found is None:
+        return rules.missing(check.field or "")
+    if found.levels or not isinstance(found.type, kinds):
+        what = str(check.arguments["metric"])
+        return Verdict("error", f"{what} does not apply to a column of type {found.type_name}", limits_of(check).text)
+    return found
+
+
+def _aggregate(sql: str, *kinds: type[T.DataType]) -> Metric:
+    """Return the metric of an aggregate, in which ``{x}`` is the column."""
+
+    def metric(check: Check, rows: Rows) -> Measured | Verdict:
+        found = _column(check, rows, kinds or (T.NumericType,))
+        if isinstance(found, Verdict):
+            return found
+        arguments = {"fraction": check.arguments.get("fraction", 0)}
+        measured = _limited(check, Measured(Aggregate(sql.format(x=found.sql, **arguments)), ""), _value)
+        is_one_value = check.arguments["metric"] in ("min", "max", "median", "percentile")
+        return _masked(measured) if check.is_sensitive and is_one_value else measured
+
+    return metric
+
+
+def _masked(measured: Measured) -> Measured:
+    """Return a metric whose value reports do not show."""
+
+    def verdict(count: Count) -> Verdict:
+        judged = measured.verdict(count) if measured.verdict else Verdict("error")
+        return replace(judged, reason="the value is sensitive", observed=MASK)
+
+    return replace(measured, verdict=verdict)
+
+
+def _age(check: Check, rows: Rows) -> Measured | Verdict:
+    """Return the age of the newest time in units of some seconds."""
+    found = _column(check, rows, ages.TIMES)
+    if isinstance(found, Verdict):
+        return found
+    newest = f"unix_micros(CAST(max({found.sql}) AS TIMESTAMP))"
+    age = f"(unix_micros({ages.literal(rows.as_of)}) - {newest}) / {int(check.arguments['seconds'])}000000D"
+    return _limited(check, Measured(Aggregate(age), ""), _value)
+
+
+def _reference(check: Check, rows: Rows) -> Measured | Verdict:
+    target = str(check.arguments["target"])
+    model, _, path = target.partition(".")
+    found = rows.find(check.field or "")
+    if found is None or found.levels:
+        return rules.missing(check.field or "")
+    other = rows.others.get(model.lower())
+    there = other.find(path) if other else None
+    if other is None or there is None:
+        return Verdict("error", f"there is no column {path} of model {model}" if other else f"no data of {model}")
+    example = None if check.is_sensitive else found.text
+    measured = Measured(Reference(found.sql, other.frame, there.sql), "", example, shown=(found.column,))
+    return _limited(check, measured, _failed, _failed_share)
+
+
+def _column_count(check: Check, rows: Rows) -> Verdict:
+    limits, names = limits_of(check), _visible(rows)
+    outcome = "pass" if limits.hold(len(names)) else "fail"
+    return Verdict(outcome, f"{len(names)} columns", limits.text, str(len(names)))
+
+
+def _columns_exist(check: Check, rows: Rows) -> Verdict:
+    names, arguments = _visible(rows), check.arguments
+    wanted = [name.lower() for name in check.columns]
+    there = [name.lower() for name in names]
+    problems = [f"column {name} not found" for name in check.columns if name.lower() not in there]
+    if arguments.get("exact"):
+        problems += [f"also {name}" for name in names if name.lower() not in wanted]
+    if arguments.get("ordered") and not problems and wanted != there:
+        problems.append("the columns are in another order")
+    return Verdict(
+        "fail" if problems else "pass", ", ".join(problems) or "the columns exist", f"columns {_listed(check.columns)}",
+        _listed(names),
+    )  # fmt: skip
+
+
+def _visible(rows: Rows) -> Sequence[str]:
+    """Return the names of the columns that are not the system's."""
+    system = {name.lower() for name in rows.system}
+    return [name for name in rows.schema.fieldNames() if name.lower() not in system]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+_STRING = (T.StringType,)
+
+METRICS: Mapping[str, Metric] = {
+    "row_count": _row_count,
+    "column_count": _column_count,
+    "columns_exist": _columns_exist,
+    "null_values": _on_values(_nulls),
+    "present_values": _on_values(_present),
+    "missing_values": _on_values(_missing),
+    "invalid_values": _on_values(_invalid),
+    "violations": _on_values(_violations),
+    "reference": _reference,
+    "duplicate_values": _on_keys(lambda c: c.failed_keys, lambda c: _percent(c.failed_keys, c.rows)),
+    "repeated_rows": _on_keys(_failed, lambda c: _percent(c.failed, c.complete)),
+    "distinct_values": _on_keys(lambda c: c.keys, lambda c: c.keys),
+    "distinct_share": _on_keys(lambda c: c.keys / c.complete if c.complete else None, lambda c: None),
+    "min": _aggregate("min({x})"),
+    "max": _aggregate("max({x})"),
+    "avg": _aggregate("avg({x})"),
+    "sum": _aggregate("sum({x})"),
+    "stddev": _aggregate("stddev_samp({x})"),
+    "stddev_samp": _aggregate("stddev_samp({x})"),
+    "stddev_pop": _aggregate("stddev_pop({x})"),
+    "variance": _aggregate("var_samp({x})"),
+    "var_samp": _aggregate("var_samp({x})"),
+    "var_pop": _aggregate("var_pop({x})"),
+    "median": _aggregate("percentile_cont(0.5) WITHIN GROUP (ORDER BY {x})"),
+    "percentile": _aggregate("percentile_cont({fraction}) WITHIN GROUP (ORDER BY {x})"),
+    "min_length": _aggregate("min(char_length({x}))", *_STRING),
+    "max_length": _aggregate("max(char_length({x}))", *_STRING),
+    "avg_length": _aggregate("avg(char_length({x}))", *_STRING),
+    "age": _age,
+}
+"""Metric -> how it is measured. Queries and expectations of libraries have modules of their own."""
