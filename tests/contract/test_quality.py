@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.contract import durations, queries, thresholds
+from airflow_provider_odf.contract import durations, expectations, queries, soda, thresholds
 from airflow_provider_odf.contract.thresholds import RuleError
 
 
@@ -91,3 +92,8 @@ def test_placeholders_without_meaning():
     for field in (None, "lines[].sku"):
         with pytest.raises(RuleError):
             queries.of_rule("SELECT {field}", "t", field)
+
+
+def test_the_page_lists_every_check_and_expectation():
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "contract-tests.md").read_text(encoding="utf-8")
+    assert [name for name in (*soda.TYPES, *expectations.COMPILERS) if f"`{name}`" not in page] == []

@@ -292,6 +292,7 @@ def test_great_expectations(tested):
         expect("column_unique_value_count_to_be_between", min_value=4, max_value=4, column="id"),
         expect("column_proportion_of_unique_values_to_be_between", min_value=0.8, column="id"),
         expect("column_values_to_be_between"),
+        expect("column_values_to_be_increasing", column="id"),
         expect("column_values_to_be_between", min_value=1, column="nope"),
     ]
     assert [*tested(model(*rules)).values()] == [
@@ -320,6 +321,11 @@ def test_great_expectations(tested):
         ("pass", "distinct values: 4"),
         ("pass", "distinct share: 0.8"),
         ("error", "expect_column_values_to_be_between needs min_value, max_value or both"),
+        (
+            "error",
+            "expect_column_values_to_be_increasing needs Great Expectations where Spark runs: "
+            "install airflow-provider-odf[great-expectations]",
+        ),
         ("fail", "column not found"),
     ]
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_odf.engine.contract import linear
+from airflow_provider_odf.engine.contract import expectations, linear
 from airflow_provider_odf.engine.contract.kinds import judge
-from airflow_provider_odf.engine.contract.measured import MASK, Measured, Query
+from airflow_provider_odf.engine.contract.measured import MASK, Expectation, Measured, Query
 from airflow_provider_odf.engine.contract.queries import Queries
-from airflow_provider_odf.engine.contract.rows import Rows
+from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
 from airflow_provider_odf.engine.contract.rules import Verdict
 from airflow_provider_odf.engine.contract.scan import (
     Aggregate,
@@ -117,7 +117,7 @@ class _Model:
         judged = {check.path: judge(check, rows) for check in checks}
         self._verdicts = {path: j for path, j in judged.items() if isinstance(j, Verdict)}
         self._measured = {path: j for path, j in judged.items() if isinstance(j, Measured)}
-        self._verdicts |= self._of_queries({path: j for path, j in judged.items() if isinstance(j, Query)})
+        self._verdicts |= self._alone({p: j for p, j in judged.items() if isinstance(j, Query | Expectation)})
         self.tested, self._counts = self._count()
         self._samples = self._sample()
 
@@ -175,12 +175,17 @@ class _Model:
             raise every.error
         return every.rows, dict(zip(self._measured, counts, strict=True))
 
-    def _of_queries(self, queries: Mapping[str, Query]) -> Mapping[str, Verdict]:
+    def _alone(self, judged: Mapping[str, Query | Expectation]) -> Mapping[str, Verdict]:
+        """Return the verdicts of clauses that need Spark jobs of their own."""
         scan = self._rows.scan
         if scan is None:
-            return {path: Verdict("error", "there are no data to query", q.limits.text) for path, q in queries.items()}
-        runner = Queries(scan.keyed.sparkSession, self._rows.others)
-        return {path: runner.verdict(query) for path, query in queries.items()}
+            return dict.fromkeys(judged, Verdict("error", "there are no data to query"))
+        queries = Queries(scan.keyed.sparkSession, self._rows.others)
+        rows = Other(scan.keyed, self._rows.types, (*self._rows.system, ROW))
+        return {
+            path: queries.verdict(j) if isinstance(j, Query) else expectations.verdict(j, rows)
+            for path, j in judged.items()
+        }
 
     def _sample(self) -> dict[str, Samples]:
         failing = [

@@ -11,6 +11,9 @@ from pyspark.sql import types as T  # noqa: N812
 from airflow_provider_odf.engine.contract.fields import Found, find
 from airflow_provider_odf.engine.contract.scan import Scan
 
+ROW = "__row"
+"""Column with the number of a row of a file."""
+
 
 @dataclass(frozen=True)
 class Rows:

@@ -9,11 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine.contract.read import Data, Unreadable, read
 from airflow_provider_odf.engine.contract.report import report
-from airflow_provider_odf.engine.contract.rows import Other, Rows
+from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
 from airflow_provider_odf.engine.contract.scan import Scan
 from airflow_provider_odf.protocol import Check, Contract, ContractReport, Source, SourceTestRequest, SourceTestSuccess
-
-_ROW = "__row"
 
 
 def execute(spark: SparkSession, request: SourceTestRequest, progress: Callable[[str], None]) -> SourceTestSuccess:
@@ -67,8 +65,8 @@ def _rows(contract: Contract, data: Mapping[str, Data], as_of: str) -> dict[str,
 
 def _rows_of(data: Data, checks: Sequence[Check], others: Mapping[str, Other]) -> Rows:
     frame = data.frame.coalesce(1) if data.is_small else data.frame
-    numbered = frame.selectExpr("*", f"monotonically_increasing_id() AS {_ROW}")
-    scan = Scan(numbered, numbered, "true", _ROW, data.is_small)
+    numbered = frame.selectExpr("*", f"monotonically_increasing_id() AS {ROW}")
+    scan = Scan(numbered, numbered, "true", ROW, data.is_small)
     # The primary key identifies a row to a reader.
     key = next((check.columns for check in checks if check.kind == "primary_key"), ())
     return Rows(data.frame.schema, scan, data.system, key, types=data.types, malformed=data.malformed, others=others)

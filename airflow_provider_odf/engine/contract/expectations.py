@@ -1,0 +1,52 @@
+"""Expectations that the library Great Expectations evaluates itself. It is an extra, imported only here."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from airflow_provider_odf.engine.contract.measured import Expectation, Verdict
+from airflow_provider_odf.engine.contract.queries import typed
+from airflow_provider_odf.engine.contract.rows import Other
+
+EXTRA = "airflow-provider-odf[great-expectations]"
+
+
+def verdict(expectation: Expectation, rows: Other) -> Verdict:
+    """Return the verdict of the library on the rows of a model. What it cannot evaluate is the outcome ``error``."""
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
+    try:
+        import great_expectations as gx
+        from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+    except ImportError:
+        return Verdict("error", f"{expectation.type} needs Great Expectations where Spark runs: install {EXTRA}")
+    try:
+        configured = ExpectationConfiguration(type=expectation.type, kwargs={**expectation.kwargs}).to_domain_obj()
+        source = gx.get_context(mode="ephemeral").data_sources.add_spark("contract")
+        batch = source.add_dataframe_asset("rows").add_batch_definition_whole_dataframe("all")
+        result = batch.get_batch({"dataframe": typed(rows)}).validate(configured)
+    except Exception as e:  # the library raises errors of many kinds, and each is about this clause alone
+        return Verdict("error", f"{expectation.type}: {_first_line(e)}")
+    return _of(expectation, result)
+
+
+def _of(expectation: Expectation, result: Any) -> Verdict:
+    if raised := _exception(result.exception_info):
+        return Verdict("error", f"{expectation.type}: {raised}")
+    numbers = {name: value for name, value in (result.result or {}).items() if name in _SHOWN and value is not None}
+    observed = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
+    return Verdict("pass" if result.success else "fail", observed or "evaluated by Great Expectations", "", observed)
+
+
+_SHOWN = ("observed_value", "element_count", "unexpected_count", "unexpected_percent")
+
+
+def _exception(info: Any) -> str:
+    """Return the first message of the exceptions of a result, which has one of them, or one for each metric."""
+    entries = [info, *info.values()] if isinstance(info, dict) else []
+    messages = (e.get("exception_message") for e in entries if isinstance(e, dict) and e.get("raised_exception"))
+    return next((_first_line(message) for message in messages if message), "")
+
+
+def _first_line(value: object) -> str:
+    return str(value).strip().partition("\n")[0]
