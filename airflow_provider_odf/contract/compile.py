@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airflow_provider_odf.contract import ecma, quality, service_levels
+from airflow_provider_odf.contract import ecma, quality, service_levels, top_level
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import (
     CHARACTER_TYPES,
@@ -116,11 +116,12 @@ def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:
     contract = file.contract
     names = set(models)
     checks = [check for m in contract.models if m.name in names for check in _model_checks(m)]
+    checks += (*top_level.checks(contract, names), *service_levels.checks(contract, names), *_contract_checks(contract))
     return Contract(
         id=contract.id,
         model="",
         digest=file.digest,
-        checks=(*checks, *service_levels.checks(contract, names), *_contract_checks(contract)),
+        checks=tuple(checks),
         version=contract.version,
         title=contract.title,
         specification=contract.specification,
@@ -128,7 +129,7 @@ def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:
 
 
 def _contract_checks(contract: DataContract) -> Iterator[Check]:
-    for clause in (*contract.quality, *contract.clauses):
+    for clause in contract.clauses:
         reason = f"{clause.name} of the whole contract is not supported yet"
         yield Check(clause.path, clause.name, clause.name, outcome="unsupported", reason=reason, line=clause.place.line)
 

@@ -36,8 +36,8 @@ class _Level:
         model = next((m for m in self.contract.models if m.name == name), None) if path else None
         if model is None and len(self.contract.models) == 1:
             model, path = self.contract.models[0], reference
-        if model is None or model.field(path.partition(".")[0]) is None:
-            raise RuleError(f"{key}: the contract has no field {reference}")
+        if model is None:
+            raise RuleError(f"{key}: the contract has no model with the field {reference}")
         return model, path
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.contract import durations, expectations, queries, soda, thresholds
+from airflow_provider_odf.contract.compile import compile_models
+from airflow_provider_odf.contract.load import parse
 from airflow_provider_odf.contract.thresholds import RuleError
 
 
@@ -97,3 +99,73 @@ def test_placeholders_without_meaning():
 def test_the_page_lists_every_check_and_expectation():
     page = (Path(__file__).parents[2] / "docs" / "reference" / "contract-tests.md").read_text(encoding="utf-8")
     assert [name for name in (*soda.TYPES, *expectations.COMPILERS) if f"`{name}`" not in page] == []
+
+
+def test_quality_of_the_whole_contract():
+    head = "dataContractSpecification: 0.9.3\nid: urn:t\ninfo: {title: T, version: 1.0.0}\n"
+    models = "models: {t: {fields: {id: {type: long}, at: {type: timestamp}}}, u: {fields: {id: {type: long}}}}\n"
+    soda = """\
+quality:
+  type: SodaCL
+  specification:
+    checks for t:
+      - row_count > 5
+      - missing_percent(id) < 5%
+      - duplicate_count(id, at) = 0
+      - invalid_count(id) = 0:
+          valid min: 1
+      - avg(id) not between 1 and 2
+      - percentile(id, 0.95) >= 3
+      - freshness(at) < 1d12h
+      - values in (id) must exist in u (id)
+      - anomaly score for row_count < default
+      - avg(id) < many
+    checks for u: [row_count > 0]
+    checks for v: [row_count > 0]
+    filter t [daily]: {where: x}
+"""
+    checks = compile_models(parse(head + models + soda, "c.yaml"), ["t"]).checks
+    rules = [c for c in checks if c.path.startswith("/quality")]
+    start = "/quality/specification/checks for t"
+    assert [(c.path.removeprefix(start), c.field, c.columns, c.outcome, c.reason, c.arguments) for c in rules] == [
+        ('/0', None, (), '', '', {'thresholds': {'must_be_greater_than': 5}, 'metric': 'row_count'}),
+        ('/1', 'id', (), '', '', {'thresholds': {'must_be_less_than': 5}, 'unit': 'percent', 'missing': [], 'metric': 'missing_values'}),  # noqa: E501
+        ('/2', None, ('id', 'at'), '', '', {'thresholds': {'must_be': 0}, 'unit': 'rows', 'metric': 'duplicate_values'}),  # noqa: E501
+        ('/3', 'id', (), '', '', {'rules': [{'kind': 'minimum', 'arguments': {'limit': 1}}], 'forbidden': [], 'thresholds': {'must_be': 0}, 'unit': 'rows', 'missing': [], 'metric': 'invalid_values'}),  # noqa: E501
+        ('/4', 'id', (), '', '', {'thresholds': {'must_not_be_between': [1, 2]}, 'metric': 'avg'}),
+        ('/5', 'id', (), '', '', {'fraction': 0.95, 'thresholds': {'must_be_greater_than_or_equal_to': 3}, 'metric': 'percentile'}),  # noqa: E501
+        ('/6', 'at', (), '', '', {'seconds': 60, 'thresholds': {'must_be_less_than': 2160.0}, 'metric': 'age'}),
+        ('/7', 'id', (), '', '', {'target': 'u.id', 'thresholds': {'must_be': 0}, 'unit': 'rows', 'metric': 'reference'}),  # noqa: E501
+        ('/8', None, (), 'unsupported', "the check 'anomaly score for row_count < default' of SodaCL is not known here", {}),  # noqa: E501
+        ('/9', None, (), 'error', "'many' is not a number", {}),
+        ('/quality/specification/checks for u', None, (), 'informational', 'it is about u', {}),
+        ('/quality/specification/checks for v', None, (), 'error', 'the contract has no model v', {}),
+        ('/quality/specification/filter t [daily]', None, (), 'unsupported', 'filter t [daily]: not known here', {}),
+    ]  # fmt: skip
+
+
+def test_expectations_of_the_whole_contract():
+    head = "dataContractSpecification: 0.9.3\nid: urn:t\ninfo: {title: T, version: 1.0.0}\n"
+    models = "models: {t: {fields: {id: {type: long}}}}\n"
+    for specification, expected in (
+        (
+            """{t: '[{"expectation_type": "expect_table_row_count_to_equal", "kwargs": {"value": 5}}, 1]'}""",
+            [("/t/0", ""), ("/t/1", "1 is no expectation")],
+        ),
+        ("{t: '[{]'}", [("/t", "the rules are not JSON: Expecting property name enclosed in double quotes")]),
+    ):
+        text = f"{head}{models}quality: {{type: great-expectations, specification: {specification}}}\n"
+        checks = compile_models(parse(text, "c.yaml"), ["t"]).checks
+        found = [
+            (c.path.partition("/specification")[2], c.reason.partition(": line")[0])
+            for c in checks
+            if "quality" in c.path
+        ]
+        assert found == expected
+    for quality, expected in (
+        ("{type: custom, specification: x}", ("unsupported", "quality of type custom: not known here")),
+        ("{description: good}", ("informational", "a text, which people read")),
+        ("{type: SodaCL}", ("error", "the quality has no specification by model")),
+    ):
+        (check,) = compile_models(parse(f"{head}{models}quality: {quality}\n", "c.yaml"), []).checks
+        assert (check.outcome, check.reason) == expected
