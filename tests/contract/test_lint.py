@@ -143,7 +143,7 @@ def test_schema_of_the_declared_version(tmp_path: Path):
         "c.yaml:11:28: schema.0.properties.0.logicalType: 'map' is none of string, date, timestamp, time, number, "
         "integer, object, array, boolean",
         "c.yaml:11:33: schema.0.properties.0: unknown key 'colour'",
-        "c.yaml:12:13: schema.0.quality.0.query is missing",
+        "c.yaml:12:13: the rule has no query",
     ]
 
 
