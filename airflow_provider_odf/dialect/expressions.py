@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import subqueries, types
+from airflow_provider_odf.dialect import subqueries, types, unknown
 from airflow_provider_odf.dialect.engine import NodeRule, Translator, chain
 from airflow_provider_odf.dialect.literals import time_literal
 from airflow_provider_odf.dialect.place import Refusal
 from airflow_provider_odf.dialect.spark import Value, cast, in_parentheses, sql
-from airflow_provider_odf.dialect.types import BOOLEAN, NULL, STRING, Type
+from airflow_provider_odf.dialect.types import BOOLEAN, NULL, STRING, UNKNOWN, Type
 
 _PREDICATES = (exp.Predicate, exp.RegexpLike, exp.RegexpILike, exp.Not)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
@@ -48,10 +48,9 @@ def operand(t: Translator, node: exp.Expr) -> Value:
 
 def condition(t: Translator, node: exp.Expr) -> exp.Expr:
     """Return an expression that must be a boolean, as in WHERE, ON, WHEN, AND, OR and NOT."""
-    value = t.expression(node)
+    value = unknown.strictly(t.expression(node), BOOLEAN, "a condition")
     if value.type not in (BOOLEAN, NULL):
-        message = f"a condition must be a BOOLEAN, not {value.type}"
-        raise Refusal(node, message, types.advice([value.type], ""))
+        raise Refusal(node, f"a condition must be a BOOLEAN, not {value.type}")
     return value.sql if value.type == BOOLEAN else cast(value.sql, BOOLEAN)
 
 
@@ -79,10 +78,10 @@ def is_(t: Translator, node: exp.Expr) -> Value:
 
 
 def like(t: Translator, node: exp.Expr) -> Value:
-    left, right = operand(t, node.this), operand(t, node.expression)
+    left, right = (unknown.strictly(operand(t, side), STRING, "a column") for side in (node.this, node.expression))
     for side in (left, right):
         if side.type not in (STRING, NULL):
-            raise Refusal(node, f"LIKE takes strings, not {side.type}", types.advice([side.type], "cast it to VARCHAR"))
+            raise Refusal(node, f"LIKE takes strings, not {side.type}", "cast it to VARCHAR")
     if right.text is None or right.text.replace("\\%", "").replace("\\_", "").count("\\"):
         raise Refusal(node, "LIKE needs a literal pattern, with backslashes only before % and _")
     return Value(type(node)(this=left.sql, expression=right.sql, negate=node.args.get("negate")), BOOLEAN)
@@ -98,10 +97,11 @@ def comparable(t: Translator, node: exp.Expr, left: Value, right: Value) -> tupl
 
     :raises Refusal: the engines differ."""
     left, right = _as_time(node, left, right.type), _as_time(node, right, left.type)
+    left, right = unknown.beside(node, left, right), unknown.beside(node, right, left)
     type_ = t.engine.compared(left.type, right.type)
     if type_ is None:
         message = f"engines compare {left.type} with {right.type} differently"
-        raise Refusal(node, message, types.advice([left.type, right.type], "cast one of them"))
+        raise Refusal(node, message, "cast one of them")
     return left, right, type_
 
 
@@ -116,7 +116,7 @@ def align(value: Value, type_: Type) -> exp.Expr:
 
 
 def _needs_cast(type_: Type, to: Type) -> bool:
-    return not (type_ == NULL or to.is_integer or to.is_decimal or type_.ddl == to.ddl)
+    return to.is_known and not (type_ == NULL or to.is_integer or to.is_decimal or type_.ddl == to.ddl)
 
 
 def between(t: Translator, node: exp.Expr) -> Value:
@@ -149,7 +149,9 @@ def _of_one_type(
 ) -> tuple[exp.Expr, list[exp.Expr]]:
     """Return a value and those that it is compared with, if it has the same type in all of these comparisons."""
     pairs = [comparable(t, node, value, other) for other in others]
-    conversions = {(left.type, type_ if _needs_cast(left.type, type_) else None) for left, _, type_ in pairs}
+    conversions = {
+        (left.type, left.sql is value.sql, type_ if _needs_cast(left.type, type_) else None) for left, _, type_ in pairs
+    }
     # One DECIMAL must hold all values, otherwise Spark would cut off decimal places.
     shared: Type | None = pairs[0][2]
     for *_, type_ in pairs[1:]:
@@ -180,14 +182,22 @@ def unify(t: Translator, node: exp.Expr, values: Sequence[Value]) -> tuple[list[
     """Return the values converted for one CASE or COALESCE, and its type.
 
     :raises Refusal: the engines use different types."""
-    type_ = NULL
-    for value in values:
-        shared = t.engine.common(type_, value.type)
+    type_ = _common_type(t, node, values)
+    return [align(unknown.strictly(value, type_, "a column"), type_) for value in values], type_
+
+
+def _common_type(t: Translator, node: exp.Expr, values: Sequence[Value]) -> Type:
+    type_, others = NULL, [value.type for value in values if value.type.is_known]
+    for other in others:
+        shared = t.engine.common(type_, other)
         if shared is None:
-            advice = types.advice([type_, value.type], "cast them to one type")
-            raise Refusal(node, f"{type_} and {value.type} have no common type", advice)
+            raise Refusal(node, f"{type_} and {other} have no common type", "cast them to one type")
         type_ = shared
-    return [align(value, type_) for value in values], type_
+    if len(others) == len(values) or type_ == STRING:
+        return type_
+    if type_ == NULL and len(others) == len(values) - 1:
+        return UNKNOWN
+    raise Refusal(node, "the types of the values are unknown", types.advice([UNKNOWN], ""))
 
 
 def element(t: Translator, node: exp.Expr) -> Value:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import types
+from airflow_provider_odf.dialect import types, unknown
 from airflow_provider_odf.dialect.arithmetic import has_exact_sign
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translator, refuse_others
 from airflow_provider_odf.dialect.expressions import align, comparable, unify
 from airflow_provider_odf.dialect.place import Refusal
 from airflow_provider_odf.dialect.spark import Value, call, cast, convert, sql
-from airflow_provider_odf.dialect.types import BIGINT, INT, STRING, Type
+from airflow_provider_odf.dialect.types import BIGINT, INT, STRING, UNKNOWN, Type
 
 LAST = 2**31 - 1
 """A length that reaches the end of every string."""
@@ -21,16 +21,19 @@ LAST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Parameter:
-    """A kind of argument: a test, words for messages, and the form of the argument for Spark."""
+    """A kind of argument: a test, words for messages, and the form of the argument for Spark.
+
+    An argument of unknown type must have the type ``type`` in the data."""
 
     accepts: Callable[[Value], bool]
     words: str
     advice: str = ""
     form: Callable[[Value], exp.Expr | str | int] = lambda value: value.sql
+    type: Type = UNKNOWN
 
     def of(self, c: Call, index: int) -> exp.Expr | str | int:
         """:raises Refusal: the argument is of another kind."""
-        value = c.arguments[index]
+        value = unknown.strictly(c.arguments[index], self.type, f"argument {index + 1} of {c.name}")
         if self.accepts(value):
             return self.form(value)
         literal = value.integer if value.text is None else f"'{value.text[:40]}'"
@@ -53,7 +56,7 @@ def of_types(names: Collection[str], words: str) -> Parameter:
 
 
 ANY = Parameter(lambda value: True, "")
-TEXT = Parameter(lambda value: value.type == STRING, "a string", "cast it to VARCHAR")
+TEXT = Parameter(lambda value: value.type == STRING, "a string", "cast it to VARCHAR", type=STRING)
 LITERAL = Parameter(lambda value: bool(value.text), "a literal string that is not empty")
 WHOLE = Parameter(lambda value: value.type.is_integer, "an integer", "cast it to INT", as_int)
 SIZE = size(0)

@@ -225,7 +225,7 @@ def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
     merged = []
     for (name, type_), (_, other) in zip(left.items, right.items, strict=True):
         is_same = NULL in (type_, other) or type_.ddl == other.ddl or (type_.is_integer and other.is_integer)
-        shared = common(type_, other) if type_.is_known and other.is_known else UNKNOWN
+        shared = common(type_, other)
         if shared is None or (shared.is_known and not is_same):
             raise Refusal(node, f"column {name} is {type_} on one side and {other} on the other", "cast one of them")
         merged.append((name, shared))

@@ -161,11 +161,14 @@ def is_exact_double(type_: Type) -> bool:
 
 
 def common(left: Type, right: Type) -> Type | None:
-    """Return the common type of two values, or None if there is none or the engines differ."""
-    if right == NULL or (left == right and left.is_known):
+    """Return the common type of two values, or None if there is none or the engines differ. With an unknown type it is
+    unknown."""
+    if right == NULL or left == right:
         return left
     if left == NULL:
         return right
+    if not (left.is_known and right.is_known):
+        return UNKNOWN
     if left.is_numeric and right.is_numeric:
         return _common_number(left, right)
     return timestamp() if left.is_time and right.is_time else None

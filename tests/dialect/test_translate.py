@@ -163,37 +163,6 @@ def test_other_columns_are_what_is_declared(step: ReadStep) -> None:
     assert input_columns(step) == step.columns
 
 
-def test_a_column_of_unknown_type_is_selected_grouped_and_tested_for_null(translate: Callable[..., str]) -> None:
-    query = "select a, count(b) as n, a is null as x from input where b is not null group by a order by a"
-    assert translate(query, columns=None) == (
-        "SELECT `a`, count(`b`) AS `n`, `a` IS NULL AS `x` FROM `input` WHERE NOT `b` IS NULL GROUP BY `a` "
-        "ORDER BY `a` ASC"
-    )
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a + 1", "- a", "abs(a)", "a = b", "a = 1", "a = '2020-01-02'", "a in (1, 2)", "a between 1 and 2",
-        "a like 'x'", "a and true", "not a", "case when a then 1 end", "case a when 1 then 2 end", "coalesce(a, b)",
-        "coalesce(a, 1)", "nullif(a, 1)", "lower(a)", "substring(a, 1)", "trim(a)", "sum(a)", "cast(a as int)",
-        "a + interval '1' day",
-    ],
-)  # fmt: skip
-def test_calculating_needs_the_type_of_a_column(expression: Callable[..., str], engine: str, text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"1:\d+: .* \(declare read.schema, or use engine: spark\)"):
-        expression(text, engine, columns=None)
-
-
-@pytest.mark.parametrize(
-    "text", ["a || 'x'", "a[1]", "extract(year from a)", "floor(a to day)", "floor(a)", "round(a)", "avg(a)"]
-)
-def test_calculating_needs_the_type_of_a_column_in_flink(expression: Callable[..., str], text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"1:\d+: .* \(declare read.schema, or use engine: spark\)"):
-        expression(text, "flink", columns=None)
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("condition", "spark"),

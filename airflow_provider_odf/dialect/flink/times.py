@@ -110,7 +110,7 @@ def _format(letters: Collection[str], required: Collection[str] = ()) -> Paramet
 _READ_FORMAT, _WRITE_FORMAT = _format(_READ, required=("yyyy", "MM", "dd")), _format(_WRITTEN)
 
 
-def read_time(text: exp.Expr, type_: Type, *, or_null: bool) -> exp.Expr:
+def read_time(text: exp.Expr | str | int, type_: Type, *, or_null: bool) -> exp.Expr:
     """Return text as a DATE or TIMESTAMP(3). With ``or_null`` text without a digit or with a letter is null; text that
     Flink may or may not read, such as ``2020-1-2``, stops the query."""
     no_time = "OR regexp_like(a, '^[^0-9]*$|[^-0-9 :.+/]')" if or_null else ""
@@ -135,8 +135,7 @@ def _from_text(type_: Type) -> FunctionRule:
 
     def rule(c: Call) -> Value:
         has_format = len(c.expect(1, 2)) == 2
-        text = c.arguments[0].sql
-        TEXT.of(c, 0)
+        text = TEXT.of(c, 0)
         if not has_format:
             return Value(read_time(text, type_, or_null=True), type_)
         pattern = str(_READ_FORMAT.of(c, 1))
