@@ -20,7 +20,7 @@ from airflow_provider_odf.cli.output import (
 )
 from airflow_provider_odf.cli.run import existing_store
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.wording import counted, listed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -135,12 +135,19 @@ def publish(name: NameArgument, ref: RefArgument = None, store: StoreOption = No
     If the head has moved since, the candidate cannot be published. The decision is then kept: the next run that merges
     the same input publishes it.
     """
-    from airflow_provider_odf.cycle.decide import find, publish_anyway
+    from airflow_provider_odf.cycle.decide import changed_files, find, publish_anyway
 
     target = existing_store(store)
     dataset = target.dataset(name)
     rejection = find(dataset, ref)
+    changed = changed_files(rejection)
     if publish_anyway(target, dataset, rejection):
+        if changed:
+            print(
+                f"{name}: note: changed since the rejection: {listed(changed)}; the earlier content is published, and "
+                "later runs do not read the new one: ingest it with `odf push`",
+                file=sys.stderr,
+            )
         print(f"{name}: published {counted(rejection.records, 'record')} of {rejection.ref}")
     else:
         again = "push the input again" if rejection.record.is_pushed else "run the dataset again"

@@ -12,7 +12,7 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle.messages import Limits, Progress, silent
 from airflow_provider_odf.errors import ManifestInvalid
-from airflow_provider_odf.evolution.apply import apply
+from airflow_provider_odf.evolution.apply import Report, apply, ignore
 from airflow_provider_odf.manifest.folder import settings_for
 from airflow_provider_odf.source.options import Options
 
@@ -92,8 +92,9 @@ class Cycle:
         """
         return self.runner.submit(request, self.progress).result()
 
-    def apply_manifest(self) -> ChainState:
-        """Apply the manifest, if there is one, and return the state of the chain.
+    def apply_manifest(self, report: Report = ignore) -> ChainState:
+        """Apply the manifest, if there is one, and return the state of the chain. ``report`` receives the kind of each
+        event that is appended to a dataset that exists.
 
         :raises ManifestInvalid: the manifest changes what existing data depend on, or a query is not valid.
         :raises InternalError: the engine broke down.
@@ -109,6 +110,7 @@ class Cycle:
             self.system_time,
             manifest_version=self.manifest_version,
             ask=self.ask,
+            report=report,
         )
 
 

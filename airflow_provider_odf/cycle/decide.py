@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.publish import publish
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
+from airflow_provider_odf.source.files_glob import changed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -33,6 +35,12 @@ def find(dataset: Dataset, ref: str | None) -> Rejection:
         return named[-1]
     there = f"; there are: {', '.join(r.ref for r in every)}" if every else ""
     raise InvalidInput(f"dataset {dataset.alias} has no rejected candidate{f' {ref}' if ref else ''}{there}")
+
+
+def changed_files(rejection: Rejection) -> list[str]:
+    """Return the files of a rejected candidate that have other content in the source by now."""
+    record = rejection.record
+    return changed(Path(record.folder), record.stamps) if record.folder is not None else []
 
 
 def publish_anyway(store: Store, dataset: Dataset, rejection: Rejection) -> bool:

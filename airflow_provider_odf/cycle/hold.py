@@ -88,6 +88,8 @@ def keep_record(
         limits=cycle.limits,
         contract_digest=cycle.contract.digest if cycle.contract else None,
         content=new_input.content,
+        stamps={file.label: file.stamp for file in new_input.files if file.stamp is not None},
+        folder=str(cycle.manifest.file.parent) if cycle.manifest else None,
         is_pushed=new_input.pushed is not None,
     )
     rejected.save(dataset, candidate, record)

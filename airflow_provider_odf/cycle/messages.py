@@ -32,12 +32,13 @@ class SourceState:
 @dataclass(frozen=True)
 class InputFile:
     """Files of one input that are read together. ``event_time`` (RFC 3339) is the source's time of the data. Without
-    paths only the source's state has moved."""
+    paths only the source's state has moved. ``stamp`` changes with a file of a glob, whose state is only its name."""
 
     paths: tuple[str, ...]
     event_time: str
     label: str
     state: SourceState | None = None
+    stamp: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class Input:
     def key(self) -> str:
         """The name of this input on this base at this time. Equal keys give equal candidates."""
         inputs = [
-            [f.label, [f.state.kind, f.state.value] if f.state else list(f.paths), f.event_time] for f in self.files
+            [f.label, [f.state.kind, f.state.value] if f.state else list(f.paths), f.event_time, *_stamp(f)]
+            for f in self.files
         ]
         content = json.dumps([self.base, self.system_time, self.source_name, inputs])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
@@ -92,12 +94,16 @@ class Input:
         parts: list[object] = [self.source_name]
         for file in self.files:
             if self.pushed is None and file.state is not None:
-                parts.append([file.label, file.state.kind, file.state.value])
+                parts.append([file.label, file.state.kind, file.state.value, *_stamp(file)])
             elif all(map(os.path.isfile, file.paths)):
                 parts.append(list(map(multiformats.hash_file, file.paths)))
             else:
                 return None
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def _stamp(file: InputFile) -> tuple[str, ...]:
+    return (file.stamp,) if file.stamp is not None else ()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.cycle import rejected
@@ -13,15 +14,20 @@ from airflow_provider_odf.evolution import pending
 from airflow_provider_odf.evolution.apply import not_before
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.template import Environment
+from airflow_provider_odf.source import files_glob
 from airflow_provider_odf.source import poll as source
 from airflow_provider_odf.source.context import Context
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.messages import Limits
     from airflow_provider_odf.errors import Place
     from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.source.files import SourceFile, SourceFiles
+
+_NOTHING: Mapping[str, str] = {}
 
 
 def poll(cycle: Cycle) -> Input | UpToDate:
@@ -38,17 +44,28 @@ def poll(cycle: Cycle) -> Input | UpToDate:
     if cycle.manifest is None:
         raise InvalidInput(f"{cycle.dataset}: a poll needs the manifest of the dataset")
     contract, limits = cycle.contract, cycle.limits
-    state = cycle.apply_manifest()
-    new = [s for s in pending.pending_sources(state, cycle.manifest) if isinstance(s, model.SetPollingSource)]
+    applied: list[str] = []
+    state = cycle.apply_manifest(applied.append)
+    result = _poll(cycle, cycle.manifest, state, (state.head, contract.digest if contract else None, limits))
+    if isinstance(result, UpToDate) and applied:
+        return replace(result, reason=f"{result.reason} (manifest applied: {', '.join(applied)})")
+    return result
+
+
+def _poll(
+    cycle: Cycle, manifest: Manifest, state: ChainState, conditions: tuple[str, str | None, Limits]
+) -> Input | UpToDate:
+    new = [s for s in pending.pending_sources(state, manifest) if isinstance(s, model.SetPollingSource)]
     polling = new[0] if new else state.polling_source
     if polling is None:
         return UpToDate("no polling source")
     dataset = cycle.store.dataset(cycle.dataset)
-    polled = _PolledSource(cycle, cycle.manifest, dataset, state.dataset_id, polling)
+    polled = _PolledSource(cycle, manifest, dataset, state.dataset_id, polling)
     published = _Position(source_state(state, polling.fetch), state.head)
     rejection = rejected.newest(dataset)
-    if rejection and not new and rejection.stands(state.head, contract.digest if contract else None, limits):
-        files = polled.after_rejection(rejection, published)
+    if rejection and not new and rejection.stands(*conditions):
+        discarded = rejected.discarded_stamps(dataset, *conditions)
+        files = polled.after_rejection(rejection, published, discarded)
         if files is None:
             return _unchanged(dataset, rejection, polled)
     else:
@@ -92,8 +109,8 @@ class _PolledSource:
         """Warnings of polls without new input."""
         return tuple(dict.fromkeys(self.warnings))
 
-    def after(self, position: _Position) -> SourceFiles | None:
-        """Fetch what the source has after a position.
+    def after(self, position: _Position, discarded: Mapping[str, str] = _NOTHING) -> SourceFiles | None:
+        """Fetch what the source has after a position, without discarded files.
 
         :raises SourceError: with its place in the manifest where a value there does not fit the source.
         """
@@ -112,6 +129,7 @@ class _PolledSource:
                     options=cycle.options,
                     warn=self.warnings.append,
                     dataset_id=self.dataset_id,
+                    discarded=discarded,
                     past_states=lambda: self._recorded(position.block_hash),
                 ),
             )
@@ -120,14 +138,32 @@ class _PolledSource:
                 raise
             raise type(e)(f"{self._place(e.at)}: {e}") from None
 
-    def after_rejection(self, rejection: rejected.Rejection, published: _Position) -> SourceFiles | None:
-        """Fetch what the source has after a rejected candidate. Rejected files of a glob are fetched again with a new
-        one, unless they were discarded. New content of a URL replaces the rejected content."""
-        files = self.after(_Position(rejection.source_state, rejection.block_hash))
-        is_glob = isinstance(self.polling.fetch, model.FetchStepFilesGlob)
-        if files is not None and is_glob and not rejection.record.is_discarded:
-            return self.after(published)
-        return files
+    def after_rejection(
+        self, rejection: rejected.Rejection, published: _Position, discarded: Mapping[str, str]
+    ) -> SourceFiles | None:
+        """Fetch what the source has after a rejected candidate. Rejected files of a glob are fetched again once one of
+        them has changed or there is a new one; discarded files, once they have changed themselves. New content of a URL
+        replaces the rejected content."""
+        fetch = self.polling.fetch
+        if (
+            isinstance(fetch, model.FetchStepFilesGlob)
+            and self._stamps(fetch, published, discarded) != rejection.record.stamps
+        ):
+            return self.after(published, discarded)
+        return self.after(_Position(rejection.source_state, rejection.block_hash))
+
+    def _stamps(
+        self, fetch: model.FetchStepFilesGlob, position: _Position, discarded: Mapping[str, str]
+    ) -> dict[str, str]:
+        cycle = self.cycle
+        return files_glob.stamps(
+            fetch,
+            self.manifest.file.parent,
+            position.state,
+            cycle.options,
+            system_time=cycle.system_time,
+            discarded=discarded,
+        )
 
     def _place(self, at: tuple[str, ...]) -> Place:
         """Return the place of a value of the fetch step in the manifest."""
@@ -164,4 +200,5 @@ def _input_file(file: SourceFile) -> InputFile:
         event_time=str(file.event_time),
         label=file.label,
         state=SourceState(file.state.kind, file.state.value) if file.state else None,
+        stamp=file.stamp,
     )

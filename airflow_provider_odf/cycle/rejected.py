@@ -7,7 +7,7 @@ moved, it can no longer be published; a ref ``accepted-CONTENT`` then accepts th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,10 @@ class Record:
     """SHA-256 of the contract at the merge."""
     content: str | None = None
     """Name of the content that was merged, see `Input.content`."""
+    stamps: Mapping[str, str] = field(default_factory=dict)
+    """Stamps by path of the files of a glob: their modification times and sizes."""
+    folder: str | None = None
+    """Folder to which these paths are relative."""
     is_pushed: bool = False
     is_discarded: bool = False
     """Whether somebody discarded the input."""
@@ -174,6 +178,15 @@ def newest(dataset: Dataset) -> Rejection | None:
     """Return the last polled input that was rejected, or None. Pushed input does not count: it does not come from the
     polling source."""
     return next((r for r in reversed(list(rejections(dataset))) if not r.record.is_pushed), None)
+
+
+def discarded_stamps(dataset: Dataset, head: str, contract_digest: str | None, limits: Limits) -> dict[str, str]:
+    """Return the newest stamps by path of files of a glob that were discarded, and would be rejected again."""
+    stamps: dict[str, str] = {}
+    for rejection in rejections(dataset):
+        if rejection.record.is_discarded and rejection.stands(head, contract_digest, limits):
+            stamps.update(rejection.record.stamps)
+    return stamps
 
 
 def _rejection(dataset: Dataset, ref: str) -> Rejection | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.folder import settings_files
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.manifest.manifest import Manifest
 
@@ -30,6 +31,10 @@ class Position:
     base: Path
     """Folder to which paths are relative."""
     state: model.SourceState | None
+    rejected: Mapping[str, str] | None = None
+    """Stamps by path of the files of a glob that the newest rejected candidate was merged from."""
+    discarded: Mapping[str, str] = field(default_factory=dict)
+    """Stamps by path of the files of a glob that somebody discarded."""
 
 
 def position(store: Store, manifest: Manifest) -> Position:
@@ -40,19 +45,24 @@ def position(store: Store, manifest: Manifest) -> Position:
     source = manifest.snapshot.last(model.SetPollingSource)
     if source is None:
         raise InvalidInput(f"{manifest.file}: {manifest.snapshot.name} has no polling source to wait for")
-    name = str(manifest.snapshot.name)
-    return Position(name, source.fetch, manifest.file.parent, _source_state(store, manifest, source))
+    name, dataset = str(manifest.snapshot.name), store.get(manifest.snapshot.alias)
+    new = Position(name, source.fetch, manifest.file.parent, None)
+    return new if dataset is None else _position(new, dataset, manifest)
 
 
-def _source_state(store: Store, manifest: Manifest, source: model.SetPollingSource) -> model.SourceState | None:
-    dataset = store.get(manifest.snapshot.alias)
-    if dataset is None:
-        return None
+def _position(new: Position, dataset: Dataset, manifest: Manifest) -> Position:
     state = replay(dataset)
+    published = replace(new, state=source_state(state, new.fetch))
+    conditions = (state.head, _contract_digest(manifest), limits_of(manifest))
     rejection = rejected.newest(dataset)
-    if rejection and rejection.stands(state.head, _contract_digest(manifest), limits_of(manifest)):
-        return rejection.source_state
-    return source_state(state, source.fetch)
+    if rejection is None or not rejection.stands(*conditions):
+        return published
+    if not isinstance(new.fetch, model.FetchStepFilesGlob):
+        return replace(new, state=rejection.source_state)
+    discarded = rejected.discarded_stamps(dataset, *conditions)
+    return replace(
+        published, rejected=None if rejection.record.is_discarded else rejection.record.stamps, discarded=discarded
+    )
 
 
 def _contract_digest(manifest: Manifest) -> str | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
@@ -19,18 +20,31 @@ if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
 
+Report: TypeAlias = Callable[[str], None]
+
+
+def ignore(_kind: str) -> None:
+    """Ignore the kind of an event that was appended."""
+
 
 ATTEMPTS = 16
 """How often a manifest is applied again because another writer published first."""
 
 
 def apply(
-    store: Store, manifest: Manifest, system_time: Instant, *, manifest_version: int = 3, ask: Ask | None = None
+    store: Store,
+    manifest: Manifest,
+    system_time: Instant,
+    *,
+    manifest_version: int = 3,
+    ask: Ask | None = None,
+    report: Report = ignore,
 ) -> ChainState:
     """Create or amend a dataset by its manifest, and return the chain's state.
 
     Changes are published at once. Only a source with a query over columns that nobody declares waits for data, see
     `evolution.pending`. With ``ask`` the engine analyzes the other new and edited queries first.
+    ``report`` receives the kind of each event that is appended to a dataset that exists.
 
     :raises ManifestInvalid: the manifest changes what existing data depend on, or a query is not valid; nothing was
         written.
@@ -40,13 +54,13 @@ def apply(
     """
     for _ in range(ATTEMPTS - 1):
         with suppress(CommitConflict):
-            return _apply(store, manifest, system_time, manifest_version, ask)
+            return _apply(store, manifest, system_time, manifest_version, ask, report)
         ask = None  # The queries are analyzed once; further attempts take milliseconds and need no turn.
-    return _apply(store, manifest, system_time, manifest_version, ask)
+    return _apply(store, manifest, system_time, manifest_version, ask, report)
 
 
 def _apply(
-    store: Store, manifest: Manifest, system_time: Instant, manifest_version: int, ask: Ask | None
+    store: Store, manifest: Manifest, system_time: Instant, manifest_version: int, ask: Ask | None, report: Report
 ) -> ChainState:
     alias = manifest.snapshot.alias
     dataset = store.get(alias)
@@ -74,6 +88,9 @@ def _apply(
     assert state is not None  # noqa: S101 - a draft of at least one block has a state
     dataset.storage.compare_and_set_ref("head", base.head if base else None, state.head)
     store.registry.remember(alias, state.dataset_id)
+    if base is not None:
+        for change in changes:
+            report(change.event.kind)
     return state
 
 

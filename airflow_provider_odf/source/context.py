@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,8 @@ class FetchedFile:
     event_time: Instant
     state: SourceState | None
     label: str
+    stamp: str | None = None
+    """Modification time and size of the file of a glob, see `local.stamp`."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Context:
     """Receives warnings of a poll without new data; without it ``tell`` receives the warnings of all polls."""
     dataset_id: str | None = None
     """The dataset for which files are sealed. Without it they are neither sealed nor kept for retries."""
+    discarded: Mapping[str, str] = field(default_factory=dict)
+    """Stamps by path of files of a glob that somebody discarded: they are not fetched again until they change."""
     past_states: Callable[[], Collection[str]] | None = None
     """Returns the values of all states of the source in the chain, with repetitions. It is called only if a glob
     matches files that sort before ingested ones."""

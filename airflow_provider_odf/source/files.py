@@ -16,13 +16,14 @@ class SourceFile:
     """One input. ``paths`` are read together (an archive may have several) and do not change until they are discarded.
 
     ``event_time`` is the time that the source has for the data, ``state`` the source state that the chain records with
-    it, ``label`` the name of the input in messages: the URL as the manifest spells it, or the path. Without paths only
-    the state has moved."""
+    it, ``label`` the name of the input in messages: the URL as the manifest spells it, or the path. ``stamp`` is that
+    of a file of a glob. Without paths only the state has moved."""
 
     paths: tuple[Path, ...]
     event_time: Instant
     state: SourceState | None
     label: str
+    stamp: str | None = None
 
 
 @dataclass(frozen=True)

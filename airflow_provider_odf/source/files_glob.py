@@ -13,7 +13,7 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,18 +51,60 @@ def fetch(step: FetchStepFilesGlob, context: Context) -> FetchResult:
 
     :raises SourceError: no file matches in the first poll, or a file cannot be read.
     """
-    files = listing(step, context.base, context.system_time, context.options)
+    files = _listing(step, context.base, context.system_time, context.options)
     if not files and context.state is None:
         raise SourceError(f"{step.path}: no file matches in {context.base}", at=("path",))
-    new = [file for file in files if is_new(file, context.state)]
-    skipped = _skipped([f for f in files if not is_new(f, context.state)], context.base, context.past_states)
-    fetched, warnings = _copies(new, step, context)
-    if skipped:
-        warnings = (_warning(step.path, skipped), *warnings)
-    return FetchResult(fetched, warnings)
+    new, warnings = _new(files, context.base, context.state, context.discarded)
+    skipped = _skipped([f for f in files if not _is_new(f, context.state)], context.base, context.past_states)
+    fetched, unfinished = _copies(new, step, context)
+    late = (_warning(step.path, skipped),) if skipped else ()
+    return FetchResult(fetched, (*late, *warnings, *unfinished))
 
 
-def listing(step: FetchStepFilesGlob, base: Path, system_time: Instant, options: Options) -> list[_Match]:
+def stamps(
+    step: FetchStepFilesGlob,
+    base: Path,
+    state: SourceState | None,
+    options: Options,
+    *,
+    system_time: Instant,
+    discarded: Mapping[str, str],
+) -> dict[str, str]:
+    """Return the stamps by path of the files that the next poll would fetch, without opening them.
+
+    :raises InvalidInput: the order needs event times, and the step has none.
+    :raises SourceError: a link leads out of the folder.
+    """
+    new, _ = _new(_listing(step, base, system_time, options), base, state, discarded)
+    return {file.path: stamp for file in new if (stamp := _stamp(base, file.path)) is not None}
+
+
+def changed(base: Path, known: Mapping[str, str]) -> list[str]:
+    """Return the paths of files whose stamps are no longer the known ones, without files that are gone."""
+    return [path for path, stamp in known.items() if _stamp(base, path) not in (stamp, None)]
+
+
+def _new(
+    files: list[_Match], base: Path, state: SourceState | None, discarded: Mapping[str, str]
+) -> tuple[list[_Match], tuple[str, ...]]:
+    """Return the files after a state that are neither discarded nor empty at the end, with warnings about empty ones.
+
+    Many writers create a file before they fill it. An empty file is thus not ingested while it is the last: otherwise
+    the source state would pass it, and its content would never be read.
+    """
+    new = [file for file in files if _is_new(file, state) and discarded.get(file.path) != _stamp(base, file.path)]
+    empty = [_is_empty(base, file.path) for file in new]
+    count = next((i for i in range(len(new), 0, -1) if not empty[i - 1]), 0)
+    passed = [file.path for file, is_empty in zip(new[:count], empty, strict=False) if is_empty]
+    warnings = []
+    if passed:
+        warnings.append(f"empty files before others count as read, whatever is written into them: {listed(passed)}")
+    if last := [file.path for file in new[count:]]:
+        warnings.append(f"empty files are read once they have content: {listed(last)}")
+    return new[:count], tuple(warnings)
+
+
+def _listing(step: FetchStepFilesGlob, base: Path, system_time: Instant, options: Options) -> list[_Match]:
     """Return the matching files in order.
 
     :raises InvalidInput: the order needs event times, and the step has none.
@@ -104,7 +146,7 @@ def _refuse_outside(pattern: str, base: Path, paths: list[str]) -> None:
             )
 
 
-def is_new(file: _Match, state: SourceState | None) -> bool:
+def _is_new(file: _Match, state: SourceState | None) -> bool:
     """Return whether a file sorts after the state."""
     if file.time is None:
         last = states.value_of(state, states.ETAG)
@@ -133,11 +175,11 @@ def _copies(
 
 def _copy(file: _Match, step: FetchStepFilesGlob, context: Context, index: int) -> FetchedFile:
     target = context.directory / f"file-{index:05}"
-    modified = local.copy(context.base / file.path, target, file.path)
+    status = local.copy(context.base / file.path, target, file.path)
     time = file.time or event_time.of(
-        step.event_time, paths=(file.name, file.path), modified=modified, system_time=context.system_time
+        step.event_time, paths=(file.name, file.path), modified=local.modified(status), system_time=context.system_time
     )
-    return FetchedFile(target, time, file.state, file.path)
+    return FetchedFile(target, time, file.state, file.path, local.stamp(status))
 
 
 def _time(step: FetchStepFilesGlob, base: Path, path: str, system_time: Instant) -> Instant:
@@ -146,12 +188,30 @@ def _time(step: FetchStepFilesGlob, base: Path, path: str, system_time: Instant)
     return event_time.of(step.event_time, paths=(_name(path), path), modified=modified, system_time=system_time)
 
 
+def _stat(base: Path, path: str) -> os.stat_result | None:
+    """Return the status of a file, or None if it is gone: its copy then says so."""
+    try:
+        return (base / path).stat()
+    except OSError:
+        return None
+
+
+def _stamp(base: Path, path: str) -> str | None:
+    stat = _stat(base, path)
+    return local.stamp(stat) if stat is not None else None
+
+
+def _is_empty(base: Path, path: str) -> bool:
+    stat = _stat(base, path)
+    return stat is not None and stat.st_size == 0
+
+
 def _name(path: str) -> str:
     name = Path(path).name
     try:
-        name.encode()
+        path.encode()
     except UnicodeEncodeError:
-        raise SourceError(f"{path!r}: the file's name is not UTF-8: rename it") from None
+        raise SourceError(f"{path!r}: the file's path is not UTF-8: rename the file or its folder") from None
     return name
 
 

@@ -38,7 +38,7 @@ def fetch(step: FetchStepUrl, path: Path, label: str, context: Context) -> Fetch
     if states.is_same(states.last_modified(modified(stat(path, label))), context.state):
         return FetchResult()
     target = context.directory / "file"
-    read = copy(path, target, label)
+    read = modified(copy(path, target, label))
     time = event_time.of(
         step.event_time or EventTimeSourceFromMetadata(),
         paths=(str(path),),
@@ -68,6 +68,11 @@ def modified(stat: os.stat_result) -> Instant:
     return Instant((stat.st_mtime_ns + _MILLISECOND // 2) // _MILLISECOND * _MILLISECOND)
 
 
+def stamp(stat: os.stat_result) -> str:
+    """Return a text that differs when a file has changed: its modification time and size."""
+    return f"{stat.st_mtime_ns} {stat.st_size}"
+
+
 def stat(path: Path, label: str) -> os.stat_result:
     """Return the status of a file.
 
@@ -89,8 +94,8 @@ def stat(path: Path, label: str) -> os.stat_result:
     return status
 
 
-def copy(source: Path, target: Path, label: str) -> Instant:
-    """Copy a file and return the modification time of the copied bytes.
+def copy(source: Path, target: Path, label: str) -> os.stat_result:
+    """Copy a file and return its status when it had the copied bytes.
 
     A file that changes meanwhile is copied again. After a very recent change it waits, since the next change could have
     the same time.
@@ -101,12 +106,12 @@ def copy(source: Path, target: Path, label: str) -> Instant:
     for attempt in range(_ATTEMPTS):
         clock.sleep(_PAUSE * attempt)
         stat(source, label)
-        if (modification := _copy(source, target, label)) is not None:
-            return modification
+        if (status := _copy(source, target, label)) is not None:
+            return status
     raise SourceUnavailable(f"{label}: the file changed while it was read")
 
 
-def _copy(source: Path, target: Path, label: str) -> Instant | None:
+def _copy(source: Path, target: Path, label: str) -> os.stat_result | None:
     try:
         with source.open("rb") as file:
             before = os.fstat(file.fileno())
@@ -120,7 +125,7 @@ def _copy(source: Path, target: Path, label: str) -> Instant | None:
     except PermissionError:
         raise SourceError(f"{label}: no permission to read {source}") from None
     is_stable = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and size == after.st_size
-    return modified(after) if is_stable else None
+    return after if is_stable else None
 
 
 def _wait_until_settled(stat: os.stat_result) -> None:

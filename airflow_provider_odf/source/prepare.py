@@ -26,7 +26,7 @@ def prepare(file: FetchedFile, steps: Sequence[PrepStep], context: Context) -> S
         for path in paths:
             path.unlink()
         paths = tuple(prepared)
-    return SourceFile(paths, file.event_time, file.state, file.label)
+    return SourceFile(paths, file.event_time, file.state, file.label, file.stamp)
 
 
 def _apply(step: PrepStep, path: Path, label: str, name: str, context: Context) -> tuple[Path, ...]:

@@ -72,9 +72,11 @@ async def check(
     environment: Mapping[str, str],
     options: Options,
     client: httpx.AsyncClient | None = None,
+    rejected: Mapping[str, str] | None = None,
+    discarded: Mapping[str, str] | None = None,
 ) -> str | None:
     """Return the version of the source's data after ``state``, or None if nothing is new. The text changes with the
-    source.
+    source. ``rejected`` and ``discarded`` are stamps by path of files of a glob that are not new.
 
     HTTP: one conditional request, and the body is only read without validators. Files are not opened. ``environment``
     is read in a thread. A ``client`` keeps connections between checks.
@@ -84,7 +86,7 @@ async def check(
     :raises SourceUnavailable: the source is unavailable now, or does not exist yet; retry later.
     """
     if isinstance(step, FetchStepFilesGlob):
-        return await asyncio.to_thread(_check_glob, step, base, state, options)
+        return await asyncio.to_thread(_check_glob, step, base, state, options, rejected, discarded or {})
     if not isinstance(step, FetchStepUrl):
         return UNKNOWN
     if step.cache is not None and state is not None:
@@ -147,16 +149,22 @@ def _check_file(path: Path, label: str, state: SourceState | None) -> str | None
     stat = _stat(path)
     if stat is None:
         raise SourceUnavailable(f"{label}: no such file")
-    return None if states.is_same(states.last_modified(local.modified(stat)), state) else _stamp(stat)
+    return None if states.is_same(states.last_modified(local.modified(stat)), state) else local.stamp(stat)
 
 
-def _check_glob(step: FetchStepFilesGlob, base: Path, state: SourceState | None, options: Options) -> str | None:
+def _check_glob(
+    step: FetchStepFilesGlob,
+    base: Path,
+    state: SourceState | None,
+    options: Options,
+    rejected: Mapping[str, str] | None,
+    discarded: Mapping[str, str],
+) -> str | None:
     """Return the version of new files. It includes size and time, so it changes while a file is being written."""
-    new = [file for file in files_glob.listing(step, base, Instant.now(), options) if files_glob.is_new(file, state)]
-    if not new:
+    stamps = files_glob.stamps(step, base, state, options, system_time=Instant.now(), discarded=discarded)
+    if not stamps or stamps == rejected:
         return None
-    stamps = [(file.path, _stamp(stat)) for file in new if (stat := _stat(base / file.path))]
-    return multiformats.sha3_256(json.dumps(stamps).encode())
+    return multiformats.sha3_256(json.dumps(list(stamps.items())).encode())
 
 
 def _stat(path: Path) -> os.stat_result | None:
@@ -164,7 +172,3 @@ def _stat(path: Path) -> os.stat_result | None:
         return path.stat()
     except OSError:
         return None
-
-
-def _stamp(stat: os.stat_result) -> str:
-    return f"{stat.st_mtime_ns} {stat.st_size}"

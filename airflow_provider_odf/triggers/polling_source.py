@@ -128,6 +128,8 @@ class PollingSourceTrigger(BaseEventTrigger):
                 environment=environment,
                 client=client,
                 options=settings.read().options,
+                rejected=position.rejected,
+                discarded=position.discarded,
             )
         except OdfError as e:
             if not e.is_transient or self._lasts_too_long(str(e)):

@@ -88,6 +88,9 @@ def test_nothing_new_needs_no_engine(prices: Path, write: Write, run: Run, store
     head = store.dataset("prices").head()
     assert str(run(prices, "2024-01-02T12:00:00Z", runner=NoEngine())) == "up to date"
     assert store.dataset("prices").head() == head
+    prices.write_text(f"{PRICES.rstrip()}\n    - {{kind: SetInfo, description: Prices}}\n")
+    edited = run(prices, "2024-01-03T12:00:00Z", runner=NoEngine())
+    assert str(edited) == "up to date (manifest applied: SetInfo)"
 
 
 def test_several_new_files_are_one_block_each_and_one_move_of_head(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_odf.chain.store import Store
@@ -9,8 +12,12 @@ from airflow_provider_odf.cycle import decide, headers, rejected
 from airflow_provider_odf.cycle.intake import Push
 from airflow_provider_odf.cycle.messages import Outcome
 from airflow_provider_odf.cycle.run import run_push
-from airflow_provider_odf.errors import ContractRejected, InvalidInput
+from airflow_provider_odf.cycle.watch import position
+from airflow_provider_odf.errors import ContractRejected, InvalidInput, StillRejected
+from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
+from airflow_provider_odf.source.options import Options
+from airflow_provider_odf.source.watch import check
 
 from .conftest import NoEngine, Run, Write, cycle_of
 from .holding import TWO_ROWS, held, rows
@@ -78,3 +85,44 @@ def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Sto
     assert rows(store, "sku", "price") == [("a", 1), ("b", 5)]
     with pytest.raises(InvalidInput, match="has no rejected candidate rejected-y; there are: rejected-"):
         decide.find(dataset, "rejected-y")
+
+
+def test_a_rejected_file_is_read_again_once_it_is_corrected(write: Write, run: Run, store: Store) -> None:
+    prices = write("prices.yaml", PRICES)
+    write("prices.datacontract.yaml", CONTRACT)
+    write("in/1.csv", TWO_ROWS)
+    run(prices)
+    write("in/2.csv", "sku,price\na,-1\n")
+    write("in/3.csv", "sku,price\na,-3\nb,3\n")
+    assert isinstance(run(prices).error, ContractRejected)
+    assert has_changed(store, prices) is False
+    write("in/2.csv", "sku,price\na,-20\n")
+    assert has_changed(store, prices) is True
+    dataset = store.dataset("prices")
+    assert decide.changed_files(decide.find(dataset, None)) == ["in/2.csv"]
+    assert isinstance(run(prices, "2024-01-02T12:00:00Z").error, ContractRejected)
+    assert isinstance(run(prices, runner=NoEngine()).error, StillRejected)
+
+    # Of discarded files only those that have changed are read again.
+    decide.discard(dataset, decide.find(dataset, None))
+    assert (has_changed(store, prices), run(prices, runner=NoEngine()).error) == (False, None)
+    write("in/3.csv", "sku,price\na,4\nb,3\n")
+    assert has_changed(store, prices) is True
+    assert str(run(prices, "2024-01-03T12:00:00Z")) == "published 4 records (offsets 2..5): 2 corrected"
+    assert rows(store, "sku", "price") == [("a", 4), ("b", 3)]
+
+
+def has_changed(store: Store, manifest: Path) -> bool:
+    """Whether a trigger would report a change."""
+    (one,) = load([manifest]).manifests
+    now = position(store, one)
+    version = check(
+        now.fetch,
+        base=now.base,
+        state=now.state,
+        environment={},
+        options=Options(),
+        rejected=now.rejected,
+        discarded=now.discarded,
+    )
+    return asyncio.run(version) is not None

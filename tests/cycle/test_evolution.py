@@ -270,7 +270,7 @@ def test_metadata_do_not_wait_for_data(write: Write, run: Run, store: Store) -> 
     edited = queried("select k, v || '' as v from first", UNDECLARED)
     file.write_text(edited + info.replace("Things", "Other things"))
     outcome = run(file)
-    assert (str(outcome), outcome.notices) == ("up to date", (pending.NOTICE,))
+    assert (str(outcome), outcome.notices) == ("up to date (manifest applied: SetInfo)", (pending.NOTICE,))
     assert kinds(store)[-1] == "SetInfo"
     blocks = sorted(Path(store.dataset("things").location).rglob("blocks/*"))
     run(file)
@@ -294,7 +294,7 @@ def test_a_disabled_source_is_not_asked_and_goes_on_where_it_was(
     run(file)
     file.write_text(THINGS[: THINGS.index("metadata:")] + "metadata: []\n")
     write("in/2.json", '{"k": 2, "v": "b"}\n')
-    assert str(run(file)) == "no polling source"
+    assert str(run(file)) == "no polling source (manifest applied: DisablePollingSource)"
     assert kinds(store)[4:] == ["DisablePollingSource"]
     assert str(run(file)) == "no polling source"
     file.write_text(manifest("Append"))

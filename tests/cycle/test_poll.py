@@ -82,6 +82,9 @@ def test_what_is_cached_forever_is_not_read_again_whatever_else_the_manifest_say
     assert str(run(manifest(write, forever))) == "published 1 record (offsets 0..0)"
     write("a.csv", "2\n")
     assert str(run(manifest(write, forever))) == "up to date"
-    assert str(run(manifest(write, forever, "[{kind: Pipe, command: [cat]}]"))) == "up to date"
+    assert (
+        str(run(manifest(write, forever, "[{kind: Pipe, command: [cat]}]")))
+        == "up to date (manifest applied: SetPollingSource)"
+    )
     assert str(run(manifest(write, forever.replace("a.csv", "./a.csv")))) == "published 1 record (offsets 1..1)"
     assert [row["n"] for row in tail_rows(store.dataset("numbers"), 10)] == [1, 2]

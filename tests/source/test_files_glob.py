@@ -173,3 +173,31 @@ def test_thousands_of_files(poller, folder):
     polled = poller.glob("f*.csv")
     assert len(polled.files) == 2000
     assert polled.files[-1].paths[0].read_text() == "f1999.csv"
+
+
+def test_an_empty_file_at_the_end_waits_for_its_content(poller, folder):
+    folder("a.csv", "b.csv", "c.csv", "d.csv")
+    for name in ("b.csv", "d.csv"):
+        (poller.base / name).write_text("")
+    polled = poller.glob("*.csv")
+    assert [file.label for file in polled.files] == ["a.csv", "b.csv", "c.csv"]
+    waits = "empty files are read once they have content: d.csv"
+    assert polled.warnings == (
+        "empty files before others count as read, whatever is written into them: b.csv",
+        waits,
+    )
+    poller.messages.clear()
+    last = polled.files[-1].state
+    assert (poller.glob("*.csv", last), poller.messages) == (None, [f"warning: {waits}"])
+    folder("d.csv")
+    assert [file.label for file in poller.glob("*.csv", last).files] == ["d.csv"]
+
+
+def test_discarded_files_are_new_once_they_change(poller, folder):
+    folder("a.csv", "b.csv")
+    (a, b) = poller.glob("*.csv").files
+    assert (a.stamp, b.stamp) == ("1714651200000000000 5",) * 2
+    step, discarded = model.FetchStepFilesGlob(path="*.csv"), {"a.csv": a.stamp, "b.csv": b.stamp}
+    assert poller(step, discarded=discarded) is None
+    folder("a.csv", mtime=1714651201)
+    assert [file.label for file in poller(step, discarded=discarded).files] == ["a.csv"]

@@ -91,9 +91,12 @@ def test_each_new_state_of_a_folder_is_told_once(watched, tmp_path):
         waiting = asyncio.create_task(run.next())
         await asyncio.sleep(0.1)
         assert not waiting.done()
-        (tmp_path / "2.csv").touch()
+        (tmp_path / "2.csv").touch()  # empty: it is not new before it has content
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        (tmp_path / "2.csv").write_text("x")
         assert await waiting == CHANGED
-        (tmp_path / "3.csv").touch()
+        (tmp_path / "3.csv").write_text("x")
         assert await run.next() == CHANGED
         take_in(trigger, "odf/etag", "3.csv")
         await run.says_nothing()
@@ -273,7 +276,7 @@ def test_an_error_that_nobody_foresaw_does_not_end_the_trigger(watched, tmp_path
             "message": f"{trigger.manifest}: cannot check the source: ExceptionGroup, see the log of the triggerer",
         }
         await asyncio.sleep(0.1)
-        (tmp_path / "1.csv").touch()
+        (tmp_path / "1.csv").write_text("x")
         watched()
         assert await run.next() == CHANGED
 
