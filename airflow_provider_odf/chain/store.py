@@ -99,9 +99,13 @@ class Store:
         dataset = self.get(alias)
         if dataset is None:
             self.check_new(parse_alias(alias))
-            names = [str(d.alias) for d in self.datasets()]
-            raise DatasetNotFound(f"no dataset {alias} in {self.location} ({suggestion(alias, names)})")
+            raise self._unknown(alias)
         return dataset
+
+    def _unknown(self, alias: DatasetAlias | str) -> DatasetNotFound:
+        names = [str(d.alias) for d in self.datasets()]
+        names += [name for gone in self.registry.aliases() if (name := str(gone)) not in {n.lower() for n in names}]
+        return DatasetNotFound(f"no dataset {alias} in {self.location} ({suggestion(alias, names)})")
 
     def create(self, alias: DatasetAlias) -> Dataset:
         """Return a new dataset. It exists once its first blocks are written and ``compare_and_set_ref("head", None,
@@ -178,6 +182,7 @@ class Store:
         """Let the next run start a new history under a name, or continue the other dataset that now has the name.
 
         :raises InvalidInput: the dataset exists, or a part of it.
+        :raises DatasetNotFound: the store never had such a dataset.
         """
         folder = self.folder(alias)
         location = folder.location()
@@ -186,6 +191,8 @@ class Store:
             raise InvalidInput(f"{location}: the dataset still exists: to start a new history, delete its folder first")
         if dataset is None and folder.names("data"):
             raise InvalidInput(f"{location}: the folder has data but no refs/head: delete or move it first")
+        if dataset is None and entry is None:
+            raise self._unknown(alias)
         self.registry.forget(alias)
 
     def gone(self) -> Iterator[DatasetGone]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from airflow_provider_odf import __version__
 from airflow_provider_odf.cli import contract, forget, gc, inspect, plan, push, rejected, run, show
@@ -17,7 +18,21 @@ from airflow_provider_odf.cli.output import near
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError, UnexpectedError
 from airflow_provider_odf.failures import as_odf_error
 
+
+class Commands(TyperGroup):
+    """The commands of the tool. Typer's messages about values contain the words of pydantic, which are for authors of
+    models."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as e:
+            e.message = e.message.removeprefix("Value error, ").replace("Input should be", "must be", 1)
+            raise
+
+
 app = typer.Typer(
+    cls=Commands,
     name="odf",
     help="Open Data Fabric datasets: validate manifests, run them, and inspect the results.",
     no_args_is_help=True,

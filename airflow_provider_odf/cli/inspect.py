@@ -26,7 +26,7 @@ from airflow_provider_odf.cli.output import (
     print_rows,
 )
 from airflow_provider_odf.cli.run import existing_store
-from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
+from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound, InvalidInput
 from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.wording import counted
 
@@ -120,18 +120,22 @@ def verify(
 ) -> None:
     """Verify every block, link, size and hash of datasets, and their data against the logical hashes.
 
-    Exit 1 if a dataset is damaged. All datasets are verified in any case.
+    Exit 1 if a dataset is damaged, 2 if one does not exist. All others are verified in any case.
     """
     from airflow_provider_odf.chain.verify import verify as check
 
     target = existing_store(store)
     code, rows = 0, []
-    for dataset in [target.dataset(name) for name in names]:
+    for name in names:
         try:
-            sizes = check(dataset)
+            sizes = check(dataset := target.dataset(name))
+        except (DatasetNotFound, InvalidInput) as e:
+            print(near(e), file=sys.stderr)
+            code = 2
+            continue
         except Exception as e:  # any error: the other datasets follow
-            print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)
-            code = 1
+            print(near(f"{name}: {as_odf_error(e)}"), file=sys.stderr)
+            code = max(code, 1)
             continue
         rows.append({"dataset": str(dataset.alias), **asdict(sizes)})
         if how is Format.table:

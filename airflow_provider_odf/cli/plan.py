@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, near, print_json
-from airflow_provider_odf.cli.run import all_problems, load_manifests, open_store, print_warnings, problem_json
-from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
+from airflow_provider_odf.cli.run import (
+    all_problems,
+    load_manifests,
+    no_manifests,
+    open_store,
+    print_warnings,
+    problem_json,
+)
+from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Place, Problem
 from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.redaction import without
 
@@ -55,6 +62,8 @@ def plan_manifests(
     _print(plans, unreadable, how)
     if problems := all_problems(loaded):
         raise ManifestInvalid(problems)
+    if not loaded.manifests:
+        raise InvalidInput(no_manifests(manifests))
     raise typer.Exit(2 if any(plan.problems for plan in plans) else int(bool(unreadable)))
 
 
@@ -96,6 +105,8 @@ def _lines(plan: Plan) -> Iterator[str]:
     if plan.problems:
         yield from (f"  {problem}" for problem in plan.problems)
         return
+    if plan.is_new:
+        yield "  + Seed  (a new dataset id)"
     for change in plan.changes:
         yield f"  {_sign(change)} {_title(change)}" + (f"  ({change.place})" if change.place else "")
         if change.before is None:
@@ -143,7 +154,8 @@ def _values(path: str, value: Any) -> Iterator[str]:
     """Yield a line for each value of an event, with its dotted path."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _values(f"{path}.{key}" if path else key, inner)
+            name = "schema" if key == "ddlSchema" else key  # as in a manifest, and in the lines of a change
+            yield from _values(f"{path}.{name}" if path else name, inner)
     elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
         for index, inner in enumerate(value):
             yield from _values(f"{path}[{index}]", inner)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from traceback import format_exception
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,6 +77,7 @@ def validate(
         raise typer.BadParameter(f"unknown format {how!r}: use text or json", param_hint="--format")
     loaded = load_manifests(paths, None)
     problems = all_problems(loaded)
+    loaded = replace(loaded, warnings=(*loaded.warnings, *_not_runnable(loaded.manifests)))
     if how == "json":
         entries = [("error", p) for p in problems] + [("warning", w) for w in loaded.warnings]
         print_json([problem_json(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
@@ -87,8 +89,17 @@ def validate(
             count = len(loaded.manifests)
             print(f"{count} manifests are valid" if count != 1 else "1 manifest is valid")
     if is_empty := not problems and not loaded.manifests:
-        print(f"no manifests in {', '.join(paths)}", file=sys.stderr)
+        print(no_manifests(paths), file=sys.stderr)
     raise typer.Exit(1 if problems or is_empty else 0)
+
+
+def _not_runnable(manifests: Sequence[Manifest]) -> Iterator[Problem]:
+    """Yield a warning for each dataset of a kind that cannot be run yet."""
+    from airflow_provider_odf.cycle.kinds import unsupported
+
+    for manifest in manifests:
+        if reason := unsupported(manifest.snapshot.kind):
+            yield Problem(manifest.place("kind"), f"{manifest.snapshot.name} cannot be run: {reason}")
 
 
 def run(
@@ -115,6 +126,8 @@ def run(
     print_warnings(loaded)
     if problems := all_problems(loaded):
         raise ManifestInvalid(problems)
+    if not loaded.manifests:
+        raise InvalidInput(no_manifests(manifests))
     if any(manifest.snapshot.kind in KINDS for manifest in loaded.manifests):
         note_new_store(target)
     code = 0
@@ -176,6 +189,11 @@ def load_manifests(paths: Sequence[str], store: Store | None) -> Loaded:
             return False
 
     return load([absolute(path) for path in paths], known=is_in_store)
+
+
+def no_manifests(paths: Sequence[str]) -> str:
+    """Return the message for paths without manifests."""
+    return f"no manifests in {', '.join(paths)}"
 
 
 def all_problems(loaded: Loaded) -> list[Problem]:

@@ -51,5 +51,5 @@ def page() -> str:
 def _rows(tree: str) -> Iterator[tuple[str, str, str]]:
     for name in re.findall(r"[├└]── (\w+)", tree):
         error = getattr(errors, name)
-        about = (inspect.getdoc(error) or "").partition("\n")[0]
+        about = " ".join((inspect.getdoc(error) or "").partition("\n\n")[0].split())
         yield name, from_rst(about), "yes" if error.is_transient else "no"

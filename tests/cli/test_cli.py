@@ -10,8 +10,10 @@ from textwrap import dedent
 from typing import IO
 
 import pytest
+from typer.testing import CliRunner
 
 from airflow_provider_odf import __version__
+from airflow_provider_odf.cli import app
 
 MANIFEST = """\
 kind: DatasetSnapshot
@@ -177,6 +179,9 @@ def test_nothing_new_says_so_and_starts_no_jvm(folder: Path) -> None:
 def test_an_unknown_dataset_is_invalid_input(folder: Path) -> None:
     told = odf("tail", "citys", code=2, cwd=folder)
     assert told == "no dataset citys in odf-store (did you mean `cities`?)\n"
+    assert odf("forget", "citys", code=2, cwd=folder) == told
+    verified = odf("verify", "citys", "cities", "a b", code=2, cwd=folder)
+    assert verified.splitlines()[:2] == ["cities: ok: 5 blocks, 2 slices, 5 records", told.strip()]
 
 
 def test_a_missing_store_is_named(tmp_path: Path) -> None:
@@ -204,6 +209,8 @@ def test_a_folder_without_manifests_is_not_valid(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert odf("validate", "empty", code=1, cwd=tmp_path) == "no manifests in empty\n"
     assert odf("validate", "empty", "--format", "json", code=1, cwd=tmp_path) == "[]\nno manifests in empty\n"
+    assert odf("run", "empty", code=2, cwd=tmp_path) == "no manifests in empty\n"
+    assert odf("plan", "empty", code=2, cwd=tmp_path) == "no manifests in empty\n"
 
 
 def test_a_contract_of_no_dataset_is_warned_of(tmp_path: Path) -> None:
@@ -258,6 +265,12 @@ def test_one_failure_does_not_stop_the_others(tmp_path: Path) -> None:
     assert "gone: " in told
     assert "gone.csv" in told
     assert told.endswith("sums: derivative datasets are not supported yet\n")
+    (warning,) = json.loads(odf("validate", "sum.yaml", "push.yaml", "--format", "json", cwd=tmp_path))
+    assert (warning["severity"], warning["line"], warning["message"]) == (
+        "warning",
+        5,
+        "sums cannot be run: derivative datasets are not supported yet",
+    )
 
 
 @pytest.mark.parametrize("command", ["log", "tail", "state", "verify"])
@@ -348,3 +361,15 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
     assert odf("rejected", "list", "cities", "--format", "json", cwd=tmp_path) == "[]\n"
     assert odf("rejected", "list", "cities", cwd=tmp_path) == ""  # "no rejected candidates" goes to standard error
     assert len(odf("state", "cities", "--format", "csv", cwd=tmp_path).splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("log", "x", "--format", "xml"), "Invalid value for '--format': 'xml' is not one of 'table', 'json'."),
+        (("rejected", "show", "x", "-n", "0"), "Invalid value for '-n': must be greater than or equal to 1"),
+    ],
+)
+def test_values_of_options_are_refused_in_plain_words(arguments: tuple[str, ...], message: str) -> None:
+    result = CliRunner().invoke(app, arguments)
+    assert (result.exit_code, message in result.output) == (2, True)

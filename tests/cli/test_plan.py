@@ -65,11 +65,12 @@ def test_a_new_dataset_is_created(parks: Path) -> None:
     assert (result.exit_code, Path("another").exists()) == (0, False)
     assert text(result) == dedent("""\
         parks: create
+          + Seed  (a new dataset id)
           + SetPollingSource  (parks.yaml:7:7)
               fetch.kind: Url
               fetch.url: parks.csv
               read.kind: Csv
-              read.ddlSchema: ["park STRING", "trees INT"]
+              read.schema: ["park STRING", "trees INT"]
               preprocess.kind: Sql
               preprocess.engine: spark
               preprocess.queries[0].query: "select park, trees\\nfrom input\\n"
