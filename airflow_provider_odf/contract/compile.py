@@ -94,7 +94,7 @@ _NOT_TESTED = {
 
 _ANNOTATIONS = frozenset({
     "title", "description", "example", "examples", "pii", "classification", "tags", "links", "lineage", "config",
-    "$ref_obj", "primaryKey", "primaryKeyPosition", "semanticType", *_SWITCHES,
+    "$ref_obj", "domain", "name", "primaryKey", "primaryKeyPosition", "semanticType", *_SWITCHES,
 })  # fmt: skip
 """Clauses of a field with nothing to test, and those that are compiled by functions of their own."""
 

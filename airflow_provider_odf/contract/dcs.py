@@ -37,7 +37,7 @@ def read(document: Document, root: DataContractObject, library: Library) -> tupl
         title=root.info.title,
         version=root.info.version,
         status=root.info.status or "",
-        models=tuple(reader.model(spot.at("models", name)) for name in root.models),
+        models=tuple(reader.model(spot.at("models", name)) for name in root.models or ()),
         servers=tuple(entries(spot, "servers")),
         service_levels=tuple(entries(spot, "servicelevels")),
         quality=tuple(clause(spot.at(key)) for key in ("quality",) if spot.get(key)),

@@ -74,6 +74,8 @@ class FieldObject(SpecificationObject):
     """A field of a model, or a definition that fields refer to."""
 
     type: DataType | None = None
+    domain: Any = None
+    name: Any = None
     title: StrictStr | None = None
     description: StrictStr | None = None
     enum: tuple[Scalar, ...] | None = None
@@ -151,7 +153,7 @@ class DataContractObject(SpecificationObject):
     info: InfoObject
     servers: dict[str, Any] | None = None
     terms: dict[str, Any] | None = None
-    models: dict[str, ModelObject]
+    models: dict[str, ModelObject] | None = None
     definitions: dict[str, FieldObject] | None = None
     servicelevels: dict[str, dict[str, Any]] | None = None
     quality: dict[str, Any] | None = None

@@ -89,7 +89,6 @@ class _Reader:
     def __init__(self, document: Document, root: StandardObject) -> None:
         self._tables = Tables(document)
         self._default_element = root.sla_default_element
-        self._has_times = not root.api_version.startswith("v3.0")
         self._is_databricks = any(server.type == "databricks" for server in root.servers or ())
 
     @staticmethod
@@ -133,8 +132,8 @@ class _Reader:
     def _type(self, spot: Spot) -> str | None:
         """Return the type of a property: by its logical type, else its physical type, else what is inside it."""
         logical = spot.get("logicalType")
-        if logical == "date" and not self._has_times and logical_type(spot.get("physicalType")) in _TIMES:
-            return logical_type(spot.get("physicalType"))  # version 3.0 has no logical type for times
+        if logical == "date" and logical_type(spot.get("physicalType")) in _TIMES:
+            return logical_type(spot.get("physicalType"))  # version 3.0 had no logical type for times
         if logical == "integer" and (spot.get("logicalTypeOptions") or {}).get("format") in _WIDE_INTEGERS:
             return "number"
         if logical is not None:

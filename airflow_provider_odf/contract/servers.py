@@ -20,6 +20,7 @@ from airflow_provider_odf.contract.model import Clause
 from airflow_provider_odf.contract.sources import HADOOP, MODEL, S3, format_of, local_path
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import Source
+from airflow_provider_odf.redaction import is_sensitive
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ _ELSEWHERE = {
 
 _AZURE = f"org.apache.hadoop:hadoop-azure:{HADOOP}"
 
+_VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}")
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 _AZURE_HOST = re.compile(
     r"(?:az|abfss?)://(?P<account>[^/@.]+)\.(?:blob|dfs)\.core\.windows\.net/(?P<container>[^/]+)/(?P<path>.*)"
@@ -118,6 +120,7 @@ def _source(
     kind = str(value.get("type", "")).lower()
     kind = _ALIASES.get(kind, kind)
     try:
+        value = {key: _filled(text, environment) for key, text in value.items()}
         if kind in _DATABASES:
             return _table(_DATABASES[kind], kind, server.name, value, _table_name(contract, model), environment)
         if kind in _FILES:
@@ -132,6 +135,25 @@ def _source(
         problem=f"server {server.name}: data on a server of type {kind or 'nothing'} is not read{needs}: "
         f"copy the data and use --data; the types are {known}",
     )
+
+
+def _filled(value: Any, environment: Mapping[str, str]) -> Any:
+    """Return a value with its variables, ``${NAME}`` or ``${NAME:-default}``, from the environment.
+
+    :raises ValueError: a variable is not set, or its name is that of a secret, which a host or path could carry away.
+    """
+    if not isinstance(value, str):
+        return value
+
+    def text_of(match: re.Match[str]) -> str:
+        name, default = match["name"], match["default"]
+        if is_sensitive(name):
+            raise ValueError(f"the variable {name} looks like a secret: credentials do not belong in a contract")
+        if (text := environment.get(name) or default) is None:
+            raise ValueError(f"the variable {name} is not set")
+        return text
+
+    return _VARIABLE.sub(text_of, value)
 
 
 def _table_name(contract: ContractFile, model: str) -> str:

@@ -26,6 +26,7 @@ def dcs(folder: Path, body: str) -> tuple[list[str], list[str]]:
 def test_valid_contracts(tmp_path: Path):
     assert dcs(tmp_path, "models: {m: {fields: {f: {type: text, examples: [a, 7]}}}}") == ([], [])
     assert problems(tmp_path, ODCS + "schema: [{name: t, properties: [{name: f, logicalType: string}]}]") == ([], [])
+    assert dcs(tmp_path, "") == ([], [])
     oldest = "dataContractSpecification: 0.9.3\nid: 7\ninfo: {title: 1, version: 1.0}\nmodels: {m: {}}"
     assert problems(tmp_path, oldest) == ([], [])
 

@@ -141,3 +141,33 @@ def test_data(tmp_path: Path):
         of_data(file, ["orders"], "x", None)
     with pytest.raises(InvalidInput, match="there is no model 'x': it has orders, line items"):
         models_to_test(file, "x")
+
+
+STANDARD = """\
+apiVersion: v3.2.0
+kind: DataContract
+id: urn:shop
+version: 1.0.0
+schema: [{name: orders, physicalName: Orders_V2, properties: []}]
+servers:
+- {server: main, type: postgresql, host: "${DB_HOST}", port: "${DB_PORT:-5433}", database: shop, schema: public}
+"""
+
+
+def test_servers_of_the_standard_have_variables_and_physical_names():
+    file = parse(STANDARD, "c.yaml")
+    server = server_of(file, "main")
+    (source,) = of_server(file, server, None, {"DB_HOST": "db"})
+    assert source.options == {
+        "url": "jdbc:postgresql://db:5433/shop",
+        "dbtable": '"public"."Orders_V2"',
+        "driver": "org.postgresql.Driver",
+        "fetchsize": "10000",
+    }
+    (source,) = of_server(file, server, None, {})
+    assert source.problem == "server main: the variable DB_HOST is not set"
+    secret = parse(STANDARD.replace("DB_HOST", "DB_PASSWORD"), "c.yaml")
+    (source,) = of_server(secret, server_of(secret, "main"), None, {"DB_PASSWORD": "x"})
+    assert source.problem == (
+        "server main: the variable DB_PASSWORD looks like a secret: credentials do not belong in a contract"
+    )
