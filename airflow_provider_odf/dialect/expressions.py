@@ -132,7 +132,7 @@ def in_(t: Translator, node: exp.Expr) -> Value:
     if node.args.get("query") is not None:
         return subqueries.in_query(t, node, value)
     if not node.expressions:
-        raise Refusal(node, "IN supports only a list of values", "join the query of an earlier step")
+        raise Refusal(node, "IN supports only a list of values or a query")
     members = t.expressions(node.expressions)
     if other := next((m.type for m in members if not t.engine.is_member(value.type, m.type)), None):
         raise Refusal(

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
 from airflow_provider_odf.dialect.types import UNKNOWN, Type
@@ -35,6 +36,13 @@ class Value:
         node, sign = (self.sql.this, -1) if isinstance(self.sql, exp.Neg) else (self.sql, 1)
         digits = node.name.removesuffix("L") if isinstance(node, exp.Literal) and not node.is_string else ""
         return sign * int(digits) if digits.isdigit() else None
+
+
+class Output(Spark):
+    """Spark's grammar with WITH left in its query: at the start, where sqlglot moves it, it could hide a table."""
+
+    class Generator(SparkGenerator):
+        EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar = set()
 
 
 class _Templates(Spark):

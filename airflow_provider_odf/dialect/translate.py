@@ -17,6 +17,7 @@ from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.dialect import datafusion, flink, limits, risingwave
 from airflow_provider_odf.dialect.place import QueryRefusal, Refusal, with_place
 from airflow_provider_odf.dialect.query import Queries
+from airflow_provider_odf.dialect.spark import Output
 from airflow_provider_odf.dialect.types import EVERY_COLUMN, UNKNOWN, Columns
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.read_steps import Types
@@ -125,7 +126,7 @@ def _translate_steps(engine: Engine, steps: Steps, inputs: Tables) -> Translatio
                 statement = _parse(step.query, Dialect.get_or_raise(engine.dialect))
                 tree, columns = Queries.over(engine, tables).query(engine.query(statement))
                 query = tree.sql(
-                    "spark", identify=True, normalize_functions=False, unsupported_level=ErrorLevel.RAISE,
+                    Output, identify=True, normalize_functions=False, unsupported_level=ErrorLevel.RAISE,
                     comments=False,
                 )  # fmt: skip
         except Exception as error:

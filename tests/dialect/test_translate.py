@@ -182,6 +182,15 @@ def test_queries_inside_expressions(translate: Callable[..., str], engine: str, 
     )
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_with_inside_a_query_hides_no_table_outside(translate: Callable[..., str], engine: str) -> None:
+    inner = "with input as (select r as i from input) select i from input"
+    assert translate(f"select i from input where i in ({inner})", engine) == (
+        "SELECT `i` FROM `input` WHERE `i` IN (WITH `input` AS (SELECT `r` AS `i` FROM `input`) "
+        "SELECT `i` FROM `input`)"
+    )
+
+
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
