@@ -11,6 +11,7 @@ from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cycle import candidate, headers, hold
+from airflow_provider_odf.cycle.frequency import with_frequency
 from airflow_provider_odf.cycle.history import StateCaches, history
 from airflow_provider_odf.cycle.input_seal import check_input
 from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, UpToDate
@@ -138,8 +139,15 @@ class _Merge:
             schema=chain_schema.ipc_base64(base.schema) if base.schema else None,
             prev_state=prev_state,
             new_state_path=str(work / "state"),
-            contract=with_related(cycle, self.contract) if self.contract else None,
+            contract=self._contract(),
         )
+
+    def _contract(self) -> protocol.Contract | None:
+        """Return the contract with what the engine cannot see: other datasets, and the history of updates."""
+        if self.contract is None:
+            return None
+        contract, now = with_related(self.cycle, self.contract), self.system_time
+        return with_frequency(self.cycle, contract, self.dataset, self.base.head, now)
 
     def publish_source(self, success: protocol.MergeSuccess) -> bool:
         """Publish the source that waited for this input, if the engine could analyze its query. Return whether the

@@ -8,6 +8,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cycle import refs, rejected
+from airflow_provider_odf.cycle.frequency import with_frequency
 from airflow_provider_odf.cycle.history import history
 from airflow_provider_odf.cycle.related import with_related
 from airflow_provider_odf.cycle.sources import source_of
@@ -111,7 +112,7 @@ def _request(
         dataset_alias=candidate.dataset,
         vocab=state.vocab,
         merge=ddl.merge_strategy(source_of(state, source_name).merge),
-        contract=with_related(cycle, contract),
+        contract=with_frequency(cycle, with_related(cycle, contract), dataset, candidate.base, state.system_time),
         history=history(cycle.store, dataset, state, cycle.progress),
         new_from=candidate.offsets.start if candidate.offsets else 0,
         schema=schema,

@@ -1,0 +1,98 @@
+"""Quality rules and service levels of datasets: queries over the history, ages, and the frequency of updates."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_odf.contract.thresholds import RuleError
+from airflow_provider_odf.cycle.frequency import _of_schedule, _periods
+from tests.cycle.conftest import Run, Write
+
+MANIFEST = """
+    kind: DatasetSnapshot
+    version: 1
+    content:
+      name: orders
+      kind: Root
+      metadata:
+        - kind: SetPollingSource
+          fetch: {kind: FilesGlob, path: in/*.csv, order: ByName}
+          read: {kind: Csv, header: true, schema: [id BIGINT, at TIMESTAMP]}
+          merge: {kind: Append}
+    """
+CONTRACT = """
+    dataContractSpecification: 1.2.1
+    id: urn:orders
+    info: {title: Orders, version: 1.0.0}
+    models:
+      orders:
+        fields:
+          id: {type: long}
+        quality:
+          - {type: sql, query: 'SELECT count(*) FROM {model}', mustBeLessThan: 4}
+          - {metric: rowCount, mustBe: 1, severity: warning}
+    servicelevels:
+      freshness: {threshold: 3d, timestampField: at}
+      frequency: {type: batch, interval: daily}
+    """
+
+
+def test_a_dataset(write: Write, run: Run, tmp_path: Path):
+    manifest = write("orders.yaml", MANIFEST)
+    write("orders.datacontract.yaml", CONTRACT)
+    write("odf.yaml", 'defaults: {schedule: "@daily"}\n')
+    found = []
+    for day, time in (("1", "2024-05-01"), ("2", "2024-05-02"), ("3", "2024-05-05")):
+        write(f"in/{day}.csv", f"id,at\n{day},2024-05-0{day}T00:00:00Z\n")
+        outcome = run(manifest, f"{time}T10:00:00Z")
+        report = outcome.report
+        assert report is not None, str(outcome)
+        found.append([(r.outcome, r.reason) for r in report.results if r.kind.startswith(("quality", "service"))])
+    assert found == [
+        [
+            ("pass", "the value is 1"),
+            ("pass", "row count: 1"),
+            ("pass", "the newest is of 2024-05-01T00:00:00Z, 0 days 10:00:00 old"),
+            ("pass", "the first update"),
+        ],
+        [
+            ("pass", "the value is 2"),
+            ("fail", "row count: 2"),
+            ("pass", "the newest is of 2024-05-02T00:00:00Z, 0 days 10:00:00 old"),
+            ("pass", "no period without an update between 2024-05-01T10:00:00Z and 2024-05-02T10:00:00Z"),
+        ],
+        [
+            ("pass", "the value is 3"),
+            ("fail", "row count: 3"),
+            ("pass", "the newest is of 2024-05-03T00:00:00Z, 2 days 10:00:00 old"),
+            ("fail", "2 periods without an update between 2024-05-02T10:00:00Z and 2024-05-05T10:00:00Z"),
+        ],
+    ]
+
+
+def periods(start: str, end: str, **arguments: str) -> int | None:
+    times = (datetime.fromisoformat(text).replace(tzinfo=timezone.utc) for text in (start, end))
+    return _periods(arguments, *times)
+
+
+def test_periods():
+    assert periods("2024-05-01T23:00", "2024-05-02T01:00", interval="daily") == 1
+    assert periods("2024-05-01T01:00", "2024-05-02T23:00", interval="daily") == 1
+    assert periods("2024-05-01T23:00", "2024-05-03T01:00", interval="daily") == 2
+    assert periods("2024-05-01T00:00", "2024-05-01T01:10", interval="15 minutes") == 4
+    assert periods("2024-01-31", "2024-03-01", interval="P1M") == 2
+    assert periods("2024-01-31", "2024-03-01", interval="quarterly") == 0
+    assert periods("2024-05-01T03:00", "2024-05-08T03:00", cron="0 4 * * MON") == 1
+    assert periods("2024-05-01", "2024-05-08") is None
+    for wrong in ({"cron": "x"}, {"interval": "often"}, {"interval": "1 month 2 days"}, {"interval": "0s"}):
+        with pytest.raises(RuleError):
+            periods("2024-05-01", "2024-05-08", **wrong)
+
+
+def test_schedules():
+    now = datetime(2024, 5, 1, tzinfo=timezone.utc)
+    schedules = ("@hourly", "0 6 * * *", "@weekly", "@change", None)
+    assert [_of_schedule({"interval": "daily"}, schedule, now) for schedule in schedules] == [0, 1, 7, 0, 0]
