@@ -65,7 +65,7 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
     given = value.get("kwargs") or {}
     if not isinstance(given, dict):
         raise RuleError(f"kwargs of {kind} is no mapping")
-    kwargs = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(k)).lower(): v for k, v in given.items()}
+    kwargs = {_argument(str(key)): argument for key, argument in given.items()}
     if rule.field is not None and "_column_" in kind and kind.startswith("expect_column_"):
         kwargs = {"column": rule.field, **kwargs}
     expectation = _Expectation(kind, kwargs)
@@ -73,6 +73,11 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
     if kind in COMPILERS and is_plain and (metric := COMPILERS[kind](expectation)).name:
         return metric
     return Metric("expectation", {"type": kind, "kwargs": dict(kwargs)})
+
+
+def _argument(name: str) -> str:
+    """Return the library's name of an argument: ``min_value`` for ``minValue``, and ``column_A`` as it is."""
+    return name if "_" in name else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 _BY_LIBRARY = frozenset({"row_condition", "condition_parser", "parse_strings_as_datetimes"})

@@ -17,16 +17,19 @@ def verdict(expectation: Expectation, rows: Other) -> Verdict:
     os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
     try:
         import great_expectations as gx
+        from great_expectations.data_context.types.base import ProgressBarsConfig
         from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
     except ImportError:
         return Verdict("error", f"{expectation.type} needs Great Expectations where Spark runs: install {EXTRA}")
     try:
         configured = ExpectationConfiguration(type=expectation.type, kwargs={**expectation.kwargs}).to_domain_obj()
-        source = gx.get_context(mode="ephemeral").data_sources.add_spark("contract")
+        context = gx.get_context(mode="ephemeral")
+        context.variables.progress_bars = ProgressBarsConfig(globally=False)
+        source = context.data_sources.add_spark("contract")
         batch = source.add_dataframe_asset("rows").add_batch_definition_whole_dataframe("all")
         result = batch.get_batch({"dataframe": typed(rows)}).validate(configured)
     except Exception as e:  # the library raises errors of many kinds, and each is about this clause alone
-        return Verdict("error", f"{expectation.type}: {_first_line(e)}")
+        return Verdict("error", f"{expectation.type}: {_one_line(e)}")
     return _of(expectation, result)
 
 
@@ -45,8 +48,8 @@ def _exception(info: Any) -> str:
     """Return the first message of the exceptions of a result, which has one of them, or one for each metric."""
     entries = [info, *info.values()] if isinstance(info, dict) else []
     messages = (e.get("exception_message") for e in entries if isinstance(e, dict) and e.get("raised_exception"))
-    return next((_first_line(message) for message in messages if message), "")
+    return next((_one_line(message) for message in messages if message), "")
 
 
-def _first_line(value: object) -> str:
-    return str(value).strip().partition("\n")[0]
+def _one_line(value: object) -> str:
+    return " ".join(str(value).split())[:300]
