@@ -248,7 +248,9 @@ class _FieldChecks:
             return self._limit(clause, _KINDS[clause.name])
         if clause.name in _NOT_TESTED:
             outcome, reason = _NOT_TESTED[clause.name]
-            check = self._clause(clause, "not_tested", f"{self.path}: {clause.name} {_shown(clause.value)}")
+            check = self._clause(
+                clause, "not_tested", f"{self.path}: {clause.path.rpartition('/')[2]} {_shown(clause.value)}"
+            )
             return replace(check, outcome=outcome, reason=reason)
         if clause.name in _ANNOTATIONS:
             return None

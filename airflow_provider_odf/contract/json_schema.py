@@ -87,6 +87,8 @@ def _message(error: ValidationError) -> str:
             return f"must be a {' or '.join(_TYPES.get(kind, kind) for kind in kinds)}"
         case "enum":
             return f"{error.instance!r} is none of {', '.join(map(str, limit))}"
+        case "anyOf" | "oneOf" if error.context:
+            return " and ".join(dict.fromkeys(_message(inner) for inner in error.context))
         case "pattern":
             return f"{error.instance!r} does not match {limit}"
         case _:
