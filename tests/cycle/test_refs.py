@@ -71,7 +71,7 @@ def test_a_damaged_candidate_ref_does_not_stop_a_publish(
     (Path(dataset.location) / "refs" / "candidate-bad").write_text(content, errors="surrogateescape")
     assert publish(store, made) == dataset.head() == made.candidate
     assert dataset.storage.refs() == ["candidate-bad", "head"]
-    assert "dataset prices: ref candidate-bad stays: " in caplog.text
+    assert "dataset prices: cannot remove ref candidate-bad: " in caplog.text
 
 
 def test_a_rejected_candidate_that_was_published_is_rejected_no_longer(store: Store, dataset: Dataset) -> None:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_odf.contract.binding import Location
 from airflow_provider_odf.dag.doc import doc_md
 from airflow_provider_odf.manifest.load import load
 
@@ -77,7 +78,7 @@ def documented(tmp_path):
         (tmp_path / "orders.yaml").write_text(text)
         loaded = load([tmp_path / "orders.yaml"])
         assert not loaded.problems
-        return doc_md(loaded.manifests[0], URI, Path(contract) if contract else None)
+        return doc_md(loaded.manifests[0], URI, Location(Path(contract)) if contract else None)
 
     return documented
 

@@ -119,10 +119,10 @@ def test_publishing_what_is_not_there_says_so(where):
 @pytest.mark.parametrize(
     ("operator", "fields"),
     [
-        (PollingSourceOperator, ("dataset", "manifest", "store")),
-        (MergeOperator, ("dataset", "manifest", "store", "data", "source_name")),
-        (ContractTestOperator, ("dataset", "manifest", "store", "candidate", "source_name")),
-        (PublishOperator, ("dataset", "manifest", "store", "candidate")),
+        (PollingSourceOperator, ("dataset", "manifest", "store", "contract")),
+        (MergeOperator, ("dataset", "manifest", "store", "contract", "data", "source_name")),
+        (ContractTestOperator, ("dataset", "manifest", "store", "contract", "candidate", "source_name")),
+        (PublishOperator, ("dataset", "manifest", "store", "contract", "candidate")),
     ],
 )
 def test_templated_fields(operator, fields):

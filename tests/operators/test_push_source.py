@@ -170,7 +170,7 @@ def test_it_needs_a_dataset():
 
 
 def test_templated_fields():
-    assert PushSourceOperator.template_fields == ("dataset", "manifest", "store", "data", "source_name")
+    assert PushSourceOperator.template_fields == ("dataset", "manifest", "store", "contract", "data", "source_name")
 
 
 def test_what_the_chain_has_already_skips(where):
