@@ -164,14 +164,17 @@ class _Reader:
             yield _clause(_TITLES.get(key, key), spot)
 
     def service_level(self, spot: Spot) -> Clause:
-        """Return a service level with the keys of the Data Contract Specification beside its own."""
+        """Return a service level with the keys of the Data Contract Specification beside its own.
+
+        The element may be any name. It is a field only if the document has its table.
+        """
         value = spot.value
         name, quantity, field = _SERVICE_LEVELS.get(str(value["property"]), (str(value["property"]), "", ""))
         element = value.get("element") or self._default_element
         also: dict[str, Any] = {}
         if quantity:
             also[quantity] = _quantity(name, value)
-        if field and element:
+        if field and element and self._tables.has_table(str(element)):
             also[field] = self._tables.column_of(str(element))
         return Clause(name, {**value, **also}, pointer(*spot.path), spot.place)
 

@@ -25,6 +25,11 @@ class Tables:
         """Return an element as ``model.column``; an element that the document lacks stays as it is."""
         return self._find(element) or element
 
+    def has_table(self, element: str) -> bool:
+        """Whether an element is a table of the document, or a property of one."""
+        names = element.split("/")[1::2] if "/" in element else element.split(".")
+        return bool(names) and _named(self._tables, names[0]) is not None
+
     def references(self, relationships: Spot) -> Iterator[Clause]:
         """Yield the foreign keys of one property."""
         for spot in relationships.items():

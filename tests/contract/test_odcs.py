@@ -288,6 +288,7 @@ def test_service_levels_have_the_names_of_the_other_specification():
         - {property: availability, value: 99.9}
         - {property: frequency, value: P1D}
         - {property: endOfLife, value: '2042-05-12T09:30:10-08:00'}
+        - {property: freshness, value: PT1H, element: elsewhere.at}
         """
     levels = contract(text).contract.service_levels
     assert [(level.name, level.path) for level in levels] == [
@@ -296,6 +297,7 @@ def test_service_levels_have_the_names_of_the_other_specification():
         ("availability", "/slaProperties/2"),
         ("frequency", "/slaProperties/3"),
         ("endOfLife", "/slaProperties/4"),
+        ("freshness", "/slaProperties/5"),
     ]
     extra = [
         {k: v for k, v in level.value.items() if k not in ("property", "value", "unit", "element")} for level in levels
@@ -306,6 +308,7 @@ def test_service_levels_have_the_names_of_the_other_specification():
         {"percentage": "99.9%"},
         {"interval": "P1D"},
         {},
+        {"threshold": "PT1H"},
     ]
 
 
