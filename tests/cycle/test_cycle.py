@@ -242,7 +242,7 @@ def test_a_manifest_that_changes_is_appended(prices: Path, write: Write, run: Ru
     run(prices)
     before = replay(store.dataset("prices")).sequence_number
     prices.write_text(prices.read_text() + "    - {kind: SetInfo, description: Prices of things}\n")
-    assert str(run(prices, runner=NoEngine())) == "up to date"
+    assert str(run(prices, runner=NoEngine())) == "up to date (manifest applied: SetInfo)"
     state = replay(store.dataset("prices"))
     assert state.sequence_number == before + 1
     assert state.info.description == "Prices of things"
