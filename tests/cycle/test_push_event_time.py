@@ -90,7 +90,7 @@ def test_an_undeclared_event_time_that_is_no_time_is_refused(push):
 def test_times_out_of_range_are_refused(push):
     read = "{kind: NdJson, schema: [event_time TIMESTAMP, v BIGINT]}"
     assert (
-        "line 1, column event_time: '1700000000000000' is not a TIMESTAMP: a number must be whole milliseconds since 1970"
+        "line 1, column event_time: '1700000000000000' is not a TIMESTAMP: a number must be whole milliseconds"
         in push("d", read, [{"event_time": 1700000000000000, "v": 1}])
     )
     preprocess = (
