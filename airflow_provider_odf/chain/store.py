@@ -14,7 +14,7 @@ from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_ref
-from airflow_provider_odf.wording import suggestion
+from airflow_provider_odf.wording import nearest, suggestion
 
 STORAGES: dict[str, Callable[[str], Storage]] = {"file": LocalStorage.at}
 """Scheme of a store's URI -> its storage. To add a kind of store, add a module beside ``local_storage`` and a row
@@ -103,9 +103,13 @@ class Store:
         return dataset
 
     def _unknown(self, alias: DatasetAlias | str) -> DatasetNotFound:
+        return DatasetNotFound(f"no dataset {alias} in {self.location} ({suggestion(alias, self._names())})")
+
+    def _names(self) -> list[str]:
         names = [str(d.alias) for d in self.datasets()]
-        names += [name for gone in self.registry.aliases() if (name := str(gone)) not in {n.lower() for n in names}]
-        return DatasetNotFound(f"no dataset {alias} in {self.location} ({suggestion(alias, names)})")
+        return names + [
+            n for gone in self.registry.aliases() if (n := str(gone)) not in {name.lower() for name in names}
+        ]
 
     def create(self, alias: DatasetAlias) -> Dataset:
         """Return a new dataset. It exists once its first blocks are written and ``compare_and_set_ref("head", None,
@@ -182,7 +186,7 @@ class Store:
         """Let the next run start a new history under a name, or continue the other dataset that now has the name.
 
         :raises InvalidInput: the dataset exists, or a part of it.
-        :raises DatasetNotFound: the store never had such a dataset.
+        :raises DatasetNotFound: the store never had such a dataset, but one with a similar name.
         """
         folder = self.folder(alias)
         location = folder.location()
@@ -191,7 +195,8 @@ class Store:
             raise InvalidInput(f"{location}: the dataset still exists: to start a new history, delete its folder first")
         if dataset is None and folder.names("data"):
             raise InvalidInput(f"{location}: the folder has data but no refs/head: delete or move it first")
-        if dataset is None and entry is None:
+        # Of a store that is gone as a whole, only Airflow knows the datasets.
+        if dataset is None and entry is None and nearest(str(alias), self._names()):
             raise self._unknown(alias)
         self.registry.forget(alias)
 
