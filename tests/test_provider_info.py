@@ -37,6 +37,12 @@ def test_its_classes_exist():
         assert isinstance(getattr(importlib.import_module(module), cls), type)
 
 
+def test_connection_types_are_those_of_the_hooks():
+    for connection in INFO["connection-types"]:
+        module, _, cls = connection["hook-class-name"].rpartition(".")
+        assert getattr(importlib.import_module(module), cls).conn_type == connection["connection-type"]
+
+
 def test_every_option_is_a_setting():
     from airflow_provider_odf.settings import Settings
     from airflow_provider_odf.source.options import OPTIONS

@@ -119,8 +119,9 @@ def _dataset(check: Check, shape: Form, target: Target) -> dh.DatasetAssertionIn
 
 def _schema(check: Check, contract: Contract, target: Target) -> dh.SchemaAssertionInfoClass:
     """Return the one field whose type is tested, or all fields if there may be no others."""
-    types = {c.field: str(c.arguments.get("type", "")) for c in contract.checks if c.field and c.kind == "field_type"}
     is_exact = check.kind == "additional_fields"
+    typed = [c for c in contract.checks if c.kind == "field_type"] if is_exact else [check]
+    types = {c.field: str(c.arguments.get("type", "")) for c in typed if c.field}
     names = check.columns if is_exact else (check.field or "",)
     fields = [schema_field(target.path(name), types.get(name, "")) for name in names]
     schema = schema_metadata(check.model or target.name, urns.platform_of(target.urn), fields)

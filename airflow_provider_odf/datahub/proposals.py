@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper as Proposal
 from datahub.metadata import schema_classes as dh
@@ -36,12 +37,12 @@ class Assertions:
     run: Run
     options: Options = Options()
 
-    @property
+    @cached_property
     def dataset(self) -> str:
         """The URN of the dataset."""
         return urns.dataset_urn(self.subject.edition_names.primary, self.options.env)
 
-    @property
+    @cached_property
     def urns(self) -> tuple[str, ...]:
         """The URNs of the clauses, in the order of the contract."""
         return tuple(urns.assertion_urn(self.contract.id, self.dataset, c.path) for c in self.contract.checks)

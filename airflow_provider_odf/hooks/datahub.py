@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 class DataHubHook(BaseHook):
     """Sends metadata to a DataHub server. Needs the extra ``datahub``.
 
-    :param datahub_conn_id: connection of type ``odf_datahub``: its host is the URL of the metadata service (GMS), its
+    :param datahub_conn_id: connection of type ``datahub``: its host is the URL of the metadata service (GMS), its
         password an access token. Its extras are arguments of DataHub's ``DataHubRestEmitter``, such as
         ``ca_certificate_path``. A connection of type ``datahub-rest``, of DataHub's own plugin, works too.
     """
 
     conn_name_attr = "datahub_conn_id"
     default_conn_name = "datahub_default"
-    conn_type = "odf_datahub"
-    hook_name = "DataHub (Open Data Fabric)"
+    conn_type = "datahub"
+    hook_name = "DataHub"
 
     def __init__(self, datahub_conn_id: str = default_conn_name) -> None:
         super().__init__()

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import settings
 from airflow_provider_odf.hooks.datahub import DataHubHook
-from airflow_provider_odf.operators.lineage import subject_of
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.messages import Candidate
     from airflow_provider_odf.datahub.events import Batch, Run
@@ -51,18 +51,23 @@ def report_to_datahub(
         from airflow_provider_odf.datahub.send import require_library
 
         require_library()
+        from airflow_provider_odf.chain.replay import replay
         from airflow_provider_odf.datahub.proposals import Assertions, Options
         from airflow_provider_odf.datahub.report import send
+        from airflow_provider_odf.lineage.subject import of_dataset
 
         options = Options(values.datahub_env, values.datahub_instance, values.datahub_incidents)
-        run = _run(store, candidate, source_name, context, url)
-        assertions = Assertions(contract, report, subject_of(store, candidate), run, options)
+        dataset = store.dataset(candidate.dataset)
+        state = replay(dataset, candidate.candidate)
+        run = _run(state, candidate, source_name, context, url)
+        subject = of_dataset(store, dataset, state, edition=values.naming_spec)
+        assertions = Assertions(contract, report, subject, run, options)
     except Exception as e:
         log.warning("DataHub: nothing was reported: %s", redact(str(e)))
         return
     for destination in _destinations(conn_id, values.datahub_file, f"{candidate.dataset}-{run.id}"):
         try:
-            count = send(assertions, destination, store.dataset(candidate.dataset))
+            count = send(assertions, destination, dataset)
             clauses = counted(len(contract.checks), "clause")
             log.info("DataHub: %s of %s sent to %s", counted(count, "aspect"), clauses, destination.name)
         except Exception as e:
@@ -81,7 +86,7 @@ def _destinations(conn_id: str, file: str, run: str) -> Iterator[Destination]:
         yield File(Path(file), run)
 
 
-def _run(store: Store, candidate: Candidate, source_name: str | None, context: Context, url: str | None) -> Run:
+def _run(state: ChainState, candidate: Candidate, source_name: str | None, context: Context, url: str | None) -> Run:
     from airflow.providers.openlineage.plugins.macros import lineage_run_id
 
     from airflow_provider_odf.datahub.events import Run
@@ -97,18 +102,16 @@ def _run(store: Store, candidate: Candidate, source_name: str | None, context: C
         "provider": f"airflow-provider-odf {version('airflow-provider-odf')}",
     }
     now = int(Instant.now().to_datetime().timestamp() * 1000)
-    return Run(lineage_run_id(ti), now, _batch(store, candidate, source_name), url, facts)
+    return Run(lineage_run_id(ti), now, _batch(state, candidate, source_name), url, facts)
 
 
-def _batch(store: Store, candidate: Candidate, source_name: str | None) -> Batch:
+def _batch(state: ChainState, candidate: Candidate, source_name: str | None) -> Batch:
     """Return the rows that a candidate was tested on: its current rows, or its new records if the strategy has no
     current rows."""
-    from airflow_provider_odf.chain.replay import replay
     from airflow_provider_odf.cycle.sources import source_of
     from airflow_provider_odf.datahub.events import Batch
     from airflow_provider_odf.manifest import ddl
 
-    state = replay(store.dataset(candidate.dataset), candidate.candidate)
     query = f"SELECT * FROM `{candidate.dataset}`"  # noqa: S608 - names rows for readers, nobody runs it
     properties = {"ref": candidate.ref, "records": str(candidate.records)}
     if candidate.offsets is None or ddl.merge_strategy(source_of(state, source_name).merge).traits.has_current_rows:
