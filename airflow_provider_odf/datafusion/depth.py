@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.datafusion.problem import QueryProblem
-from airflow_provider_odf.datafusion.words import Word, line_and_column, words
+from airflow_provider_odf.datafusion.words import Word, words
 
 if TYPE_CHECKING:
     from airflow_provider_odf.protocol import SqlQueryStep
@@ -49,10 +49,12 @@ def check(steps: Sequence[SqlQueryStep]) -> None:
             deepest = max(deepest, operators_before + operators)
             if deepest > MAX_OPERATORS:
                 message = f"an expression has more than {MAX_OPERATORS:,} operators"
-                raise _problem(message, "use IN (…) instead of many OR", step.query, number, word)
+                advice = "use IN (…) instead of many OR"
+                raise QueryProblem.at(step.query, word.start, message, advice, number=number)
             if relations > MAX_RELATIONS:
                 message = f"the query has more than {MAX_RELATIONS} joins and subqueries"
-                raise _problem(message, "use fewer joins and subqueries", step.query, number, word)
+                advice = "use fewer joins and subqueries"
+                raise QueryProblem.at(step.query, word.start, message, advice, number=number)
         operators_before = deepest
 
 
@@ -80,8 +82,3 @@ def _measure(query: str) -> Iterator[tuple[Word, int, int]]:
             level.operators += 1
         yield word, sum(level.operators for level in levels), is_relation
         is_after_distinct = word.is_word("DISTINCT")
-
-
-def _problem(message: str, advice: str, query: str, number: int, word: Word) -> QueryProblem:
-    line, column = line_and_column(query, word.start)
-    return QueryProblem(message, advice, number=number, line=line, column=column, is_certain=True)

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from airflow_provider_odf.datafusion.json_functions import FUNCTIONS, PREFIX
 from airflow_provider_odf.datafusion.problem import QueryProblem
-from airflow_provider_odf.datafusion.words import Word, line_and_column, words
+from airflow_provider_odf.datafusion.words import Word, words
 
 _ARROWS = ("->", "->>")
 _BEFORE = ("SELECT", "DISTINCT", "WHERE", "HAVING", "ON", "BY", "AND", "OR", "WHEN", "THEN", "ELSE", "(", "[", ",")
@@ -53,9 +53,8 @@ def _refuse_internal(query: str, number: int) -> None:
     for word in words(query):
         name = (word.name or "").lower()
         if name.startswith(PREFIX) and name.removeprefix(PREFIX) in FUNCTIONS:
-            line, column = line_and_column(query, word.start)
             message, advice = f"{name} is an internal name", f"call {name.removeprefix(PREFIX)}"
-            raise QueryProblem(message, advice, number=number, line=line, column=column, is_certain=True)
+            raise QueryProblem.at(query, word.start, message, advice, number=number)
 
 
 def _is_json(tokens: Sequence[Word], index: int) -> bool:
@@ -203,8 +202,7 @@ class _Call:
         return self._query[first.start : last.end]
 
     def _refuse(self, index: int, message: str, advice: str) -> NoReturn:
-        line, column = line_and_column(self._query, self._words[index].start)
-        raise QueryProblem(message, advice, number=self._number, line=line, column=column, is_certain=True)
+        raise QueryProblem.at(self._query, self._words[index].start, message, advice, number=self._number)
 
 
 def _is_operator(word: Word) -> bool:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from airflow_provider_odf.datafusion import depth, json_operators, session, types
 from airflow_provider_odf.datafusion.json_functions import PREFIX
 from airflow_provider_odf.datafusion.problem import ONLY_QUERIES, QueryProblem, problem
-from airflow_provider_odf.datafusion.words import find, line_and_column, words
+from airflow_provider_odf.datafusion.words import find, words
 
 if TYPE_CHECKING:
     from datafusion import DataFrame, SessionContext
@@ -98,9 +98,8 @@ def syntax(steps: Sequence[SqlQueryStep]) -> None:
 
 def _frame(context: SessionContext, query: str, number: int) -> DataFrame:
     if parameter := next((word for word in words(query) if word.text == "$"), None):
-        line, column = line_and_column(query, parameter.start)
         message = "parameters ($…) are not supported"
-        raise QueryProblem(message, "write the value", number=number, line=line, column=column, is_certain=True)
+        raise QueryProblem.at(query, parameter.start, message, "write the value", number=number)
     try:
         frame = context.sql_with_options(json_operators.as_functions(query, number), session.options())
     except QueryProblem:
@@ -137,8 +136,7 @@ def _check(output: pa.Schema, query: str, number: int) -> None:
     """
 
     def refused(name: str, message: str, advice: str) -> QueryProblem:
-        line, column = line_and_column(query, find(query, name) or 0)
-        return QueryProblem(message, advice, number=number, line=line, column=column)
+        return QueryProblem.at(query, find(query, name) or 0, message, advice, number=number, is_certain=False)
 
     lower_names: set[str] = set()
     for field in output:

@@ -28,6 +28,14 @@ class QueryProblem(Exception):
         self.message, self.advice, self.is_certain = message, advice, is_certain
         self.number, self.line, self.column = number, line, column
 
+    @classmethod
+    def at(
+        cls, query: str, position: int, message: str, advice: str = "", *, number: int, is_certain: bool = True
+    ) -> QueryProblem:
+        """Return the problem of a character in a query."""
+        line, column = line_and_column(query, position)
+        return cls(message, advice, number=number, line=line, column=column, is_certain=is_certain)
+
     def __str__(self) -> str:
         place = f", {self.line}:{self.column}" if self.line else ""
         return f"query {self.number}{place}: {self.message}" + (f" ({self.advice})" if self.advice else "")
@@ -63,8 +71,7 @@ def problem(error: BaseException, query: str, number: int) -> QueryProblem:
     """Return an error of DataFusion as a problem of a query."""
     text = str(error)
     if _NOT_A_QUERY.search(_without_prefix(text)):
-        line, column = line_and_column(query, len(query) - len(query.lstrip()))
-        return QueryProblem(ONLY_QUERIES, number=number, line=line, column=column, is_certain=True)
+        return QueryProblem.at(query, len(query) - len(query.lstrip()), ONLY_QUERIES, number=number)
     message, advice = brief(text), ""
     line, column = _place(text, query)
     if suggested := _ADVICE.search(message):
