@@ -103,13 +103,16 @@ class Store:
         return dataset
 
     def _unknown(self, alias: DatasetAlias | str) -> DatasetNotFound:
-        return DatasetNotFound(f"no dataset {alias} in {self.location} ({suggestion(alias, self._names())})")
+        return DatasetNotFound(f"no dataset {alias} in {self.location} ({suggestion(alias, self._known())})")
 
-    def _names(self) -> list[str]:
-        names = [str(d.alias) for d in self.datasets()]
-        return names + [
-            n for gone in self.registry.aliases() if (n := str(gone)) not in {name.lower() for name in names}
-        ]
+    def _known(self) -> list[str]:
+        """Return the names of the datasets that the store has, and of those that it had and that are not forgotten."""
+        known = {str(d.alias).lower(): str(d.alias) for d in self.datasets()}
+        for alias in self.registry.aliases():
+            entry = self.registry.get(alias)
+            if entry is not None and entry.dataset_id != registry.FORGOTTEN:
+                known.setdefault(str(alias).lower(), str(alias))
+        return list(known.values())
 
     def create(self, alias: DatasetAlias) -> Dataset:
         """Return a new dataset. It exists once its first blocks are written and ``compare_and_set_ref("head", None,
@@ -196,7 +199,7 @@ class Store:
         if dataset is None and folder.names("data"):
             raise InvalidInput(f"{location}: the folder has data but no refs/head: delete or move it first")
         # Of a store that is gone as a whole, only Airflow knows the datasets.
-        if dataset is None and entry is None and nearest(str(alias), self._names()):
+        if dataset is None and entry is None and nearest(str(alias), self._known()):
             raise self._unknown(alias)
         self.registry.forget(alias)
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.source.files import SourceFile, SourceFiles
 
-_NOTHING: Mapping[str, str] = {}
-
 
 def poll(cycle: Cycle) -> Input | UpToDate:
     """Return new input of the polling source, fetched and prepared, or why there is none. The manifest is applied
@@ -60,12 +58,11 @@ def _poll(
     if polling is None:
         return UpToDate("no polling source")
     dataset = cycle.store.dataset(cycle.dataset)
-    polled = _PolledSource(cycle, manifest, dataset, state.dataset_id, polling)
+    rejection, discarded = (None, {}) if new else rejected.standing(dataset, *conditions)
+    polled = _PolledSource(cycle, manifest, dataset, state.dataset_id, polling, discarded)
     published = _Position(source_state(state, polling.fetch), state.head)
-    rejection = rejected.newest(dataset)
-    if rejection and not new and rejection.stands(*conditions):
-        discarded = rejected.discarded_stamps(dataset, *conditions)
-        files = polled.after_rejection(rejection, published, discarded)
+    if rejection is not None:
+        files = polled.after_rejection(rejection, published)
         if files is None:
             return _unchanged(dataset, rejection, polled)
     else:
@@ -95,13 +92,14 @@ class _Position:
 
 @dataclass(frozen=True)
 class _PolledSource:
-    """The polling source of one cycle."""
+    """The polling source of one cycle. ``discarded`` are stamps by path of files that are not fetched."""
 
     cycle: Cycle
     manifest: Manifest
     dataset: Dataset
     dataset_id: str
     polling: model.SetPollingSource
+    discarded: Mapping[str, str]
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -109,8 +107,8 @@ class _PolledSource:
         """Warnings of polls without new input."""
         return tuple(dict.fromkeys(self.warnings))
 
-    def after(self, position: _Position, discarded: Mapping[str, str] = _NOTHING) -> SourceFiles | None:
-        """Fetch what the source has after a position, without discarded files.
+    def after(self, position: _Position) -> SourceFiles | None:
+        """Fetch what the source has after a position.
 
         :raises SourceError: with its place in the manifest where a value there does not fit the source.
         """
@@ -129,7 +127,7 @@ class _PolledSource:
                     options=cycle.options,
                     warn=self.warnings.append,
                     dataset_id=self.dataset_id,
-                    discarded=discarded,
+                    discarded=self.discarded,
                     past_states=lambda: self._recorded(position.block_hash),
                 ),
             )
@@ -138,23 +136,16 @@ class _PolledSource:
                 raise
             raise type(e)(f"{self._place(e.at)}: {e}") from None
 
-    def after_rejection(
-        self, rejection: rejected.Rejection, published: _Position, discarded: Mapping[str, str]
-    ) -> SourceFiles | None:
+    def after_rejection(self, rejection: rejected.Rejection, published: _Position) -> SourceFiles | None:
         """Fetch what the source has after a rejected candidate. Rejected files of a glob are fetched again once one of
         them has changed or there is a new one; discarded files, once they have changed themselves. New content of a URL
         replaces the rejected content."""
         fetch = self.polling.fetch
-        if (
-            isinstance(fetch, model.FetchStepFilesGlob)
-            and self._stamps(fetch, published, discarded) != rejection.record.stamps
-        ):
-            return self.after(published, discarded)
+        if isinstance(fetch, model.FetchStepFilesGlob) and self._stamps(fetch, published) != rejection.record.stamps:
+            return self.after(published)
         return self.after(_Position(rejection.source_state, rejection.block_hash))
 
-    def _stamps(
-        self, fetch: model.FetchStepFilesGlob, position: _Position, discarded: Mapping[str, str]
-    ) -> dict[str, str]:
+    def _stamps(self, fetch: model.FetchStepFilesGlob, position: _Position) -> dict[str, str]:
         cycle = self.cycle
         return files_glob.stamps(
             fetch,
@@ -162,7 +153,7 @@ class _PolledSource:
             position.state,
             cycle.options,
             system_time=cycle.system_time,
-            discarded=discarded,
+            discarded=self.discarded,
         )
 
     def _place(self, at: tuple[str, ...]) -> Place:

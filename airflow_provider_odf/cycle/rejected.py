@@ -174,19 +174,20 @@ def rejections(dataset: Dataset) -> Iterator[Rejection]:
     yield from sorted(waiting, key=lambda r: (r.system_time, r.ref))
 
 
-def newest(dataset: Dataset) -> Rejection | None:
-    """Return the last polled input that was rejected, or None. Pushed input does not count: it does not come from the
-    polling source."""
-    return next((r for r in reversed(list(rejections(dataset))) if not r.record.is_pushed), None)
-
-
-def discarded_stamps(dataset: Dataset, head: str, contract_digest: str | None, limits: Limits) -> dict[str, str]:
-    """Return the newest stamps by path of files of a glob that were discarded, and would be rejected again."""
+def standing(
+    dataset: Dataset, head: str, contract_digest: str | None, limits: Limits
+) -> tuple[Rejection | None, dict[str, str]]:
+    """Return the last polled input that was rejected if it would be rejected again, and the newest stamps by path of
+    files of a glob that were discarded, and would be rejected again. Pushed input does not count: it does not come from
+    the polling source."""
+    polled = [r for r in rejections(dataset) if not r.record.is_pushed]
+    if not polled or not polled[-1].stands(head, contract_digest, limits):
+        return None, {}
     stamps: dict[str, str] = {}
-    for rejection in rejections(dataset):
+    for rejection in polled:
         if rejection.record.is_discarded and rejection.stands(head, contract_digest, limits):
             stamps.update(rejection.record.stamps)
-    return stamps
+    return polled[-1], stamps
 
 
 def _rejection(dataset: Dataset, ref: str) -> Rejection | None:

@@ -31,7 +31,7 @@ class Position:
     base: Path
     """Folder to which paths are relative."""
     state: model.SourceState | None
-    rejected: Mapping[str, str] | None = None
+    rejected: Mapping[str, str] = field(default_factory=dict)
     """Stamps by path of the files of a glob that the newest rejected candidate was merged from."""
     discarded: Mapping[str, str] = field(default_factory=dict)
     """Stamps by path of the files of a glob that somebody discarded."""
@@ -54,15 +54,12 @@ def _position(new: Position, dataset: Dataset, manifest: Manifest) -> Position:
     state = replay(dataset)
     published = replace(new, state=source_state(state, new.fetch))
     conditions = (state.head, _contract_digest(manifest), limits_of(manifest))
-    rejection = rejected.newest(dataset)
-    if rejection is None or not rejection.stands(*conditions):
+    rejection, discarded = rejected.standing(dataset, *conditions)
+    if rejection is None:
         return published
     if not isinstance(new.fetch, model.FetchStepFilesGlob):
         return replace(new, state=rejection.source_state)
-    discarded = rejected.discarded_stamps(dataset, *conditions)
-    return replace(
-        published, rejected=None if rejection.record.is_discarded else rejection.record.stamps, discarded=discarded
-    )
+    return replace(published, rejected=rejection.record.stamps, discarded=discarded)
 
 
 def _contract_digest(manifest: Manifest) -> str | None:

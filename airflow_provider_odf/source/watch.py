@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -72,8 +73,8 @@ async def check(
     environment: Mapping[str, str],
     options: Options,
     client: httpx.AsyncClient | None = None,
-    rejected: Mapping[str, str] | None = None,
-    discarded: Mapping[str, str] | None = None,
+    rejected: Mapping[str, str] = MappingProxyType({}),
+    discarded: Mapping[str, str] = MappingProxyType({}),
 ) -> str | None:
     """Return the version of the source's data after ``state``, or None if nothing is new. The text changes with the
     source. ``rejected`` and ``discarded`` are stamps by path of files of a glob that are not new.
@@ -86,7 +87,7 @@ async def check(
     :raises SourceUnavailable: the source is unavailable now, or does not exist yet; retry later.
     """
     if isinstance(step, FetchStepFilesGlob):
-        return await asyncio.to_thread(_check_glob, step, base, state, options, rejected, discarded or {})
+        return await asyncio.to_thread(_check_glob, step, base, state, options, rejected, discarded)
     if not isinstance(step, FetchStepUrl):
         return UNKNOWN
     if step.cache is not None and state is not None:
@@ -157,12 +158,12 @@ def _check_glob(
     base: Path,
     state: SourceState | None,
     options: Options,
-    rejected: Mapping[str, str] | None,
+    rejected: Mapping[str, str],
     discarded: Mapping[str, str],
 ) -> str | None:
     """Return the version of new files. It includes size and time, so it changes while a file is being written."""
     stamps = files_glob.stamps(step, base, state, options, system_time=Instant.now(), discarded=discarded)
-    if not stamps or stamps == rejected:
+    if stamps in ({}, rejected):
         return None
     return multiformats.sha3_256(json.dumps(list(stamps.items())).encode())
 

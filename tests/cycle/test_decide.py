@@ -112,6 +112,23 @@ def test_a_rejected_file_is_read_again_once_it_is_corrected(write: Write, run: R
     assert rows(store, "sku", "price") == [("a", 4), ("b", 3)]
 
 
+def test_a_discarded_file_stays_out_while_another_is_rejected(write: Write, run: Run, store: Store) -> None:
+    prices = write("prices.yaml", PRICES)
+    write("prices.datacontract.yaml", CONTRACT)
+    write("in/1.csv", TWO_ROWS)
+    run(prices)
+    write("in/3.csv", "sku,price\na,-3\nb,3\n")
+    assert isinstance(run(prices).error, ContractRejected)
+    dataset = store.dataset("prices")
+    decide.discard(dataset, decide.find(dataset, None))
+    write("in/2.csv", "sku,price\na,-2\nb,2\n")
+    assert isinstance(run(prices, "2024-01-02T12:00:00Z").error, ContractRejected)
+    for _ in range(2):
+        assert isinstance(run(prices, "2024-01-03T12:00:00Z", runner=NoEngine()).error, StillRejected)
+    assert has_changed(store, prices) is False
+    assert len(list(rejected.rejections(dataset))) == 2
+
+
 def has_changed(store: Store, manifest: Path) -> bool:
     """Whether a trigger would report a change."""
     (one,) = load([manifest]).manifests

@@ -172,7 +172,10 @@ def test_missing_java_says_what_to_install(raw_query, monkeypatch: pytest.Monkey
 
 def test_wrong_java_home_is_told(raw_query, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with LocalRunner() as runner, pytest.raises(errors.InvalidInput, match="no bin/java in it"):
+    with (
+        LocalRunner() as runner,
+        pytest.raises(errors.InvalidInput, match="has no bin/java: correct or unset JAVA_HOME"),
+    ):
         runner.submit(raw_query())
 
 
