@@ -204,14 +204,16 @@ def all_problems(loaded: Loaded) -> list[Problem]:
 
 
 def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:
-    from airflow_provider_odf.contract.binding import bind, find
+    from airflow_provider_odf.contract.binding import find, of_dataset
     from airflow_provider_odf.contract.columns import problems as contract_columns
 
     problems: list[Problem] = []
     for manifest in manifests:
         try:
-            bind(manifest)
-            problems += contract_columns(manifest, find(manifest))
+            if (location := find(manifest)) is not None:
+                file = location.load()
+                contract = of_dataset(file, str(manifest.snapshot.name))
+                problems += contract_columns(manifest, file, contract)
         except ManifestInvalid as e:
             problems += e.problems
     return problems

@@ -69,6 +69,11 @@ def _beside(manifest: Path, dataset: str) -> Path | None:
     return next(filter(os.path.isfile, paths), None)  # unlike Path.is_file, it accepts names that are too long
 
 
+def model_of(dataset: str) -> str:
+    """Return the name of the model for a dataset: its name without the account, with ``_`` for ``-`` and ``.``."""
+    return re.sub(r"[-.]", "_", dataset.rpartition("/")[2])
+
+
 def model_name(contract: ContractFile, dataset: str) -> str:
     """Return the model of a dataset: the only one, or the one with its name, with ``_`` for ``-`` and ``.``.
 
@@ -77,7 +82,7 @@ def model_name(contract: ContractFile, dataset: str) -> str:
     models = [model.name for model in contract.contract.models]
     if len(models) == 1:
         return models[0]
-    wanted = re.sub(r"[-.]", "_", dataset.rpartition("/")[2])
+    wanted = model_of(dataset)
     if wanted in models:
         return wanted
     if alike := [m for m in models if m.lower() == wanted.lower()]:
@@ -95,13 +100,12 @@ def bind(manifest: Manifest, is_offline: bool = False) -> protocol.Contract | No
     :raises ManifestInvalid: the contract has problems, or no model for the dataset.
     """
     location = find(manifest)
-    return compiled(location, str(manifest.snapshot.name), is_offline) if location is not None else None
+    return of_dataset(location.load(is_offline), str(manifest.snapshot.name)) if location is not None else None
 
 
-def compiled(location: Location, dataset: str, is_offline: bool = False) -> protocol.Contract:
+def of_dataset(file: ContractFile, dataset: str) -> protocol.Contract:
     """Return the compiled contract of a dataset.
 
-    :raises ManifestInvalid: the contract has problems, or no model for the dataset.
+    :raises ManifestInvalid: the contract has no model for the dataset.
     """
-    contract = location.load(is_offline)
-    return compile_model(contract, model_name(contract, dataset))
+    return compile_model(file, model_name(file, dataset))

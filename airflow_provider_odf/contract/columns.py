@@ -1,22 +1,21 @@
 """Compare a contract with the columns in a manifest, to report clauses that always fail before Spark runs.
 
 A field without a column, or with a type that its column cannot have, fails every test. A column with a wider type than
-its field may pass, value by value (`engine.contract_rules`), and is not a problem here.
+its field may pass, value by value (`engine.contract.types`), and is not a problem here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from airflow_provider_odf.contract.binding import Location, model_name
-from airflow_provider_odf.contract.compile import compile_model
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import Clause
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.evolution.columns import of_manifest
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.manifest.manifest import Manifest
+from airflow_provider_odf.protocol import Check, Contract
 from airflow_provider_odf.wording import suggestion
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
@@ -45,30 +44,24 @@ Datasets store times in UTC, also those of TIMESTAMP_NTZ columns.
 _TYPES = frozenset(kind for kinds in COLUMN_TYPES.values() for kind in kinds)
 
 
-def problems(manifest: Manifest, location: Location | None) -> Iterator[Problem]:
-    """Yield the problems of the contract of a manifest with the columns of the manifest.
+def problems(manifest: Manifest, file: ContractFile, contract: Contract) -> Iterator[Problem]:
+    """Yield the problems of a contract, which is compiled for the dataset of a manifest, with the manifest's columns.
 
     Where only the data define the columns, they are those of clauses that no test can evaluate.
-
-    :raises ManifestInvalid: the contract itself is not valid.
     """
-    if location is None:
-        return
-    contract = location.load()
-    name = model_name(contract, str(manifest.snapshot.name))
-    yield from invalid_clauses(contract, name)
+    yield from invalid_clauses(file, contract.checks)
     if (given := of_manifest(manifest.snapshot)) is None:
         return
     vocab = ddl.vocabulary(manifest.snapshot.last(model.SetVocab))
     system = dict(zip(vocab.columns, ("BIGINT", "INT", "TIMESTAMP", "TIMESTAMP"), strict=True))
-    yield from _Comparison(contract, name, given, system).problems()
+    yield from _Comparison(file, contract.model, given, system).problems()
 
 
-def invalid_clauses(contract: ContractFile, model: str) -> Iterator[Problem]:
-    """Yield the clauses of a model that no test can evaluate, such as an invalid pattern."""
-    for check in compile_model(contract, model).checks:
+def invalid_clauses(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
+    """Yield the clauses that no test can evaluate, such as an invalid pattern."""
+    for check in checks:
         if check.outcome == "error":
-            yield Problem(contract.place_of(check.path), check.reason)
+            yield Problem(file.place_of(check.path), check.reason)
 
 
 class _Comparison:

@@ -159,23 +159,22 @@ def _model_check(model: Model, clause: Clause) -> Check | None:
         description = "there are no columns but the contract's"
         return None if clause.value else Check(clause.path, "additional_fields", description, columns=columns)
     if clause.name == "references":
-        return _foreign_key(clause)
+        return _foreign_key(model, clause)
     return None if clause.name in _MODEL_ANNOTATIONS else _extension(clause)
 
 
 def _key(model: Model, path: str, columns: tuple[str, ...]) -> Check:
-    fields = [field for name in columns if (field := model.field(name.partition(".")[0]))]
     return Check(
         path,
         "primary_key",
         f"({', '.join(columns)}) is never null and identifies one row",
         field=columns[0] if len(columns) == 1 else None,
         columns=columns,
-        is_sensitive=any(field.is_sensitive for field in fields),
+        is_sensitive=any(map(model.is_sensitive, columns)),
     )
 
 
-def _foreign_key(clause: Clause) -> Check:
+def _foreign_key(model: Model, clause: Clause) -> Check:
     """Return the check of a foreign key of several columns."""
     if "problem" in clause.value:
         return Check(clause.path, "references", "foreign key", outcome="error", reason=clause.value["problem"])
@@ -186,6 +185,7 @@ def _foreign_key(clause: Clause) -> Check:
         f"({', '.join(columns)}) is a value of ({', '.join(targets)})",
         columns=columns,
         arguments={"targets": targets},
+        is_sensitive=any(map(model.is_sensitive, columns)),
     )
     return _elsewhere(check, targets)
 

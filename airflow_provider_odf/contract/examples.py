@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import regex
 
 from airflow_provider_odf.contract import ecma
-from airflow_provider_odf.contract.compile import compile_models
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import CHARACTER_TYPES, INTEGER_TYPES, NUMERIC_TYPES, Clause, Field, Model
 from airflow_provider_odf.engine.contract.formats import FORMATS
@@ -25,26 +24,28 @@ from airflow_provider_odf.wording import counted
 _TIMEOUT = 1.0
 
 
-def of_fields(file: ContractFile) -> Iterator[Problem]:
-    """Yield the examples of fields that do not satisfy them."""
-    for examples in _examples(file):
+def of_fields(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
+    """Yield the examples of fields that do not satisfy them. ``checks`` are those of all models."""
+    for examples in _examples(file, checks):
         yield from examples.of_fields()
 
 
-def of_models(file: ContractFile) -> Iterator[Problem]:
-    """Yield the values in examples of models that do not satisfy their fields, once for each field and clause."""
-    for examples in _examples(file):
+def of_models(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
+    """Yield the values in examples of models that do not satisfy their fields, once for each field and clause.
+
+    ``checks`` are those of all models.
+    """
+    for examples in _examples(file, checks):
         yield from examples.of_model()
 
 
-def _examples(file: ContractFile) -> Iterator[_Examples]:
-    models = file.contract.models
-    checks: dict[str, dict[str, list[Check]]] = {}
-    for check in compile_models(file, [model.name for model in models]).checks:
+def _examples(file: ContractFile, checks: Iterable[Check]) -> Iterator[_Examples]:
+    of_model: dict[str, dict[str, list[Check]]] = {}
+    for check in checks:
         if check.field and not check.outcome:
-            checks.setdefault(check.model, {}).setdefault(check.field, []).append(check)
-    for model in models:
-        yield _Examples(file, model, checks.get(model.name, {}))
+            of_model.setdefault(check.model, {}).setdefault(check.field, []).append(check)
+    for model in file.contract.models:
+        yield _Examples(file, model, of_model.get(model.name, {}))
 
 
 class _Examples:

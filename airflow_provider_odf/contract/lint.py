@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from airflow_provider_odf.contract import examples, json_schema
+from airflow_provider_odf.contract.columns import invalid_clauses
 from airflow_provider_odf.contract.compile import compile_models
 from airflow_provider_odf.contract.load import ContractFile, document_of, is_standard, read
 from airflow_provider_odf.errors import ManifestInvalid, Problem
 from airflow_provider_odf.manifest import yaml_source
+from airflow_provider_odf.protocol import Check
 from airflow_provider_odf.wording import suggestion
 
 _ENDED = ("deprecated", "retired")
@@ -25,22 +27,16 @@ def lint(path: Path) -> tuple[list[Problem], list[Problem]]:
     file, errors = read(text, str(path))
     warnings: list[Problem] = []
     if file is not None:
-        errors += [*_invalid_clauses(file), *_keys(file), *examples.of_fields(file)]
-        warnings += [*_status(file), *_inapplicable(file), *examples.of_models(file)]
+        checks = compile_models(file, [model.name for model in file.contract.models]).checks
+        errors += [*invalid_clauses(file, checks), *_keys(file), *examples.of_fields(file, checks)]
+        warnings += [*_status(file), *_inapplicable(file, checks), *examples.of_models(file, checks)]
     places = {problem.place for problem in errors}
     errors += [p for p in json_schema.problems(document, is_standard(document)) if p.place not in places]
     return sorted(set(errors)), sorted(set(warnings))
 
 
-def _invalid_clauses(file: ContractFile) -> Iterator[Problem]:
-    """Yield the clauses that no test can evaluate, such as an invalid pattern."""
-    for check in compile_models(file, [model.name for model in file.contract.models]).checks:
-        if check.outcome == "error":
-            yield Problem(file.place_of(check.path), check.reason)
-
-
-def _inapplicable(file: ContractFile) -> Iterator[Problem]:
-    for check in compile_models(file, [model.name for model in file.contract.models]).checks:
+def _inapplicable(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
+    for check in checks:
         if check.outcome == "unsupported":
             yield Problem(file.place_of(check.path), f"not enforced: {check.reason}")
 

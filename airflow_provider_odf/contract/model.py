@@ -6,6 +6,7 @@ identifies it, and the place where it is written, which is elsewhere if a field 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +102,11 @@ class Model:
     def clause(self, name: str) -> Clause | None:
         """Return the clause of a name, or None."""
         return next((c for c in self.clauses if c.name == name), None)
+
+    def is_sensitive(self, path: str) -> bool:
+        """Whether reports must not show values of the column that a path begins with."""
+        field = self.field(re.split(r"[.\[{]", path)[0])
+        return field is not None and field.is_sensitive
 
     def field(self, name: str) -> Field | None:
         """Return the field of a name, ignoring case as the engine does, or None."""

@@ -7,7 +7,6 @@ types of the specification.
 from __future__ import annotations
 
 import datetime
-import math
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
@@ -23,19 +22,14 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from airflow_provider_odf.contract.model import CHARACTER_TYPES, TYPES
-
-
-def _number(value: object) -> int | float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is not a number")
-    return value
+from airflow_provider_odf.contract.thresholds import number
 
 
 def _count(value: object) -> int:
-    number = _number(value)
-    if number < 0 or number != int(number):
+    count = number(value)
+    if count < 0 or count != int(count):
         raise ValueError(f"{value!r} is not a count")
-    return int(number)
+    return int(count)
 
 
 def _text(value: object) -> str:
@@ -57,7 +51,7 @@ def _data_type(value: object) -> str:
     return value.lower()
 
 
-Number: TypeAlias = Annotated[Any, BeforeValidator(_number)]
+Number: TypeAlias = Annotated[Any, BeforeValidator(number)]
 Count: TypeAlias = Annotated[int, BeforeValidator(_count)]
 Text: TypeAlias = Annotated[str, BeforeValidator(_text)]
 Scalar: TypeAlias = Annotated[Any, BeforeValidator(_scalar)]

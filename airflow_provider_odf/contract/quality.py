@@ -29,7 +29,7 @@ def check(clause: Clause, model: Model, field: str | None) -> Check:
         f"{field or model.name}: {text}".rstrip(": "),
         field,
         severity=_severity(value.get("severity")),
-        is_sensitive=_is_sensitive(model, field),
+        is_sensitive=model.is_sensitive(field or ""),
     )
     if kind == "text":
         return replace(described, outcome="informational", reason="a text, which people read")
@@ -54,7 +54,7 @@ def compiled(described: Check, compiler: _Compiler, rule: Rule) -> Check:
         columns=metric.columns,
         arguments=metric.arguments,
         is_sensitive=described.is_sensitive
-        or any(_is_sensitive(rule.model, path) for path in (metric.field, *metric.columns)),
+        or any(rule.model.is_sensitive(path or "") for path in (metric.field, *metric.columns)),
     )
 
 
@@ -79,11 +79,6 @@ def _subject(value: Mapping[str, Any]) -> str:
 
 def _severity(value: object) -> str:
     return "warning" if str(value or "error").lower() in _WARNINGS else "error"
-
-
-def _is_sensitive(model: Model, path: str | None) -> bool:
-    field = model.field((path or "").partition(".")[0].partition("[")[0].partition("{")[0])
-    return field is not None and field.is_sensitive
 
 
 def _sql(rule: Rule) -> Metric:

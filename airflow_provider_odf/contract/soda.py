@@ -16,34 +16,30 @@ _AGGREGATES = frozenset({
 })  # fmt: skip
 _UNITS = {"freshness_in_days": 86400, "freshness_in_hours": 3600, "freshness_in_minutes": 60}
 
-_FORMATS = {
-    "email": {"kind": "format", "arguments": {"format": "email"}},
-    "uuid": {"kind": "format", "arguments": {"format": "uuid"}},
-} | {
-    name: matches(pattern)
-    for name, pattern in {
-        "integer": r"^\s*[-+]?\d+\s*$",
-        "positive integer": r"^\s*\+?\d+\s*$",
-        "negative integer": r"^\s*(-\s*\d+|0+)\s*$",
-        "decimal": r"^\s*[-+]?(\d+([.,]\d+)?|([.,]\d+))\s*$",
-        "positive decimal": r"^\s*\+?(\d+([.,]\d+)?|([.,]\d+))\s*$",
-        "negative decimal": r"^\s*-(\d+([.,]\d+)?|([.,]\d+))\s*$",
-        "percentage": r"^\s*[-+]?(\d+([.,]\d+)?|([.,]\d+))\s*%\s*$",
-        "money": r"^\s*([$€£¥]\s*)?[-+]?\d{1,3}([.,]?\d{3})*([.,]\d+)?(\s*[$€£¥])?\s*$",
-        "date us": r"^\s*(0?[1-9]|1[0-2])[-./](0?[1-9]|[12]\d|3[01])[-./](19|20)?\d\d\s*$",
-        "date eu": r"^\s*(0?[1-9]|[12]\d|3[01])[-./](0?[1-9]|1[0-2])[-./](19|20)?\d\d\s*$",
-        "date iso 8601": (
-            r"^\s*\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
-            r"([T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?(Z|[-+]\d\d:?\d\d)?)?\s*$"
-        ),
-        "time 24h": r"^\s*([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?\s*$",
-        "time 12h": r"^\s*(0?\d|1[0-2]):[0-5]\d(:[0-5]\d)?\s*$",
-        "phone number": r"^\s*(\+\d{1,3}[\s.-]?)?(\(\d{1,4}\)[\s.-]?)?\d{2,4}([\s.-]?\d{2,4}){1,4}\s*$",
-        "credit card number": r"^\s*\d{4}[\s-]?\d{4}[\s-]?\d{4}[\s-]?\d{1,7}\s*$",
-        "ip address": r"^\s*((25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(25[0-5]|2[0-4]\d|1?\d?\d)\s*$",
-    }.items()
+_NAMED_FORMATS = ("email", "uuid")
+_PATTERNS = {
+    "integer": r"^\s*[-+]?\d+\s*$",
+    "positive integer": r"^\s*\+?\d+\s*$",
+    "negative integer": r"^\s*(-\s*\d+|0+)\s*$",
+    "decimal": r"^\s*[-+]?(\d+([.,]\d+)?|([.,]\d+))\s*$",
+    "positive decimal": r"^\s*\+?(\d+([.,]\d+)?|([.,]\d+))\s*$",
+    "negative decimal": r"^\s*-(\d+([.,]\d+)?|([.,]\d+))\s*$",
+    "percentage": r"^\s*[-+]?(\d+([.,]\d+)?|([.,]\d+))\s*%\s*$",
+    "money": r"^\s*([$€£¥]\s*)?[-+]?\d{1,3}([.,]?\d{3})*([.,]\d+)?(\s*[$€£¥])?\s*$",
+    "date us": r"^\s*(0?[1-9]|1[0-2])[-./](0?[1-9]|[12]\d|3[01])[-./](19|20)?\d\d\s*$",
+    "date eu": r"^\s*(0?[1-9]|[12]\d|3[01])[-./](0?[1-9]|1[0-2])[-./](19|20)?\d\d\s*$",
+    "date iso 8601": (
+        r"^\s*\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+        r"([T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?(Z|[-+]\d\d:?\d\d)?)?\s*$"
+    ),
+    "time 24h": r"^\s*([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?\s*$",
+    "time 12h": r"^\s*(0?\d|1[0-2]):[0-5]\d(:[0-5]\d)?\s*$",
+    "phone number": r"^\s*(\+\d{1,3}[\s.-]?)?(\(\d{1,4}\)[\s.-]?)?\d{2,4}([\s.-]?\d{2,4}){1,4}\s*$",
+    "credit card number": r"^\s*\d{4}[\s-]?\d{4}[\s-]?\d{4}[\s-]?\d{1,7}\s*$",
+    "ip address": r"^\s*((25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(25[0-5]|2[0-4]\d|1?\d?\d)\s*$",
 }
-"""Soda's formats of text -> the rule that their values follow."""
+"""Soda's other formats of text -> the pattern of their values. They are translated when a rule asks for one: every DAG
+file imports this module."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +151,11 @@ def _limit(kind: str) -> Callable[[Any], list[dict[str, Any]]]:
 
 def _format(value: object) -> list[dict[str, Any]]:
     name = str(value).lower().replace("_", " ")
-    if name not in _FORMATS:
-        raise RuleError(f"format {value} is none of {', '.join(_FORMATS)}")
-    return [_FORMATS[name]]
+    if name in _NAMED_FORMATS:
+        return [{"kind": "format", "arguments": {"format": name}}]
+    if name not in _PATTERNS:
+        raise RuleError(f"format {value} is none of {', '.join((*_NAMED_FORMATS, *_PATTERNS))}")
+    return [matches(_PATTERNS[name])]
 
 
 _VALID: Mapping[str, Callable[[Any], list[dict[str, Any]]]] = {

@@ -55,8 +55,7 @@ class Cycle:
         if self.contract_file is not None:
             return Location(Path(self.contract_file))
         dataset = self.store.get(self.dataset)
-        is_new = dataset is None or dataset.head() is None
-        return None if dataset is None or is_new else attached(replay(dataset).attachments, Path(self.dataset))
+        return None if dataset is None else attached(replay(dataset).attachments, Path(self.dataset))
 
     @cached_property
     def contract(self) -> Contract | None:
@@ -64,14 +63,15 @@ class Cycle:
 
         :raises ManifestInvalid: it is not valid, or names columns that the manifest cannot give.
         """
-        from airflow_provider_odf.contract.binding import compiled
+        from airflow_provider_odf.contract.binding import of_dataset
         from airflow_provider_odf.contract.columns import problems
 
         location = self.contract_location
         if location is None:
             return None
-        contract = compiled(location, str(self.manifest.snapshot.name if self.manifest else self.dataset))
-        if self.manifest is not None and (errors := sorted(problems(self.manifest, location))):
+        file = location.load()
+        contract = of_dataset(file, str(self.manifest.snapshot.name if self.manifest else self.dataset))
+        if self.manifest is not None and (errors := sorted(problems(self.manifest, file, contract))):
             raise ManifestInvalid(errors)
         return contract
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.contract.binding import model_of
 from airflow_provider_odf.cycle.history import history
 from airflow_provider_odf.manifest import ddl
 
@@ -30,9 +30,8 @@ def with_related(cycle: Cycle, contract: protocol.Contract) -> protocol.Contract
 
 def _related(cycle: Cycle, models: set[str]) -> Iterator[protocol.RelatedDataset]:
     for dataset in cycle.store.datasets():
-        name = re.sub(r"[-.]", "_", str(dataset.alias).rpartition("/")[2]).lower()
-        head = dataset.head()
-        if name in models and head is not None:
+        name = model_of(str(dataset.alias)).lower()
+        if name in models and (head := dataset.head()) is not None:
             state = replay(dataset, head)
             yield protocol.RelatedDataset(
                 name,

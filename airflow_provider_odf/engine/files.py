@@ -6,7 +6,7 @@ Only this module opens URIs in the engine. Spark reads the same names with its o
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -53,6 +53,11 @@ def size_or_large(uri: str) -> int:
         return size(uri)
     except (OSError, pa.ArrowException):
         return SMALL + 1
+
+
+def are_small(uris: Iterable[str]) -> bool:
+    """Whether files together are small."""
+    return sum(map(size_or_large, uris)) <= SMALL
 
 
 def parquet_rows(uri: str) -> int:

@@ -34,6 +34,7 @@ OP = "odf:op"
 POSITION = "odf:position"
 CHANGE = "odf:change"
 COPY = "odf:copy"
+ORDINAL = "odf:ordinal"
 """Internal columns of the engine.
 
 OP is the operation code. POSITION is the position of a row in its input, CHANGE the position of its change there. COPY

@@ -31,9 +31,7 @@ def preprocess(
     if transform.engine == DATAFUSION:
         from airflow_provider_odf.engine import datafusion
 
-        return datafusion.query(
-            spark, frame, transform, read, small=sum(map(files.size_or_large, paths)) <= files.SMALL
-        )
+        return datafusion.query(spark, frame, transform, read, small=files.are_small(paths))
     return query(spark, frame, transform)
 
 

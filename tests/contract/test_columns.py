@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.contract.binding import find
+from airflow_provider_odf.contract.binding import find, of_dataset
 from airflow_provider_odf.contract.columns import COLUMN_TYPES, problems
 from airflow_provider_odf.manifest.load import load
 
@@ -34,9 +34,11 @@ def told(tmp_path: Path):
         (tmp_path / "shops.datacontract.yaml").write_text(CONTRACT + lines)
         loaded = load([tmp_path / "shops.yaml"])
         assert loaded.problems == ()
+        (manifest,) = loaded.manifests
+        file = find(manifest).load()
         return [
             f"{p.place.line}:{p.place.column} {p.message} ({p.fix})"
-            for p in problems(loaded.manifests[0], find(loaded.manifests[0]))
+            for p in problems(manifest, file, of_dataset(file, "shops"))
         ]
 
     return told

@@ -347,3 +347,16 @@ def test_problems_have_places():
         "c.yaml:12:15: unknown key 'requierd' (did you mean 'required'?)",
         "c.yaml:12:52: unknown key 'minLenght' (did you mean 'minLength'?)",
     ]
+
+
+def test_a_foreign_key_with_a_sensitive_column_is_sensitive() -> None:
+    text = """\
+        schema:
+        - name: orders
+          relationships: [{from: [id, person], to: [people.order, people.id]}]
+          properties: [{name: id}, {name: person, classification: confidential}]
+        - name: people
+          properties: [{name: order}, {name: id}]
+        """
+    (key,) = (c for c in checks(text) if c.kind == "references")
+    assert (key.columns, key.is_sensitive) == (("id", "person"), True)

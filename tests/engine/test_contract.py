@@ -61,13 +61,6 @@ class History:
         return self
 
 
-@pytest.fixture(params=["small", "large"])
-def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "large":
-        monkeypatch.setattr(engine.files, "SMALL", -1)
-    return request.param
-
-
 def report(
     spark, history: History, *checks: Check, merge: MergeStrategy = APPEND, new_from: int = 0, **options: Any
 ) -> ContractReport:
@@ -387,6 +380,23 @@ def test_no_history(spark, tmp_path: Path):
     ]
     assert result.tested_rows == 0
     assert report(spark, history, check("field_present"), schema=None).results[0].reason == "column not found"
+
+
+def test_numbers_of_no_rows(spark, tmp_path: Path):
+    history = History(tmp_path, ("at", pa.timestamp("us", tz="UTC")))
+    none = {"thresholds": {"must_be": 0}}
+    result = report(
+        spark,
+        history,
+        check("service_level_freshness", "at", months=0, seconds="60", threshold="1m"),
+        check("quality_library", "at", "rows", metric="row_count", **none),
+        check("quality_sql", "at", "query", metric="query", query="SELECT count(*) FROM m", **none),
+    )
+    assert [(r.path, r.outcome, r.reason) for r in result.results] == [
+        ("service_level_freshness", "fail", "there is no time"),
+        ("rows", "pass", "row count: 0"),
+        ("query", "pass", "the value is 0"),
+    ]
 
 
 def test_schema_of_the_files_where_none_is_given(spark, tmp_path: Path):

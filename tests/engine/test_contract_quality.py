@@ -374,3 +374,9 @@ def test_time_limit(tested, monkeypatch: pytest.MonkeyPatch):
     results = tested(model({"query": "SELECT 1", "mustBe": 1}, {"query": slow, "mustBe": 0}))
     assert results["quality/1"] == ("error", "the query took longer than 0.05 minutes")
     assert results["quality/0"] == ("pass", "the value is 1")
+
+
+def test_a_pattern_of_exponential_time_in_a_rule_of_its_own(tested):
+    rule = {"type": "library", "metric": "invalidValues", "arguments": {"pattern": "^(a+)+$"}, "mustBe": 4}
+    body = f"models: {{t: {{fields: {{name: {{type: string, quality: [{json.dumps(rule)}]}}}}}}}}\n"
+    assert tested(body) == {"fields/name/quality/0": ("pass", "invalid values: 4")}

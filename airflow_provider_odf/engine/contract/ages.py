@@ -11,7 +11,7 @@ from airflow_provider_odf.engine.contract.fields import Found
 from airflow_provider_odf.engine.contract.measured import Measured, Verdict
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.scan import Aggregate, Count, Values
-from airflow_provider_odf.engine.sql import text
+from airflow_provider_odf.engine.sql import first_group, text
 from airflow_provider_odf.protocol import Check
 from airflow_provider_odf.wording import counted
 
@@ -41,7 +41,7 @@ def latency(check: Check, rows: Rows) -> Measured | Verdict:
     if isinstance(processed, Verdict):
         return processed
     late = f"{_instant(processed)} > {_instant(source)} + {_interval(check)}"
-    example = f"regexp_extract(CAST({_instant(processed)} - {_instant(source)} AS STRING), {text(_QUOTED)}, 1)"
+    example = first_group(f"CAST({_instant(processed)} - {_instant(source)} AS STRING)", _QUOTED)
     shown = (source.column, processed.column)
     about = f"{source.sql} IS NOT NULL AND {processed.sql} IS NOT NULL"
     return Measured(Values(late, about), f"at most {check.arguments['threshold']} later", example, "too late", shown)

@@ -7,7 +7,7 @@ has that name. ``lines[]`` are the elements of an array, ``names{key}`` and ``na
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import types as T  # noqa: N812
@@ -51,6 +51,11 @@ class Found:
         if self.raw:
             return self.raw
         return f"hex({self.sql})" if isinstance(self.type, T.BinaryType) else f"CAST({self.sql} AS STRING)"
+
+    @property
+    def is_null(self) -> str:
+        """SQL that is true for a null; a text that cannot be converted is none."""
+        return f"{self.raw or self.sql} IS NULL"
 
     def in_row(self, condition: str) -> str:
         """Return SQL for a row from SQL for a value: whether the condition is true for one element at least."""
@@ -99,6 +104,12 @@ class Found:
     def at(self, value: str) -> str:
         """Return SQL that converts another text as this field's."""
         return scalar(value, self.type, _FORMATS, self.column) if self.raw else value
+
+
+def key_text(columns: Iterable[Found]) -> str:
+    """Return SQL for the text of a key."""
+    texts = ", ".join(f"coalesce({column.text}, 'null')" for column in columns)
+    return f"concat_ws(', ', {texts})"
 
 
 def find(schema: T.StructType, path: str, types: Mapping[str, str] | None = None) -> Found | None:

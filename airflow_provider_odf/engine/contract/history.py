@@ -6,7 +6,7 @@ Keys and references are tested over the whole history.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pyspark.errors import PySparkException
@@ -64,13 +64,9 @@ def test(
     :param as_of: the time that ages are measured at (RFC 3339), empty for now.
     """
     rows = _rows(spark, vocab, merge, history, new_from, schema)
-    others = {r.model: _rows(spark, r.vocab, r.merge, r.history, 0, r.schema) for r in contract.related}
-    others[contract.model.lower()] = rows
-    return report(contract, {contract.model: replace(rows, others=_others(others), as_of=as_of)})
-
-
-def _others(rows: Mapping[str, Rows]) -> dict[str, Other]:
-    return {name: Other(those.scan.keyed) for name, those in rows.items() if those.scan is not None}
+    related = {r.model: _rows(spark, r.vocab, r.merge, r.history, 0, r.schema) for r in contract.related if r.history}
+    others = {name: Other(those.scan.keyed) for name, those in (related | {contract.model.lower(): rows}).items()}
+    return report(contract, {contract.model: replace(rows, others=others, as_of=as_of)})
 
 
 def _rows(
@@ -81,14 +77,14 @@ def _rows(
     new_from: int,
     schema: str | None,
 ) -> Rows:
-    declared = _spark_schema(schema)
+    declared, offset = _spark_schema(schema), quoted(vocab.offset_column)
     if not history:
-        return Rows(declared or T.StructType(), system=vocab.columns, has_offsets=True)
+        none = spark.createDataFrame([], declared or T.StructType())
+        return Rows(none.schema, Scan(none, none, "true", offset, True), vocab.columns, has_offsets=True)
     every = _read(spark, declared, history)
-    is_small = sum(files.size_or_large(s.path) for s in history) <= files.SMALL
+    is_small = files.are_small(s.path for s in history)
     if is_small:
         every = every.coalesce(1)
-    offset = quoted(vocab.offset_column)
     unique_by: frozenset[str] = frozenset()
     if merge.traits.has_current_rows:
         rows = current_rows(newest_records(every, merge.primary_key, vocab), vocab)

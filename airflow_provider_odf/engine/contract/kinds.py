@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from airflow_provider_odf.engine.contract import ages, metrics, rules
+from airflow_provider_odf.engine.contract.fields import key_text
 from airflow_provider_odf.engine.contract.measured import Expectation, Measured, Query
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.rules import OnField, Verdict
 from airflow_provider_odf.engine.contract.scan import Key, Reference, Values
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import when
 from airflow_provider_odf.protocol import Check
 
 Judged: TypeAlias = Measured | Query | Expectation | Verdict
@@ -19,8 +21,6 @@ Judge: TypeAlias = Callable[[Check, Rows], Judged]
 
 def judge(check: Check, rows: Rows) -> Judged:
     """Return the verdict on a clause, or how to measure it."""
-    if check.outcome:
-        return Verdict(check.outcome, check.reason)
     if check.kind not in KINDS:
         return Verdict("error", f"this engine knows no clause of kind {check.kind}")
     return KINDS[check.kind](check, rows)
@@ -46,15 +46,13 @@ def _on_field(rule: OnField) -> Judge:
 def _key(check: Check, rows: Rows) -> Measured | Verdict:
     is_complete = check.kind == "primary_key"
     paths = check.columns
-    found = {path: rows.find(path) for path in paths}
-    if missing := [path for path, f in found.items() if f is None]:
+    columns, missing = rows.find_all(paths)
+    if missing:
         return Verdict("fail", f"column {', '.join(missing)} not found" if len(paths) > 1 else "column not found")
-    columns = [f for f in found.values() if f is not None]
     if any(column.levels for column in columns):
         return Verdict("unsupported", "elements of arrays and maps cannot be a key")
     sql = tuple(c.sql for c in columns)
-    texts = ", ".join(f"coalesce({c.text}, 'null')" for c in columns)
-    example = None if check.is_sensitive else f"concat_ws(', ', {texts})"
+    example = None if check.is_sensitive else key_text(columns)
     expected, shown = "unique and not null" if is_complete else "unique", tuple(c.column for c in columns)
     if not rows.unique_by or not rows.unique_by <= {name.lower() for name in paths}:
         what = "share a key or lack one" if is_complete else "share a value"
@@ -74,21 +72,18 @@ def _model_present(check: Check, rows: Rows) -> Measured | Verdict:
 
 
 def _additional(check: Check, rows: Rows) -> Verdict:
-    known = {name.lower() for name in (*check.columns, *rows.system)}
-    extra = [name for name in rows.schema.fieldNames() if name.lower() not in known]
-    if extra:
+    known = {name.lower() for name in check.columns}
+    if extra := [name for name in rows.visible if name.lower() not in known]:
         return Verdict("fail", f"also {', '.join(extra)}", "no other columns", ", ".join(extra))
     return Verdict("pass", "no other columns", "no other columns")
 
 
 def _references(check: Check, rows: Rows) -> Measured | Verdict:
     targets = check.targets
-    names = check.columns or (check.field or "",)
     expected = f"a value of {', '.join(targets)}"
-    found = {name: rows.find(name) for name in names}
-    if missing := [name for name, column in found.items() if column is None]:
+    columns, missing = rows.find_all(check.columns or (check.field or "",))
+    if missing:
         return rules.missing(*missing)
-    columns = [column for column in found.values() if column is not None]
     if any(column.levels for column in columns):
         return Verdict("unsupported", "references from elements of arrays and maps are not tested")
     models = {target.partition(".")[0]: None for target in targets}
@@ -101,7 +96,7 @@ def _references(check: Check, rows: Rows) -> Measured | Verdict:
     if unknown := [t.partition(".")[2] for t, f in zip(targets, there, strict=True) if f is None or f.levels]:
         return Verdict("error", f"model {model} has no column {unknown[0]}", expected)
     condition = Reference(_tuple(c.sql for c in columns), other.frame, _tuple(f.sql for f in there if f is not None))
-    example = None if check.is_sensitive else f"concat_ws(', ', {', '.join(column.text for column in columns)})"
+    example = None if check.is_sensitive else key_text(columns)
     return Measured(condition, expected, example, shown=tuple(column.column for column in columns))
 
 
@@ -112,7 +107,7 @@ def _tuple(columns: Iterable[str]) -> str:
         return sql[0]
     fields = ", ".join(f"{c} AS c{i}" for i, c in enumerate(sql))
     is_whole = " AND ".join(f"{c} IS NOT NULL" for c in sql)
-    return f"CASE WHEN {is_whole} THEN struct({fields}) END"
+    return when(is_whole, f"struct({fields})")
 
 
 def _quality(check: Check, rows: Rows) -> Judged:
@@ -130,15 +125,7 @@ KINDS: Mapping[str, Judge] = {
     "field_present": _on_field(rules.present),
     "field_type": _on_field(rules.of_type),
     "required": _on_field(rules.required),
-    "enum": _on_field(rules.enum),
-    "pattern": _on_field(rules.pattern),
-    "format": _on_field(rules.format_of),
-    "min_length": _on_field(rules.length("<", "at least")),
-    "max_length": _on_field(rules.length(">", "at most")),
-    "minimum": _on_field(rules.limit("<", ">=")),
-    "exclusive_minimum": _on_field(rules.limit("<=", ">")),
-    "maximum": _on_field(rules.limit(">", "<=")),
-    "exclusive_maximum": _on_field(rules.limit(">=", "<")),
+    **{kind: _on_field(rule) for kind, rule in metrics.VALUE_RULES.items()},
     "precision": _on_field(rules.precision),
     "scale": _on_field(rules.scale),
     "multiple_of": _on_field(rules.multiple_of),

@@ -20,6 +20,11 @@ def matches(value: Sql, pattern: str) -> Sql:
     return f"{_NAME}({value}, {text(pattern)})"
 
 
+def is_in(sql: Sql) -> bool:
+    """Whether SQL calls the function of `matches`."""
+    return f"{_NAME}(" in sql
+
+
 def register(spark: SparkSession) -> None:
     """Make the function of `matches` known to a session."""
     from pyspark.sql.pandas.functions import arrow_udf

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract import ages, rules
-from airflow_provider_odf.engine.contract.fields import Found
+from airflow_provider_odf.engine.contract.fields import Found, key_text
 from airflow_provider_odf.engine.contract.limits import Limits
 from airflow_provider_odf.engine.contract.measured import MASK, Measured, Verdict, of_number
 from airflow_provider_odf.engine.contract.rows import Rows
@@ -87,16 +87,12 @@ def _on_values(broken: Callable[[Check, Found], tuple[str, str] | Verdict]) -> M
     return metric
 
 
-def _is_null(found: Found) -> str:
-    return f"{found.raw or found.sql} IS NULL"
-
-
 def _nulls(check: Check, found: Found) -> tuple[str, str]:
-    return _is_null(found), "true"
+    return found.is_null, "true"
 
 
 def _present(check: Check, found: Found) -> tuple[str, str]:
-    return f"NOT ({_is_null(found)})", "true"
+    return f"NOT ({found.is_null})", "true"
 
 
 def _missing(check: Check, found: Found) -> tuple[str, str] | Verdict:
@@ -105,7 +101,7 @@ def _missing(check: Check, found: Found) -> tuple[str, str] | Verdict:
 
 
 def _is_missing(check: Check, found: Found) -> str | Verdict:
-    parts = [_is_null(found)]
+    parts = [found.is_null]
     if values := check.arguments.get("missing"):
         parts.append(f"{_text(found)} IN ({', '.join(map(text, values))})")
     for rule in check.arguments.get("missing_rules", ()):
@@ -132,7 +128,7 @@ def _invalid(check: Check, found: Found) -> tuple[str, str] | Verdict:
 
 def _violations(check: Check, found: Found) -> tuple[str, str] | Verdict:
     broken = _violates(check, found)
-    return broken if isinstance(broken, Verdict) else (broken, f"NOT ({_is_null(found)})")
+    return broken if isinstance(broken, Verdict) else (broken, f"NOT ({found.is_null})")
 
 
 def _violates(check: Check, found: Found) -> str | Verdict:
@@ -175,14 +171,12 @@ def _on_keys(number: Numbers, share: Numbers) -> Metric:
     """Return a metric of the keys that some columns make."""
 
     def metric(check: Check, rows: Rows) -> Measured | Verdict:
-        found = [rows.find(path) for path in check.columns]
-        if missing := [path for path, f in zip(check.columns, found, strict=True) if f is None]:
+        columns, missing = rows.find_all(check.columns)
+        if missing:
             return rules.missing(*missing)
-        columns = [f for f in found if f is not None]
         if any(column.levels for column in columns):
             return Verdict("unsupported", "elements of arrays and maps cannot be a key")
-        texts = ", ".join(f"coalesce({c.text}, 'null')" for c in columns)
-        example = None if check.is_sensitive else f"concat_ws(', ', {texts})"
+        example = None if check.is_sensitive else key_text(columns)
         condition = Key(tuple(c.sql for c in columns), is_complete=False)
         shown = tuple(c.column for c in columns)
         return _limited(check, Measured(condition, "", example, "share a value", shown), number, share)
@@ -252,13 +246,13 @@ def _reference(check: Check, rows: Rows) -> Measured | Verdict:
 
 
 def _column_count(check: Check, rows: Rows) -> Verdict:
-    limits, names = limits_of(check), _visible(rows)
+    limits, names = limits_of(check), rows.visible
     outcome = "pass" if limits.hold(len(names)) else "fail"
     return Verdict(outcome, f"{len(names)} columns", limits.text, str(len(names)))
 
 
 def _columns_exist(check: Check, rows: Rows) -> Verdict:
-    names, arguments = _visible(rows), check.arguments
+    names, arguments = rows.visible, check.arguments
     wanted = [name.lower() for name in check.columns]
     there = [name.lower() for name in names]
     problems = [f"column {name} not found" for name in check.columns if name.lower() not in there]
@@ -270,12 +264,6 @@ def _columns_exist(check: Check, rows: Rows) -> Verdict:
         "fail" if problems else "pass", ", ".join(problems) or "the columns exist", f"columns {_listed(check.columns)}",
         _listed(names),
     )  # fmt: skip
-
-
-def _visible(rows: Rows) -> Sequence[str]:
-    """Return the names of the columns that are not the system's."""
-    system = {name.lower() for name in rows.system}
-    return [name for name in rows.schema.fieldNames() if name.lower() not in system]
 
 
 def _listed(names: Iterable[str]) -> str:

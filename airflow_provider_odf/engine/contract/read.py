@@ -149,7 +149,7 @@ def _declared(types: Mapping[str, str], checks: Sequence[Check]) -> Sequence[T.S
 
 def _is_small(source: Source) -> bool:
     names = [name for path in source.paths for name in _names(path)]
-    return bool(names) and sum(map(files.size_or_large, names)) <= files.SMALL
+    return bool(names) and files.are_small(names)
 
 
 def _names(path: str) -> list[str]:

@@ -112,11 +112,12 @@ class _Model:
         self._rows, self._checks = rows, checks
         # A record that is no row may contain any value.
         self._sensitive = {name.lower() for name in (*sensitive, *([rows.malformed] if sensitive else []))}
-        if rows.scan is not None and any("re2" in check.arguments for check in checks):
-            linear.register(rows.scan.keyed.sparkSession)
         judged = {check.path: judge(check, rows) for check in checks}
         self._verdicts = {path: j for path, j in judged.items() if isinstance(j, Verdict)}
         self._measured = {path: j for path, j in judged.items() if isinstance(j, Measured)}
+        conditions = (measured.condition for measured in self._measured.values())
+        if any(linear.is_in(c.broken) for c in conditions if isinstance(c, Values)):
+            linear.register(rows.scan.keyed.sparkSession)
         self._verdicts |= self._alone({p: j for p, j in judged.items() if isinstance(j, Query | Expectation)})
         self.tested, self._counts = self._count()
         self._samples = self._sample()
@@ -128,7 +129,7 @@ class _Model:
     def write_failed_rows(self, path: str) -> None:
         """Write failing rows to a directory: all columns, the sensitive ones masked, and the clauses that they fail."""
         failing = {path: self._measured[path].condition for path in self._samples}
-        if failing and self._rows.scan is not None:
+        if failing:
             frame = self._rows.scan.failing(failing, FAILED_CLAUSES).limit(MOST_FAILED_ROWS)
             names = (*self._rows.schema.fieldNames(), FAILED_CLAUSES)
             columns = (f"{self._masked(name)} AS {quoted(name)}" for name in names)
@@ -151,7 +152,7 @@ class _Model:
             )
         elif not count.failed:
             return replace(result, reason=f"{counted(count.rows, 'row')} tested")
-        if check.path not in self._samples or (verdict is not None and verdict.outcome == "pass"):
+        if check.path not in self._samples:
             return result
         samples = self._samples[check.path]
         words = verdict.reason if verdict else f"{counted(count.failed, 'row')} {measured.what}".rstrip()
@@ -166,11 +167,8 @@ class _Model:
         )
 
     def _count(self) -> tuple[int, dict[str, Count | Failure]]:
-        scan = self._rows.scan
-        if scan is None:
-            return 0, dict.fromkeys(self._measured, Count(0, 0))
         conditions: list[Condition] = [m.condition for m in self._measured.values()]
-        every, *counts = scan.counts([_EVERY_ROW, *conditions])
+        every, *counts = self._rows.scan.counts([_EVERY_ROW, *conditions])
         if isinstance(every, Failure):  # the data are at fault, not a condition
             raise every.error
         return every.rows, dict(zip(self._measured, counts, strict=True))
@@ -178,8 +176,6 @@ class _Model:
     def _alone(self, judged: Mapping[str, Query | Expectation]) -> Mapping[str, Verdict]:
         """Return the verdicts of clauses that need Spark jobs of their own."""
         scan = self._rows.scan
-        if scan is None:
-            return dict.fromkeys(judged, Verdict("error", "there are no data to query"))
         queries = Queries(scan.keyed.sparkSession, self._rows.others)
         rows = Other(scan.keyed, self._rows.types, (*self._rows.system, ROW))
         return {
@@ -191,7 +187,7 @@ class _Model:
         failing = [
             path for path, count in self._counts.items() if isinstance(count, Count) and self._fails(path, count)
         ]
-        if not failing or self._rows.scan is None:
+        if not failing:
             return {}
         conditions = [(m.condition, self._shown(m)) for m in map(self._measured.__getitem__, failing)]
         return dict(zip(failing, self._rows.scan.samples(conditions), strict=True))

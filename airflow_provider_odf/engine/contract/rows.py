@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
@@ -17,7 +17,7 @@ ROW = "__row"
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a model; ``scan`` is None if there are none.
+    """The rows of a model.
 
     ``system`` are columns outside of the contract. ``key`` are the columns that identify a row to a reader.
     ``unique_by`` are columns, in lower case, whose values are unique already. ``types`` are the logical types of fields
@@ -29,7 +29,7 @@ class Rows:
     """
 
     schema: T.StructType
-    scan: Scan | None = None
+    scan: Scan
     system: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
     unique_by: frozenset[str] = frozenset()
@@ -42,6 +42,17 @@ class Rows:
     def find(self, path: str) -> Found | None:
         """Return the column or nested field at a path, None if there is none."""
         return find(self.schema, path, self.types)
+
+    def find_all(self, paths: Iterable[str]) -> tuple[list[Found], list[str]]:
+        """Return the columns and nested fields at paths, and the paths without one."""
+        found = {path: self.find(path) for path in paths}
+        return [f for f in found.values() if f is not None], [path for path, f in found.items() if f is None]
+
+    @property
+    def visible(self) -> list[str]:
+        """The names of the columns that are not the system's."""
+        system = {name.lower() for name in self.system}
+        return [name for name in self.schema.fieldNames() if name.lower() not in system]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pyspark.sql import types as T  # noqa: N812
 from airflow_provider_odf.engine.contract import linear, types
 from airflow_provider_odf.engine.contract.fields import Found
 from airflow_provider_odf.engine.contract.formats import FORMATS
-from airflow_provider_odf.engine.sql import ddl, text
+from airflow_provider_odf.engine.sql import ddl, matches, text
 from airflow_provider_odf.protocol import Check
 from airflow_provider_odf.wording import counted
 
@@ -71,8 +71,7 @@ def of_type(check: Check, found: Found) -> Rule | Verdict:
 
 def required(check: Check, found: Found) -> Rule:
     """A nested field is required in each struct around it that exists."""
-    is_null = f"{found.raw or found.sql} IS NULL"
-    return Rule(f"{found.parent} IS NOT NULL AND {is_null}" if found.parent else is_null, "not null")
+    return Rule(f"{found.parent} IS NOT NULL AND {found.is_null}" if found.parent else found.is_null, "not null")
 
 
 def enum(check: Check, found: Found) -> Rule:
@@ -87,17 +86,17 @@ def enum(check: Check, found: Found) -> Rule:
 def pattern(check: Check, found: Found) -> Rule | Verdict:
     ecma = check.arguments["pattern"]
     if (re2 := check.arguments.get("re2")) is not None:
-        matches = linear.matches(found.sql, str(re2))
+        is_match = linear.matches(found.sql, str(re2))
     else:
-        matches = f"{found.sql} RLIKE {text(str(check.arguments.get('java', ecma)))}"
-    return _on(T.StringType, check, found) or Rule(f"NOT {matches}", f"matches {ecma}")
+        is_match = matches(found.sql, str(check.arguments.get("java", ecma)))
+    return _on(T.StringType, check, found) or Rule(f"NOT {is_match}", f"matches {ecma}")
 
 
 def format_of(check: Check, found: Found) -> Rule | Verdict:
     name = str(check.arguments["format"])
     if name not in FORMATS:
         return Verdict("unsupported", f"format {name} is none of {', '.join(FORMATS)}")
-    broken = f"NOT {found.sql} RLIKE {text(FORMATS[name])}"
+    broken = f"NOT {matches(found.sql, FORMATS[name])}"
     return _on(T.StringType, check, found) or Rule(broken, f"a valid {name}")
 
 

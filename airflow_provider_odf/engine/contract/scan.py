@@ -164,7 +164,10 @@ class Scan:
             for part in self._passes(dict(enumerate(conditions))):
                 try:
                     counts |= part.counts()
-                except ERRORS:
+                except ERRORS as e:
+                    if len(part.conditions) == 1:
+                        counts |= dict.fromkeys(part.conditions, Failure(e))
+                        continue
                     for index, condition in part.conditions.items():
                         counts[index] = self._alone(condition)
         return [counts[index] for index in range(len(conditions))]

@@ -55,11 +55,12 @@ def test_frames(contract: Contract, frames: Mapping[str, DataFrame], as_of: str 
 
 def _rows(contract: Contract, data: Mapping[str, Data], as_of: str) -> dict[str, Rows]:
     """Return the rows of the tested models."""
+    tested = _models(contract)
     others = {model.lower(): Other(those.frame, those.types, those.system) for model, those in data.items()}
     return {
         model: replace(_rows_of(those, _checks(contract, model), others), as_of=as_of)
         for model, those in data.items()
-        if model in _models(contract)
+        if model in tested
     }
 
 

@@ -8,15 +8,13 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.layout import CHANGE, OP, POSITION, Layout
+from airflow_provider_odf.engine.layout import CHANGE, OP, ORDINAL, POSITION, Layout
 from airflow_provider_odf.engine.row_numbers import row_numbers
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.engine.strategies.difference import names
 from airflow_provider_odf.engine.strategies.strategy import Input, Records
 from airflow_provider_odf.merge_strategies import CORRECT_FROM, CORRECT_TO
-
-_ORDINAL = "odf:ordinal"
 
 
 def in_arrow(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], None]:
@@ -48,8 +46,8 @@ def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFra
     The n-th -C of a key and its n-th +C are one change, at the position of the first one.
     """
     keys = ", ".join(names(layout.keys))
-    ordinal = f"row_number() OVER (PARTITION BY {keys}, {quoted(OP)} ORDER BY {quoted(POSITION)}) AS {quoted(_ORDINAL)}"
+    ordinal = f"row_number() OVER (PARTITION BY {keys}, {quoted(OP)} ORDER BY {quoted(POSITION)}) AS {quoted(ORDINAL)}"
     is_half = f"{quoted(OP)} IN ({CORRECT_FROM}, {CORRECT_TO})"
-    first = f"min({quoted(POSITION)}) OVER (PARTITION BY {keys}, {is_half}, {quoted(_ORDINAL)})"
+    first = f"min({quoted(POSITION)}) OVER (PARTITION BY {keys}, {is_half}, {quoted(ORDINAL)})"
     change = f"IF({is_half}, {first}, {quoted(POSITION)}) AS {quoted(CHANGE)}"
     return new.selectExpr("*", ordinal).selectExpr(*names([OP, *layout.columns]), change)

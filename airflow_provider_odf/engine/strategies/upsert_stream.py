@@ -7,14 +7,12 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.layout import OP, POSITION, Layout
+from airflow_provider_odf.engine.layout import OP, ORDINAL, POSITION, Layout
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.strategies.current_rows import CurrentRows
 from airflow_provider_odf.engine.strategies.difference import IS_RETRACTED, difference, names
 from airflow_provider_odf.engine.strategies.strategy import Input, Records
 from airflow_provider_odf.merge_strategies import RETRACT
-
-_ORDINAL = "odf:ordinal"
 
 
 def in_arrow(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table]:
@@ -29,6 +27,6 @@ def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFra
     """
     keys = ", ".join(names(layout.keys))
     retract = f"{quoted(OP)} <=> {RETRACT}" if OP in new.columns else "false"
-    last = f"row_number() OVER (PARTITION BY {keys} ORDER BY {quoted(POSITION)} DESC) AS {quoted(_ORDINAL)}"
+    last = f"row_number() OVER (PARTITION BY {keys} ORDER BY {quoted(POSITION)} DESC) AS {quoted(ORDINAL)}"
     rows = new.selectExpr(*names(layout.columns), f"{retract} AS {quoted(IS_RETRACTED)}", last)
-    return difference(rows.where(f"{quoted(_ORDINAL)} = 1"), state, layout, "left_outer", "1")
+    return difference(rows.where(f"{quoted(ORDINAL)} = 1"), state, layout, "left_outer", "1")
