@@ -72,7 +72,15 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
     is_plain = not (set(kwargs) & _BY_LIBRARY)
     if kind in COMPILERS and is_plain and (metric := COMPILERS[kind](expectation)).name:
         return metric
-    return Metric("expectation", {"type": kind, "kwargs": dict(kwargs)})
+    return Metric("expectation", {"type": kind, "kwargs": dict(kwargs)}, columns=_columns(kwargs))
+
+
+def _columns(kwargs: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns that arguments name."""
+    named = [kwargs.get(name) for name in ("column", "column_A", "column_B")]
+    lists = [kwargs.get(name) for name in ("column_list", "column_set")]
+    named += [name for names in lists if isinstance(names, list) for name in names]
+    return tuple(str(name) for name in named if name is not None)
 
 
 def _argument(name: str) -> str:

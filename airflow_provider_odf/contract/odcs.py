@@ -39,19 +39,6 @@ _ANNOTATIONS = frozenset({
 })  # fmt: skip
 """Keys that say nothing about values. Readers of the contract find them in the document."""
 
-_METRICS = {
-    "nullCheck": "nullValues",
-    "nullCount": "nullValues",
-    "missingCount": "missingValues",
-    "duplicateCount": "duplicateValues",
-    "duplicates": "duplicateValues",
-    "uniqueCheck": "duplicateValues",
-    "validValues": "invalidValues",
-    "invalidCount": "invalidValues",
-    "countCheck": "rowCount",
-}
-"""Rules of version 3.0, and the metrics of the same meaning since 3.1."""
-
 _SERVICE_LEVELS: Mapping[str, tuple[str, str, str]] = {
     "availability": ("availability", "percentage", ""),
     "av": ("availability", "percentage", ""),
@@ -195,10 +182,7 @@ def _clause(name: str, spot: Spot, value: Any = None) -> Clause:
 
 def _rule(spot: Spot) -> Clause:
     """Return a quality rule. Its type is ``library`` by default."""
-    rule = {"type": "library", **spot.value}
-    if rule["type"] == "library" and "metric" not in rule and "rule" in rule:
-        rule["metric"] = _METRICS.get(str(rule["rule"]), rule["rule"])
-    return _clause("quality", spot, rule)
+    return _clause("quality", spot, {"type": "library", **spot.value})
 
 
 def _option(name: str, spot: Spot, options: Spot, kind: str) -> Iterator[Clause]:

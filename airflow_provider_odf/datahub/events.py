@@ -17,8 +17,14 @@ _Result = dh.AssertionResultTypeClass
 _RESULTS = {"pass": _Result.SUCCESS, "fail": _Result.FAILURE, "error": _Result.ERROR}
 """Outcome -> result. Clauses that are not enforced are INIT: not evaluated."""
 
-_OVER_HISTORY = ("primary_key", "unique", "references")
+
+_OVER_HISTORY = frozenset(
+    ("primary_key", "unique", "references", "service_level_freshness", "service_level_retention")
+)  # fmt: skip
 """Kinds of clauses that are tested over all rows, even if others are tested on the new ones only."""
+
+_OF_VALUES = frozenset(("null_values", "present_values", "missing_values", "invalid_values", "violations"))
+"""Metrics of single values. Other metrics and all queries are about all rows."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,13 @@ def _batch_spec(check: Check, batch: Batch) -> dh.BatchSpecClass | None:
 
 def _partition(check: Check, batch: Batch) -> dh.PartitionSpecClass:
     kinds = dh.PartitionTypeClass
-    if batch.offsets is None or check.kind in _OVER_HISTORY:
+    if batch.offsets is None or _is_over_history(check):
         return dh.PartitionSpecClass(partition="FULL_TABLE_SNAPSHOT", type=kinds.FULL_TABLE)
     first, last = batch.offsets
     return dh.PartitionSpecClass(partition=f"offset {first}..{last}", type=kinds.PARTITION)
+
+
+def _is_over_history(check: Check) -> bool:
+    if check.kind.startswith("quality_"):
+        return check.arguments.get("metric") not in _OF_VALUES
+    return check.kind in _OVER_HISTORY

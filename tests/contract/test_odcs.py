@@ -269,7 +269,7 @@ def test_quality_rules_keep_their_keys():
         ("/schema/0/quality/0", {"type": "library", "metric": "rowCount", "mustBeGreaterThan": 5}),
         (
             "/schema/0/properties/0/quality/0",
-            {"type": "library", "rule": "nullCheck", "metric": "nullValues", "mustBe": 0, "severity": "warning"},
+            {"type": "library", "rule": "nullCheck", "mustBe": 0, "severity": "warning"},
         ),
         (
             "/schema/0/properties/0/quality/1",
@@ -360,3 +360,13 @@ def test_a_foreign_key_with_a_sensitive_column_is_sensitive() -> None:
         """
     (key,) = (c for c in checks(text) if c.kind == "references")
     assert (key.columns, key.is_sensitive) == (("id", "person"), True)
+
+
+def test_a_rule_whose_name_says_that_there_is_no_such_value_needs_no_threshold():
+    (check,) = [
+        c for c in checks(one_property("quality: [{rule: nullCheck}]"), "v3.0.2") if c.kind == "quality_library"
+    ]
+    assert (check.outcome, check.arguments) == (
+        "",
+        {"metric": "null_values", "thresholds": {"must_be": 0}, "unit": "rows"},
+    )

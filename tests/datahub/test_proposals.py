@@ -296,9 +296,26 @@ def test_results_of_each_outcome():
     }
 
 
-def test_keys_are_tested_over_the_whole_table():
-    events = aspects(made(clause("/key", "unique", columns=("id",))), "assertionRunEvent")
-    assert events["/key"]["partitionSpec"] == {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"}
+def test_only_clauses_about_single_rows_are_tested_on_the_new_ones():
+    clauses = [
+        clause("/key", "unique", columns=("id",)),
+        clause("/rows", "quality_library", arguments={"metric": "row_count"}),
+        clause("/query", "quality_sql", arguments={"metric": "query", "query": "SELECT 1"}),
+        clause("/expectation", "quality_great_expectations", arguments={"metric": "expectation"}),
+        clause("/age", "service_level_freshness", field="total", arguments={"threshold": "25h"}),
+        clause("/value", "minimum", arguments={"limit": 0}),
+        clause("/nulls", "quality_library", arguments=NULLS),
+    ]
+    events = aspects(made(*clauses), "assertionRunEvent")
+    assert {path: event["partitionSpec"]["type"] for path, event in events.items()} == {
+        "/key": "FULL_TABLE",
+        "/rows": "FULL_TABLE",
+        "/query": "FULL_TABLE",
+        "/expectation": "FULL_TABLE",
+        "/age": "FULL_TABLE",
+        "/value": "PARTITION",
+        "/nulls": "PARTITION",
+    }
 
 
 def test_only_clauses_of_severity_error_raise_incidents():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import Any
 
 from airflow_provider_odf.engine.contract.measured import Expectation, Verdict
@@ -11,37 +12,51 @@ from airflow_provider_odf.engine.contract.rows import Other
 
 EXTRA = "airflow-provider-odf[great-expectations]"
 
+os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # it would report its use to its makers
 
-def verdict(expectation: Expectation, rows: Other) -> Verdict:
-    """Return the verdict of the library on the rows of a model. What it cannot evaluate is the outcome ``error``."""
-    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
-    try:
+
+class Expectations:
+    """Expectations about the rows of a model."""
+
+    def __init__(self, rows: Other) -> None:
+        self._rows = rows
+
+    def verdict(self, expectation: Expectation) -> Verdict:
+        """Return the verdict of the library. What it cannot evaluate is the outcome ``error``."""
+        try:
+            from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+        except ImportError:
+            return Verdict("error", f"{expectation.type} needs Great Expectations where Spark runs: install {EXTRA}")
+        try:
+            configured = ExpectationConfiguration(type=expectation.type, kwargs={**expectation.kwargs}).to_domain_obj()
+            result = self._batch.validate(configured)
+        except Exception as e:  # the library raises errors of many kinds, and each is about this clause alone
+            return Verdict("error", f"{expectation.type}: {_one_line(e)}")
+        return _of(expectation, result)
+
+    @cached_property
+    def _batch(self) -> Any:
+        """The rows as the library takes them."""
         import great_expectations as gx
         from great_expectations.data_context.types.base import ProgressBarsConfig
-        from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
-    except ImportError:
-        return Verdict("error", f"{expectation.type} needs Great Expectations where Spark runs: install {EXTRA}")
-    try:
-        configured = ExpectationConfiguration(type=expectation.type, kwargs={**expectation.kwargs}).to_domain_obj()
+
         context = gx.get_context(mode="ephemeral")
         context.variables.progress_bars = ProgressBarsConfig(globally=False)
         source = context.data_sources.add_spark("contract")
         batch = source.add_dataframe_asset("rows").add_batch_definition_whole_dataframe("all")
-        result = batch.get_batch({"dataframe": typed(rows)}).validate(configured)
-    except Exception as e:  # the library raises errors of many kinds, and each is about this clause alone
-        return Verdict("error", f"{expectation.type}: {_one_line(e)}")
-    return _of(expectation, result)
+        return batch.get_batch({"dataframe": typed(self._rows)})
 
 
 def _of(expectation: Expectation, result: Any) -> Verdict:
     if raised := _exception(result.exception_info):
         return Verdict("error", f"{expectation.type}: {raised}")
-    numbers = {name: value for name, value in (result.result or {}).items() if name in _SHOWN and value is not None}
-    observed = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
+    shown = _NUMBERS if expectation.is_sensitive else ("observed_value", *_NUMBERS)
+    found = {name: value for name, value in (result.result or {}).items() if name in shown and value is not None}
+    observed = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in found.items())
     return Verdict("pass" if result.success else "fail", observed or "evaluated by Great Expectations", "", observed)
 
 
-_SHOWN = ("observed_value", "element_count", "unexpected_count", "unexpected_percent")
+_NUMBERS = ("element_count", "unexpected_count", "unexpected_percent")
 
 
 def _exception(info: Any) -> str:

@@ -116,7 +116,7 @@ def _quality(check: Check, rows: Rows) -> Judged:
     if arguments.get("metric") == "query":
         return Query(str(arguments["query"]), metrics.limits_of(check))
     if arguments.get("metric") == "expectation":
-        return Expectation(str(arguments["type"]), arguments["kwargs"])
+        return Expectation(str(arguments["type"]), arguments["kwargs"], check.is_sensitive)
     return metrics.limited(check, rows)
 
 

@@ -42,10 +42,11 @@ class Query:
 
 @dataclass(frozen=True)
 class Expectation:
-    """A clause that the library Great Expectations evaluates."""
+    """A clause that the library Great Expectations evaluates. A report shows no value if it is sensitive."""
 
     type: str
     kwargs: Mapping[str, Any]
+    is_sensitive: bool = False
 
 
 def of_number(value: Any, limits: Limits, what: str = "the value is") -> Verdict:

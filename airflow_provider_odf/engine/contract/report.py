@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_odf.engine.contract import expectations, linear
+from airflow_provider_odf.engine.contract import linear
+from airflow_provider_odf.engine.contract.expectations import Expectations
 from airflow_provider_odf.engine.contract.kinds import judge
 from airflow_provider_odf.engine.contract.measured import MASK, Expectation, Measured, Query
 from airflow_provider_odf.engine.contract.queries import Queries
@@ -177,10 +178,9 @@ class _Model:
         """Return the verdicts of clauses that need Spark jobs of their own."""
         scan = self._rows.scan
         queries = Queries(scan.keyed.sparkSession, self._rows.others)
-        rows = Other(scan.keyed, self._rows.types, (*self._rows.system, ROW))
+        expectations = Expectations(Other(scan.keyed, self._rows.types, (*self._rows.system, ROW)))
         return {
-            path: queries.verdict(j) if isinstance(j, Query) else expectations.verdict(j, rows)
-            for path, j in judged.items()
+            path: queries.verdict(j) if isinstance(j, Query) else expectations.verdict(j) for path, j in judged.items()
         }
 
     def _sample(self) -> dict[str, Samples]:
