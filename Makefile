@@ -26,7 +26,7 @@ demo: setup ## Run the example DAGs on real Airflow and Spark and show what they
 
 .PHONY: test
 test: setup ## Run every test, with coverage
-	@$(UV) run --frozen pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(ARGS)
+	@$(UV) run --frozen pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(ARGS)
 
 # What a user's `pip install` takes: the wheel, and the newest versions that it allows.
 NEWEST := build/newest
@@ -72,7 +72,7 @@ bench: setup ## Measure against peers and floors, as ratios of one run
 
 .PHONY: test-bench
 test-bench: setup ## Run every benchmark once on tiny inputs; nothing is claimed
-	@$(UV) run --frozen pytest -m benchmark tests/benchmarks $(ARGS)
+	@$(UV) run --frozen pytest -m benchmark tests/benchmarks tests/engine/test_archive.py $(ARGS)
 
 .PHONY: docs
 docs: setup ## Write the generated pages; check links and manifests of all pages

