@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from airflow_provider_odf.spellings import pattern
+from airflow_provider_odf.secret_spellings import pattern
 
 MASK = "***"
 

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from airflow_provider_odf.engine import archive, jvm, rehearsal
+from airflow_provider_odf.engine import archive, archive_training, jvm
 from benchmarks import report
 from benchmarks.scale import Scale
 
@@ -58,7 +58,7 @@ def main() -> None:
 def _make_archive() -> None:
     """The class-data archive, which users have from their second run on; made within a run it would disturb it."""
     if archive.is_wanted() and not archive.options(java := jvm.find_java()):
-        archive.make(java, rehearsal.load_classes)
+        archive.make(java, archive_training.load_classes)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
-from airflow_provider_odf.source import states
+from airflow_provider_odf.source import source_state
 from benchmarks import odf, source
 from benchmarks.measure import in_turns, peer
 from benchmarks.report import Row, row
@@ -52,7 +52,7 @@ def make(folder: Path, url: str, etag: str, sources: int) -> None:
     base = apply(store, first, time)
     dataset = store.dataset("prices-0")
     draft = Draft(dataset, base)
-    draft.append(model.AddData(new_source_state=states.etag(etag)), time)
+    draft.append(model.AddData(new_source_state=source_state.etag(etag)), time)
     dataset.storage.compare_and_set_ref("head", base.head, draft.state.head)
     for manifest in manifests[1:]:
         copy = shutil.copytree(Path(dataset.location), Path(store.location) / manifest.stem)

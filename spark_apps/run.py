@@ -9,7 +9,7 @@ from pathlib import Path
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.engine import session
-from airflow_provider_odf.engine.answer import answer
+from airflow_provider_odf.engine.request import answer
 
 
 def run(request_file: str, response_file: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from airflow_provider_odf.chain.slots import UNIONS
+from airflow_provider_odf.chain.flatbuffer_slots import UNIONS
 from airflow_provider_odf.engine.read.read import READERS
 from airflow_provider_odf.manifest import fragments
 from airflow_provider_odf.read_steps import READ_STEPS

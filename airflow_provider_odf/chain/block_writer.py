@@ -7,7 +7,17 @@ from typing import Any
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain.flatbuffer import TIMESTAMP
-from airflow_provider_odf.chain.slots import SCALARS, TABLES, Kind, OneOf, Plain, Scalar, Table, Vector, slot_count
+from airflow_provider_odf.chain.flatbuffer_slots import (
+    SCALARS,
+    TABLES,
+    Kind,
+    OneOf,
+    Plain,
+    Scalar,
+    Table,
+    Vector,
+    slot_count,
+)
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.names import DatasetId
 

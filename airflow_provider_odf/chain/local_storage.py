@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
-from airflow_provider_odf.chain import durable
+from airflow_provider_odf.chain import durable_files
 from airflow_provider_odf.chain.storage import PENDING, FileInfo, is_ref, ref_file
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.failures import storage_errors
@@ -88,26 +88,26 @@ class LocalStorage:
 
     def put(self, name: str, data: bytes) -> None:
         target = self.root / name
-        with storage_errors(target), durable.pending(target, data) as pending:
+        with storage_errors(target), durable_files.pending(target, data) as pending:
             pending.replace(target)
             fsync(target.parent)
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         target = self.root / name
         with storage_errors(target):
-            if durable.touch(target):
+            if durable_files.touch(target):
                 return False
-            with durable.pending(target, data) as pending:
-                return durable.link(pending, target)
+            with durable_files.pending(target, data) as pending:
+                return durable_files.link(pending, target)
 
     def adopt(self, name: str, source: Path) -> None:
         target = self.root / name
         with storage_errors(target):
-            durable.make_directory(target.parent)
-            if not durable.touch(target) and not durable.move(source, target):
-                with durable.pending(target, source) as pending:
-                    durable.link(pending, target)
-            durable.touch(target)
+            durable_files.make_directory(target.parent)
+            if not durable_files.touch(target) and not durable_files.move(source, target):
+                with durable_files.pending(target, source) as pending:
+                    durable_files.link(pending, target)
+            durable_files.touch(target)
             source.unlink(missing_ok=True)
 
     def remove(self, name: str, modified: float) -> bool:
@@ -130,7 +130,7 @@ class LocalStorage:
 
     def compare_and_set_ref(self, name: str, expected: str | None, new: str | None) -> None:
         file = ref_file(name)
-        with durable.lock(self.root / "refs" / ".lock"):
+        with durable_files.lock(self.root / "refs" / ".lock"):
             current = self.get_ref(name)
             if current != expected:
                 raise CommitConflict(

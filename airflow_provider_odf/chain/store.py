@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from airflow_provider_odf.chain import registry
+from airflow_provider_odf.chain import dataset_registry
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.dataset_registry import Registry
 from airflow_provider_odf.chain.local_storage import LocalStorage
-from airflow_provider_odf.chain.registry import Registry
 from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput
 from airflow_provider_odf.manifest import model
@@ -32,7 +32,7 @@ class Store:
     def __init__(self, storage: Storage, work_area: Path) -> None:
         self.storage = storage
         self.work_area = work_area
-        self.registry = Registry(storage.folder(registry.FOLDER))
+        self.registry = Registry(storage.folder(dataset_registry.FOLDER))
 
     @classmethod
     def open(cls, uri_or_path: str | Path, work_area: Path | None = None) -> Store:
@@ -110,7 +110,7 @@ class Store:
         known = {str(d.alias).lower(): str(d.alias) for d in self.datasets()}
         for alias in self.registry.aliases():
             entry = self.registry.get(alias)
-            if entry is not None and entry.dataset_id != registry.FORGOTTEN:
+            if entry is not None and entry.dataset_id != dataset_registry.FORGOTTEN:
                 known.setdefault(str(alias).lower(), str(alias))
         return list(known.values())
 
@@ -167,8 +167,8 @@ class Store:
         if has_data:
             advice = f"restore refs/head from a backup, or {self.restart_advice(alias, 'move the folder away and ')}"
             raise DatasetGone(f"{folder.location()}: the dataset has data, but refs/head is missing: {advice}")
-        if entry is not None and entry.dataset_id != registry.FORGOTTEN:
-            which = "a dataset" if entry.dataset_id == registry.DAMAGED else f"the dataset {entry.dataset_id}"
+        if entry is not None and entry.dataset_id != dataset_registry.FORGOTTEN:
+            which = "a dataset" if entry.dataset_id == dataset_registry.DAMAGED else f"the dataset {entry.dataset_id}"
             message = f"{folder.location()}: {which} is missing"
             raise DatasetGone(f"{message}: restore its folder, or {self.restart_advice(alias)}")
 
@@ -178,7 +178,11 @@ class Store:
         :raises DatasetGone: it is another one, such as that of a wrong mount.
         """
         entry = self.registry.get(dataset.alias)
-        if entry is not None and entry.dataset_id not in (dataset_id, registry.FORGOTTEN, registry.DAMAGED):
+        if entry is not None and entry.dataset_id not in (
+            dataset_id,
+            dataset_registry.FORGOTTEN,
+            dataset_registry.DAMAGED,
+        ):
             command = dataset.command("forget", "{}")
             raise DatasetGone(
                 f"{dataset.storage.location()}: the folder contains the dataset {dataset_id} instead of "

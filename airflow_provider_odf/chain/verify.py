@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from airflow_provider_odf.chain import info, slices
+from airflow_provider_odf.chain import info_files, slices
 from airflow_provider_odf.chain.dataset import HEAD, RESTORE, Dataset
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
@@ -39,7 +39,7 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | 
         checkpoint = getattr(block.event, "new_checkpoint", None)
         if checkpoint is not None:
             slices.check(dataset, checkpoint)
-    for file in info.damaged(dataset):
+    for file in info_files.damaged(dataset):
         raise ChainCorrupted(
             f"{file} is damaged: restore it from a backup or remove it. After removal, the next run writes a new "
             "report and holds back the next file whose columns are matched by position"

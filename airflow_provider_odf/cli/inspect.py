@@ -31,7 +31,7 @@ from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.chain.tail import Rows
+    from airflow_provider_odf.chain.record_rows import Rows
 
 block = typer.Typer(name="block", help="Decode and encode files of metadata blocks.", no_args_is_help=True)
 
@@ -49,7 +49,7 @@ def log(
     name: NameArgument, ref: RefOption = "head", store: StoreOption = None, how: FormatOption = Format.table
 ) -> None:
     """Show the metadata chain of a dataset, newest block last."""
-    from airflow_provider_odf.chain.describe import log_entries, summary
+    from airflow_provider_odf.chain.block_document import log_entries, summary
 
     entries = log_entries(existing_store(store).dataset(name), ref)
     if how is Format.json:
@@ -76,7 +76,7 @@ def tail(
     how: RowFormatOption = RowFormat.table,
 ) -> None:
     """Show the newest rows of a dataset's history, in offset order."""
-    from airflow_provider_odf.chain.tail import tail_rows
+    from airflow_provider_odf.chain.record_rows import tail_rows
 
     opened = existing_store(store)
     _print(tail_rows(opened.dataset(name), n, ref, cache=opened.cache(name)), how)
@@ -96,7 +96,7 @@ def state(
 ) -> None:
     """Show the current rows of a dataset, by its merge key. Without a key, these are the rows without a later
     retraction or correction."""
-    from airflow_provider_odf.chain.tail import state_rows
+    from airflow_provider_odf.chain.record_rows import state_rows
 
     opened = existing_store(store)
     rows = state_rows(opened.dataset(name), ref, cache=opened.cache(name))
@@ -175,7 +175,7 @@ def block_show(
     file: Annotated[Path, typer.Argument(help="A block file.", metavar="FILE", exists=True, dir_okay=False)],
 ) -> None:
     """Print a metadata block as MetadataBlock YAML, like the reference implementation."""
-    from airflow_provider_odf.chain.describe import block_yaml
+    from airflow_provider_odf.chain.block_document import block_yaml
 
     try:
         sys.stdout.write(block_yaml(file.read_bytes()))

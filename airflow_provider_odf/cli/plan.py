@@ -129,17 +129,17 @@ def _title(change: Change) -> str:
 
 
 def _content(change: Change) -> dict[str, Any]:
-    from airflow_provider_odf.manifest import public
+    from airflow_provider_odf.manifest import public_source
 
-    return {key: value for key, value in public.dump(change.event).items() if key not in ("kind", "sourceName")}
+    return {key: value for key, value in public_source.dump(change.event).items() if key not in ("kind", "sourceName")}
 
 
 def _secrets(change: Change) -> set[str]:
     """Return the literal secrets in an event and the event that it replaces. Logs of CI keep all output."""
-    from airflow_provider_odf.manifest import public
+    from airflow_provider_odf.manifest import public_source
 
-    before = public.secrets(change.before) if change.before is not None else set()
-    return before | public.secrets(change.event)
+    before = public_source.secrets(change.before) if change.before is not None else set()
+    return before | public_source.secrets(change.event)
 
 
 def _mask(value: Any, secrets: set[str]) -> Any:
@@ -214,7 +214,7 @@ def _error_json(name: str, problem: Problem) -> dict[str, Any]:
 
 
 def _block(change: Change) -> dict[str, Any]:
-    from airflow_provider_odf.manifest.public import dump
+    from airflow_provider_odf.manifest.public_source import dump
 
     secrets = _secrets(change)
     return {

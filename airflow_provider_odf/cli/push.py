@@ -89,7 +89,7 @@ def push(
     If the dataset has a polling source, the files are read as if that source had fetched them.
     """
     from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.intake import Push
+    from airflow_provider_odf.cycle.pushed_input import Push
     from airflow_provider_odf.cycle.run import run_push
     from airflow_provider_odf.runner.local import LocalRunner
     from airflow_provider_odf.source.options import from_environment

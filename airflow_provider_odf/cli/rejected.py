@@ -88,7 +88,7 @@ def show(
     """
     from airflow_provider_odf.contract.report import document
     from airflow_provider_odf.contract.report_text import lines
-    from airflow_provider_odf.cycle.decide import find
+    from airflow_provider_odf.cycle.decisions import find
 
     dataset = existing_store(store).dataset(name)
     rejection = find(dataset, ref)
@@ -135,7 +135,7 @@ def publish(name: NameArgument, ref: RefArgument = None, store: StoreOption = No
     If the head has moved since, the candidate cannot be published. The decision is then kept: the next run that merges
     the same input publishes it.
     """
-    from airflow_provider_odf.cycle.decide import changed_files, find, publish_anyway
+    from airflow_provider_odf.cycle.decisions import changed_files, find, publish_anyway
 
     target = existing_store(store)
     dataset = target.dataset(name)
@@ -160,8 +160,8 @@ def discard(name: NameArgument, ref: RefArgument = None, store: StoreOption = No
 
     Later runs no longer fail because of it, and continue with newer data of the source. Its blocks and slices are kept.
     """
-    from airflow_provider_odf.cycle.decide import discard as discard_
-    from airflow_provider_odf.cycle.decide import find
+    from airflow_provider_odf.cycle.decisions import discard as discard_
+    from airflow_provider_odf.cycle.decisions import find
 
     dataset = existing_store(store).dataset(name)
     rejection = find(dataset, ref)

@@ -95,7 +95,7 @@ def validate(
 
 def _not_runnable(manifests: Sequence[Manifest]) -> Iterator[Problem]:
     """Yield a warning for each dataset of a kind that cannot be run yet."""
-    from airflow_provider_odf.cycle.kinds import unsupported
+    from airflow_provider_odf.cycle.dataset_kinds import unsupported
 
     for manifest in manifests:
         if reason := unsupported(manifest.snapshot.kind):
@@ -114,7 +114,7 @@ def run(
     All datasets share one JVM. It is only started if there is new data.
     """
     from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.kinds import KINDS
+    from airflow_provider_odf.cycle.dataset_kinds import KINDS
     from airflow_provider_odf.cycle.run import run_all
     from airflow_provider_odf.runner.local import LocalRunner
     from airflow_provider_odf.source.options import from_environment

@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
 
 def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.table) -> None:
     """List the datasets of a store: kind, records, size, watermark and time of the newest block."""
-    from airflow_provider_odf.chain.facts import summary
+    from airflow_provider_odf.chain.dataset_facts import summary
 
     target = existing_store(store)
     rows, code = [], 0
@@ -64,9 +64,9 @@ def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.ta
 
 
 def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
-    from airflow_provider_odf.manifest import public
+    from airflow_provider_odf.manifest import public_source
 
-    return {**row, "records": f"{row['records']:,}", "size": public.size(row["size"])}
+    return {**row, "records": f"{row['records']:,}", "size": public_source.size(row["size"])}
 
 
 def show(
@@ -78,7 +78,7 @@ def show(
     how: FormatOption = Format.table,
 ) -> None:
     """Show the description, license, attachments, sources, schema, size and state of a dataset."""
-    from airflow_provider_odf.chain.facts import facts
+    from airflow_provider_odf.chain.dataset_facts import facts
     from airflow_provider_odf.chain.replay import replay
 
     dataset = existing_store(store).dataset(name)
@@ -101,7 +101,7 @@ def show(
 
 
 def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> None:
-    from airflow_provider_odf.chain.facts import attachments
+    from airflow_provider_odf.chain.dataset_facts import attachments
 
     contents = attachments(state)
     if path not in contents:
@@ -115,7 +115,7 @@ def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> 
 
 def _pairs(info: Mapping[str, Any], state: ChainState) -> Iterator[tuple[str, str]]:
     """Yield a label and text for each known fact."""
-    from airflow_provider_odf.manifest import public
+    from airflow_provider_odf.manifest import public_source
 
     yield "Id", info["id"]
     if info["keywords"]:
@@ -123,35 +123,35 @@ def _pairs(info: Mapping[str, Any], state: ChainState) -> Iterator[tuple[str, st
     if info["license"]:
         yield "License", _license(info["license"])
     if info["attachments"]:
-        yield "Attachments", ", ".join(f"{a['path']} ({public.size(a['size'])})" for a in info["attachments"])
+        yield "Attachments", ", ".join(f"{a['path']} ({public_source.size(a['size'])})" for a in info["attachments"])
     yield from _source_pairs(state)
     yield from _state_pairs(info)
 
 
 def _source_pairs(state: ChainState) -> Iterator[tuple[str, str]]:
-    from airflow_provider_odf.manifest import public
+    from airflow_provider_odf.manifest import public_source
 
     if state.kind == "Root" and state.polling_source is None and not state.push_sources:
         yield "Source", "none"
     if state.polling_source is not None:
-        fetch = public.fetch(state.polling_source.fetch)
-        yield "Source", " > ".join([fetch, *public.steps(state.polling_source)])
+        fetch = public_source.fetch(state.polling_source.fetch)
+        yield "Source", " > ".join([fetch, *public_source.steps(state.polling_source)])
     for source in state.push_sources.values():
-        yield "Push source", " > ".join([source.source_name, *public.steps(source)])
+        yield "Push source", " > ".join([source.source_name, *public_source.steps(source)])
     if state.transform is not None:
         yield "Inputs", ", ".join(i.alias or i.dataset_ref for i in state.transform.inputs)
         yield "Transform", f"SQL ({state.transform.transform.engine})"
     if state.merge is not None:
-        yield "Merge", public.merge(state.merge)
+        yield "Merge", public_source.merge(state.merge)
     renamed = vars(state.vocab).items() - vars(DatasetVocabulary()).items()
     if renamed:
         yield "Vocabulary", ", ".join(f"{role.replace('_', ' ')} {name}" for role, name in sorted(renamed))
 
 
 def _state_pairs(info: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    from airflow_provider_odf.manifest import public
+    from airflow_provider_odf.manifest import public_source
 
-    files = f" in {counted(info['slices'], 'file')}, {public.size(info['size'])}" if info["slices"] else ""
+    files = f" in {counted(info['slices'], 'file')}, {public_source.size(info['size'])}" if info["slices"] else ""
     yield "Records", f"{info['records']:,}{files}"
     if info["watermark"]:
         yield "Watermark", info["watermark"]

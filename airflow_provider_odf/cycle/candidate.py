@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.cycle import refs, rejected
+from airflow_provider_odf.cycle import candidate_refs, rejected
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.manifest import model
@@ -24,7 +24,7 @@ def find(dataset: Dataset, base: str, key: str) -> Candidate | None:
     A candidate whose record is damaged may have been held back: its ref is removed, so that its input is merged and
     judged again.
     """
-    ref = refs.CANDIDATE + key
+    ref = candidate_refs.CANDIDATE + key
     block_hash = dataset.head(ref)
     if block_hash is None:
         return None
@@ -37,7 +37,7 @@ def find(dataset: Dataset, base: str, key: str) -> Candidate | None:
 def claim(dataset: Dataset, base: str, key: str, block_hash: str) -> Candidate:
     """Set the ref of a candidate and return it, or that of a racing writer who merged the same input onto the same
     head."""
-    ref = refs.CANDIDATE + key
+    ref = candidate_refs.CANDIDATE + key
     try:
         dataset.storage.compare_and_set_ref(ref, None, block_hash)
     except CommitConflict:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain import checked
+from airflow_provider_odf.chain import checked_slices
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import PENDING
-from airflow_provider_odf.cycle import refs
+from airflow_provider_odf.cycle import candidate_refs
 from airflow_provider_odf.errors import CommitConflict, OdfError
 from airflow_provider_odf.owned import was_killed
 from airflow_provider_odf.source import savepoint
@@ -99,7 +99,7 @@ def find_gone(store: Store, older_than: float) -> list[Garbage]:
     items: list[Garbage] = []
     for alias in map(str, filter(lambda alias: store.get(alias) is None, store.registry.aliases())):
         caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
-        items += filter(lambda item: _is_named(item) or item.name == checked.RECORD, caches)
+        items += filter(lambda item: _is_named(item) or item.name == checked_slices.RECORD, caches)
         items += (item for name in _OF_RUNS for item in _old(alias, "work folder", store.work(alias), name, cutoff))
     return items
 
@@ -127,13 +127,13 @@ def _mark_all(dataset: Dataset, cutoff: float) -> tuple[_Live, list[Garbage]]:
     head = dataset.resolve("head")
     live.mark(dataset, head)
     for ref in dataset.storage.refs():
-        if not ref.startswith(refs.CANDIDATE):
+        if not ref.startswith(candidate_refs.CANDIDATE):
             live.mark(dataset, dataset.resolve(ref))
             continue
         old = [old_refs[ref]] if ref in old_refs else []
         try:
             block_hash = dataset.head(ref)
-            is_settled = block_hash is not None and refs.is_settled(dataset, ref, block_hash, head)
+            is_settled = block_hash is not None and candidate_refs.is_settled(dataset, ref, block_hash, head)
             if block_hash is not None and not (is_settled and old):
                 live.mark(dataset, block_hash)
                 continue

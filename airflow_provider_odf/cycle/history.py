@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.chain import checked, slices
+from airflow_provider_odf.chain import checked_slices, slices
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.cycle.messages import Progress
 from airflow_provider_odf.manifest import model
@@ -38,7 +38,7 @@ def history(store: Store, dataset: Dataset, state: ChainState, progress: Progres
     cache = store.cache(dataset.alias)
     with contextlib.suppress(OSError):
         cache.mkdir(parents=True, exist_ok=True)
-    checked.check(dataset, state.dataset_id, state.slices, cache, progress)
+    checked_slices.check(dataset, state.dataset_id, state.slices, cache, progress)
     return tuple(
         protocol.HistorySlice(
             slices.location(dataset, s), protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end)

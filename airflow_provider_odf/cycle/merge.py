@@ -10,7 +10,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.cycle import candidate, headers, hold
+from airflow_provider_odf.cycle import candidate, held_back, matched_headers
 from airflow_provider_odf.cycle.frequency import with_frequency
 from airflow_provider_odf.cycle.history import StateCaches, history
 from airflow_provider_odf.cycle.input_seal import check_input
@@ -43,7 +43,7 @@ def merge(cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
     """
     dataset = cycle.store.dataset(new_input.dataset)
     if (earlier := candidate.find(dataset, new_input.base, new_input.key)) is not None:
-        return hold.check(dataset, earlier)
+        return held_back.check(dataset, earlier)
     if dataset.head() not in (new_input.base, new_input.head):
         raise CommitConflict(
             f"dataset {dataset.alias}: head moved from {new_input.head or new_input.base} to {dataset.head()} "
@@ -60,7 +60,7 @@ def merge(cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
             _discard(work_area, new_input)
         raise
     _discard(work_area, new_input)
-    return hold.check(dataset, result) if isinstance(result, Candidate) else result
+    return held_back.check(dataset, result) if isinstance(result, Candidate) else result
 
 
 def _discard(work_area: Path, new_input: Input) -> None:
@@ -98,7 +98,7 @@ class _Merge:
             return UpToDate()
         if success.new_state is not None:
             self.caches.keep(success.new_state, head)
-        hold.keep_record(self.cycle, self.dataset, self.input, head, slices, success)
+        held_back.keep_record(self.cycle, self.dataset, self.input, head, slices, success)
         claimed = candidate.claim(self.dataset, self.input.base, self.input.key, head)
         changes = sum((new.changes for new in success.slices if new), protocol.Changes())
         return dataclasses.replace(claimed, changes=changes, notices=(*inputs.notices, *success.notices))
@@ -113,9 +113,9 @@ class _Merge:
         try:
             return cast(protocol.MergeSuccess, self.cycle.ask(request))
         except InvalidQuery as e:
-            if (before := headers.newest(self.dataset, self.base.head, self.source_name)) is None:
+            if (before := matched_headers.newest(self.dataset, self.base.head, self.source_name)) is None:
                 raise
-            raise InvalidQuery(f"{e}; {headers.explanation(before)}") from e
+            raise InvalidQuery(f"{e}; {matched_headers.explanation(before)}") from e
 
     def request(self, source: Source, inputs: Readable, work: Path) -> protocol.MergeRequest:
         """Return the request for the merge."""

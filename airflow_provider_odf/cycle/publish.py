@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.cycle import refs, rejected
+from airflow_provider_odf.cycle import candidate_refs, rejected
 from airflow_provider_odf.cycle.frequency import with_frequency
 from airflow_provider_odf.cycle.history import history
 from airflow_provider_odf.cycle.related import with_related
@@ -98,7 +98,7 @@ def publish(store: Store, candidate: Candidate) -> str:
             raise CommitConflict(f"dataset {dataset.alias}: {candidate.candidate} is not based on the head {head}")
         dataset.storage.compare_and_set_ref("head", candidate.base, candidate.candidate)
         head = candidate.candidate
-    refs.drop_settled(dataset, head)
+    candidate_refs.drop_settled(dataset, head)
     rejected.drop_acceptance(dataset, candidate.candidate)
     return head
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle.input_seal import seal_input
-from airflow_provider_odf.cycle.intake import Intake, Push
 from airflow_provider_odf.cycle.messages import Input, SourceState, UpToDate
+from airflow_provider_odf.cycle.pushed_input import Intake, Push
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.evolution import pending
 from airflow_provider_odf.evolution.apply import not_before
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source.states import CONTENT_HASH
+from airflow_provider_odf.source.source_state import CONTENT_HASH
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset

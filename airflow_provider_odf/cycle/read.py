@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.cycle import headers
+from airflow_provider_odf.cycle import matched_headers
 from airflow_provider_odf.cycle.input_seal import check_input, seal_input
 from airflow_provider_odf.cycle.messages import Input
 from airflow_provider_odf.cycle.shapefiles import readable
@@ -56,7 +56,7 @@ def read(cycle: Cycle, new_input: Input) -> Input:
         dataclasses.replace(file, paths=(next(outputs).output_data_path,)) if file.paths else file
         for file in new_input.files
     )
-    positional = headers.distinct(header for success in read_inputs for header in success.headers)
+    positional = matched_headers.distinct(header for success in read_inputs for header in success.headers)
     warnings = (*new_input.warnings, *inputs.notices)
     result = dataclasses.replace(new_input, files=files, is_read=True, headers=positional, warnings=warnings)
     seal_input(cycle.store, result, state.dataset_id)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.chain import info
-from airflow_provider_odf.cycle import refs
+from airflow_provider_odf.chain import info_files
+from airflow_provider_odf.cycle import candidate_refs
 from airflow_provider_odf.cycle.messages import Limits
 from airflow_provider_odf.protocol import ContractReport
 
@@ -92,19 +92,19 @@ class Rejection:
 
 def save(dataset: Dataset, block_hash: str, record: Record) -> None:
     """Store the record of a candidate, and replace an earlier one."""
-    info.put(dataset, _REPORTS, block_hash, protocol.to_json(record))
+    info_files.put(dataset, _REPORTS, block_hash, protocol.to_json(record))
 
 
 def load(dataset: Dataset, block_hash: str) -> Record | None:
     """Return the record of a candidate; None if it was never tested or held back, or if the file is damaged, see
     `is_damaged`."""
-    content = info.get(dataset, _REPORTS, block_hash)
+    content = info_files.get(dataset, _REPORTS, block_hash)
     return protocol.from_json(Record, content) if content else None
 
 
 def is_recorded(dataset: Dataset, block_hash: str) -> bool:
     """Whether a candidate has a record, even a damaged one."""
-    return info.exists(dataset, _REPORTS, block_hash)
+    return info_files.exists(dataset, _REPORTS, block_hash)
 
 
 def is_damaged(dataset: Dataset, block_hash: str) -> bool:
@@ -139,27 +139,27 @@ def accept(dataset: Dataset, rejection: Rejection) -> bool:
     recorded."""
     if rejection.record.content is None:
         return False
-    ref = refs.ACCEPTED + rejection.record.content
+    ref = candidate_refs.ACCEPTED + rejection.record.content
     dataset.storage.compare_and_set_ref(ref, dataset.head(ref), rejection.block_hash)
     return True
 
 
 def is_accepted(dataset: Dataset, record: Record) -> bool:
     """Whether somebody accepted the input of a candidate."""
-    return record.content is not None and dataset.head(refs.ACCEPTED + record.content) is not None
+    return record.content is not None and dataset.head(candidate_refs.ACCEPTED + record.content) is not None
 
 
 def drop_acceptance(dataset: Dataset, block_hash: str) -> None:
     """Remove the acceptance of a block's input, which is published."""
     record = load(dataset, block_hash)
-    ref = refs.ACCEPTED + record.content if record is not None and record.content else None
+    ref = candidate_refs.ACCEPTED + record.content if record is not None and record.content else None
     if ref is not None and (target := dataset.head(ref)) is not None:
         dataset.storage.compare_and_set_ref(ref, target, None)
 
 
 def ref_of(candidate_ref: str) -> str:
     """Return the ref of a candidate after its rejection."""
-    return refs.REJECTED + candidate_ref.removeprefix(refs.CANDIDATE)
+    return candidate_refs.REJECTED + candidate_ref.removeprefix(candidate_refs.CANDIDATE)
 
 
 def hint(dataset: Dataset) -> str:
@@ -169,7 +169,7 @@ def hint(dataset: Dataset) -> str:
 
 def rejections(dataset: Dataset) -> Iterator[Rejection]:
     """Yield rejected candidates that were not published since, oldest first."""
-    names = [ref for ref in dataset.storage.refs() if ref.startswith(refs.REJECTED)]
+    names = [ref for ref in dataset.storage.refs() if ref.startswith(candidate_refs.REJECTED)]
     waiting = [rejection for ref in names if (rejection := _rejection(dataset, ref))]
     yield from sorted(waiting, key=lambda r: (r.system_time, r.ref))
 
@@ -193,7 +193,7 @@ def standing(
 def _rejection(dataset: Dataset, ref: str) -> Rejection | None:
     block_hash = dataset.head(ref)
     head = dataset.head()
-    if block_hash is None or (head and refs.is_settled(dataset, ref, block_hash, head)):
+    if block_hash is None or (head and candidate_refs.is_settled(dataset, ref, block_hash, head)):
         return None
     block, record = dataset.block(block_hash), load(dataset, block_hash) or LOST
     return Rejection(ref, block_hash, record, block.system_time, getattr(block.event, "new_source_state", None))

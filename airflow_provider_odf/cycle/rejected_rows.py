@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_odf.chain.record_rows import rows_at, tail_rows
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.chain.tail import rows_at, tail_rows
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
-    from airflow_provider_odf.chain.tail import Rows
+    from airflow_provider_odf.chain.record_rows import Rows
     from airflow_provider_odf.cycle.rejected import Rejection
 
 FAILED = "failed clauses"

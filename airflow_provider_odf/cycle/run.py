@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.cycle import race
-from airflow_provider_odf.cycle.kinds import kind_of
+from airflow_provider_odf.cycle import lost_race
+from airflow_provider_odf.cycle.dataset_kinds import kind_of
 from airflow_provider_odf.cycle.messages import Input, Outcome, UpToDate
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.cycle.push import push
@@ -19,7 +19,7 @@ from airflow_provider_odf.source.program import kill_all
 
 if TYPE_CHECKING:
     from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.intake import Push
+    from airflow_provider_odf.cycle.pushed_input import Push
     from airflow_provider_odf.protocol import ContractReport
 
 POLLS_AT_ONCE = 8
@@ -51,7 +51,7 @@ def _outcome(cycle: Cycle, new_input: Callable[[Cycle], Input | UpToDate]) -> Ou
     dataset, progress = cycle.dataset, cycle.progress
     cycle = replace(cycle, progress=lambda message: progress(f"{dataset}: {message}"))
     try:
-        result = race.settle_input(cycle, lambda _: new_input(cycle), lambda new: finish(cycle, new))
+        result = lost_race.settle_input(cycle, lambda _: new_input(cycle), lambda new: finish(cycle, new))
     except CandidateRejected as e:
         return Outcome(dataset, error=e, notices=e.notices)
     except Exception as e:  # An error of one dataset must not stop the others.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract.binding import SUFFIXES, bind
-from airflow_provider_odf.cycle import refs, rejected
+from airflow_provider_odf.cycle import candidate_refs, rejected
 from airflow_provider_odf.cycle.cycle import limits_of
 from airflow_provider_odf.cycle.sources import source_state
 from airflow_provider_odf.errors import InvalidInput
@@ -95,7 +95,7 @@ class Watch:
         files = [(file, _stamp(file)) for file in (self._file, *beside, *settings)]
         dataset = self._store.get(name)
         names = dataset.storage.refs() if dataset else ()
-        return files, dataset and dataset.head(), [ref for ref in names if ref.startswith(refs.REJECTED)]
+        return files, dataset and dataset.head(), [ref for ref in names if ref.startswith(candidate_refs.REJECTED)]
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

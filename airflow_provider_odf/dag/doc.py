@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.dag.markdown import block, cell, code, document, link, readable
-from airflow_provider_odf.manifest import ddl, model, public
+from airflow_provider_odf.manifest import ddl, model, public_source
 from airflow_provider_odf.manifest import url as urls
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _facts(manifest: Manifest, uri: str, contract: Location | None) -> Iterator[
 def _sources(snapshot: model.DatasetSnapshot) -> Iterator[tuple[str, str]]:
     polling = snapshot.last(model.SetPollingSource)
     if polling is not None:
-        yield "Source", code(public.fetch(polling.fetch))
+        yield "Source", code(public_source.fetch(polling.fetch))
         yield "Read", _steps(polling)
         yield "Merge", _merge(polling.merge)
     for push in snapshot.events(model.AddPushSource):
@@ -69,7 +69,7 @@ def _sources(snapshot: model.DatasetSnapshot) -> Iterator[tuple[str, str]]:
 
 
 def _steps(source: model.SetPollingSource | model.AddPushSource) -> str:
-    return ", ".join(cell(step) for step in public.steps(source))
+    return ", ".join(cell(step) for step in public_source.steps(source))
 
 
 def _merge(merge: model.MergeStrategy) -> str:
@@ -88,7 +88,9 @@ def _about(
         spdx = f" (SPDX {code(license_.spdx_id)})" if license_.spdx_id else ""
         yield "License", link(license_.name or license_.short_name, urls.public(license_.website_url)) + spdx
     if attachments:
-        listed = [f"{code(a.path)} ({public.size(len(a.content.encode()))})" for a in attachments[:_MAX_ATTACHMENTS]]
+        listed = [
+            f"{code(a.path)} ({public_source.size(len(a.content.encode()))})" for a in attachments[:_MAX_ATTACHMENTS]
+        ]
         more = len(attachments) - len(listed)
         yield "Attachments", ", ".join([*listed, *([f"{more} more"] if more else [])])
 

@@ -20,7 +20,7 @@ from typing import Any
 from airflow.sdk import DAG, get_parsing_context
 
 from airflow_provider_odf.contract.binding import bind
-from airflow_provider_odf.cycle.kinds import unsupported
+from airflow_provider_odf.cycle.dataset_kinds import unsupported
 from airflow_provider_odf.dag.build import DEFAULT_SCHEDULE, Defaults, build, build_invalid
 from airflow_provider_odf.dag.manifests import dag_id, load_folder, problems_by_dag
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from airflow_provider_odf.datafusion.json_functions import FUNCTIONS, PREFIX
 from airflow_provider_odf.datafusion.problem import QueryProblem
-from airflow_provider_odf.datafusion.words import Word, words
+from airflow_provider_odf.datafusion.tokens import Word, words
 
 _ARROWS = ("->", "->>")
 _BEFORE = ("SELECT", "DISTINCT", "WHERE", "HAVING", "ON", "BY", "AND", "OR", "WHEN", "THEN", "ELSE", "(", "[", ",")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from airflow_provider_odf.datafusion import depth, json_operators, session, types
+from airflow_provider_odf.datafusion import json_operators, nesting, session, types
 from airflow_provider_odf.datafusion.json_functions import PREFIX
 from airflow_provider_odf.datafusion.problem import ONLY_QUERIES, QueryProblem, problem
-from airflow_provider_odf.datafusion.words import find, words
+from airflow_provider_odf.datafusion.tokens import find, words
 
 if TYPE_CHECKING:
     from datafusion import DataFrame, SessionContext
@@ -48,7 +48,7 @@ def plan(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> Plan
     :raises QueryProblem: DataFusion rejects a query, it is not a query, or Spark cannot hold its result.
     :raises InvalidInput: the package ``datafusion`` is not installed.
     """
-    depth.check(steps)
+    nesting.check(steps)
     context = session.create()
     for name, schema in tables.items():
         context.register_record_batches(name, [[types.empty(schema)]])
@@ -84,7 +84,7 @@ def syntax(steps: Sequence[SqlQueryStep]) -> None:
 
     :raises QueryProblem: a query cannot be parsed, or is not a query.
     """
-    depth.check(steps)
+    nesting.check(steps)
     for number, step in enumerate(steps, 1):
         context = session.create()
         for name in (INPUT, *(step.alias for step in steps[: number - 1] if step.alias)):

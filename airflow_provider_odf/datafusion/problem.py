@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from airflow_provider_odf.datafusion.words import find, line_and_column
+from airflow_provider_odf.datafusion.tokens import find, line_and_column
 
 
 class QueryProblem(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain import info
+from airflow_provider_odf.chain import info_files
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -23,11 +23,11 @@ def send(assertions: Assertions, destination: Destination, dataset: Dataset | No
     about = assertions.dataset_aspects()
     lacking = destination.missing(assertions.dataset, about)
     key = _key(assertions, destination)
-    former = (info.get(dataset, _FOLDER, key) or {}).get("assertions", ()) if dataset is not None else ()
+    former = (info_files.get(dataset, _FOLDER, key) or {}).get("assertions", ()) if dataset is not None else ()
     proposals = [*(p for name, p in about.items() if name in lacking), *assertions.proposals(former)]
     destination.send(proposals)
     if dataset is not None and {*former} != {*assertions.urns}:
-        info.put(dataset, _FOLDER, key, {"destination": destination.name, "assertions": sorted(assertions.urns)})
+        info_files.put(dataset, _FOLDER, key, {"destination": destination.name, "assertions": sorted(assertions.urns)})
     return len(proposals)
 
 

@@ -15,7 +15,7 @@ from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.manifest import events as e
 from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.manifest.model import TransformSql
-from airflow_provider_odf.manifest.scalar_place import place_within
+from airflow_provider_odf.manifest.place_in_text import place_within
 from airflow_provider_odf.protocol import DatasetVocabulary
 
 _Source: TypeAlias = e.SetPollingSource | e.AddPushSource

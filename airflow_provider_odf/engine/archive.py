@@ -43,7 +43,16 @@ def start_making(java: str) -> bool:
         if not _lock(_path(java)):
             return False
         subprocess.run(
-            ["/bin/sh", "-c", '"$@" &', "sh", sys.executable, "-m", "airflow_provider_odf.engine.rehearsal", java],
+            [
+                "/bin/sh",
+                "-c",
+                '"$@" &',
+                "sh",
+                sys.executable,
+                "-m",
+                "airflow_provider_odf.engine.archive_training",
+                java,
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -18,7 +18,7 @@ from airflow_provider_odf.engine.merge_target import MergeTarget
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read
 from airflow_provider_odf.engine.read.convert import spark_types
-from airflow_provider_odf.engine.refusal import refusal, unreadable_file
+from airflow_provider_odf.engine.spark_errors import refusal, unreadable_file
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.protocol import (
     ContractReport,

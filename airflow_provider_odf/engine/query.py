@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import plan_nodes, spark_internals
-from airflow_provider_odf.engine.refusal import query_name, refusal
+from airflow_provider_odf.engine.spark_errors import query_name, refusal
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import SqlQueryStep
 

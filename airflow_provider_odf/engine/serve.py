@@ -73,7 +73,7 @@ class RequestHandler:
 
     def handle(self, number: str, request: protocol.Request) -> None:
         """Answer one request: write its progress, then its outcome."""
-        from airflow_provider_odf.engine.answer import answer
+        from airflow_provider_odf.engine.request import answer
 
         operation = protocol.operation(request)
 
@@ -101,7 +101,7 @@ class RequestHandler:
 
 def _import_operations() -> None:
     """Import the modules of common operations before the first request needs them."""
-    importlib.import_module("airflow_provider_odf.engine.answer")
+    importlib.import_module("airflow_provider_odf.engine.request")
     importlib.import_module("airflow_provider_odf.engine.merge")
 
 

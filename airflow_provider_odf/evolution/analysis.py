@@ -16,7 +16,7 @@ from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.errors import InvalidQuery, ManifestInvalid, Place, Problem
 from airflow_provider_odf.evolution import columns
 from airflow_provider_odf.manifest import ddl, model
-from airflow_provider_odf.manifest.scalar_place import place_within
+from airflow_provider_odf.manifest.place_in_text import place_within
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState

@@ -17,7 +17,7 @@ from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.evolution.difference import column_text
 from airflow_provider_odf.manifest import ddl, model, read_rules
-from airflow_provider_odf.manifest.finding import Finding
+from airflow_provider_odf.manifest.findings import Finding
 from airflow_provider_odf.protocol import Column, DatasetVocabulary, ReadStep, Transform
 
 _SYSTEM_TYPES: tuple[tuple[model.DataType, ...], ...] = (

@@ -18,7 +18,7 @@ from airflow_provider_odf.merge_strategies import can_follow
 
 if TYPE_CHECKING:
     from airflow_provider_odf.evolution.changes import Change
-    from airflow_provider_odf.manifest.finding import Finding
+    from airflow_provider_odf.manifest.findings import Finding
     from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import Column
 

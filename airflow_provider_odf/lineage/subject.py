@@ -9,7 +9,7 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.lineage import uri
 from airflow_provider_odf.lineage.events import About, Subject
 from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, DatasetNames, Edition, EditionNames, Identifier
-from airflow_provider_odf.manifest import ddl, model, public
+from airflow_provider_odf.manifest import ddl, model, public_source
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -81,7 +81,7 @@ def _source_names(
 
 def _about(state: ChainState) -> About:
     items = state.attachments.attachments.items if state.attachments else ()
-    licence = public.dump(state.license) if state.license else {}
+    licence = public_source.dump(state.license) if state.license else {}
     return About(
         kind=state.kind,
         keywords=(state.info.keywords if state.info else None) or (),

@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from airflow_provider_odf import redaction
 from airflow_provider_odf.lineage import naming
 from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, DatasetNames, Identifier
-from airflow_provider_odf.spellings import pattern
+from airflow_provider_odf.secret_spellings import pattern
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "ftps": 990}
 _TEMPLATE = "${{"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airflow_provider_odf.manifest.finding import Finding, rule, valid
+from airflow_provider_odf.manifest.findings import Finding, rule, valid
 
 LONGEST_TAG = 100
 LONGEST_NAME = 250

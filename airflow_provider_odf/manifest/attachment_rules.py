@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from airflow_provider_odf.manifest.events import AttachmentEmbedded, Attachments
-from airflow_provider_odf.manifest.finding import Finding, rule, valid
+from airflow_provider_odf.manifest.findings import Finding, rule, valid
 
 _ABSOLUTE = re.compile(r"[/\\~]|[A-Za-z]:")
 _FIX = "use a relative path with `/`, such as `README.md` or `images/map.svg`"

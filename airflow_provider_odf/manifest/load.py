@@ -10,11 +10,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
-from airflow_provider_odf.manifest import files, graph_rules, partial, rules
+from airflow_provider_odf.manifest import files, graph_rules, partial_validation, rules
 from airflow_provider_odf.manifest import folder as folders
 from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource, SetTransform
-from airflow_provider_odf.manifest.finding import Finding
+from airflow_provider_odf.manifest.findings import Finding
 from airflow_provider_odf.manifest.graph import Graph
 from airflow_provider_odf.manifest.manifest import CONTENT, Loaded, Manifest, place
 from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataBlock, MetadataEvent
@@ -147,7 +147,7 @@ class _Loader:
             snapshot = DatasetSnapshot.model_validate(content, by_alias=True, by_name=False)
         except ValidationError as e:
             problems += problems_of(e, document, CONTENT, DatasetSnapshot)
-            snapshot = partial.build(DatasetSnapshot, content)
+            snapshot = partial_validation.build(DatasetSnapshot, content)
         name = content.get("name") if isinstance(content, dict) else None
         self._names.add(name.lower() if isinstance(name, str) else "")
         findings = list(rules.check(snapshot))
@@ -156,7 +156,7 @@ class _Loader:
         if not problems:
             self.manifests.append(Manifest(_normalized(snapshot), path, document))
             return
-        self._invalid += (Manifest(outline, path, document) for outline in partial.outline(snapshot))
+        self._invalid += (Manifest(outline, path, document) for outline in partial_validation.outline(snapshot))
         raise ManifestInvalid(problems)
 
     def _check_settings(self, path: Path) -> None:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 
 from airflow_provider_odf.errors import Place, Problem
-from airflow_provider_odf.manifest.command import listed
+from airflow_provider_odf.manifest.command_line import listed
 from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.manifest.model_keys import keys_at, owners_of
 from airflow_provider_odf.wording import nearest, suggestion

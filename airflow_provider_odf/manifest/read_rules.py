@@ -11,7 +11,7 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import ddl, ddl_parser
 from airflow_provider_odf.manifest.data_schema import DataField, DataSchema
 from airflow_provider_odf.manifest.encoding import python_name
-from airflow_provider_odf.manifest.finding import INVALID, Finding, NotValid, rule, valid
+from airflow_provider_odf.manifest.findings import INVALID, Finding, NotValid, rule, valid
 from airflow_provider_odf.manifest.fragments import ReadStep
 from airflow_provider_odf.manifest.time_format import java_pattern
 from airflow_provider_odf.protocol import Column

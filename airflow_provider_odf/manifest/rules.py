@@ -17,7 +17,7 @@ from airflow_provider_odf.manifest import (
     transform_rules,
 )
 from airflow_provider_odf.manifest import events as e
-from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
+from airflow_provider_odf.manifest.findings import INVALID, Finding, rule, valid
 from airflow_provider_odf.manifest.fragments import TransformInput
 from airflow_provider_odf.manifest.model import DatasetSnapshot
 from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import fetch_steps as f
 from airflow_provider_odf.manifest import java_time, path_pattern
-from airflow_provider_odf.manifest.finding import Finding, rule, valid
+from airflow_provider_odf.manifest.findings import Finding, rule, valid
 from airflow_provider_odf.manifest.template import Environment, masked
 from airflow_provider_odf.wording import suggestion
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from airflow_provider_odf.manifest import fragments as f
-from airflow_provider_odf.manifest.finding import INVALID, Finding, rule, valid
+from airflow_provider_odf.manifest.findings import INVALID, Finding, rule, valid
 from airflow_provider_odf.wording import suggestion
 
 ENGINES = ("spark", "datafusion", "flink", "risingwave")

@@ -17,8 +17,8 @@ from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.hooks.runner import TaskRunner
-from airflow_provider_odf.operators.gone import check_published
 from airflow_provider_odf.operators.lineage import LineageMixin
+from airflow_provider_odf.operators.lost_dataset import check_published
 from airflow_provider_odf.redaction import redact
 
 if TYPE_CHECKING:

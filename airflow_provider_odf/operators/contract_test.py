@@ -55,8 +55,8 @@ class ContractTestOperator(OdfOperator):
 
     def run_step(self, context: Context) -> dict[str, Any] | None:
         from airflow_provider_odf.contract import report_text
-        from airflow_provider_odf.cycle.handover import receive_candidate
         from airflow_provider_odf.cycle.publish import contract_test, judge
+        from airflow_provider_odf.cycle.xcom import receive_candidate
 
         contract = self.cycle.contract
         if contract is None:

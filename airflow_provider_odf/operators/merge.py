@@ -60,7 +60,7 @@ class MergeOperator(PushMixin, OdfOperator):
         self._pushed: Pushed | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        from airflow_provider_odf.cycle.handover import pass_candidate
+        from airflow_provider_odf.cycle.xcom import pass_candidate
 
         cycle, new_input = self._new_input(context)
         candidate = new_input if isinstance(new_input, UpToDate) else self._merge(cycle, new_input)
@@ -90,10 +90,10 @@ class MergeOperator(PushMixin, OdfOperator):
 
     def _merge(self, cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
         """Return the candidate, merged again onto the new head where another writer published since the poll."""
+        from airflow_provider_odf.cycle.lost_race import settle_input
         from airflow_provider_odf.cycle.merge import merge
         from airflow_provider_odf.cycle.poll import poll
         from airflow_provider_odf.cycle.push import again
-        from airflow_provider_odf.cycle.race import settle_input
 
         def take(conflict: CommitConflict | None) -> Input | UpToDate:
             if conflict is None:
@@ -111,9 +111,9 @@ class MergeOperator(PushMixin, OdfOperator):
 
     def _new_input(self, context: Context) -> tuple[Cycle, Input | UpToDate]:
         """Return the input of another task, or of files to push, and the configuration for its merge."""
-        from airflow_provider_odf.cycle.handover import receive_input
-        from airflow_provider_odf.cycle.intake import Push
         from airflow_provider_odf.cycle.push import push
+        from airflow_provider_odf.cycle.pushed_input import Push
+        from airflow_provider_odf.cycle.xcom import receive_input
 
         if isinstance(self.data, dict):
             new_input = receive_input(self.odf, self.data, self.dataset_name)

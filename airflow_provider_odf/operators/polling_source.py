@@ -42,9 +42,9 @@ class PollingSourceOperator(OdfOperator):
         self.read_on_spark = read_on_spark
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        from airflow_provider_odf.cycle.handover import MOST_SHOWN, pass_input
         from airflow_provider_odf.cycle.poll import poll
         from airflow_provider_odf.cycle.read import read
+        from airflow_provider_odf.cycle.xcom import MOST_SHOWN, pass_input
 
         new_input = poll(self.cycle)
         if isinstance(new_input, UpToDate):

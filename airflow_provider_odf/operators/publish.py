@@ -40,8 +40,8 @@ class PublishOperator(OdfOperator):
         self.candidate = candidate
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        from airflow_provider_odf.cycle.handover import receive_candidate
         from airflow_provider_odf.cycle.publish import publish, require_passed
+        from airflow_provider_odf.cycle.xcom import receive_candidate
 
         try:
             candidate = receive_candidate(self.odf, self.candidate, self.dataset_name)

@@ -13,7 +13,7 @@ from airflow_provider_odf.settings import push_paths
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_odf.cycle.intake import Push
+    from airflow_provider_odf.cycle.pushed_input import Push
 
 
 class PushMixin:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Param
 
-from airflow_provider_odf.cycle.intake import Push
 from airflow_provider_odf.cycle.messages import UpToDate
+from airflow_provider_odf.cycle.pushed_input import Push
 from airflow_provider_odf.cycle.sources import DEFAULT_SOURCE
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
@@ -63,8 +63,8 @@ class PushSourceOperator(PushMixin, OdfOperator):
         self._input: Input | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        from airflow_provider_odf.cycle.handover import pass_input
         from airflow_provider_odf.cycle.push import push
+        from airflow_provider_odf.cycle.xcom import pass_input
 
         data = self.allowed(push_of(self._conf(context), self.source_name, push_id(context)), context)
         new_input = push(self.cycle, data, copies=True)

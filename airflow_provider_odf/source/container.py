@@ -19,7 +19,7 @@ from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.template import variables_of
-from airflow_provider_odf.source import container_runtime, states
+from airflow_provider_odf.source import container_runtime, source_state
 from airflow_provider_odf.source.container_runtime import OUT
 from airflow_provider_odf.source.context import FetchedFile, FetchResult
 from airflow_provider_odf.source.program import Program
@@ -131,8 +131,8 @@ def _run(image: Image, context: Context, index: int) -> tuple[FetchedFile | None
 def _execute(image: Image, private: Path, target: Path, context: Context) -> None:
     options, name = context.options, f"odf-{uuid.uuid4().hex[:16]}"
     variables = {
-        "ODF_ETAG": states.value_of(context.state, states.ETAG) or "",
-        "ODF_LAST_MODIFIED": states.value_of(context.state, states.LAST_MODIFIED) or "",
+        "ODF_ETAG": source_state.value_of(context.state, source_state.ETAG) or "",
+        "ODF_LAST_MODIFIED": source_state.value_of(context.state, source_state.LAST_MODIFIED) or "",
         "ODF_NEW_ETAG_PATH": f"{OUT}/{_NEW_ETAG}",
         "ODF_NEW_LAST_MODIFIED_PATH": f"{OUT}/{_NEW_LAST_MODIFIED}",
         "ODF_NEW_HAS_MORE_DATA_PATH": f"{OUT}/{_HAS_MORE}",
@@ -175,10 +175,10 @@ def _image_and_arguments(image: Image) -> list[str]:
 def _state(out: Path, label: str) -> SourceState | None:
     """Return the source state that the container wrote, or None."""
     if etag := _text(out / _NEW_ETAG):
-        return states.etag(etag)
+        return source_state.etag(etag)
     if modified := _text(out / _NEW_LAST_MODIFIED):
         try:
-            return states.last_modified(Instant.parse(modified.strip()))
+            return source_state.last_modified(Instant.parse(modified.strip()))
         except ValueError as e:
             raise SourceError(f"{label}: the container wrote an invalid {_NEW_LAST_MODIFIED}: {e}") from None
     return None
@@ -196,7 +196,7 @@ def _text(path: Path) -> str:
 
 def _input(state: SourceState | None, target: Path, label: str, context: Context) -> FetchedFile | None:
     is_empty = target.stat().st_size == 0
-    if states.is_same(state, context.state):
+    if source_state.is_same(state, context.state):
         if is_empty:
             return None
         raise SourceError(
@@ -210,5 +210,7 @@ def _input(state: SourceState | None, target: Path, label: str, context: Context
                 "there is no data yet"
             )
         return FetchedFile(None, context.system_time, state, label) if state else None
-    state = state or states.content_hash(target)
-    return None if states.is_same(state, context.state) else FetchedFile(target, context.system_time, state, label)
+    state = state or source_state.content_hash(target)
+    return (
+        None if source_state.is_same(state, context.state) else FetchedFile(target, context.system_time, state, label)
+    )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from airflow_provider_odf.errors import SourceError, SourceUnavailable
-from airflow_provider_odf.source import http, states
+from airflow_provider_odf.source import http, source_state
 from airflow_provider_odf.source.progress import Transfer, megabytes
 from airflow_provider_odf.source.retry import TryAgain, retrying
 
@@ -86,10 +86,13 @@ class Download:
         self.headers, self._received = response.headers, 0
         self._total = _length(response.headers.get("Content-Length"))
         validators = self.validators
-        if states.is_same(validators.state, state):
+        if source_state.is_same(validators.state, state):
             return False
         if not (
-            validators.etag or validators.is_settled or self._has_waited or states.value_of(state, states.CONTENT_HASH)
+            validators.etag
+            or validators.is_settled
+            or self._has_waited
+            or source_state.value_of(state, source_state.CONTENT_HASH)
         ):
             # The file changed within this second: a further change in it would have the same date.
             self._has_waited = True

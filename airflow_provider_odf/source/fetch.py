@@ -12,7 +12,7 @@ from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import FetchStepContainer, FetchStepFilesGlob, FetchStepUrl
-from airflow_provider_odf.source import container, files_glob, local, states
+from airflow_provider_odf.source import container, files_glob, local, source_state
 from airflow_provider_odf.source.context import FetchResult
 
 if TYPE_CHECKING:
@@ -89,13 +89,13 @@ def _url(step: FetchStepUrl, context: Context) -> Fetch:
         return Fetch(lambda context: ftp.fetch(step, url, label, context), texts=url, is_kept=True)
     if scheme not in ("http", "https"):
         raise InvalidInput(f"{label}: unknown scheme: use http, https, ftp, ftps or file")
-    from airflow_provider_odf.source import http, web  # a poll of files needs no HTTP library
+    from airflow_provider_odf.source import http, http_fetch  # a poll of files needs no HTTP library
 
     follows = context.options.private_redirects
     target = http.Target(url, headers, label, context.environment.redact, context.allows, follows)
     return Fetch(
-        run=lambda context: web.fetch(step, target, context),
+        run=lambda context: http_fetch.fetch(step, target, context),
         texts=[url, headers],
         is_kept=True,
-        askable=frozenset((states.ETAG, states.LAST_MODIFIED)),
+        askable=frozenset((source_state.ETAG, source_state.LAST_MODIFIED)),
     )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata, EventTimeSourceFromSystemTime
-from airflow_provider_odf.source import event_time, local, states
+from airflow_provider_odf.source import event_time, local, source_state
 from airflow_provider_odf.source.context import FetchedFile, FetchResult
 from airflow_provider_odf.wording import listed
 
@@ -43,7 +43,7 @@ class _Match:
 
     @property
     def state(self) -> SourceState:
-        return states.etag(self.name) if self.time is None else states.event_time(self.time, self.name)
+        return source_state.etag(self.name) if self.time is None else source_state.event_time(self.time, self.name)
 
 
 def fetch(step: FetchStepFilesGlob, context: Context) -> FetchResult:
@@ -149,9 +149,9 @@ def _refuse_outside(pattern: str, base: Path, paths: list[str]) -> None:
 def _is_new(file: _Match, state: SourceState | None) -> bool:
     """Return whether a file sorts after the state."""
     if file.time is None:
-        last = states.value_of(state, states.ETAG)
+        last = source_state.value_of(state, source_state.ETAG)
         return last is None or file.name > last
-    last = states.value_of(state, states.EVENT_TIME)
+    last = source_state.value_of(state, source_state.EVENT_TIME)
     if last is None:
         return True
     time, _, name = last.partition(" ")

@@ -20,7 +20,7 @@ from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
-from airflow_provider_odf.source import event_time, states
+from airflow_provider_odf.source import event_time, source_state
 from airflow_provider_odf.source.context import FetchedFile, FetchResult
 from airflow_provider_odf.source.progress import Transfer, megabytes
 from airflow_provider_odf.source.retry import TryAgain, retrying
@@ -43,8 +43,8 @@ def fetch(step: FetchStepUrl, url: str, label: str, context: Context) -> FetchRe
     """
     download = _Download(urlsplit(url), label, context)
     download.run()
-    state = states.content_hash(download.path)
-    if states.is_same(state, context.state):
+    state = source_state.content_hash(download.path)
+    if source_state.is_same(state, context.state):
         return FetchResult()
     time = event_time.of(
         step.event_time or EventTimeSourceFromMetadata(),

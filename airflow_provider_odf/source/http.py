@@ -14,7 +14,7 @@ import httpx
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import url as urls
-from airflow_provider_odf.source import states
+from airflow_provider_odf.source import source_state
 from airflow_provider_odf.source.redirects import Guard, Scope
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class Validators:
     def state(self) -> SourceState | None:
         """The source state, or None if only the content can be compared."""
         if self.etag:
-            return states.etag(self.etag)
-        return states.last_modified(self.last_modified) if self.last_modified and self.is_settled else None
+            return source_state.etag(self.etag)
+        return source_state.last_modified(self.last_modified) if self.last_modified and self.is_settled else None
 
     @property
     def strong(self) -> str | None:
@@ -122,10 +122,10 @@ class Validators:
 
 def conditional(state: SourceState | None) -> dict[str, str]:
     """Return headers that ask for the content only if it differs from that of a state."""
-    if (etag := states.value_of(state, states.ETAG)) is not None:
+    if (etag := source_state.value_of(state, source_state.ETAG)) is not None:
         # Other tags cannot be sent; then the tag of the response is compared.
         return {"If-None-Match": etag} if is_sendable(etag) else {}
-    if (modified := states.value_of(state, states.LAST_MODIFIED)) is not None:
+    if (modified := source_state.value_of(state, source_state.LAST_MODIFIED)) is not None:
         return {"If-Modified-Since": _http_date(Instant.parse(modified))}
     return {}
 

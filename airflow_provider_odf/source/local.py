@@ -14,7 +14,7 @@ from airflow_provider_odf.errors import SourceError, SourceUnavailable
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
-from airflow_provider_odf.source import event_time, states
+from airflow_provider_odf.source import event_time, source_state
 from airflow_provider_odf.source.context import FetchedFile, FetchResult
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def fetch(step: FetchStepUrl, path: Path, label: str, context: Context) -> Fetch
     :raises SourceError: there is no such file, or it cannot be read.
     :raises SourceUnavailable: the file keeps changing.
     """
-    if states.is_same(states.last_modified(modified(stat(path, label))), context.state):
+    if source_state.is_same(source_state.last_modified(modified(stat(path, label))), context.state):
         return FetchResult()
     target = context.directory / "file"
     read = modified(copy(path, target, label))
@@ -45,7 +45,7 @@ def fetch(step: FetchStepUrl, path: Path, label: str, context: Context) -> Fetch
         modified=read,
         system_time=context.system_time,
     )
-    return FetchResult((FetchedFile(target, time, states.last_modified(read), label),))
+    return FetchResult((FetchedFile(target, time, source_state.last_modified(read), label),))
 
 
 def path_of(url: str, base: Path) -> Path | None:

@@ -24,7 +24,7 @@ from airflow_provider_odf.errors import (
 from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.manifest.model import FetchStepUrl, PrepStepDecompress
 from airflow_provider_odf.seal import seal
-from airflow_provider_odf.source import savepoint, states
+from airflow_provider_odf.source import savepoint, source_state
 from airflow_provider_odf.source.fetch import fetch_of
 from airflow_provider_odf.source.files import SourceFiles
 from airflow_provider_odf.source.prepare import prepare as prepare_file
@@ -97,7 +97,7 @@ class _Poll:
             return self._reuse(saved, f"{e}; using the data fetched {saved.age:.0f} s ago")
         if not result.files:
             return self._reuse(saved)
-        is_back = states.is_same(result.files[-1].state, self.context.state)
+        is_back = source_state.is_same(result.files[-1].state, self.context.state)
         return dataclasses.replace(result, files=()) if is_back else result
 
     def _reuse(self, saved: savepoint.Savepoint, *warnings: str) -> SourceFiles:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from airflow_provider_odf.errors import InvalidInput, SourceError
-from airflow_provider_odf.manifest.command import listed
+from airflow_provider_odf.manifest.command_line import listed
 from airflow_provider_odf.source.progress import megabytes
 from airflow_provider_odf.watchdog import Watchdog
 

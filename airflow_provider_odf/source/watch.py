@@ -20,7 +20,7 @@ from airflow_provider_odf.errors import OdfError, SourceError, SourceUnavailable
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import FetchStepFilesGlob, FetchStepUrl
 from airflow_provider_odf.manifest.template import Environment
-from airflow_provider_odf.source import files_glob, local, states
+from airflow_provider_odf.source import files_glob, local, source_state
 from airflow_provider_odf.source.fetch import fill
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ async def _check_url(
         return await asyncio.to_thread(_check_file, path, label, state)
     if urlsplit(url).scheme not in ("http", "https"):
         return UNKNOWN
-    from airflow_provider_odf.source import http, http_ask  # files need no HTTP library
+    from airflow_provider_odf.source import http, http_async  # files need no HTTP library
 
     async def read(response: httpx.Response) -> str | None:
         if response.status_code == http.NOT_MODIFIED:
@@ -126,10 +126,10 @@ async def _check_url(
         current = http.Validators.of(response.headers).state or await _content(response)
         if current is None:
             return UNKNOWN
-        return None if states.is_same(current, state) else f"{current.kind} {current.value}"
+        return None if source_state.is_same(current, state) else f"{current.kind} {current.value}"
 
     target = http.Target(url, headers, label, private_redirects=options.private_redirects)
-    return await http_ask.ask(target, http.conditional(state), client, read)
+    return await http_async.ask(target, http.conditional(state), client, read)
 
 
 async def _content(response: httpx.Response) -> SourceState | None:
@@ -143,14 +143,14 @@ async def _content(response: httpx.Response) -> SourceState | None:
         size += len(piece)
         if size > LONGEST_COMPARED:
             return None
-    return states.content_of(multiformats.multihash(multiformats.SHA3_256, digest.digest()))
+    return source_state.content_of(multiformats.multihash(multiformats.SHA3_256, digest.digest()))
 
 
 def _check_file(path: Path, label: str, state: SourceState | None) -> str | None:
     stat = _stat(path)
     if stat is None:
         raise SourceUnavailable(f"{label}: no such file")
-    return None if states.is_same(states.last_modified(local.modified(stat)), state) else local.stamp(stat)
+    return None if source_state.is_same(source_state.last_modified(local.modified(stat)), state) else local.stamp(stat)
 
 
 def _check_glob(

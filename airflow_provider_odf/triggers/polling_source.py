@@ -86,11 +86,11 @@ class PollingSourceTrigger(BaseEventTrigger):
         return f"{cls.__module__}.{cls.__qualname__}", {name: getattr(self, name) for name in fields}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        from airflow_provider_odf.source import http_ask, watch
+        from airflow_provider_odf.source import http_async, watch
 
         changes = watch.ChangeFilter()
         await asyncio.sleep(random.uniform(0, min(self.poke_interval, _LONGEST_DELAY)))  # noqa: S311 - no secret
-        async with http_ask.shared_client() as shared:
+        async with http_async.shared_client() as shared:
             while True:
                 try:
                     async with shared.turns:

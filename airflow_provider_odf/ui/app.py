@@ -11,7 +11,7 @@ from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from airflow_provider_odf.errors import OdfError
-from airflow_provider_odf.ui.ticket import Ticket
+from airflow_provider_odf.ui.signed_link import Ticket
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -35,7 +35,7 @@ def create_app() -> FastAPI:
 def block(dag_id: str, ticket: str) -> PlainTextResponse:
     """Return a metadata block in the manifest's spelling. Literal secrets are masked: readers of a DAG may be others
     than its author."""
-    from airflow_provider_odf.manifest.public import dump
+    from airflow_provider_odf.manifest.public_source import dump
     from airflow_provider_odf.manifest.yaml_source import dump_yaml
 
     with _open(dag_id, ticket) as (dataset, block_hash):

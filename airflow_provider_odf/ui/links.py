@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 
 from airflow.sdk import BaseOperatorLink, conf
 
-from airflow_provider_odf.ui.ticket import Ticket
+from airflow_provider_odf.ui.signed_link import Ticket
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain import codec
-from airflow_provider_odf.chain.slots import TABLES, UNIONS
+from airflow_provider_odf.chain.flatbuffer_slots import TABLES, UNIONS
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.chain import durable
+from airflow_provider_odf.chain import durable_files
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
 
@@ -134,7 +134,7 @@ def test_names_of_refs_are_checked(storage, name):
 
 
 def test_a_lock_that_is_never_freed_is_an_error(storage, monkeypatch):
-    monkeypatch.setattr(durable, "LOCK_TIMEOUT", 0.05)
+    monkeypatch.setattr(durable_files, "LOCK_TIMEOUT", 0.05)
     storage.compare_and_set_ref("head", None, A)
     with (storage.root / "refs/.lock").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_odf import multiformats
-from airflow_provider_odf.chain import info
+from airflow_provider_odf.chain import info_files
 from airflow_provider_odf.chain.verify import Verified, verify
 from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound
 from airflow_provider_odf.manifest import model
@@ -72,7 +72,7 @@ def test_missing_longer_and_shorter_slices(foreign):
 def test_refs_and_files_about_blocks(foreign):
     cities = foreign("cities")
     head = cities.head()
-    info.put(cities, "reports", head, {"base": head})
+    info_files.put(cities, "reports", head, {"base": head})
     cities.storage.put(f"info/reports/{'f1620' + 'ab' * 32}.json", b'{"base": "of version 0.1.0"}')
     assert verify(cities) == EXPECTED["cities"]
     file = Path(cities.location) / f"info/reports/{head}.json"

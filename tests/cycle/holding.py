@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from airflow_provider_odf.chain.record_rows import state_rows
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.chain.tail import state_rows
 from airflow_provider_odf.cycle.messages import Outcome
 from airflow_provider_odf.errors import InputHeldBack
 

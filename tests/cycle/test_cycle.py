@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.merge import merge

@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
+from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.merge import merge

@@ -9,16 +9,16 @@ import pytest
 
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.chain.tail import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
-from airflow_provider_odf.cycle.handover import pass_input, receive_input
-from airflow_provider_odf.cycle.intake import Push
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Candidate, Input, Outcome
 from airflow_provider_odf.cycle.push import again, push
+from airflow_provider_odf.cycle.pushed_input import Push
 from airflow_provider_odf.cycle.run import run_push
+from airflow_provider_odf.cycle.xcom import pass_input, receive_input
 from airflow_provider_odf.errors import CommitConflict, InvalidQuery, ManifestInvalid
 from airflow_provider_odf.evolution import pending
 from airflow_provider_odf.evolution.apply import apply

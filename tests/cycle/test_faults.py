@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import airflow_provider_odf
+from airflow_provider_odf.chain.record_rows import state_rows
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.chain.tail import state_rows
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle.messages import Outcome
 from airflow_provider_odf.cycle.run import run_all as run_cycles

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_provider_odf.chain.record_rows import tail_rows
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.chain.tail import tail_rows
 from airflow_provider_odf.manifest import model
 
 from .conftest import Run, Write

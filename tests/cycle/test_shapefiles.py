@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import shapefile as pyshp
 
-from airflow_provider_odf.chain.tail import tail_rows
+from airflow_provider_odf.chain.record_rows import tail_rows
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Input, InputFile, silent
 from airflow_provider_odf.cycle.read import read

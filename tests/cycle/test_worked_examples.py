@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_provider_odf.chain.record_rows import tail_rows
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.chain.tail import tail_rows
 
 from .conftest import Publisher, Run, Write
 

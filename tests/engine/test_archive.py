@@ -65,7 +65,7 @@ class TestArchive:
         import subprocess
         import sys
 
-        subprocess.run([sys.executable, "-m", "airflow_provider_odf.engine.rehearsal", java], check=True)
+        subprocess.run([sys.executable, "-m", "airflow_provider_odf.engine.archive_training", java], check=True)
         (made,) = (tmp_path / "cache").iterdir()
         assert made == archive._path(java)
         strict = [java, "-Xshare:on", *archive.options(java), *jvm.SHORT_JOBS, "-cp", jvm.classpath(), "-version"]

@@ -142,7 +142,7 @@ def test_other_queries_run_in_one_task(spark: SparkSession, partitions: DataFram
 
 
 def test_what_the_rows_break_is_the_users_error(spark: SparkSession, partitions: DataFrame) -> None:
-    from airflow_provider_odf.engine.refusal import refusal
+    from airflow_provider_odf.engine.spark_errors import refusal
 
     for text in ("select cast(name as bigint) as x from input", "select cast(max(name) as bigint) as x from input"):
         with pytest.raises(Exception) as broken:

@@ -35,7 +35,7 @@ def request_(tmp_path: Path) -> RawQueryRequest:
 
 
 def answer(spark, request: RawQueryRequest, progress: list[str] | None = None) -> object:
-    from airflow_provider_odf.engine.answer import answer
+    from airflow_provider_odf.engine.request import answer
 
     return answer(spark, request, [].append if progress is None else progress.append)
 

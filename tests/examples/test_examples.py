@@ -13,9 +13,9 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, ParamValidationError
 
 from airflow_provider_odf.chain.codec import decode_frame
-from airflow_provider_odf.chain.tail import state_rows, tail_rows
+from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
-from airflow_provider_odf.cycle import decide
+from airflow_provider_odf.cycle import decisions
 from airflow_provider_odf.cycle.rejected import rejections
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
@@ -227,7 +227,7 @@ def test_an_empty_input_fails_the_merge_and_the_next_poll_until_somebody_decides
     assert run(dags, "bike-stations") == {"poll": "success", "merge": "failed"} | after
     assert run(dags, "bike-stations") == {"poll": "failed", "merge": "upstream_failed"} | after
     dataset = store.dataset("bike-stations")
-    assert decide.publish_anyway(store, dataset, decide.find(dataset, None))
+    assert decisions.publish_anyway(store, dataset, decisions.find(dataset, None))
     assert run(dags, "bike-stations") == dict.fromkeys(TESTED, "skipped")
     assert list(state_rows(dataset)) == []
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_odf.chain.record_rows import tail_rows
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.chain.tail import tail_rows
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.run import run_all

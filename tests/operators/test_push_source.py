@@ -9,9 +9,9 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, P
 
 from airflow_provider_odf import PushSourceOperator
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle.handover import receive_input
-from airflow_provider_odf.cycle.intake import Push
 from airflow_provider_odf.cycle.messages import Pushed
+from airflow_provider_odf.cycle.pushed_input import Push
+from airflow_provider_odf.cycle.xcom import receive_input
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.push import push_id

@@ -18,9 +18,9 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import rejected
-from airflow_provider_odf.cycle.handover import pass_candidate, receive_candidate, receive_input
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.publish import publish as publish_candidate
+from airflow_provider_odf.cycle.xcom import pass_candidate, receive_candidate, receive_input
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.instant import Instant

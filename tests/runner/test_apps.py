@@ -32,7 +32,7 @@ def test_engine_imports_from_the_bundle_alone(tmp_path: Path) -> None:
         "import sys\n"
         "for name in ('airflow', 'pydantic', 'yaml', 'sqlglot', 'flatbuffers'): sys.modules[name] = None\n"
         f"sys.path.insert(0, {str(apps.bundle(tmp_path))!r})\n"
-        "import airflow_provider_odf.engine.answer as a, airflow_provider_odf.engine.merge, "
+        "import airflow_provider_odf.engine.request as a, airflow_provider_odf.engine.merge, "
         "airflow_provider_odf.engine.raw_query, airflow_provider_odf.engine.contract\n"
         "assert '.zip' in a.__file__, a.__file__"
     )

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import http_ask
+from airflow_provider_odf.source import http_async
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.watch import LONGEST_COMPARED, UNKNOWN, ChangeFilter, check
 
@@ -162,7 +162,7 @@ def test_hundreds_of_sources_in_one_loop(server, poller):
     state = poller.state("odf/etag", '"v1"')
 
     async def ask_all():
-        async with http_ask.shared_client() as shared:
+        async with http_async.shared_client() as shared:
 
             async def ask(step):
                 async with shared.turns:
@@ -179,7 +179,7 @@ def test_waiters_share_a_client_that_keeps_no_cookies(server):
     server.serve("/a", b"x", etag='"v1"', headers={"Set-Cookie": "session=1"})
 
     async def ask_twice():
-        async with http_ask.shared_client() as shared, http_ask.shared_client() as other:
+        async with http_async.shared_client() as shared, http_async.shared_client() as other:
             assert shared is other
             await shared.client.get(f"{server.url}/a")
             await shared.client.get(f"{server.url}/a")

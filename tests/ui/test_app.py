@@ -16,7 +16,7 @@ from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import CheckResult, ContractReport
 from airflow_provider_odf.ui import app
 from airflow_provider_odf.ui.plugin import LazyApp
-from airflow_provider_odf.ui.ticket import Ticket
+from airflow_provider_odf.ui.signed_link import Ticket
 
 MANIFEST = """\
 kind: DatasetSnapshot

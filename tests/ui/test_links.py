@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
-from airflow_provider_odf.ui.ticket import Ticket
+from airflow_provider_odf.ui.signed_link import Ticket
 
 CANDIDATE = Candidate(dataset="acme/orders", base="f1620aa", candidate="f1620bb", ref="candidate-x")
 KEY = SimpleNamespace(dag_id="acme.orders")

@@ -17,7 +17,7 @@ from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.scan import Scan
-from airflow_provider_odf.engine.current import current_rows, newest_records
+from airflow_provider_odf.engine.current_rows import current_rows, newest_records
 from airflow_provider_odf.engine.schema import decode, quoted
 from airflow_provider_odf.protocol import (
     Contract,

@@ -19,7 +19,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.contract.types import TYPES
-from airflow_provider_odf.engine.refusal import message, refusal, root_cause
+from airflow_provider_odf.engine.spark_errors import message, refusal, root_cause
 from airflow_provider_odf.protocol import Check, Source
 
 _MALFORMED = "__malformed"

@@ -16,8 +16,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from airflow_provider_odf.engine.refusal import refusal, root_cause
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.spark_errors import refusal, root_cause
 from airflow_provider_odf.engine.sql import text
 
 ERRORS = (PySparkException, Py4JError)

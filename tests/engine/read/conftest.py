@@ -52,7 +52,7 @@ def rows(read: Callable[..., Read]) -> Callable[..., list[tuple[Any, ...]]]:
 @pytest.fixture
 def refusal_of(read: Callable[..., Read]) -> Callable[..., str]:
     """The message with which a text is refused, by reading itself or when rows are counted."""
-    from airflow_provider_odf.engine.refusal import refusal
+    from airflow_provider_odf.engine.spark_errors import refusal
 
     def of(*args: Any, **options: Any) -> str:
         try:

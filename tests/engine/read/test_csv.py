@@ -251,7 +251,7 @@ def test_a_value_that_is_not_of_its_format_is_told_the_format(refusal_of) -> Non
 
 
 def test_columns_that_nothing_uses_are_checked_too(read) -> None:
-    from airflow_provider_odf.engine.refusal import refusal
+    from airflow_provider_odf.engine.spark_errors import refusal
 
     frame = read("Csv", "a,b\n1,x\n", ["a INT", "b INT"], header=True).frame
     for use in (frame.select("a").collect, frame.count, frame.groupBy("a").count().collect):

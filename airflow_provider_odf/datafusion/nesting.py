@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.datafusion.problem import QueryProblem
-from airflow_provider_odf.datafusion.words import Word, words
+from airflow_provider_odf.datafusion.tokens import Word, words
 
 if TYPE_CHECKING:
     from airflow_provider_odf.protocol import SqlQueryStep

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from pyspark.sql import SparkSession
 
 from airflow_provider_odf import errors
-from airflow_provider_odf.engine import refusal, session
+from airflow_provider_odf.engine import session, spark_errors
 from airflow_provider_odf.protocol import (
     ContractTestRequest,
     InternalError,
@@ -39,7 +39,7 @@ def answer(spark: SparkSession, request: Request, progress: Progress) -> Respons
     except errors.OdfError as e:
         return InternalError(str(e), traceback.format_exc()) if e.is_transient else InvalidQuery(str(e))
     except Exception as e:
-        refused = refusal.refusal(e, _queries(request))
+        refused = spark_errors.refusal(e, _queries(request))
         return InvalidQuery(str(refused)) if refused else InternalError(_short(e), traceback.format_exc())
 
 
@@ -76,6 +76,6 @@ def _queries(request: Request) -> Sequence[SqlQueryStep]:
 
 def _short(error: Exception) -> str:
     """Return an error as one line; for an error of the JVM, the root cause."""
-    cause = refusal.root_cause(error)
+    cause = spark_errors.root_cause(error)
     lines = (cause or str(error)).strip().splitlines()
     return lines[0] if cause else ": ".join([type(error).__name__, *lines[:1]])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf import multiformats
-from airflow_provider_odf.chain import codec, describe
+from airflow_provider_odf.chain import block_document, codec
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.manifest.load import load_block
 
@@ -15,7 +15,7 @@ SEED = "f16205f132235a7ab3e12b28492f28504c2f4d241cfeaa6baf47e86f24b3fb9292ed9"
 
 
 def test_log_of_another_writer(foreign):
-    entries = describe.log_entries(foreign("cities"))
+    entries = block_document.log_entries(foreign("cities"))
     assert [e["event"]["kind"] for e in entries] == [
         "Seed", "SetPollingSource", "SetDataSchema", "AddData", "AddData", "AddData",
     ]  # fmt: skip
@@ -34,8 +34,8 @@ def test_log_of_another_writer(foreign):
 
 
 def test_summaries(foreign):
-    events = [e["event"] for e in describe.log_entries(foreign("sensors"))]
-    assert [describe.summary(event) for event in events] == [
+    events = [e["event"] for e in block_document.log_entries(foreign("sensors"))]
+    assert [block_document.summary(event) for event in events] == [
         "Root",
         "Readings of three sensors",
         "CC-BY-4.0",
@@ -48,28 +48,28 @@ def test_summaries(foreign):
         "1 record (offsets 3..3), watermark 2024-05-01T11:00:00.250Z, source at c.ndjson",
     ]
     attachments = {"kind": "Embedded", "items": [{"path": "a.md", "content": "A"}, {"path": "b/c.txt", "content": ""}]}
-    assert describe.summary({"kind": "SetAttachments", "attachments": attachments}) == "a.md, b/c.txt"
+    assert block_document.summary({"kind": "SetAttachments", "attachments": attachments}) == "a.md, b/c.txt"
     inputs = [{"datasetRef": "did:odf:x", "alias": "a"}, {"datasetRef": "did:odf:y"}]
-    assert describe.summary({"kind": "SetTransform", "inputs": inputs}) == "a, did:odf:y"
+    assert block_document.summary({"kind": "SetTransform", "inputs": inputs}) == "a, did:odf:y"
 
 
 @pytest.mark.parametrize("name", ["cities", "sensors"])
 def test_blocks_survive_the_way_through_yaml(foreign, name):
     for path in (Path(foreign(name).location) / "blocks").iterdir():
         data = path.read_bytes()
-        block, version = load_block(describe.block_yaml(data), "block.yaml")
+        block, version = load_block(block_document.block_yaml(data), "block.yaml")
         assert multiformats.sha3_256(codec.encode(block, version)) == path.name
 
 
 @pytest.mark.parametrize("vector", VECTORS.values(), ids=VECTORS)
 def test_vectors_survive_the_way_through_yaml(vector: Vector):
-    block, version = load_block(describe.block_yaml(vector.data), "block.yaml")
+    block, version = load_block(block_document.block_yaml(vector.data), "block.yaml")
     assert codec.encode(block, version) == vector.data
 
 
 def test_block_yaml(foreign):
     cities = foreign("cities")
-    assert describe.block_yaml(cities.storage.get(f"blocks/{SEED}")) == (
+    assert block_document.block_yaml(cities.storage.get(f"blocks/{SEED}")) == (
         "kind: MetadataBlock\n"
         "version: 3\n"
         "content:\n"
@@ -84,4 +84,4 @@ def test_block_yaml(foreign):
 
 def test_what_is_no_block():
     with pytest.raises(ChainCorrupted, match=r"^not a metadata block$"):
-        describe.block_yaml(b"kind: MetadataBlock")
+        block_document.block_yaml(b"kind: MetadataBlock")

@@ -18,7 +18,7 @@ from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES
 from airflow_provider_odf.source import savepoint, uris
 from airflow_provider_odf.source.push import InputFiles, Receiver, check_form, write_records
-from airflow_provider_odf.source.states import CONTENT_HASH, PUSH_ID
+from airflow_provider_odf.source.source_state import CONTENT_HASH, PUSH_ID
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset

@@ -1,6 +1,6 @@
 """Small merges of the common kinds, which load the classes for the class-data archive.
 
-``python -m airflow_provider_odf.engine.rehearsal JAVA`` creates the archive of a Java.
+``python -m airflow_provider_odf.engine.archive_training JAVA`` creates the archive of a Java.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from airflow_provider_odf.engine import archive, jvm, session
-from airflow_provider_odf.engine.answer import answer
+from airflow_provider_odf.engine.request import answer
 from airflow_provider_odf.protocol import (
     Column,
     DatasetVocabulary,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_odf.manifest.finding import INVALID, Finding, NotValid, rule, valid
+from airflow_provider_odf.manifest.findings import INVALID, Finding, NotValid, rule, valid
 
 
 @rule

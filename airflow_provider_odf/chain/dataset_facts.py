@@ -11,7 +11,7 @@ from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput, TypeUnsupported
-from airflow_provider_odf.manifest import ddl, model, public
+from airflow_provider_odf.manifest import ddl, model, public_source
 
 
 def summary(dataset: Dataset) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _sources(state: ChainState) -> dict[str, Any]:
 
 
 def _without_kind(event: model.Variant | None) -> dict[str, Any] | None:
-    return {k: v for k, v in public.dump(event).items() if k != "kind"} if event else None
+    return {k: v for k, v in public_source.dump(event).items() if k != "kind"} if event else None
 
 
 def _columns(state: ChainState) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.cycle import headers, rejected
+from airflow_provider_odf.cycle import matched_headers, rejected
 from airflow_provider_odf.cycle.messages import Limits
 from airflow_provider_odf.cycle.sources import POLLING_SOURCE
 from airflow_provider_odf.errors import InputHeldBack
@@ -102,7 +102,7 @@ def _header_changes(dataset: Dataset, new_input: Input, candidate: str, success:
     if not positional:
         return ()
     source_name = new_input.source_name or POLLING_SOURCE
-    before = headers.previous(dataset, new_input.base, source_name, positional[-1].columns)
-    if not headers.is_same(before, positional[-1]):
-        headers.keep(dataset, candidate, source_name, positional[-1])
-    return tuple(headers.changes(before, names))
+    before = matched_headers.previous(dataset, new_input.base, source_name, positional[-1].columns)
+    if not matched_headers.is_same(before, positional[-1]):
+        matched_headers.keep(dataset, candidate, source_name, positional[-1])
+    return tuple(matched_headers.changes(before, names))

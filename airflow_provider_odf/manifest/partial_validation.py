@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from airflow_provider_odf.manifest.base import spellings
-from airflow_provider_odf.manifest.finding import INVALID
+from airflow_provider_odf.manifest.findings import INVALID
 from airflow_provider_odf.manifest.fragments import ddl_list_apart
 from airflow_provider_odf.manifest.model import DatasetSnapshot
 from airflow_provider_odf.wording import nearest

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain import checked, json_rows, slices
+from airflow_provider_odf.chain import checked_slices, json_rows, slices
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
@@ -50,7 +50,7 @@ def tail_rows(dataset: Dataset, n: int, ref: str = HEAD, *, cache: Path | None =
 
     Only the slices with these rows are read. There are no columns before the schema is known.
 
-    :param cache: directory with the record of checked slices, see `chain.checked`.
+    :param cache: directory with the record of checked slices, see `chain.checked_slices`.
     :raises DatasetNotFound: the dataset has no such ref.
     :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
     """
@@ -73,7 +73,7 @@ def rows_at(dataset: Dataset, offsets: Sequence[int], ref: str = HEAD) -> Rows:
     for data_slice in state.slices:
         start, end = data_slice.offset_interval.start, data_slice.offset_interval.end
         if indices := [offset - start for offset in offsets if start <= offset <= end]:
-            checked.check(dataset, state.dataset_id, [data_slice], None)
+            checked_slices.check(dataset, state.dataset_id, [data_slice], None)
             tables.append(slices.read(dataset, data_slice, state.arrow_schema()).take(_indices(indices)))
     table = pa.concat_tables(tables) if tables else None
     return Rows(columns, table, state.vocab.operation_type_column)
@@ -84,7 +84,7 @@ def state_rows(dataset: Dataset, ref: str = HEAD, *, cache: Path | None = None) 
 
     The columns of offset and operation are omitted.
 
-    :param cache: directory with the record of checked slices, see `chain.checked`.
+    :param cache: directory with the record of checked slices, see `chain.checked_slices`.
     :raises DatasetNotFound: the dataset has no such ref.
     :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
     """
@@ -119,7 +119,7 @@ def _newest(dataset: Dataset, state: ChainState, cache: Path | None, n: int | No
 
     first = 0 if n is None or state.last_offset is None else state.last_offset + 1 - n
     newest = [s for s in state.slices if s.offset_interval.end >= first]
-    checked.check(dataset, state.dataset_id, newest, cache)
+    checked_slices.check(dataset, state.dataset_id, newest, cache)
     schema, tables, missing = state.arrow_schema(), [], n
     for data_slice in reversed(newest):
         tables.append(slices.read(dataset, data_slice, schema, missing))

@@ -16,7 +16,7 @@ from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import race
+from airflow_provider_odf.cycle import lost_race
 from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
@@ -42,7 +42,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import race
+from airflow_provider_odf.cycle import lost_race
 from airflow_provider_odf.errors import CommitConflict
 
 def attempt(conflict):
@@ -51,7 +51,7 @@ def attempt(conflict):
     print("holds the turn", flush=True)
     time.sleep(600)
 
-race.settle(Store.open(sys.argv[1]), "raced", attempt)
+lost_race.settle(Store.open(sys.argv[1]), "raced", attempt)
 """
 
 
@@ -83,7 +83,7 @@ def test_a_slow_writer_beside_a_fast_one_publishes_after_a_few_losses(store: Sto
     def fast() -> None:
         while not is_done.is_set():
             value = f"fast-{len(published)}"
-            race.settle(store, "raced", lambda _: commit(dataset, replay(dataset), value))  # noqa: B023
+            lost_race.settle(store, "raced", lambda _: commit(dataset, replay(dataset), value))  # noqa: B023
             published.append(value)
 
     losses = []
@@ -98,7 +98,7 @@ def test_a_slow_writer_beside_a_fast_one_publishes_after_a_few_losses(store: Sto
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(fast)
         try:
-            race.settle(store, "raced", slow, said.append)
+            lost_race.settle(store, "raced", slow, said.append)
         finally:
             is_done.set()
         running.result(30)
@@ -130,7 +130,7 @@ def test_a_killed_writer_gives_its_turn_back(store: Store, dataset: Dataset) -> 
         assert holder.stdout.readline() == "holds the turn\n"
         waits = threading.Event()
         with ThreadPoolExecutor(1) as pool:
-            settled = pool.submit(race.settle, store, "raced", lambda _: "won", lambda _: waits.set())
+            settled = pool.submit(lost_race.settle, store, "raced", lambda _: "won", lambda _: waits.set())
             assert waits.wait(30)
             assert not settled.done()
             holder.send_signal(signal.SIGKILL)
@@ -138,16 +138,16 @@ def test_a_killed_writer_gives_its_turn_back(store: Store, dataset: Dataset) -> 
 
 
 def test_nobody_waits_for_ever(store: Store, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(race, "PATIENCE", 0.1)
+    monkeypatch.setattr(lost_race, "PATIENCE", 0.1)
 
     def outer(conflict: CommitConflict | None) -> list[str]:
         if conflict is None:
             raise CommitConflict("lost")
         said: list[str] = []
-        race.settle(store, "raced", lambda _: None, said.append)
+        lost_race.settle(store, "raced", lambda _: None, said.append)
         return said
 
-    assert race.settle(store, "raced", outer) == [
+    assert lost_race.settle(store, "raced", outer) == [
         "waiting for another writer, which has priority because its last attempt failed"
     ]
 
@@ -160,7 +160,7 @@ def test_a_conflict_that_is_raised_again_ends_it(store: Store) -> None:
         raise conflict or CommitConflict("lost")
 
     with pytest.raises(CommitConflict, match="lost"):
-        race.settle(store, "raced", attempt)
+        lost_race.settle(store, "raced", attempt)
     assert len(tries) == 2
 
     def lose(_: object) -> None:
@@ -169,4 +169,4 @@ def test_a_conflict_that_is_raised_again_ends_it(store: Store) -> None:
 
     tries.clear()
     with pytest.raises(CommitConflict, match="lost 16"):
-        race.settle(store, "raced", lose)
+        lost_race.settle(store, "raced", lose)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.chain import checked
+from airflow_provider_odf.chain import checked_slices
 from airflow_provider_odf.errors import ChainCorrupted
 
 
@@ -20,11 +20,11 @@ def check(grow, tmp_path: Path):
 
     def check(dataset_id: str = "did:odf:1") -> list[str]:
         messages: list[str] = []
-        checked.check(growing.dataset, dataset_id, growing.draft.state.slices, cache, messages.append)
+        checked_slices.check(growing.dataset, dataset_id, growing.draft.state.slices, cache, messages.append)
         return messages
 
     check.files = [Path(growing.dataset.location) / "data" / s.physical_hash for s in growing.draft.state.slices]
-    check.record = cache / checked.RECORD
+    check.record = cache / checked_slices.RECORD
     return check
 
 
@@ -73,7 +73,7 @@ def test_without_a_cache(grow):
     growing = grow()
     file = growing.add(("+A", 1, "a"))
     for _ in range(2):
-        checked.check(growing.dataset, "did:odf:1", growing.draft.state.slices, None)
+        checked_slices.check(growing.dataset, "did:odf:1", growing.draft.state.slices, None)
     file.write_bytes(b"")
     with pytest.raises(ChainCorrupted, match=f"{file.name}: has 0 bytes, but its block records "):
-        checked.check(growing.dataset, "did:odf:1", growing.draft.state.slices, None)
+        checked_slices.check(growing.dataset, "did:odf:1", growing.draft.state.slices, None)

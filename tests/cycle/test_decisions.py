@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import decide, headers, rejected
-from airflow_provider_odf.cycle.intake import Push
+from airflow_provider_odf.cycle import decisions, matched_headers, rejected
 from airflow_provider_odf.cycle.messages import Outcome
+from airflow_provider_odf.cycle.pushed_input import Push
 from airflow_provider_odf.cycle.run import run_push
 from airflow_provider_odf.cycle.watch import position
 from airflow_provider_odf.errors import ContractRejected, InvalidInput, StillRejected
@@ -56,16 +56,16 @@ def test_what_is_accepted_after_the_head_moved_passes_once(
     dataset = store.dataset("prices")
     empty, other = sorted(rejected.rejections(dataset), key=lambda r: "header" in r.record.held[0])
     assert [r.base == dataset.head() for r in (empty, other)] == [False, False]
-    assert not decide.publish_anyway(store, dataset, empty)
+    assert not decisions.publish_anyway(store, dataset, empty)
     outcome = push("5.csv", "id,value\n")  # the same content under another name
     assert str(outcome) == "published 1 record (offsets 3..3): 1 removed"
     assert outcome.notices[-1].startswith("publishing once, although held back: ")
     assert push("6.csv", "id,value\na,1\n").error is None
     held(push("7.csv", "id,value\n"))
     assert [ref for ref in dataset.storage.refs() if ref.startswith("accepted-")] == []
-    assert not decide.publish_anyway(store, dataset, other)
+    assert not decisions.publish_anyway(store, dataset, other)
     assert push("8.csv", "colour,weight\nb,1\n").error is None
-    assert headers.newest(dataset, "head", "default").names == ("colour", "weight")
+    assert matched_headers.newest(dataset, "head", "default").names == ("colour", "weight")
 
 
 def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Store) -> None:
@@ -76,7 +76,7 @@ def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Sto
     write("in/2.csv", "sku,price\na,-1\nb,-2\n")
     assert isinstance(run(prices).error, ContractRejected)
     dataset = store.dataset("prices")
-    decide.discard(dataset, decide.find(dataset, None))
+    decisions.discard(dataset, decisions.find(dataset, None))
     (rejection,) = rejected.rejections(dataset)
     outcome = run(prices, runner=NoEngine())
     assert (outcome.error, str(outcome)) == (None, f"up to date: the newest input was discarded ({rejection.ref})")
@@ -84,7 +84,7 @@ def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Sto
     assert str(run(prices)) == "published 2 records (offsets 2..3): 1 corrected"
     assert rows(store, "sku", "price") == [("a", 1), ("b", 5)]
     with pytest.raises(InvalidInput, match="has no rejected candidate rejected-y; there are: rejected-"):
-        decide.find(dataset, "rejected-y")
+        decisions.find(dataset, "rejected-y")
 
 
 def test_a_rejected_file_is_read_again_once_it_is_corrected(write: Write, run: Run, store: Store) -> None:
@@ -99,12 +99,12 @@ def test_a_rejected_file_is_read_again_once_it_is_corrected(write: Write, run: R
     write("in/2.csv", "sku,price\na,-20\n")
     assert has_changed(store, prices) is True
     dataset = store.dataset("prices")
-    assert decide.changed_files(decide.find(dataset, None)) == ["in/2.csv"]
+    assert decisions.changed_files(decisions.find(dataset, None)) == ["in/2.csv"]
     assert isinstance(run(prices, "2024-01-02T12:00:00Z").error, ContractRejected)
     assert isinstance(run(prices, runner=NoEngine()).error, StillRejected)
 
     # Of discarded files only those that have changed are read again.
-    decide.discard(dataset, decide.find(dataset, None))
+    decisions.discard(dataset, decisions.find(dataset, None))
     assert (has_changed(store, prices), run(prices, runner=NoEngine()).error) == (False, None)
     write("in/3.csv", "sku,price\na,4\nb,3\n")
     assert has_changed(store, prices) is True
@@ -120,7 +120,7 @@ def test_a_discarded_file_stays_out_while_another_is_rejected(write: Write, run:
     write("in/3.csv", "sku,price\na,-3\nb,3\n")
     assert isinstance(run(prices).error, ContractRejected)
     dataset = store.dataset("prices")
-    decide.discard(dataset, decide.find(dataset, None))
+    decisions.discard(dataset, decisions.find(dataset, None))
     write("in/2.csv", "sku,price\na,-2\nb,2\n")
     assert isinstance(run(prices, "2024-01-02T12:00:00Z").error, ContractRejected)
     for _ in range(2):

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from airflow_provider_odf.manifest.command import listed
+from airflow_provider_odf.manifest.command_line import listed
 from airflow_provider_odf.manifest.yaml_source import parse
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.chain import info
+from airflow_provider_odf.chain import info_files
 from airflow_provider_odf.cycle.sources import POLLING_SOURCE
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.manifest import ddl, model
@@ -35,7 +35,7 @@ def newest(dataset: Dataset, head: str, source_name: str) -> PositionalHeader | 
         return None
     for block_hash, _ in dataset.walk(head):
         if block_hash in block_hashes:
-            content = info.get(dataset, _FOLDER, block_hash)
+            content = info_files.get(dataset, _FOLDER, block_hash)
             if content is None:
                 raise ChainCorrupted(
                     f"{dataset.storage.location(f'info/{_FOLDER}/{block_hash}.json')} is damaged: it records the "
@@ -79,7 +79,7 @@ def _newest_schema(dataset: Dataset, head: str, source_name: str) -> tuple[str, 
 
 def keep(dataset: Dataset, block_hash: str, source_name: str, header: PositionalHeader) -> None:
     """Settle the columns of a source on a header once the block is part of the chain."""
-    info.put(dataset, _FOLDER, block_hash, {"source": source_name, "header": protocol.to_json(header)})
+    info_files.put(dataset, _FOLDER, block_hash, {"source": source_name, "header": protocol.to_json(header)})
 
 
 def changes(before: PositionalHeader | None, headers: Sequence[PositionalHeader]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import decide, hold, rejected
+from airflow_provider_odf.cycle import decisions, held_back, rejected
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Candidate, Input
 from airflow_provider_odf.cycle.poll import poll
@@ -49,9 +49,9 @@ def test_an_empty_snapshot_is_held_back_until_somebody_decides(write: Write, run
     dataset.storage.compare_and_set_ref("candidate-x", None, rejection.block_hash)
     candidate = Candidate("prices", head, rejection.block_hash, "candidate-x", 2)
     with pytest.raises(InputHeldBack):
-        hold.check(dataset, candidate)
+        held_back.check(dataset, candidate)
 
-    assert decide.publish_anyway(store, dataset, decide.find(dataset, "rejected-x"))
+    assert decisions.publish_anyway(store, dataset, decisions.find(dataset, "rejected-x"))
     assert (dataset.head(), rows(store, "sku"), dataset.storage.refs()) == (rejection.block_hash, [], ["head"])
     assert str(run(prices, runner=NoEngine())) == "up to date"
 

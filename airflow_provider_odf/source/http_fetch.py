@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
-from airflow_provider_odf.source import decompress, event_time, http, states
+from airflow_provider_odf.source import decompress, event_time, http, source_state
 from airflow_provider_odf.source.context import FetchedFile, FetchResult
 from airflow_provider_odf.source.download import Download
 from airflow_provider_odf.source.http_session import Session
@@ -34,8 +34,8 @@ def fetch(step: FetchStepUrl, target: http.Target, context: Context) -> FetchRes
         if not download.run(context.state):
             return FetchResult()
     path = _decoded(download, context)
-    state = download.validators.state or states.content_hash(path)
-    if states.is_same(state, context.state):
+    state = download.validators.state or source_state.content_hash(path)
+    if source_state.is_same(state, context.state):
         return FetchResult()
     time = event_time.of(
         step.event_time or EventTimeSourceFromMetadata(),
