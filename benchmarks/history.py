@@ -12,7 +12,7 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.engine import slices
-from airflow_provider_odf.engine.layout import OP
+from airflow_provider_odf.engine.column_layout import OP
 from airflow_provider_odf.engine.slice_file import SlicePlan
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from airflow_provider_odf.chain.storage import PENDING
+from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import StorageError
-from airflow_provider_odf.failures import storage_errors
 from airflow_provider_odf.fsync import fsync
 
 LOCK_TIMEOUT = 60.0

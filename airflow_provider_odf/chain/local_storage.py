@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.chain import durable_files
 from airflow_provider_odf.chain.storage import PENDING, FileInfo, is_ref, ref_file
+from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
-from airflow_provider_odf.failures import storage_errors
 from airflow_provider_odf.fsync import fsync
 
 

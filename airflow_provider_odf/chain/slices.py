@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain.dataset import RESTORE, Dataset
 from airflow_provider_odf.chain.storage import FileInfo
+from airflow_provider_odf.error_conversion import storage_error
 from airflow_provider_odf.errors import ChainCorrupted
-from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.manifest.model import Checkpoint, DataSlice
 
 if TYPE_CHECKING:

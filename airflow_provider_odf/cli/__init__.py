@@ -15,8 +15,8 @@ from typer.core import TyperGroup
 from airflow_provider_odf import __version__
 from airflow_provider_odf.cli import contract, forget, gc, inspect, plan, push, rejected, run, show
 from airflow_provider_odf.cli.output import near
+from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError, UnexpectedError
-from airflow_provider_odf.failures import as_odf_error
 
 
 class Commands(TyperGroup):

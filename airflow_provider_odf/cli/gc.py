@@ -11,7 +11,7 @@ import typer
 
 from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, near, print_json, print_rows
 from airflow_provider_odf.cli.run import existing_store
-from airflow_provider_odf.failures import as_odf_error
+from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from airflow_provider_odf.cli.output import (
     print_rows,
 )
 from airflow_provider_odf.cli.run import existing_store
+from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound, InvalidInput
-from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from airflow_provider_odf.cli.run import (
     print_warnings,
     problem_json,
 )
+from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Place, Problem
-from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.redaction import without
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from airflow_provider_odf.cli.run import (
     progress,
 )
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Place, Problem
-from airflow_provider_odf.owned import TemporaryDirectory
+from airflow_provider_odf.owned_folders import TemporaryDirectory
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store

@@ -24,8 +24,8 @@ from airflow_provider_odf.cli.output import (
     print_table,
 )
 from airflow_provider_odf.cli.run import existing_store
+from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.protocol import DatasetVocabulary
 from airflow_provider_odf.wording import counted, suggestion
 

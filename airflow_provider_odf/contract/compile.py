@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airflow_provider_odf.contract import ecma, quality, service_levels, top_level
+from airflow_provider_odf.contract import ecma_patterns, quality, service_levels, top_level
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import (
     CHARACTER_TYPES,
@@ -316,7 +316,7 @@ def _reference(check: Check, clause: Clause) -> Check:
 
 def _translated(check: Check) -> Check:
     """Return the check of a pattern with the pattern in the dialect of the engine that matches it."""
-    arguments, problem = ecma.arguments(str(check.arguments["pattern"]))
+    arguments, problem = ecma_patterns.arguments(str(check.arguments["pattern"]))
     if problem:
         return replace(check, outcome="error", reason=problem)
     return replace(check, arguments={**check.arguments, **arguments})

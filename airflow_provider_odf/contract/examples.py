@@ -12,7 +12,7 @@ from typing import Any
 
 import regex
 
-from airflow_provider_odf.contract import ecma
+from airflow_provider_odf.contract import ecma_patterns
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import CHARACTER_TYPES, INTEGER_TYPES, NUMERIC_TYPES, Clause, Field, Model
 from airflow_provider_odf.engine.contract.formats import FORMATS
@@ -225,7 +225,7 @@ def _size(compare: Callable[[int, int], bool]) -> Callable[[Any, Check], bool]:
 
 _TESTS: Mapping[str, Callable[[Any, Check], bool]] = {
     "enum": _enum,
-    "pattern": lambda value, check: _matches(value, ecma.to_java(str(check.arguments["pattern"]))),
+    "pattern": lambda value, check: _matches(value, ecma_patterns.to_java(str(check.arguments["pattern"]))),
     "format": lambda value, check: _matches(value, FORMATS.get(str(check.arguments["format"]), "")),
     "min_length": _size(lambda size, limit: size >= limit),
     "max_length": _size(lambda size, limit: size <= limit),

@@ -72,10 +72,10 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
     is_plain = not (set(kwargs) & _BY_LIBRARY)
     if kind in COMPILERS and is_plain and (metric := COMPILERS[kind](expectation)).name:
         return metric
-    return Metric("expectation", {"type": kind, "kwargs": dict(kwargs)}, columns=_columns(kwargs))
+    return Metric("expectation", {"type": kind, "kwargs": dict(kwargs)}, columns=_named_columns(kwargs))
 
 
-def _columns(kwargs: Mapping[str, Any]) -> tuple[str, ...]:
+def _named_columns(kwargs: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the columns that arguments name."""
     named = [kwargs.get(name) for name in ("column", "column_A", "column_B")]
     lists = [kwargs.get(name) for name in ("column_list", "column_set")]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.contract.spot import Spot
+from airflow_provider_odf.contract.document_spot import Spot
 from airflow_provider_odf.errors import Problem
 from airflow_provider_odf.wording import nearest
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from airflow_provider_odf.contract import dcs, odcs
+from airflow_provider_odf.contract.document_spot import Spot
 from airflow_provider_odf.contract.model import DataContract
 from airflow_provider_odf.contract.objects import DataContractObject
 from airflow_provider_odf.contract.odcs_objects import StandardObject
 from airflow_provider_odf.contract.problems import near_misses, of_validation
 from airflow_provider_odf.contract.references import Library
-from airflow_provider_odf.contract.spot import Spot
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest import yaml_source
 from airflow_provider_odf.manifest.document import Document

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from airflow_provider_odf.contract import ecma
+from airflow_provider_odf.contract import ecma_patterns
 from airflow_provider_odf.contract.model import Model
 from airflow_provider_odf.contract.thresholds import RuleError
 
@@ -67,7 +67,7 @@ def matches(pattern: object) -> dict[str, Any]:
 
     :raises RuleError: it is none, or it could take exponential time.
     """
-    arguments, problem = ecma.arguments(str(pattern))
+    arguments, problem = ecma_patterns.arguments(str(pattern))
     if problem:
         raise RuleError(problem)
     return {"kind": "pattern", "arguments": arguments}

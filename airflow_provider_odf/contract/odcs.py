@@ -15,11 +15,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from airflow_provider_odf.contract.document_spot import Spot
 from airflow_provider_odf.contract.model import Clause, DataContract, Field, Model, pointer
 from airflow_provider_odf.contract.odcs_objects import StandardObject
 from airflow_provider_odf.contract.physical import logical_type
 from airflow_provider_odf.contract.relationships import Tables
-from airflow_provider_odf.contract.spot import Spot
 from airflow_provider_odf.manifest.document import Document
 
 _TYPES = {"integer": "long", "vector": "array"}

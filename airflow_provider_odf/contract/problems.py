@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from airflow_provider_odf.contract.document_spot import Path, Spot
 from airflow_provider_odf.contract.objects import SpecificationObject
-from airflow_provider_odf.contract.spot import Path, Spot
 from airflow_provider_odf.errors import Problem
 from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.wording import nearest

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from airflow_provider_odf.contract.document_spot import Spot
 from airflow_provider_odf.contract.model import Clause, pointer
-from airflow_provider_odf.contract.spot import Spot
 from airflow_provider_odf.manifest.document import Document
 
 

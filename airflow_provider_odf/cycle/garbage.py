@@ -20,7 +20,7 @@ from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import PENDING
 from airflow_provider_odf.cycle import candidate_refs
 from airflow_provider_odf.errors import CommitConflict, OdfError
-from airflow_provider_odf.owned import was_killed
+from airflow_provider_odf.owned_folders import was_killed
 from airflow_provider_odf.source import savepoint
 
 if TYPE_CHECKING:

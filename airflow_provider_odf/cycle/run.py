@@ -13,8 +13,8 @@ from airflow_provider_odf.cycle.dataset_kinds import kind_of
 from airflow_provider_odf.cycle.messages import Input, Outcome, UpToDate
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.cycle.push import push
+from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import CandidateRejected
-from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.source.program import kill_all
 
 if TYPE_CHECKING:

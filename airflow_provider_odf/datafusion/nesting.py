@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.datafusion.problem import QueryProblem
+from airflow_provider_odf.datafusion.query_problem import QueryProblem
 from airflow_provider_odf.datafusion.tokens import Word, words
 
 if TYPE_CHECKING:

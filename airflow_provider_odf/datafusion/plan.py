@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from airflow_provider_odf.datafusion import json_operators, nesting, session, types
 from airflow_provider_odf.datafusion.json_functions import PREFIX
-from airflow_provider_odf.datafusion.problem import ONLY_QUERIES, QueryProblem, problem
+from airflow_provider_odf.datafusion.query_problem import ONLY_QUERIES, QueryProblem, problem
 from airflow_provider_odf.datafusion.tokens import find, words
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from airflow_provider_odf.datafusion import session, types
 from airflow_provider_odf.datafusion.plan import INPUT, last
-from airflow_provider_odf.datafusion.problem import QueryProblem, brief
+from airflow_provider_odf.datafusion.query_problem import QueryProblem, brief
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.protocol import SqlQueryStep
 

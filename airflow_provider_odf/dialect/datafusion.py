@@ -21,7 +21,7 @@ def output(steps: Sequence[protocol.SqlQueryStep], tables: Mapping[str, tuple[pr
     """
     # Both take a third of a second to import.
     from airflow_provider_odf.datafusion import plan, types
-    from airflow_provider_odf.datafusion.problem import QueryProblem
+    from airflow_provider_odf.datafusion.query_problem import QueryProblem
 
     schemas = {name: schema for name, columns in tables.items() if (schema := _schema(columns)) is not None}
     try:

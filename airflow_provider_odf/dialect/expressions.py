@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import subqueries, types, unknown
+from airflow_provider_odf.dialect import subqueries, types, unknown_types
 from airflow_provider_odf.dialect.engine import NodeRule, Translator, chain
 from airflow_provider_odf.dialect.literals import time_literal
 from airflow_provider_odf.dialect.place import Refusal
@@ -48,7 +48,7 @@ def operand(t: Translator, node: exp.Expr) -> Value:
 
 def condition(t: Translator, node: exp.Expr) -> exp.Expr:
     """Return an expression that must be a boolean, as in WHERE, ON, WHEN, AND, OR and NOT."""
-    value = unknown.strictly(t.expression(node), BOOLEAN, "a condition")
+    value = unknown_types.strictly(t.expression(node), BOOLEAN, "a condition")
     if value.type not in (BOOLEAN, NULL):
         raise Refusal(node, f"a condition must be a BOOLEAN, not {value.type}")
     return value.sql if value.type == BOOLEAN else cast(value.sql, BOOLEAN)
@@ -78,7 +78,9 @@ def is_(t: Translator, node: exp.Expr) -> Value:
 
 
 def like(t: Translator, node: exp.Expr) -> Value:
-    left, right = (unknown.strictly(operand(t, side), STRING, "a column") for side in (node.this, node.expression))
+    left, right = (
+        unknown_types.strictly(operand(t, side), STRING, "a column") for side in (node.this, node.expression)
+    )
     for side in (left, right):
         if side.type not in (STRING, NULL):
             raise Refusal(node, f"LIKE takes strings, not {side.type}", "cast it to VARCHAR")
@@ -97,7 +99,7 @@ def comparable(t: Translator, node: exp.Expr, left: Value, right: Value) -> tupl
 
     :raises Refusal: the engines differ."""
     left, right = _as_time(node, left, right.type), _as_time(node, right, left.type)
-    left, right = unknown.beside(node, left, right), unknown.beside(node, right, left)
+    left, right = unknown_types.beside(node, left, right), unknown_types.beside(node, right, left)
     type_ = t.engine.compared(left.type, right.type)
     if type_ is None:
         message = f"engines compare {left.type} with {right.type} differently"
@@ -183,7 +185,7 @@ def unify(t: Translator, node: exp.Expr, values: Sequence[Value]) -> tuple[list[
 
     :raises Refusal: the engines use different types."""
     type_ = _common_type(t, node, values)
-    return [align(unknown.strictly(value, type_, "a column"), type_) for value in values], type_
+    return [align(unknown_types.strictly(value, type_, "a column"), type_) for value in values], type_
 
 
 def _common_type(t: Translator, node: exp.Expr, values: Sequence[Value]) -> Type:

@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from airflow_provider_odf.datafusion import session, types
 from airflow_provider_odf.datafusion.plan import INPUT, plan
-from airflow_provider_odf.datafusion.problem import QueryProblem
+from airflow_provider_odf.datafusion.query_problem import QueryProblem
 from airflow_provider_odf.datafusion.run import Job
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.errors import InvalidQuery

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine.layout import POSITION, Layout
+from airflow_provider_odf.engine.column_layout import POSITION, Layout
 from airflow_provider_odf.engine.row_numbers import row_numbers
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.state import History

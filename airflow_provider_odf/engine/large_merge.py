@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine import duplicates, slices
-from airflow_provider_odf.engine.layout import COPY
+from airflow_provider_odf.engine.column_layout import COPY
 from airflow_provider_odf.engine.slice_file import DuplicateKeys, SlicePlan
 from airflow_provider_odf.engine.state import History
 from airflow_provider_odf.engine.strategies import STRATEGIES

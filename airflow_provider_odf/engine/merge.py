@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import batches, name_of, read_batch
-from airflow_provider_odf.engine.layout import POSITION, NewRows, fit
+from airflow_provider_odf.engine.column_layout import POSITION, NewRows, fit
 from airflow_provider_odf.engine.merge_target import MergeTarget
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read

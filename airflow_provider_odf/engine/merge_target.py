@@ -16,8 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from airflow_provider_odf.engine import files, slices
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import name_of
+from airflow_provider_odf.engine.column_layout import Layout, NewRows
 from airflow_provider_odf.engine.large_merge import LargeMerge
-from airflow_provider_odf.engine.layout import Layout, NewRows
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import SlicePlan
 from airflow_provider_odf.engine.strategies import STRATEGIES

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.engine import schema as schemas
-from airflow_provider_odf.engine.layout import COPY, OP
+from airflow_provider_odf.engine.column_layout import COPY, OP
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.fsync import fsync
 from airflow_provider_odf.instant import Instant

@@ -20,8 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import files
+from airflow_provider_odf.engine.column_layout import Layout, NewRows
 from airflow_provider_odf.engine.current_rows import current_rows, newest_records
-from airflow_provider_odf.engine.layout import Layout, NewRows
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import count_changes
 from airflow_provider_odf.merge_strategies import State

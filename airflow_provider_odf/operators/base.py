@@ -12,8 +12,8 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from airflow_provider_odf import settings
+from airflow_provider_odf.error_conversion import storage_error
 from airflow_provider_odf.errors import CandidateRejected, InternalError, InvalidInput, OdfError
-from airflow_provider_odf.failures import storage_error
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.hooks.runner import TaskRunner

@@ -19,7 +19,7 @@ from typing import IO
 
 from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.engine import archive, jvm
-from airflow_provider_odf.owned import TemporaryDirectory
+from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps, memory
 from airflow_provider_odf.runner.runner import OnProgress, report_progress, root_cause, settle
 

@@ -17,7 +17,7 @@ from types import TracebackType
 
 from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.lineage.jobs import spark_application
-from airflow_provider_odf.owned import TemporaryDirectory
+from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps
 from airflow_provider_odf.runner.runner import OnProgress, report_progress, root_cause, settle
 from airflow_provider_odf.watchdog import Watchdog

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import (
     InvalidInput,
     OdfError,
@@ -21,7 +22,6 @@ from airflow_provider_odf.errors import (
     StorageError,
     UnexpectedError,
 )
-from airflow_provider_odf.failures import as_odf_error
 from airflow_provider_odf.manifest.model import FetchStepUrl, PrepStepDecompress
 from airflow_provider_odf.seal import seal
 from airflow_provider_odf.source import savepoint, source_state

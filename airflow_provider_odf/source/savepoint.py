@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf.fsync import fsync
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import SourceState
-from airflow_provider_odf.owned import owned_directory, sweep, was_killed
+from airflow_provider_odf.owned_folders import owned_directory, sweep, was_killed
 from airflow_provider_odf.seal import is_file, open_json, sealed_hashes, sealed_json, write_seal
 from airflow_provider_odf.source.files import SourceFile, SourceFiles
 

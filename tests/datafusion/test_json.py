@@ -11,7 +11,7 @@ import pytest
 
 from airflow_provider_odf.datafusion import json_functions, json_values
 from airflow_provider_odf.datafusion.json_operators import as_functions
-from airflow_provider_odf.datafusion.problem import QueryProblem
+from airflow_provider_odf.datafusion.query_problem import QueryProblem
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_odf.engine import slice_file, slices
-from airflow_provider_odf.engine.layout import OP, POSITION
+from airflow_provider_odf.engine.column_layout import OP, POSITION
 from airflow_provider_odf.engine.schema import MILLISECONDS
 from airflow_provider_odf.engine.slice_file import SlicePlan, write_file
 from airflow_provider_odf.errors import InternalError, InvalidQuery

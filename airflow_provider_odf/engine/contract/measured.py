@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from airflow_provider_odf.engine.contract.limits import Limits, shown
 from airflow_provider_odf.engine.contract.rules import Verdict as Verdict
 from airflow_provider_odf.engine.contract.scan import Condition, Count
+from airflow_provider_odf.engine.contract.thresholds import Limits, shown
 
 MASK = "***"
 """What reports show in place of a sensitive value."""

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_odf.engine.contract import linear
+from airflow_provider_odf.engine.contract import linear_patterns
+from airflow_provider_odf.engine.contract.check_kinds import judge
 from airflow_provider_odf.engine.contract.expectations import Expectations
-from airflow_provider_odf.engine.contract.kinds import judge
 from airflow_provider_odf.engine.contract.measured import MASK, Expectation, Measured, Query
 from airflow_provider_odf.engine.contract.queries import Queries
 from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
@@ -117,8 +117,8 @@ class _Model:
         self._verdicts = {path: j for path, j in judged.items() if isinstance(j, Verdict)}
         self._measured = {path: j for path, j in judged.items() if isinstance(j, Measured)}
         conditions = (measured.condition for measured in self._measured.values())
-        if any(linear.is_in(c.broken) for c in conditions if isinstance(c, Values)):
-            linear.register(rows.scan.keyed.sparkSession)
+        if any(linear_patterns.is_in(c.broken) for c in conditions if isinstance(c, Values)):
+            linear_patterns.register(rows.scan.keyed.sparkSession)
         self._verdicts |= self._alone({p: j for p, j in judged.items() if isinstance(j, Query | Expectation)})
         self.tested, self._counts = self._count()
         self._samples = self._sample()

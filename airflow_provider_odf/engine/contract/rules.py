@@ -13,7 +13,7 @@ from typing import TypeAlias
 from pyspark.errors import PySparkException
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract import linear, types
+from airflow_provider_odf.engine.contract import linear_patterns, types
 from airflow_provider_odf.engine.contract.fields import Found
 from airflow_provider_odf.engine.contract.formats import FORMATS
 from airflow_provider_odf.engine.sql import ddl, matches, text
@@ -86,7 +86,7 @@ def enum(check: Check, found: Found) -> Rule:
 def pattern(check: Check, found: Found) -> Rule | Verdict:
     ecma = check.arguments["pattern"]
     if (re2 := check.arguments.get("re2")) is not None:
-        is_match = linear.matches(found.sql, str(re2))
+        is_match = linear_patterns.matches(found.sql, str(re2))
     else:
         is_match = matches(found.sql, str(check.arguments.get("java", ecma)))
     return _on(T.StringType, check, found) or Rule(f"NOT {is_match}", f"matches {ecma}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.layout import OP, POSITION, Layout
+from airflow_provider_odf.engine.column_layout import OP, POSITION, Layout
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.engine.strategies.difference import names, operation

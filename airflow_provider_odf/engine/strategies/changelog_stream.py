@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.layout import CHANGE, OP, ORDINAL, POSITION, Layout
+from airflow_provider_odf.engine.column_layout import CHANGE, OP, ORDINAL, POSITION, Layout
 from airflow_provider_odf.engine.row_numbers import row_numbers
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slices import fill_event_time

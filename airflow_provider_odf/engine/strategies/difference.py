@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from airflow_provider_odf.engine.layout import COPY, OP, Layout
+from airflow_provider_odf.engine.column_layout import COPY, OP, Layout
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine import duplicates
-from airflow_provider_odf.engine.layout import Layout
+from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.row_numbers import key_numbers
 from airflow_provider_odf.engine.strategies.append import add
 from airflow_provider_odf.engine.strategies.append import in_spark as add_in_spark

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.layout import Layout
+from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.schema import with_types
 from airflow_provider_odf.instant import Instant
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.layout import OP, ORDINAL, POSITION, Layout
+from airflow_provider_odf.engine.column_layout import OP, ORDINAL, POSITION, Layout
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.strategies.current_rows import CurrentRows
 from airflow_provider_odf.engine.strategies.difference import IS_RETRACTED, difference, names
+from airflow_provider_odf.engine.strategies.keyed_rows import CurrentRows
 from airflow_provider_odf.engine.strategies.strategy import Input, Records
 from airflow_provider_odf.merge_strategies import RETRACT
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine.layout import COPY, OP, POSITION, Layout
+from airflow_provider_odf.engine.column_layout import COPY, OP, POSITION, Layout
 from airflow_provider_odf.engine.merge_target import SMALL_SETTINGS
 from airflow_provider_odf.engine.strategies import STRATEGIES, snapshot
 from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES, State

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from airflow_provider_odf.engine import duplicates
-from airflow_provider_odf.engine.layout import OP, Layout
+from airflow_provider_odf.engine.column_layout import OP, Layout
 from airflow_provider_odf.engine.row_numbers import key_numbers, row_numbers
 from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.engine.strategies.strategy import Input, Records

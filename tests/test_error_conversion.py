@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf import cli
+from airflow_provider_odf.error_conversion import as_odf_error, storage_error
 from airflow_provider_odf.errors import InvalidInput, UnexpectedError
-from airflow_provider_odf.failures import as_odf_error, storage_error
 from airflow_provider_odf.operators.base import airflow_errors
 
 

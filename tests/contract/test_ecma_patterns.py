@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.contract.ecma import check, is_regular, needs_linear_time, to_java, to_re2
+from airflow_provider_odf.contract.ecma_patterns import check, is_regular, needs_linear_time, to_java, to_re2
 
 
 @pytest.mark.parametrize(

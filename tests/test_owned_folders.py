@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.owned import TemporaryDirectory
+from airflow_provider_odf.owned_folders import TemporaryDirectory
 
 MAKER = """
 import time
-from airflow_provider_odf.owned import TemporaryDirectory
+from airflow_provider_odf.owned_folders import TemporaryDirectory
 theirs = TemporaryDirectory("submit")
 print(theirs.path, flush=True)
 time.sleep(600)
