@@ -4,6 +4,9 @@ SHELL := /bin/bash
 # uv from the PATH, else one of our own, so that a machine with nothing but Python can start here.
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 
+# Tests and the demo start Python hundreds of times: it may keep the modules that it compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk 'BEGIN {FS = ":.*?## "} {printf "  %-10s %s\n", $$1, $$2}'
@@ -25,8 +28,8 @@ demo: setup ## Run the example DAGs on real Airflow and Spark and show what they
 	@$(UV) run --frozen python -m demo
 
 .PHONY: test
-test: setup ## Run every test, with coverage
-	@$(UV) run --frozen pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(ARGS)
+test: setup ## Run every test; with COVERAGE=1 show the coverage, which takes a third longer
+	@$(UV) run --frozen pytest -n auto --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=term) $(ARGS)
 
 # What a user's `pip install` takes: the wheel, and the newest versions that it allows.
 NEWEST := build/newest
