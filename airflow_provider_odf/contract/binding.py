@@ -51,8 +51,9 @@ def find(manifest: Manifest, chosen: str | None = None) -> Location | None:
     """Return the contract of the dataset with a manifest, or None. ``chosen`` is a path, relative to the manifest."""
     if chosen is not None:
         return Location(manifest.file.parent / chosen)
-    if (beside := _beside(manifest.file, str(manifest.snapshot.name))) is not None:
-        return Location(beside)
+    for path in beside(manifest.file, str(manifest.snapshot.name)):
+        if os.path.isfile(path):  # unlike Path.is_file, it accepts names that are too long
+            return Location(path)
     return attached(manifest.snapshot.last(SetAttachments), manifest.file)
 
 
@@ -62,11 +63,10 @@ def attached(attachments: SetAttachments | None, file: Path) -> Location | None:
     return next((Location(file, item.content) for item in items if item.path == ATTACHMENT), None)
 
 
-def _beside(manifest: Path, dataset: str) -> Path | None:
-    """Return the path of ``NAME.datacontract.yaml``, or None. NAME is the dataset's name without its account."""
+def beside(manifest: Path, dataset: str) -> list[Path]:
+    """Return the paths at which a dataset's contract may be: ``NAME.datacontract.yaml``, without the account."""
     name = dataset.rpartition("/")[2]
-    paths = (manifest.parent / (name + suffix) for suffix in SUFFIXES)
-    return next(filter(os.path.isfile, paths), None)  # unlike Path.is_file, it accepts names that are too long
+    return [manifest.parent / (name + suffix) for suffix in SUFFIXES]
 
 
 def model_of(dataset: str) -> str:
@@ -92,14 +92,14 @@ def model_name(contract: ContractFile, dataset: str) -> str:
     raise ManifestInvalid([Problem(contract.models_place, message, fix)])
 
 
-def bind(manifest: Manifest, is_offline: bool = False) -> protocol.Contract | None:
+def bind(manifest: Manifest, chosen: str | None = None, *, is_offline: bool = False) -> protocol.Contract | None:
     """Return the compiled contract of the dataset with a manifest, or None if it has no contract.
 
-    ``is_offline`` leaves its references to the web unresolved.
+    ``chosen`` is a path, relative to the manifest. ``is_offline`` leaves its references to the web unresolved.
 
     :raises ManifestInvalid: the contract has problems, or no model for the dataset.
     """
-    location = find(manifest)
+    location = find(manifest, chosen)
     return of_dataset(location.load(is_offline), str(manifest.snapshot.name)) if location is not None else None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.contract.binding import SUFFIXES, bind
+from airflow_provider_odf.contract.binding import beside, bind
 from airflow_provider_odf.cycle import candidate_refs, rejected
 from airflow_provider_odf.cycle.cycle import limits_of
 from airflow_provider_odf.cycle.sources import source_state
@@ -37,8 +37,9 @@ class Position:
     """Stamps by path of the files of a glob that somebody discarded."""
 
 
-def position(store: Store, manifest: Manifest) -> Position:
-    """Return how far the polling source was read, rejected input included, as in `poll`.
+def position(store: Store, manifest: Manifest, contract: str | None = None) -> Position:
+    """Return how far the polling source was read, rejected input included, as in `poll`. ``contract`` is the path of a
+    contract, in place of the one of the manifest.
 
     :raises InvalidInput: the dataset has no polling source, or its contract is not valid.
     """
@@ -47,13 +48,14 @@ def position(store: Store, manifest: Manifest) -> Position:
         raise InvalidInput(f"{manifest.file}: {manifest.snapshot.name} has no polling source to wait for")
     name, dataset = str(manifest.snapshot.name), store.get(manifest.snapshot.alias)
     new = Position(name, source.fetch, manifest.file.parent, None)
-    return new if dataset is None else _position(new, dataset, manifest)
+    return new if dataset is None else _position(new, dataset, manifest, contract)
 
 
-def _position(new: Position, dataset: Dataset, manifest: Manifest) -> Position:
+def _position(new: Position, dataset: Dataset, manifest: Manifest, contract: str | None) -> Position:
     state = replay(dataset)
     published = replace(new, state=source_state(state, new.fetch))
-    conditions = (state.head, _contract_digest(manifest), limits_of(manifest))
+    compiled = bind(manifest, contract)
+    conditions = (state.head, compiled.digest if compiled else None, limits_of(manifest))
     rejection, discarded = rejected.standing(dataset, *conditions)
     if rejection is None:
         return published
@@ -62,17 +64,15 @@ def _position(new: Position, dataset: Dataset, manifest: Manifest) -> Position:
     return replace(published, rejected=rejection.record.stamps, discarded=discarded)
 
 
-def _contract_digest(manifest: Manifest) -> str | None:
-    contract = bind(manifest)
-    return contract.digest if contract else None
-
-
 class Watch:
     """The position of one dataset's source over time. ``load`` reads the manifest in ``file``. It is called again only
-    after a change of the file, the contract or the dataset."""
+    after a change of the file, the contract or the dataset. ``contract`` is the path of a contract, in place of the one
+    of the manifest."""
 
-    def __init__(self, store: Store, file: Path, load: Callable[[], Manifest]) -> None:
-        self._store, self._file, self._load = store, file, load
+    def __init__(
+        self, store: Store, file: Path, load: Callable[[], Manifest], contract: str | None = None
+    ) -> None:
+        self._store, self._file, self._load, self._contract = store, file, load, contract
         self._position: Position | None = None
         self._fingerprint: object = None
 
@@ -85,14 +85,14 @@ class Watch:
             self._position = None
             manifest = self._load()
             self._fingerprint = self._fingerprint_of(str(manifest.snapshot.name))
-            self._position = position(self._store, manifest)
+            self._position = position(self._store, manifest, self._contract)
         return self._position
 
     def _fingerprint_of(self, name: str) -> object:
         """Return a value that changes when the position may change: of files, head and rejected candidates."""
         settings = settings_files(self._file)
-        beside = [self._file.parent / (name.rpartition("/")[2] + suffix) for suffix in SUFFIXES]
-        files = [(file, _stamp(file)) for file in (self._file, *beside, *settings)]
+        contracts = [self._file.parent / self._contract] if self._contract else beside(self._file, name)
+        files = [(file, _stamp(file)) for file in (self._file, *contracts, *settings)]
         dataset = self._store.get(name)
         names = dataset.storage.refs() if dataset else ()
         return files, dataset and dataset.head(), [ref for ref in names if ref.startswith(candidate_refs.REJECTED)]

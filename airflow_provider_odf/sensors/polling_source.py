@@ -29,10 +29,11 @@ class PollingSourceSensor(LineageMixin, BaseSensorOperator):
     :param dataset: name of the dataset, if the file has several. (templated)
     :param store: path or URI of the store, instead of the connection's. (templated)
     :param odf_conn_id: connection of type ``odf`` that names the store.
+    :param contract: path of a data contract, relative to the manifest, as the DAG's other tasks have it. (templated)
     :param deferrable: wait in the triggerer, without a worker slot.
     """
 
-    template_fields: Sequence[str] = ("dataset", "manifest", "store")
+    template_fields: Sequence[str] = ("dataset", "manifest", "store", "contract")
     ui_color = "#d7ecf2"
 
     def __init__(
@@ -42,6 +43,7 @@ class PollingSourceSensor(LineageMixin, BaseSensorOperator):
         dataset: str | None = None,
         store: str | None = None,
         odf_conn_id: str = OdfHook.default_conn_name,
+        contract: str | None = None,
         deferrable: bool | None = None,
         **kwargs: Any,
     ) -> None:
@@ -50,6 +52,7 @@ class PollingSourceSensor(LineageMixin, BaseSensorOperator):
         self.dataset = dataset
         self.store = store
         self.odf_conn_id = odf_conn_id
+        self.contract = contract
         default = conf.getboolean("operators", "default_deferrable", fallback=False)
         self.deferrable = default if deferrable is None else deferrable
 
@@ -88,6 +91,7 @@ class PollingSourceSensor(LineageMixin, BaseSensorOperator):
             dataset=self.dataset,
             store=self.store,
             odf_conn_id=self.odf_conn_id,
+            contract=self.contract,
             poke_interval=float(self.poke_interval),
             outage=None,
         )

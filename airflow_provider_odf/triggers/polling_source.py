@@ -53,6 +53,7 @@ class PollingSourceTrigger(BaseEventTrigger):
     :param dataset: name of the dataset, if the file has several.
     :param store: path or URI of the store, instead of the connection's.
     :param odf_conn_id: connection of type ``odf`` that names the store.
+    :param contract: path of a data contract, relative to the manifest, as the DAG's other tasks have it.
     :param poke_interval: seconds between two checks.
     :param outage: seconds without a response after which an error event is sent; None: no error event.
     """
@@ -64,6 +65,7 @@ class PollingSourceTrigger(BaseEventTrigger):
         dataset: str | None = None,
         store: str | None = None,
         odf_conn_id: str = OdfHook.default_conn_name,
+        contract: str | None = None,
         poke_interval: float = DEFAULT_POKE_INTERVAL,
         outage: float | None = DEFAULT_OUTAGE,
     ) -> None:
@@ -72,6 +74,7 @@ class PollingSourceTrigger(BaseEventTrigger):
         self.dataset = dataset
         self.store = store
         self.odf_conn_id = odf_conn_id
+        self.contract = contract
         self.poke_interval = poke_interval
         self.outage = outage
         self._last_problem: str | None = None
@@ -82,7 +85,7 @@ class PollingSourceTrigger(BaseEventTrigger):
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         cls = type(self)
-        fields = ("manifest", "dataset", "store", "odf_conn_id", "poke_interval", "outage")
+        fields = ("manifest", "dataset", "store", "odf_conn_id", "contract", "poke_interval", "outage")
         return f"{cls.__module__}.{cls.__qualname__}", {name: getattr(self, name) for name in fields}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
@@ -171,7 +174,7 @@ class PollingSourceTrigger(BaseEventTrigger):
         file = Path(self.manifest)
         if self._watch is None:
             store = OdfHook(self.odf_conn_id, store=self.store).get_conn()
-            self._watch = Watch(store, file, lambda: load_one(self.manifest, self.dataset))
+            self._watch = Watch(store, file, lambda: load_one(self.manifest, self.dataset), self.contract)
         position = self._watch.position()
         if self._environment is None or self._stale < time.monotonic():
             self._environment, self._stale = TaskEnvironment.of(file, position.dataset), time.monotonic() + _FRESH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclass, replacees import dataclass
 from hashlib import sha256
 from pathlib import Path
 from textwrap import dedent
@@ -97,14 +97,17 @@ Run = Callable[..., Outcome]
 
 @pytest.fixture
 def run(store: Store, engine: LocalRunner) -> Run:
-    """One cycle of the one dataset in a manifest file, as ``odf run`` does it; ``options`` are those of polls."""
+    """One cycle of the one dataset in a manifest file, as ``odf run`` does it, or with another contract; ``options`` are those of polls."""
 
-    def run(manifest: Path, system_time: str = "2024-01-01T12:00:00Z", **options: object) -> Outcome:
+    def run(
+        manifest: Path, system_time: str = "2024-01-01T12:00:00Z", contract: str | None = None, **options: object
+    ) -> Outcome:
         loaded = load([manifest])
         assert loaded.problems == ()
         (one,) = loaded.manifests
         runner = options.pop("runner", engine)
-        return run_cycle(cycle_of(store, one, runner, Instant.parse(system_time), options=Options(**options)))
+        cycle = cycle_of(store, one, runner, Instant.parse(system_time), options=Options(**options))
+        return run_cycle(replace(cycle, contract_file=contract))
 
     return run
 

@@ -129,10 +129,22 @@ def test_a_discarded_file_stays_out_while_another_is_rejected(write: Write, run:
     assert len(list(rejected.rejections(dataset))) == 2
 
 
-def has_changed(store: Store, manifest: Path) -> bool:
+def test_a_trigger_has_the_contract_of_the_other_tasks(write: Write, run: Run, store: Store) -> None:
+    prices = write("prices.yaml", PRICES)
+    write("contracts/strict.yaml", CONTRACT)
+    write("in/1.csv", "sku,price\na,-3\n")
+    assert isinstance(run(prices, contract="contracts/strict.yaml").error, ContractRejected)
+    assert has_changed(store, prices, "contracts/strict.yaml") is False
+    # Without the contract, or after an edit of it, the input would not be rejected again.
+    assert has_changed(store, prices) is True
+    write("contracts/strict.yaml", CONTRACT.replace("minimum: 0", "minimum: -5"))
+    assert has_changed(store, prices, "contracts/strict.yaml") is True
+
+
+def has_changed(store: Store, manifest: Path, contract: str | None = None) -> bool:
     """Whether a trigger would report a change."""
     (one,) = load([manifest]).manifests
-    now = position(store, one)
+    now = position(store, one, contract)
     version = check(
         now.fetch,
         base=now.base,

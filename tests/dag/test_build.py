@@ -105,6 +105,7 @@ def test_a_source_that_starts_its_dag(manifest):
             "dataset": "acme/orders",
             "store": "/data/odf",
             "odf_conn_id": "odf_default",
+            "contract": None,
             "poke_interval": 5,
             "outage": 3600,
         },
