@@ -32,7 +32,16 @@ def modules(*parts: str) -> list[str]:
 
 
 COORDINATOR = (
-    *("errors.py", "error_conversion.py", "fsync.py", "watchdog.py", "protocol", "multiformats.py", "instant.py", "wording.py"),
+    *(
+        "errors.py",
+        "error_conversion.py",
+        "fsync.py",
+        "watchdog.py",
+        "protocol",
+        "multiformats.py",
+        "instant.py",
+        "wording.py",
+    ),
     *(
         "manifest",
         "chain",

@@ -69,9 +69,7 @@ class Watch:
     after a change of the file, the contract or the dataset. ``contract`` is the path of a contract, in place of the one
     of the manifest."""
 
-    def __init__(
-        self, store: Store, file: Path, load: Callable[[], Manifest], contract: str | None = None
-    ) -> None:
+    def __init__(self, store: Store, file: Path, load: Callable[[], Manifest], contract: str | None = None) -> None:
         self._store, self._file, self._load, self._contract = store, file, load, contract
         self._position: Position | None = None
         self._fingerprint: object = None

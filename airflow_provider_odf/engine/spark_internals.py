@@ -81,3 +81,8 @@ def heap_bytes() -> int:
 
     jvm: Any = SparkContext._jvm
     return int(jvm.java.lang.Runtime.getRuntime().maxMemory())
+
+
+def size_in_bytes(frame: DataFrame) -> int:
+    """Return Spark's estimate of the size of a frame: of its files, or more."""
+    return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())

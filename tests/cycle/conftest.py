@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclass, replacees import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from textwrap import dedent
@@ -97,7 +97,8 @@ Run = Callable[..., Outcome]
 
 @pytest.fixture
 def run(store: Store, engine: LocalRunner) -> Run:
-    """One cycle of the one dataset in a manifest file, as ``odf run`` does it, or with another contract; ``options`` are those of polls."""
+    """One cycle of the one dataset in a manifest file, as ``odf run`` does it, or with another contract; ``options``
+    are those of polls."""
 
     def run(
         manifest: Path, system_time: str = "2024-01-01T12:00:00Z", contract: str | None = None, **options: object

@@ -73,6 +73,7 @@ def test_survives_serialization_without_what_the_manifest_says(watched):
         "dataset": None,
         "store": trigger.store,
         "odf_conn_id": "odf_default",
+        "contract": None,
         "poke_interval": 0.01,
         "outage": 3600.0,
     }

@@ -7,10 +7,10 @@ import re
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract import rules
+from airflow_provider_odf.engine.contract.conditions import Aggregate, Count, Values
 from airflow_provider_odf.engine.contract.fields import Found
 from airflow_provider_odf.engine.contract.measured import Measured, Verdict
 from airflow_provider_odf.engine.contract.rows import Rows
-from airflow_provider_odf.engine.contract.scan import Aggregate, Count, Values
 from airflow_provider_odf.engine.sql import first_group, text
 from airflow_provider_odf.protocol import Check
 from airflow_provider_odf.wording import counted

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from airflow_provider_odf.engine.contract import ages, metrics, rules
+from airflow_provider_odf.engine.contract.conditions import Key, Reference, Values
 from airflow_provider_odf.engine.contract.fields import key_text
 from airflow_provider_odf.engine.contract.measured import Expectation, Measured, Query
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.rules import OnField, Verdict
-from airflow_provider_odf.engine.contract.scan import Key, Reference, Values
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import when
 from airflow_provider_odf.protocol import Check

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from airflow_provider_odf.engine.contract.conditions import Condition, Count
 from airflow_provider_odf.engine.contract.rules import Verdict as Verdict
-from airflow_provider_odf.engine.contract.scan import Condition, Count
 from airflow_provider_odf.engine.contract.thresholds import Limits, shown
 
 MASK = "***"

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract import ages, rules
+from airflow_provider_odf.engine.contract.conditions import Aggregate, Count, Key, Reference, Values
 from airflow_provider_odf.engine.contract.fields import Found, key_text
 from airflow_provider_odf.engine.contract.measured import MASK, Measured, Verdict, of_number
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.rules import OnField
-from airflow_provider_odf.engine.contract.scan import Aggregate, Count, Key, Reference, Values
 from airflow_provider_odf.engine.contract.thresholds import Limits
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.protocol import Check

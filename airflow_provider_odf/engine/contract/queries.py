@@ -16,10 +16,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import query as guard
+from airflow_provider_odf.engine.contract.conditions import ERRORS, Failure
 from airflow_provider_odf.engine.contract.fields import find
 from airflow_provider_odf.engine.contract.measured import Query, Verdict, of_number
 from airflow_provider_odf.engine.contract.rows import Other
-from airflow_provider_odf.engine.contract.scan import ERRORS, Failure
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.errors import InvalidQuery

@@ -10,12 +10,7 @@ from typing import Any
 
 from airflow_provider_odf.engine.contract import linear_patterns
 from airflow_provider_odf.engine.contract.check_kinds import judge
-from airflow_provider_odf.engine.contract.expectations import Expectations
-from airflow_provider_odf.engine.contract.measured import MASK, Expectation, Measured, Query
-from airflow_provider_odf.engine.contract.queries import Queries
-from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
-from airflow_provider_odf.engine.contract.rules import Verdict
-from airflow_provider_odf.engine.contract.scan import (
+from airflow_provider_odf.engine.contract.conditions import (
     Aggregate,
     Condition,
     Count,
@@ -25,6 +20,11 @@ from airflow_provider_odf.engine.contract.scan import (
     Shown,
     Values,
 )
+from airflow_provider_odf.engine.contract.expectations import Expectations
+from airflow_provider_odf.engine.contract.measured import MASK, Expectation, Measured, Query
+from airflow_provider_odf.engine.contract.queries import Queries
+from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
+from airflow_provider_odf.engine.contract.rules import Verdict
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.protocol import Check, CheckResult, Contract, ContractReport

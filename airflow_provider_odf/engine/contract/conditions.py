@@ -1,0 +1,152 @@
+"""Conditions on rows, and what a test of them finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from airflow_provider_odf.engine.spark_errors import refusal, root_cause
+
+ERRORS = (PySparkException, Py4JError)
+
+MOST_SAMPLES = 5
+"""Maximum number of rows that are shown for a condition."""
+
+MOST_OFFSETS = 100
+"""Maximum number of offsets of failing rows for a condition."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """A condition on single rows: the SQL ``broken`` is true for a failing row.
+
+    It is about rows for which the SQL ``about`` is true.
+    """
+
+    broken: str
+    about: str = "true"
+
+
+@dataclass(frozen=True)
+class Key:
+    """A condition on keys: no two rows share the values of the columns, given as SQL.
+
+    With ``is_complete``, a null fails too. Otherwise rows with a null are ignored.
+    """
+
+    columns: tuple[str, ...]
+    is_complete: bool
+
+    def bad(self, rows: str) -> str:
+        """Return SQL that is true for a failing key; ``rows`` is SQL for the number of its rows."""
+        if self.is_complete:
+            return f"NOT ({self.complete}) OR {rows} > 1"
+        return f"{self.complete} AND {rows} > 1"
+
+    @property
+    def complete(self) -> str:
+        """SQL that is true for a key without nulls."""
+        return " AND ".join(f"{c} IS NOT NULL" for c in self.columns)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A condition on references: each value that is not null is a value of ``target`` in another frame."""
+
+    value: str
+    other: DataFrame
+    target: str
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A value that all rows have together: SQL with aggregate functions."""
+
+    sql: str
+
+
+Condition: TypeAlias = Values | Key | Reference | Aggregate
+
+
+@dataclass(frozen=True)
+class Count:
+    """Numbers of tested and of failing rows.
+
+    For a `Key`, also the numbers of failing keys, of keys without nulls, and of rows with these. For an `Aggregate`,
+    its value.
+    """
+
+    rows: int
+    failed: int
+    failed_keys: int = 0
+    keys: int = 0
+    complete: int = 0
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Spark could not evaluate a condition."""
+
+    error: Exception
+
+    @property
+    def message(self) -> str:
+        """The first line of Spark's message, or the root cause in the JVM if Spark has no message of its own."""
+        message = str(refusal(self.error) or self.error)
+        if isinstance(self.error, Py4JJavaError) and message == str(self.error):
+            message = root_cause(self.error)
+        return message.strip().partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """SQL for what a report shows of a failing row: the value as text (None for no text), and the row as JSON."""
+
+    text: str | None
+    row: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A failing row: its offset, the value as text, and the row as JSON."""
+
+    offset: int
+    text: str | None
+    row: str
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The first failing rows of a condition, and the offsets of more."""
+
+    rows: tuple[Sample, ...] = ()
+    offsets: tuple[int, ...] = ()
+
+
+def count_of(condition: Condition, values: Iterator[Any]) -> Count:
+    """Return the numbers of a condition, which are the next of ``values``."""
+    if isinstance(condition, Aggregate):
+        return Count(next(values), 0, value=next(values))
+    if isinstance(condition, Key):
+        return Count(*(next(values) for _ in range(5)))
+    return Count(next(values), next(values))
+
+
+def first_rows(shown: Shown, offset: str, where: str = "") -> Iterator[str]:
+    """Yield SQL for the first failing rows, and for the offsets of more."""
+    row = f"struct({offset}, {shown.text or 'CAST(NULL AS STRING)'}, {shown.row})"
+    yield f"min_by({row}, {offset}, {MOST_SAMPLES}) {where}"
+    yield f"min_by({offset}, {offset}, {MOST_OFFSETS}) {where}"
+
+
+def samples_of(found: Sequence[Sequence[Any]]) -> Samples:
+    """Return the samples of pairs of rows and offsets."""
+    rows = sorted((Sample(*row) for first, _ in found for row in first or ()), key=lambda sample: sample.offset)
+    offsets = sorted(offset for _, more in found for offset in more or ())
+    return Samples(tuple(rows[:MOST_SAMPLES]), tuple(offsets[:MOST_OFFSETS]))
