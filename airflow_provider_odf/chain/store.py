@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from airflow_provider_odf.chain import dataset_registry
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.dataset_registry import Registry
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import Storage
+from airflow_provider_odf.chain.storages import open_storage
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_ref
 from airflow_provider_odf.wording import nearest, suggestion
-
-STORAGES: dict[str, Callable[[str], Storage]] = {"file": LocalStorage.at}
-"""Scheme of a store's URI -> its storage. To add a kind of store, add a module beside ``local_storage`` and a row
-here."""
 
 _LAYOUT = ("blocks", "checkpoints", "data", "info", "refs")
 
@@ -42,10 +38,7 @@ class Store:
         :raises InvalidInput: the URI has an unknown scheme, or a remote store has no work area.
         """
         text = str(uri_or_path)
-        scheme = urlsplit(text).scheme if "://" in text or text.startswith("file:") else "file"
-        if scheme not in STORAGES:
-            raise InvalidInput(f"store {text}: only paths and file:///… URIs of this machine can be opened")
-        storage = STORAGES[scheme](text)
+        storage = open_storage(text)
         if work_area is None:
             if not isinstance(storage, LocalStorage):
                 raise InvalidInput(

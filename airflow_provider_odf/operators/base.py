@@ -16,7 +16,7 @@ from airflow_provider_odf.error_conversion import storage_error
 from airflow_provider_odf.errors import CandidateRejected, InternalError, InvalidInput, OdfError
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
-from airflow_provider_odf.hooks.runner import TaskRunner
+from airflow_provider_odf.hooks.runners import TaskRunner
 from airflow_provider_odf.operators.lineage import LineageMixin
 from airflow_provider_odf.operators.lost_dataset import check_published
 from airflow_provider_odf.redaction import redact

@@ -12,7 +12,7 @@ import yaml
 from airflow.configuration import conf
 
 from airflow_provider_odf.get_provider_info import get_provider_info
-from airflow_provider_odf.hooks.runner import spark_submit
+from airflow_provider_odf.hooks.runners import spark_submit
 
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"

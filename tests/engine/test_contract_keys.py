@@ -24,8 +24,8 @@ CASES: dict[str, tuple[str, int | None]] = {
     ),
     "all repeated": ("SELECT id, id % 1500 AS a, 'x' AS b FROM range(3000)", 3000),
     "signs of zero": (
-        "SELECT id, CASE WHEN id = 0 THEN 0.0D WHEN id = 1 THEN -0.0D WHEN id < 4 THEN 'NaN' ELSE id END AS a, 'x' AS b "
-        "FROM range(3000)",
+        "SELECT id, CASE WHEN id = 0 THEN 0.0D WHEN id = 1 THEN -0.0D WHEN id < 4 THEN 'NaN' ELSE id END AS a, "
+        "'x' AS b FROM range(3000)",
         4,
     ),
     "structs": ("SELECT id, named_struct('n', id % 2999) AS a, array(id) AS b FROM range(3000)", 2),

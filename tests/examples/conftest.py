@@ -45,7 +45,7 @@ def one_jvm(spark_child, monkeypatch):
     def opened(_conn_id):
         yield spark_child
 
-    monkeypatch.setattr("airflow_provider_odf.hooks.runner.open_runner", opened)
+    monkeypatch.setattr("airflow_provider_odf.hooks.runners.open_runner", opened)
     return spark_child
 
 

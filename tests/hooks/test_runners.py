@@ -4,7 +4,7 @@ import os
 import pytest
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.hooks.runner import open_runner
+from airflow_provider_odf.hooks.runners import open_runner
 from airflow_provider_odf.protocol import RawQueryRequest, ReadStep, SqlQueryStep, Transform
 from airflow_provider_odf.runner import LocalRunner
 
