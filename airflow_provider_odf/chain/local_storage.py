@@ -35,7 +35,7 @@ class LocalStorage:
             return cls(Path(path_or_uri).expanduser().absolute())
         uri = urlsplit(path_or_uri)
         if uri.netloc not in ("", "localhost"):
-            raise InvalidInput(f"store {path_or_uri}: only paths and file:///… URIs of this machine can be opened")
+            raise InvalidInput(f"store {path_or_uri}: unsupported location: use a local path or a file:///… URI")
         return cls(Path(unquote(uri.path)))
 
     @property
