@@ -29,7 +29,7 @@ demo: setup ## Run the example DAGs on real Airflow and Spark and show what they
 
 .PHONY: test
 test: setup ## Run every test; with COVERAGE=1 show the coverage, which takes a third longer
-	@$(UV) run --frozen pytest -n auto --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=term) $(ARGS)
+	@$(UV) run --frozen pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=term) $(ARGS)
 
 # What a user's `pip install` takes: the wheel, and the newest versions that it allows.
 NEWEST := build/newest

@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than processors: tests wait for the starts of other processes for a third of their time."""
-    return min((os.cpu_count() or 1) + 1, 4)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the slowest files first, since the last one decides when all are done. Coverage does not follow the
     hundreds of examples of a property, which would take three times as long."""

@@ -20,10 +20,12 @@ from airflow_provider_odf.runner import LocalRunner, Runner
 
 
 @contextmanager
-def shared_engine(folder: Path) -> Iterator[Path]:
+def shared_engine(folder: Path, without_airflow: bool = False) -> Iterator[Path]:
     """A folder with an ``odf`` that sends its requests to one Spark, which starts with the first of them."""
     odf, engine = folder / "odf", folder / "engine"
-    odf.write_text(_ODF.format(python=sys.executable, engine=str(engine), root=str(Path(__file__).parents[1])))
+    blocked = "sys.modules['airflow'] = None" if without_airflow else ""
+    root = str(Path(__file__).parents[1])
+    odf.write_text(_ODF.format(python=sys.executable, engine=str(engine), root=root, blocked=blocked))
     odf.chmod(0o755)
     with LocalRunner("local[2]") as runner, _Server(str(engine), runner) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -34,6 +36,7 @@ def shared_engine(folder: Path) -> Iterator[Path]:
 _ODF = """\
 #!{python}
 import os, sys
+{blocked}
 sys.path.insert(0, {root!r})
 os.environ["ODF_TEST_ENGINE"] = {engine!r}
 from airflow_provider_odf.cli import main

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
@@ -14,6 +16,7 @@ from typer.testing import CliRunner
 
 from airflow_provider_odf import __version__
 from airflow_provider_odf.cli import app, main
+from tests.shared_engine import shared_engine
 
 MANIFEST = """\
 kind: DatasetSnapshot
@@ -53,8 +56,9 @@ def odf(*arguments: object, code: int = 0, without: tuple[str, ...] = (), cwd: P
     """What the tool prints, in a process of its own where some packages cannot be imported."""
     command = [*map(str, arguments)]
     if without or command[0] == "run":
-        started = [sys.executable, "-c", BLOCKED.format(blocked={"airflow", *without}), *command]
-        done = subprocess.run(started, capture_output=True, text=True, check=False, cwd=cwd)
+        script = BLOCKED.format(blocked={"airflow", *without})
+        started = [sys.executable, "-c", script] if without else [os.environ["ODF_OF_TEST"]]
+        done = subprocess.run([*started, *command], capture_output=True, text=True, check=False, cwd=cwd)
         returned, out, err = done.returncode, done.stdout, done.stderr
     else:
         returned, out, err = in_this_process(command, cwd)
@@ -75,6 +79,17 @@ def in_this_process(command: list[str], cwd: Path) -> tuple[int, str, str]:
         stream.flush()
     printed, told = (stream.buffer.getvalue().decode() for stream in (out, err))
     return int(ended.value.code or 0), printed, told
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runs share one Spark, but for those without pyspark, which must not ask for any."""
+    with (
+        shared_engine(tmp_path_factory.mktemp("engine"), without_airflow=True) as programs,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("ODF_OF_TEST", str(programs / "odf"))
+        yield
 
 
 @pytest.fixture(scope="module")
