@@ -74,7 +74,7 @@ def _event_time(columns: Mapping[str, str], event_time: str) -> Iterator[ColumnP
     for name, kind in columns.items():
         if name.lower() == event_time.lower() and kind not in _TIMES:
             fix = f"{_conversion(name, kind)}, or name another column in SetVocab.eventTimeColumn"
-            yield ColumnProblem("columns", name, f"event time {name} must be DATE or TIMESTAMP, not {kind}", fix)
+            yield ColumnProblem("columns", name, f"event time column {name} must be DATE or TIMESTAMP, not {kind}", fix)
 
 
 def _conversion(name: str, kind: str) -> str:

@@ -100,7 +100,7 @@ _OPTIONS = {
     ),
     "push_paths": _option(
         "Comma-separated folders and URIs from which a DAG run's conf, an XCom or a template may push files. "
-        "Empty: only records. ``*``: every file that workers can read.",
+        "Empty: they may push records, but no files. ``*``: every file that workers can read.",
         example="/data/incoming, https://files.example.org/drop",
     ),
     "private_redirects": _option(
@@ -109,11 +109,15 @@ _OPTIONS = {
         default="refuse",
     ),
     "outside_links": _option(
-        "Symbolic links that lead out of the folder of a ``FilesGlob``: ``refuse`` or ``follow``.", default="refuse"
+        "Symbolic links that point outside the folder of a ``FilesGlob``: ``refuse`` or ``follow``.", default="refuse"
     ),
-    "largest_download": _option("Maximum download size in bytes: a number, or 512m, 10g.", default="256g"),
+    "largest_download": _option(
+        "Maximum download size: a number of bytes, or a size such as 512m or 10g.", default="256g"
+    ),
     "largest_file": _option(
-        "Maximum total output of the prepare steps of one fetched file in bytes: a number, or 512m, 10g.", default="1t"
+        "Maximum total output of the prepare steps for one fetched file: a number of bytes, or a size such as 512m or "
+        "10g.",
+        default="1t",
     ),
     "read_timeout": _option("Seconds to wait for a server that does not respond.", default="60", kind="float"),
     "pipe_timeout": _option("Maximum run time of a Pipe step's program in seconds.", default="3600", kind="float"),
@@ -143,13 +147,13 @@ _OPTIONS = {
         default="current",
     ),
     "datahub_conn_id": _option(
-        "Connection of type ``datahub``: contract tests report to this server. Empty: they do not. Needs the extra "
-        "``datahub``.",
+        "Connection of type ``datahub`` to the server that receives contract test results. Empty: results are not "
+        "sent. Needs the extra ``datahub``.",
         example="datahub_default",
     ),
     "datahub_file": _option(
-        "Path of a JSON file that each contract test writes for ``datahub ingest``. A folder that exists gets one file "
-        "for each run. Needs the extra ``datahub``.",
+        "Path of a JSON file that each contract test writes for ``datahub ingest``. If the path is an existing folder, "
+        "each run writes its own file there. Needs the extra ``datahub``.",
         example="/data/datahub",
     ),
     "datahub_env": _option("Environment of datasets in DataHub.", default="PROD", example="DEV"),

@@ -23,8 +23,8 @@ OPERATIONS_TEXT = ", ".join(f"{code} ({name})" for code, name in enumerate(OPERA
 PRESENT = (APPEND, CORRECT_TO)
 """Operations after which the newest record of a key is its current row.
 
-After -R, or after -C without its +C, the key has none. ``engine/current_rows.py`` reads current rows so with Spark, and
-``chain/record_rows.py`` with Arrow.
+After -R, or after -C without its +C, the key has no current row. ``engine/current_rows.py`` applies this rule with
+Spark, ``chain/record_rows.py`` with Arrow.
 """
 
 

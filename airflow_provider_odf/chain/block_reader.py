@@ -75,7 +75,7 @@ class BlockReader:
         if not kind.values:
             return bool(number) if kind.type == "bool" else number
         if not 0 <= number < len(kind.values):
-            raise ValueError(f"{number} is not one of {', '.join(kind.values)}")
+            raise ValueError(f"unknown enumeration number {number}; the values are {', '.join(kind.values)}")
         return kind.values[number]
 
     def _union(self, kind: OneOf, at: list[int], depth: int) -> Any:
@@ -109,7 +109,7 @@ def _plain(kind: Kind, data: bytes) -> Any:
         return str(DatasetId.from_binary(data))
     text = data.decode("utf-8")
     if kind is Plain.JSON and not _is_json_object(text):
-        raise ValueError("attributes that are not a JSON object")
+        raise ValueError("the extra attributes are not a JSON object")
     return text
 
 

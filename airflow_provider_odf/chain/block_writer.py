@@ -93,7 +93,7 @@ class BlockWriter:
         try:
             data = struct.pack("<" + SCALARS[kind.type], number)
         except struct.error as e:
-            raise ValueError(f"{number} does not fit {kind.type}") from e
+            raise ValueError(f"{number} is out of range for the type {kind.type}") from e
         if number or kind.is_optional:
             self._builder.Prep(len(data), 0)
             self._inline(data)

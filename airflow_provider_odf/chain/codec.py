@@ -30,7 +30,7 @@ def encode(block: MetadataBlock, version: int = 3) -> bytes:
     :raises InvalidInput: the version is unknown, or a value has no binary form, such as a number out of range.
     """
     if version not in VERSIONS:
-        raise InvalidInput(f"manifest version {version} cannot be written, only 2 and 3")
+        raise InvalidInput(f"manifest version {version} is not supported: use 2 or 3")
     try:
         return _frame(version, BlockWriter(_TIMESTAMP_ALIGNMENT[version]).write(block))
     except ValueError as e:
@@ -55,9 +55,9 @@ def decode_frame(data: bytes) -> tuple[int, MetadataBlock]:
         version, content = _frame_fields(frame)
         number = frame.scalar("i", version) if version else 0
         if number not in VERSIONS:
-            raise ValueError(f"its frame has version {number}; versions 2 and 3 can be read")
+            raise ValueError(f"the block has manifest version {number}, but only versions 2 and 3 are supported")
         if not content:
-            raise ValueError("its frame is empty")
+            raise ValueError("the block has no content")
         reader = Reader(frame.blob(content))
         return number, BlockReader(reader).table("MetadataBlock", reader.root(), 0)
     except ValueError as e:

@@ -139,7 +139,10 @@ def _spelled(key: Sequence[str], table: pa.Table) -> list[str]:
     spelled = {name.lower(): name for name in table.column_names} | {name: name for name in table.column_names}
     names = [spelled.get(name) or spelled.get(name.lower()) for name in key]
     if None in names:
-        raise InvalidInput(f"the key ({listed(key)}) names columns that are not in ({listed(table.column_names)})")
+        raise InvalidInput(
+            f"the primary key ({listed(key)}) has columns that the data does not have; "
+            f"the columns of the data are ({listed(table.column_names)})"
+        )
     return [name for name in names if name is not None]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ODF_SCHEMA_SINCE = 3
 """Readers of older manifest versions know the Arrow form only."""
 
-_SINCE = "block version 3: set `[odf] manifest_version = 3`"
+_SINCE = "manifest version 3: set `[odf] manifest_version = 3`"
 
 
 def set_data_schema(schema: pa.Schema | str, *, manifest_version: int = 3) -> model.SetDataSchema:

@@ -52,8 +52,8 @@ class ChainState:
     polling_fetch: model.FetchStep | None = None
     """Fetch step that this source state belongs to."""
     push_states: Mapping[str, model.SourceState] = field(default_factory=dict)
-    """Source states by name of the push source. They are apart from ``polling_state``, because a push source may have
-    the name that the polling source has in blocks."""
+    """Source states by push source name. They are stored separately from ``polling_state``, because a push source may
+    have the same name as the polling source has in blocks."""
     query_inputs: Mapping[str, InputPosition] = field(default_factory=dict)
     """Positions by dataset id."""
     slices: tuple[model.DataSlice, ...] = ()

@@ -19,7 +19,7 @@ app = typer.Typer(
     name="contract", help="Check and show data contracts, and test data against them.", no_args_is_help=True
 )
 
-ContractArgument = Annotated[str, typer.Argument(help="File of the contract.", metavar="CONTRACT")]
+ContractArgument = Annotated[str, typer.Argument(help="Contract file.", metavar="CONTRACT")]
 
 
 class LintFormat(str, Enum):
@@ -52,12 +52,12 @@ def options() -> None:
 
 @app.command("lint")
 def contract_lint(
-    contracts: Annotated[list[str], typer.Argument(help="Files of contracts.", metavar="CONTRACT")],
+    contracts: Annotated[list[str], typer.Argument(help="Contract files.", metavar="CONTRACT")],
     how: Annotated[LintFormat, typer.Option("--format", help="Output format.")] = LintFormat.text,
 ) -> None:
     """Check contracts without data. Exit 0, or 1 with all errors of all files.
 
-    A contract is checked against the JSON Schema of its version. References lead to definitions, each clause can be
+    A contract is checked against the JSON Schema of its version. References resolve to definitions, each clause can be
     evaluated, and examples satisfy their own fields.
     """
     from airflow_provider_odf.cli.run import print_problem, problem_json
@@ -96,22 +96,31 @@ def contract_show(contract: ContractArgument, how: FormatOption = Format.table) 
 def contract_test(
     contract: ContractArgument,
     server: Annotated[
-        str | None, typer.Option(help="Server of the contract with the data.", show_default="the only one")
+        str | None,
+        typer.Option(
+            help="Name of a server in the contract: test the data on this server.", show_default="the only one"
+        ),
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="File, folder or glob with the data; {model} is the name of a model.")
+        str | None,
+        typer.Option(
+            help="File, folder or glob with the data. The placeholder {model} stands for the name of each model."
+        ),
     ] = None,
     data_format: Annotated[
-        DataFormat | None, typer.Option(help="Format of the data.", show_default="from the name")
+        DataFormat | None, typer.Option(help="Format of the data.", show_default="from the file name")
     ] = None,
     model: Annotated[str | None, typer.Option(help="Test this model only.", show_default="all")] = None,
     as_of: Annotated[
         str | None,
-        typer.Option(help="Time that ages are measured at, RFC 3339.", show_default="now", metavar="RFC3339"),
+        typer.Option(help="Reference time for the age of data, in RFC 3339.", show_default="now", metavar="RFC3339"),
     ] = None,
     failed_rows: Annotated[
         str | None,
-        typer.Option(help="Folder for failing rows as Parquet, with the clauses that they fail.", metavar="FOLDER"),
+        typer.Option(
+            help="Folder to which failing rows are written as Parquet, each with the clauses that it fails.",
+            metavar="FOLDER",
+        ),
     ] = None,
     how: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = ReportFormat.table,
 ) -> None:

@@ -33,7 +33,7 @@ from airflow_provider_odf.wording import counted
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.record_rows import Rows
 
-block = typer.Typer(name="block", help="Decode and encode files of metadata blocks.", no_args_is_help=True)
+block = typer.Typer(name="block", help="Decode and encode metadata block files.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -187,7 +187,7 @@ def block_show(
 def block_encode(
     file: Annotated[Path, typer.Argument(help="A MetadataBlock as YAML.", metavar="FILE.yaml", exists=True)],
     manifest_version: Annotated[
-        int | None, typer.Option(help="Version of the manifest frame, 2 or 3.", min=2, max=3, show_default="the YAML's")
+        int | None, typer.Option(help="Manifest version of the block, 2 or 3.", min=2, max=3, show_default="the YAML's")
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write the block to.")] = None,
 ) -> None:

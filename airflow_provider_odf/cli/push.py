@@ -77,7 +77,11 @@ def push(
     ] = None,
     manifest: Annotated[
         str | None,
-        typer.Option(help="The dataset's manifest. It is applied first, and its contract tested.", metavar="FILE"),
+        typer.Option(
+            help="The dataset's manifest. The command applies it before the push, and tests the new records against "
+            "its data contract.",
+            metavar="FILE",
+        ),
     ] = None,
     store: StoreOption = None,
     system_time: SystemTimeOption = None,
@@ -117,7 +121,8 @@ def _manifest(file: str, name: str, store: Store) -> Manifest:
         if str(manifest.snapshot.alias).lower() == name.lower():
             note_new_store(store)
             return manifest
-    raise ManifestInvalid(loaded.problems or [Problem(Place(file), f"the manifest does not declare {name}")])
+    missing = Problem(Place(file), f"the manifest does not declare the dataset {name}")
+    raise ManifestInvalid(loaded.problems or [missing])
 
 
 @contextmanager

@@ -144,14 +144,17 @@ def publish(name: NameArgument, ref: RefArgument = None, store: StoreOption = No
     if publish_anyway(target, dataset, rejection):
         if changed:
             print(
-                f"{name}: note: changed since the rejection: {listed(changed)}; the earlier content is published, and "
-                "later runs do not read the new one: ingest it with `odf push`",
+                f"{name}: note: source files changed after the rejection: {listed(changed)}. Their earlier content is "
+                "published. Later runs do not fetch their new content: ingest these files with `odf push`",
                 file=sys.stderr,
             )
         print(f"{name}: published {counted(rejection.records, 'record')} of {rejection.ref}")
     else:
         again = "push the input again" if rejection.record.is_pushed else "run the dataset again"
-        print(f"{name}: the head has moved since {rejection.ref}, but its input is accepted: {again} to publish it")
+        print(
+            f"{name}: {rejection.ref} is not based on the current head and cannot be published. "
+            f"Its input is now marked as accepted: {again} to publish the input"
+        )
 
 
 @app.command()

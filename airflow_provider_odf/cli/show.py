@@ -158,7 +158,7 @@ def _state_pairs(info: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for state in info["sourceStates"]:
         yield "Source at", f"{state['value']} ({state['kind']}, source {state['sourceName']})"
     yield "Head", info["head"]
-    yield "Chain", f"{counted(info['blocks'], 'block')}, the newest of {info['systemTime']}"
+    yield "Chain", f"{counted(info['blocks'], 'block')}, newest at {info['systemTime']}"
     uri = urlsplit(info["uri"])
     yield "Stored at", unquote(uri.path) if uri.scheme == "file" else info["uri"]
 

@@ -87,8 +87,11 @@ def model_name(contract: ContractFile, dataset: str) -> str:
         return wanted
     if alike := [m for m in models if m.lower() == wanted.lower()]:
         return alike[0]
-    message = f"no model named {wanted!r} among {', '.join(models)}" if models else "the contract has no models"
-    fix = f"dataset {dataset} is tested against the only model, or the one of its name"
+    if models:
+        message = f"no model named {wanted!r} among {', '.join(models)}"
+        fix = f"dataset {dataset} is tested against the model with this name, or against the only model: rename a model"
+    else:
+        message, fix = "the contract has no models", f"add a model for dataset {dataset}"
     raise ManifestInvalid([Problem(contract.models_place, message, fix)])
 
 

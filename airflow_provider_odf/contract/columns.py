@@ -99,7 +99,7 @@ class _Comparison:
         expected = str(clause.value).lower()
         kind = re.sub(r"TIMESTAMP_\w+", "TIMESTAMP", given.upper()).partition("(")[0].partition("<")[0].strip()
         if kind in _TYPES and expected in COLUMN_TYPES and kind not in COLUMN_TYPES[expected]:
-            message = f"{name} is of type {expected} here, and {given} in the manifest"
+            message = f"{name} is of type {expected} in the contract, but {given} in the manifest"
             yield Problem(clause.place, message, "change one of them, or cast in preprocess")
 
     def _additional(self) -> Iterator[Problem]:
@@ -107,5 +107,6 @@ class _Comparison:
         extra = [name for name in self._given if name.lower() not in fields]
         closed = self._model.clause("additionalFields")
         if closed is not None and closed.value is False and extra:
-            message = f"the manifest declares other columns: {', '.join(extra)}"
-            yield Problem(closed.place, message, "add fields for them, or allow others")
+            message = f"the manifest declares columns that are not in the contract: {', '.join(extra)}"
+            fix = "add fields for them to the contract, or allow additional columns there"
+            yield Problem(closed.place, message, fix)

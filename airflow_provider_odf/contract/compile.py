@@ -42,8 +42,8 @@ class _Kind:
 
 _SWITCHES = {
     "required": _Kind("required", "{field} is never null"),
-    "unique": _Kind("unique", "{field} has no value twice"),
-    "uniqueItems": _Kind("unique_items", "{field} has no item twice"),
+    "unique": _Kind("unique", "{field} has no duplicate values"),
+    "uniqueItems": _Kind("unique_items", "{field} has no duplicate items"),
 }
 _KINDS = {
     "type": _Kind("field_type", "{field} is of type {value}", "type"),
@@ -58,7 +58,7 @@ _KINDS = {
     "exclusiveMaximum": _Kind("exclusive_maximum", "{field}: < {value}", types=NUMERIC_TYPES),
     "precision": _Kind("precision", "{field}: at most {value} digits", types=NUMERIC_TYPES),
     "scale": _Kind("scale", "{field}: at most {value} decimal places", types=NUMERIC_TYPES),
-    "references": _Kind("references", "{field} is a value of {value}", "target"),
+    "references": _Kind("references", "{field} exists in {value}", "target"),
     "multipleOf": _Kind("multiple_of", "{field}: a multiple of {value}", types=NUMERIC_TYPES),
     "integerFormat": _Kind("range", "{field} fits in {value}", types=NUMERIC_TYPES),
     "minItems": _Kind("min_items", "{field}: at least {value} items", types=frozenset({"array"})),
@@ -78,14 +78,14 @@ _INTEGER_FORMATS = {
 }
 
 _NOT_TESTED = {
-    "physicalType": ("informational", "the type on the server of the contract, not here"),
-    "timeFormat": ("informational", "times are read as times, which have no format"),
-    "timezone": ("informational", "times are read as points in time"),
-    "defaultTimezone": ("informational", "times are read as points in time"),
+    "physicalType": ("informational", "it is a type of the contract's server, not of Spark"),
+    "timeFormat": ("informational", "times are read as timestamps, which have no text format"),
+    "timezone": ("informational", "timestamps are read in UTC, without their original time zone"),
+    "defaultTimezone": ("informational", "timestamps are read in UTC, without their original time zone"),
     "elementType": ("informational", "numbers of any width are accepted"),
-    "distanceMetric": ("informational", "advice to readers"),
-    "embeddingModel": ("informational", "where the values come from"),
-    "embeddingModelVersion": ("informational", "where the values come from"),
+    "distanceMetric": ("informational", "it is advice to consumers, which data cannot violate"),
+    "embeddingModel": ("informational", "it documents the origin of the values"),
+    "embeddingModelVersion": ("informational", "it documents the origin of the values"),
     "normalized": ("unsupported", "the length of vectors is not tested"),
     "minProperties": ("unsupported", "a struct always has all its fields"),
     "maxProperties": ("unsupported", "a struct always has all its fields"),
@@ -156,7 +156,7 @@ def _model_check(model: Model, clause: Clause) -> Check | None:
         return _key(model, clause.path, tuple(clause.value))
     if clause.name == "additionalFields":
         columns = tuple(field.name for field in model.fields)
-        description = "there are no columns but the contract's"
+        description = "the data has no columns other than those of the contract"
         return None if clause.value else Check(clause.path, "additional_fields", description, columns=columns)
     if clause.name == "references":
         return _foreign_key(model, clause)
@@ -182,7 +182,7 @@ def _foreign_key(model: Model, clause: Clause) -> Check:
     check = Check(
         clause.path,
         "references",
-        f"({', '.join(columns)}) is a value of ({', '.join(targets)})",
+        f"({', '.join(columns)}) exists in ({', '.join(targets)})",
         columns=columns,
         arguments={"targets": targets},
         is_sensitive=any(map(model.is_sensitive, columns)),
@@ -194,7 +194,7 @@ def _elsewhere(check: Check, targets: Iterable[str]) -> Check:
     """Return the check of a reference, which is unsupported if it leads to another contract."""
     if not any("#" in target for target in targets):
         return check
-    return replace(check, outcome="unsupported", reason="the reference leads to another contract")
+    return replace(check, outcome="unsupported", reason="the reference points to another contract")
 
 
 def _extension(clause: Clause) -> Check:
@@ -243,7 +243,7 @@ class _FieldChecks:
             return self._physical_type(clause)
         if clause.name == "$ref":
             check = self._clause(clause, "ref", f"{self.path}: $ref {clause.value}")
-            return replace(check, outcome="unsupported", reason="the reference leads out of the document")
+            return replace(check, outcome="unsupported", reason="the reference points outside the document")
         if clause.name in _KINDS:
             return self._limit(clause, _KINDS[clause.name])
         if clause.name in _NOT_TESTED:

@@ -141,11 +141,11 @@ class _Reader:
         try:
             target = self._library.resolve(at.document, reference)
             if target in trail.seen:
-                raise Unresolved("leads back to itself")
+                raise Unresolved("refers back to itself")
             if len(trail.seen) >= MAX_REFERENCES:
-                raise Unresolved(f"is the end of more than {MAX_REFERENCES} references")
+                raise Unresolved(f"is in a chain of more than {MAX_REFERENCES} references")
             if self._fields > MAX_FIELDS:
-                raise Unresolved(f"leads to more than {MAX_FIELDS} fields")
+                raise Unresolved(f"expands to more than {MAX_FIELDS} fields")
             FieldObject.model_validate(target.value)
         except Unresolved as e:
             self.problems.append(references.problem(at.place, reference, e))

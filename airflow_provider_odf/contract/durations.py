@@ -62,7 +62,7 @@ def _total(parts: list[tuple[str, str]], text: str) -> Duration:
         elif unit in _MONTHS:
             months += amount * _MONTHS[unit]
         else:
-            raise RuleError(f"{text!r} is not a duration: {name} is no unit of time")
+            raise RuleError(f"{text!r} is not a duration: {name} is not a unit of time")
     if months != int(months):
         raise RuleError(f"{text!r} is not a whole number of months")
     return Duration(int(months), seconds)

@@ -151,4 +151,7 @@ def arguments(pattern: str) -> tuple[dict[str, str], str]:
         return {**same, "java": to_java(pattern)}, ""
     if is_regular(pattern):
         return {**same, "re2": to_re2(pattern)}, ""
-    return same, "the pattern could take exponential time: repeat no group with a repetition, or use no look-around"
+    return same, (
+        "matching this pattern could take exponential time: remove nested repetitions, such as (a+)+, or remove "
+        "look-around and references to groups"
+    )

@@ -64,7 +64,7 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower()
     given = value.get("kwargs") or {}
     if not isinstance(given, dict):
-        raise RuleError(f"kwargs of {kind} is no mapping")
+        raise RuleError(f"kwargs of {kind} must be a mapping")
     kwargs = {_argument(str(key)): argument for key, argument in given.items()}
     if rule.field is not None and "_column_" in kind and kind.startswith("expect_column_"):
         kwargs = {"column": rule.field, **kwargs}
@@ -110,7 +110,7 @@ def _mostly(e: _Expectation) -> dict[str, Any]:
     """Return the threshold of the violations in percent."""
     share = number(e.kwargs.get("mostly", 1))
     if not 0 <= share <= 1:
-        raise RuleError(f"mostly {share} is not between 0 and 1")
+        raise RuleError(f"`mostly` is {share}, but must be between 0 and 1")
     return {"must_be_less_than_or_equal_to": round(100 * (1 - share), 10)}
 
 

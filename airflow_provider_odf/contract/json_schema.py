@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.manifest.document import Document
 
-_TYPES = {"object": "mapping", "array": "list", "string": "text", "integer": "whole number", "null": "null"}
+_TYPES = {"object": "mapping", "array": "list", "integer": "whole number", "null": "null"}
 _EXTRA = ("additionalProperties", "unevaluatedProperties")
 _NUMBERS_AS_TEXT = (("id",), ("info", "version"), ("info", "title"))
-"""Texts that the Data Contract Specification lets be numbers, as YAML reads ``version: 1.0``."""
+"""String properties for which the Data Contract Specification also allows numbers, because YAML parses ``version: 1.0``
+as a number."""
 
 
 def problems(document: Document, is_standard: bool) -> Iterator[Problem]:
@@ -86,7 +87,7 @@ def _message(error: ValidationError) -> str:
             kinds = [limit] if isinstance(limit, str) else limit
             return f"must be a {' or '.join(_TYPES.get(kind, kind) for kind in kinds)}"
         case "enum":
-            return f"{error.instance!r} is none of {', '.join(map(str, limit))}"
+            return f"{error.instance!r} is not one of {', '.join(map(str, limit))}"
         case "anyOf" | "oneOf" if error.context:
             return " and ".join(dict.fromkeys(_message(inner) for inner in error.context))
         case "pattern":

@@ -50,7 +50,7 @@ def compile_rule(rule: Rule) -> Metric:
     if metric == "duplicate_values":
         return Metric(metric, arguments, columns=_columns(rule))
     if rule.field is None:
-        raise RuleError(f"{name} is about a field: move the rule to a field")
+        raise RuleError(f"{name} applies to a single field: move the rule to that field")
     return Metric(metric, arguments | _OF_VALUES.get(metric, lambda _: {})(_options(value)))
 
 
@@ -76,7 +76,9 @@ def _columns(rule: Rule) -> tuple[str, ...]:
     if names:
         return tuple(texts(names))
     if rule.field is None:
-        raise RuleError("duplicateValues of a model needs the names of its fields as arguments.properties")
+        raise RuleError(
+            "duplicateValues on a model needs arguments.properties: list the names of the fields to compare"
+        )
     return (rule.field,)
 
 

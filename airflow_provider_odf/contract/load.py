@@ -112,12 +112,13 @@ def document_of(text: str, file: str) -> Document:
     """
     documents = yaml_source.parse(text, file)
     if not documents:
-        raise ManifestInvalid([Problem(Place(file, 1, 1), "the file is empty, a contract is one YAML document")])
+        message = "the file is empty; a contract file must have one YAML document"
+        raise ManifestInvalid([Problem(Place(file, 1, 1), message)])
     if len(documents) > 1:
-        message = f"{len(documents)} YAML documents, a contract is exactly one"
+        message = f"the file has {len(documents)} YAML documents; a contract file must have exactly one"
         raise ManifestInvalid([Problem(documents[1].place(()), message, "move the others to files of their own")])
     if not isinstance(documents[0].value, dict):
-        raise ManifestInvalid([Problem(documents[0].place(()), "a contract is a mapping")])
+        raise ManifestInvalid([Problem(documents[0].place(()), "a contract must be a YAML mapping")])
     if problem := _version_problem(documents[0]):
         raise ManifestInvalid([problem])
     return documents[0]
@@ -139,4 +140,5 @@ def _version_problem(document: Document) -> Problem | None:
         return None
     first, last = (prefix + ".".join(map(str, v)) for v in (oldest, newest))
     place = document.place((key,))
-    return Problem(place, f"version {version} of the specification is not known", f"{first} to {last} are")
+    message = f"version {version} of the specification is not supported"
+    return Problem(place, message, f"use a version from {first} to {last}")

@@ -28,14 +28,14 @@ from airflow_provider_odf.contract.thresholds import number
 def _count(value: object) -> int:
     count = number(value)
     if count < 0 or count != int(count):
-        raise ValueError(f"{value!r} is not a count")
+        raise ValueError(f"must be a non-negative integer, not {value!r}")
     return int(count)
 
 
 def _text(value: object) -> str:
     """Return a version or an id as text. YAML reads some of them as numbers or dates."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | datetime.date):
-        raise ValueError(f"{value!r} is not a text")
+        raise ValueError(f"{value!r} is not a string")
     return str(value)
 
 
@@ -47,7 +47,7 @@ def _scalar(value: object) -> object:
 
 def _data_type(value: object) -> str:
     if not isinstance(value, str) or value.lower() not in TYPES:
-        raise ValueError(f"unknown type {value!r}: one of {', '.join(sorted(TYPES))}")
+        raise ValueError(f"unknown type {value!r}: use one of {', '.join(sorted(TYPES))}")
     return value.lower()
 
 
@@ -111,7 +111,7 @@ class FieldObject(SpecificationObject):
         if info.data.get("type") in CHARACTER_TYPES:
             for value in values or ():
                 if not isinstance(value, str):
-                    raise ValueError(f"{value!r} is not a text: put it in quotes")
+                    raise ValueError(f"{value!r} is not a string: put it in quotes")
         return values
 
 

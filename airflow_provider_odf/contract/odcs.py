@@ -50,7 +50,7 @@ _SERVICE_LEVELS: Mapping[str, tuple[str, str, str]] = {
     "frequency": ("frequency", "interval", ""),
     "fy": ("frequency", "interval", ""),
 }
-"""Property of a service level -> its name, the name of its value and of its element in the other specification."""
+"""ODCS service level property -> its Data Contract Specification name, and the names of its value and element there."""
 
 
 def read(document: Document, root: StandardObject) -> DataContract:

@@ -19,7 +19,7 @@ LOGICAL_TYPES = (
 def _bound(value: object) -> object:
     """Return a bound: a number, the text of a time, or, before version 3.1, whether the other bound is exclusive."""
     if not isinstance(value, int | float | str):
-        raise ValueError(f"{value!r} is neither a number nor a text")
+        raise ValueError(f"{value!r} is neither a number nor a string")
     return value
 
 
@@ -115,7 +115,7 @@ class PropertyObject(ElementObject):
     @classmethod
     def _is_a_logical_type(cls, value: str | None) -> str | None:
         if value is not None and value not in LOGICAL_TYPES:
-            raise ValueError(f"unknown type {value!r}: one of {', '.join(LOGICAL_TYPES)}")
+            raise ValueError(f"unknown type {value!r}: use one of {', '.join(LOGICAL_TYPES)}")
         return value
 
 

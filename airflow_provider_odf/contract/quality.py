@@ -32,11 +32,11 @@ def check(clause: Clause, model: Model, field: str | None) -> Check:
         is_sensitive=model.is_sensitive(field or ""),
     )
     if kind == "text":
-        return replace(described, outcome="informational", reason="a text, which people read")
+        return replace(described, outcome="informational", reason="a text rule is documentation and cannot be tested")
     if kind not in _COMPILERS:
         engine = value.get("engine")
-        what = f"engine {engine}" if engine else f"quality rules of type {value.get('type')}"
-        return replace(described, outcome="unsupported", reason=f"{what}: not known here")
+        what = f"engine {engine} is" if engine else f"quality rules of type {value.get('type')} are"
+        return replace(described, outcome="unsupported", reason=f"{what} not supported")
     return compiled(described, _COMPILERS[kind], Rule(value, model, field))
 
 

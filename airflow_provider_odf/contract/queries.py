@@ -32,9 +32,12 @@ def of_rule(query: str, model: str, field: str | None) -> str:
         if match[1].lower() not in _OF_FIELDS:
             return quoted(model)
         if field is None:
-            raise RuleError(f"{match[0]} has no meaning in a rule of a model: name the column")
+            raise RuleError(f"{match[0]} cannot be used in a rule of a model: write the column name instead")
         if set(field) & set("[{"):
-            raise RuleError(f"{field} is inside an array or a map, which is no column: name the column")
+            raise RuleError(
+                f"{field} is inside an array or a map and is not a column: write the name of a top-level column in the "
+                "query"
+            )
         return ".".join(map(quoted, field.split(".")))
 
     return to_spark(_PLACEHOLDER.sub(name, query))

@@ -58,24 +58,24 @@ class Library:
         """
         address, _, pointer = reference.partition("#")
         if address and self._is_attached:
-            raise Unresolved("leads out of the attachment", "move the definition into it")
+            raise Unresolved("points outside the attachment", "move the definition into the attachment")
         document = self._document(_absolute(base, address)) if address else base
         try:
             return Spot(document).follow(unquote(pointer))
         except KeyError as e:
-            raise Unresolved("leads to no definition", _definitions(document)) from e
+            raise Unresolved("does not resolve to a definition", _definitions(document)) from e
 
     def _document(self, uri: str) -> Document:
         if uri not in self._documents:
             if self._is_offline and _is_web(uri):
                 raise Offline
             if len(self._documents) > MAX_DOCUMENTS:
-                raise Unresolved(f"is one reference too many: more than {MAX_DOCUMENTS} documents")
+                raise Unresolved(f"exceeds the limit of {MAX_DOCUMENTS} referenced documents")
             text = _download(uri) if _is_web(uri) else _read(Path(uri))
             self.texts.append(text)
             documents = yaml_source.parse(text, uri)
             if len(documents) != 1 or not isinstance(documents[0].value, dict):
-                raise Unresolved("leads to a file that is not one mapping")
+                raise Unresolved("points to a file that is not a single YAML mapping")
             self._documents[uri] = documents[0]
         return self._documents[uri]
 
@@ -100,7 +100,10 @@ def _absolute(base: Document, address: str) -> str:
         raise Unresolved(f"has the unknown scheme {scheme}", "use a path, file:// or https://")
     if _is_web(base.file):
         if scheme == "file":
-            raise Unresolved("leads from the web to a file", "a document on the web can refer to the web only")
+            raise Unresolved(
+                "points from a web document to a local file",
+                "a web document can refer only to web documents: use an https:// URL",
+            )
         return urljoin(base.file, address)
     return str((Path(base.file).parent / unquote(address.removeprefix("file://"))).resolve())
 
@@ -115,10 +118,10 @@ def _definitions(document: Document) -> str:
 def _read(path: Path) -> str:
     try:
         if path.is_file() and path.stat().st_size > MAX_BYTES:
-            raise Unresolved(f"leads to a file of more than {MAX_BYTES >> 20} MiB")
+            raise Unresolved(f"points to a file of more than {MAX_BYTES >> 20} MiB")
         return yaml_source.read_text(path)
     except ManifestInvalid as e:
-        raise Unresolved(f"leads to {path}: {e.problems[0].message}", "correct the path") from e
+        raise Unresolved(f"points to {path}: {e.problems[0].message}", "correct the path") from e
 
 
 def _download(url: str) -> str:
@@ -132,14 +135,14 @@ def _download(url: str) -> str:
             for chunk in response.iter_bytes():
                 data += chunk
                 if len(data) > MAX_BYTES:
-                    raise Unresolved(f"leads to a document of more than {MAX_BYTES >> 20} MiB")
+                    raise Unresolved(f"points to a document of more than {MAX_BYTES >> 20} MiB")
             return data.decode("utf-8-sig")
     except httpx.HTTPStatusError as e:
         raise Unresolved(f"cannot be read: {e.response.status_code} {e.response.reason_phrase}") from e
     except (httpx.HTTPError, httpx.InvalidURL, SourceError) as e:
         raise Unresolved(f"cannot be read: {e or type(e).__name__}") from e
     except UnicodeDecodeError as e:
-        raise Unresolved("leads to a document that is not UTF-8") from e
+        raise Unresolved("points to a document that is not UTF-8") from e
 
 
 @contextmanager
@@ -157,7 +160,7 @@ def _response(client: httpx.Client, url: str) -> Iterator[httpx.Response]:
             return
         response.close()
         request = response.next_request
-        request.extensions["trace"] = Guard(request, narrowest, "it").trace
+        request.extensions["trace"] = Guard(request, narrowest, "its URL").trace
     raise Unresolved(f"cannot be read: more than {MAX_REDIRECTS} redirects")
 
 

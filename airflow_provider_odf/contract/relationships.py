@@ -13,6 +13,7 @@ from typing import Any
 from airflow_provider_odf.contract.document_spot import Spot
 from airflow_provider_odf.contract.model import Clause, pointer
 from airflow_provider_odf.manifest.document import Document
+from airflow_provider_odf.wording import counted
 
 
 class Tables:
@@ -35,7 +36,10 @@ class Tables:
         for spot in relationships.items():
             targets = _texts(spot.get("to"))
             is_one = len(targets) == 1
-            problem = "a property refers to one property: move relationships of several to the table"
+            problem = (
+                "a relationship of a property must refer to exactly one property: move a relationship between several "
+                "properties to the table"
+            )
             yield _clause(spot, self.column_of(targets[0]) if is_one else {"problem": problem})
 
     def foreign_keys(self, table: Spot) -> tuple[list[Clause], Mapping[str, tuple[Clause, ...]]]:
@@ -47,7 +51,8 @@ class Tables:
             sources, targets = _texts(spot.get("from")), _texts(spot.get("to"))
             columns = [self._source(table, source) for source in sources]
             if not sources or len(sources) != len(targets):
-                several.append(_clause(spot, {"problem": f"{len(sources)} columns refer to {len(targets)}"}))
+                counts = f"`from` has {counted(len(sources), 'column')} and `to` has {len(targets)}"
+                several.append(_clause(spot, {"problem": f"{counts}: list the same number of columns in both"}))
             elif None in columns:
                 unknown = sources[columns.index(None)]
                 several.append(_clause(spot, {"problem": f"{table.get('name')} has no property {unknown}"}))

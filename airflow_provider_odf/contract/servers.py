@@ -97,12 +97,12 @@ def server_of(contract: ContractFile, name: str | None) -> Clause:
     """
     servers = {server.name: server for server in contract.contract.servers}
     known = ", ".join(servers)
+    if not servers:
+        raise InvalidInput(f"{contract.file}: the contract has no servers: use --data")
     if name is not None and name not in servers:
-        fix = f"it has {known}" if known else "it has none: use --data"
-        raise InvalidInput(f"{contract.file}: there is no server {name!r}: {fix}")
-    if name is None and len(servers) != 1:
-        fix = f"name one of its servers with --server: {known}" if known else "the contract has no servers: use --data"
-        raise InvalidInput(f"{contract.file}: there is nothing to test: {fix}")
+        raise InvalidInput(f"{contract.file}: the contract has no server {name!r}; its servers are {known}")
+    if name is None and len(servers) > 1:
+        raise InvalidInput(f"{contract.file}: the contract has several servers: choose one with --server: {known}")
     return servers[name] if name is not None else next(iter(servers.values()))
 
 
@@ -128,12 +128,13 @@ def _source(
             return _files(model, path, data_format, value, options, install)
     except ValueError as e:
         return Source(model, problem=f"server {server.name}: {e}")
+    of_type = f"of type {kind}" if kind else "without a type"
     needs = f" (Spark needs {_ELSEWHERE[kind]})" if kind in _ELSEWHERE else ""
     known = ", ".join([*_FILES, *_DATABASES])
     return Source(
         model,
-        problem=f"server {server.name}: data on a server of type {kind or 'nothing'} is not read{needs}: "
-        f"copy the data and use --data; the types are {known}",
+        problem=f"server {server.name}: cannot read data from a server {of_type}{needs}: "
+        f"copy the data and use --data. Supported server types: {known}",
     )
 
 
@@ -167,7 +168,7 @@ def _files(
 ) -> Source:
     kind = data_format or value.get("format") or format_of(path)
     if kind is None:
-        raise ValueError(f"{path}: its name shows no format: add `format` to the server")
+        raise ValueError(f"{path}: cannot determine the format from the file name: add `format` to the server")
     delimiter = {"delimiter": value["delimiter"]} if kind == "json" and value.get("delimiter") else {}
     return Source(model, str(kind), (path,), {**delimiter, **options}, install=install)
 

@@ -11,7 +11,7 @@ from airflow_provider_odf.contract.model import Clause, DataContract, Model
 from airflow_provider_odf.contract.thresholds import RuleError
 from airflow_provider_odf.protocol import Check
 
-PROMISE = "a promise of the service, which data cannot show"
+PROMISE = "it is a promise about the service, which cannot be tested on data"
 NO_HISTORY = "only the history of a dataset shows how often it is updated"
 
 
@@ -69,7 +69,7 @@ def _freshness(check: Check, level: _Level) -> Check:
 def _retention(check: Check, level: _Level) -> Check:
     """Return a check of severity warning: old rows break a promise, and publishing new ones does not make it worse."""
     if level.value.get("unlimited"):
-        return replace(check, outcome="informational", reason="data are kept forever")
+        return replace(check, outcome="informational", reason="data is kept forever")
     return replace(_of_times(check, level, "period", "timestampField"), severity="warning")
 
 
@@ -79,14 +79,15 @@ def _latency(check: Check, level: _Level) -> Check:
 
 def _of_times(check: Check, level: _Level, duration: str, *fields: str) -> Check:
     if missing := [key for key in (duration, *fields) if level.value.get(key) is None]:
-        return replace(check, outcome="informational", reason=f"not measured without {' and '.join(missing)}")
+        return replace(check, outcome="informational", reason=f"cannot be measured without {' and '.join(missing)}")
     places = [level.field(key) for key in fields]
     models = {model.name for model, _ in places}
     if len(models) > 1:
-        return replace(check, outcome="unsupported", reason=f"times of several models: {', '.join(sorted(models))}")
+        reason = f"it refers to times of several models: {', '.join(sorted(models))}"
+        return replace(check, outcome="unsupported", reason=reason)
     arguments = level.duration(duration)
     if not models & set(level.tested):
-        return replace(check, outcome="informational", reason=f"it is about {', '.join(models)}")
+        return replace(check, outcome="informational", reason=f"it applies to model {', '.join(models)}")
     paths = tuple(path for _, path in places)
     columns = paths if len(paths) > 1 else ()
     return replace(check, model=models.pop(), field=paths[-1], columns=columns, arguments=arguments)

@@ -54,7 +54,9 @@ class _Soda:
     def field(self) -> str:
         column = self.value.get("column", self.rule.field)
         if column is None:
-            raise RuleError(f"{self.type} is about a column: move the rule to a field, or add column")
+            raise RuleError(
+                f"{self.type} applies to a single column: move the rule to a field, or add the key `column`"
+            )
         return str(column)
 
     def limits(self) -> dict[str, Any]:
@@ -79,12 +81,12 @@ def of_check(value: Mapping[str, Any], rule: Rule) -> Metric:
     """
     name = str(value.get("type") or "")
     if not name:
-        raise RuleError("the check of Soda has no type")
+        raise RuleError("the Soda check has no type")
     compiler = _COMPILERS.get(name)
     if compiler is None:
         return Metric(unsupported=f"Soda's contract language has no check of type {name}")
     if unknown := [key for key in ("filter_sql", "filter_expression") if value.get(key)]:
-        return Metric(unsupported=f"{unknown[0]}: use a rule of type sql")
+        return Metric(unsupported=f"{unknown[0]} is not supported in a Soda check: use a rule of type sql")
     return compiler(_Soda(name, value, rule))
 
 
@@ -132,7 +134,8 @@ def _of_invalid(check: _Soda) -> Metric:
     broken = [rule for key, of in _INVALID.items() if check.value.get(key) is not None for rule in of(check.value[key])]
     if not rules and not broken:
         raise RuleError(
-            f"{check.type} does not say what is valid: add valid_values, valid_regex or another of its keys"
+            f"{check.type} does not define valid values: add valid_values, valid_regex or another `valid_` or "
+            "`invalid_` key"
         )
     return Metric("invalid_values", {"rules": rules, "forbidden": broken} | _counted(check), check.field)
 
@@ -154,7 +157,7 @@ def _format(value: object) -> list[dict[str, Any]]:
     if name in _NAMED_FORMATS:
         return [{"kind": "format", "arguments": {"format": name}}]
     if name not in _PATTERNS:
-        raise RuleError(f"format {value} is none of {', '.join((*_NAMED_FORMATS, *_PATTERNS))}")
+        raise RuleError(f"unknown format {value}: use one of {', '.join((*_NAMED_FORMATS, *_PATTERNS))}")
     return [matches(_PATTERNS[name])]
 
 

@@ -40,9 +40,9 @@ def compile_check(entry: object, rule: Rule) -> Metric:
         return soda.of_check({**value, "valid_values_reference_data": target}, rule)
     match = _LINE.fullmatch(text)
     if match is None or match["metric"] not in (*soda.TYPES, "freshness"):
-        return Metric(unsupported=f"the check {text!r} of SodaCL is not known here")
+        return Metric(unsupported=f"the SodaCL check {text!r} is not supported")
     if unknown := [key for key in keys if key in ("filter", "fail", "warn")]:
-        return Metric(unsupported=f"{unknown[0]} in a check of SodaCL: use a rule of type sql")
+        return Metric(unsupported=f"{unknown[0]} is not supported in a SodaCL check: use a rule of type sql")
     columns = [column.strip() for column in (match["columns"] or "").split(",") if column.strip()]
     if match["metric"] == "freshness":
         return _freshness(match, columns, rule)
@@ -76,6 +76,6 @@ def _freshness(match: re.Match[str], columns: list[str], rule: Rule) -> Metric:
         raise RuleError("freshness needs a column and a limit: freshness(created_at) < 1d")
     duration = durations.parse(re.sub(r"(?<=[a-z])(?=\d)", " ", match["limit"].strip()))
     if duration.months:
-        raise RuleError("freshness has no limit in months: use days")
+        raise RuleError("a freshness limit cannot be in months: use days")
     value = {"type": "freshness_in_minutes", "column": columns[0]}
     return soda.of_check({**value, _OPERATORS[match["operator"]]: float(duration.seconds / 60)}, rule)

@@ -40,7 +40,7 @@ def models_to_test(contract: ContractFile, model: str | None) -> tuple[str, ...]
     if not names:
         raise InvalidInput(f"{contract.file}: the contract has no models to test")
     if model is not None and model not in names:
-        raise InvalidInput(f"{contract.file}: there is no model {model!r}: it has {', '.join(names)}")
+        raise InvalidInput(f"{contract.file}: the contract has no model {model!r}; its models are {', '.join(names)}")
     return (model,) if model is not None else names
 
 
@@ -52,14 +52,19 @@ def of_data(contract: ContractFile, models: Sequence[str], data: str, data_forma
     names = [m.name for m in contract.contract.models] if MODEL in data else [*models]
     if len(names) > 1 and MODEL not in data:
         several = ", ".join(names)
-        raise InvalidInput(f"{data} is the data of one model, and there are {several}: add --model or {MODEL}")
+        raise InvalidInput(
+            f"{data} is the data of one model, but the contract has the models {several}: choose one with --model, or "
+            f"write {MODEL} in --data"
+        )
     return tuple(_source(name, data.replace(MODEL, name), data_format) for name in names)
 
 
 def _source(model: str, path: str, data_format: str | None) -> Source:
     kind = data_format or format_of(path)
     if kind is None:
-        raise InvalidInput(f"{path}: its name shows no format: add --data-format {'|'.join(FORMATS)}")
+        raise InvalidInput(
+            f"{path}: cannot determine the format from the file name: add --data-format {'|'.join(FORMATS)}"
+        )
     options = {"sep": "\t"} if path.lower().endswith(".tsv") else {}
     if "://" in path:
         return Source(

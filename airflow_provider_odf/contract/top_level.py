@@ -37,8 +37,9 @@ def checks(contract: DataContract, tested: Collection[str]) -> Iterator[Check]:
 
 def _unknown(check: Check, value: Mapping[str, Any]) -> Check:
     if not value.get("type") or value["type"] == "text":
-        return replace(check, outcome="informational", reason="a text, which people read")
-    return replace(check, outcome="unsupported", reason=f"quality of type {value['type']}: not known here")
+        reason = "a text rule is documentation and cannot be tested"
+        return replace(check, outcome="informational", reason=reason)
+    return replace(check, outcome="unsupported", reason=f"`quality` of type {value['type']} is not supported")
 
 
 def _parsed(value: object) -> Mapping[str, Any]:
@@ -49,7 +50,7 @@ def _parsed(value: object) -> Mapping[str, Any]:
         except yaml.YAMLError as e:
             raise RuleError(f"the specification is not YAML: {' '.join(str(e).split())}") from e
     if not isinstance(value, dict) or not value:
-        raise RuleError("the quality has no specification by model")
+        raise RuleError("`quality.specification` must be a mapping from models to their rules")
     return value
 
 
@@ -63,11 +64,11 @@ def _of_part(
     model = next((m for m in contract.models if m.name.lower() == name.lower()), None)
     if model is None:
         known = str(key).startswith("checks for") or kind != "sodacl"
-        reason = f"the contract has no model {name}" if known else f"{key}: not known here"
+        reason = f"the contract has no model {name}" if known else f"{key} is not supported"
         yield replace(part, outcome="error" if known else "unsupported", reason=reason)
         return
     if model.name not in tested:
-        yield replace(part, outcome="informational", reason=f"it is about {model.name}")
+        yield replace(part, outcome="informational", reason=f"it applies to model {model.name}")
         return
     try:
         rules = _list(entries)
@@ -86,7 +87,7 @@ def _list(entries: object) -> list[Any]:
         except ValueError as e:
             raise RuleError(f"the rules are not JSON: {e}") from e
     if not isinstance(entries, list):
-        raise RuleError("the rules are no list")
+        raise RuleError("the rules must be a list")
     return entries
 
 
@@ -101,7 +102,7 @@ def _compiled(check: Check, kind: str, model: Model, entry: object) -> Check:
 
 def _expectation(entry: object, rule: Rule) -> Metric:
     if not isinstance(entry, dict):
-        raise RuleError(f"{entry!r} is no expectation")
+        raise RuleError(f"{entry!r} is not an expectation")
     return expectations.of_expectation(entry, rule)
 
 

@@ -43,7 +43,7 @@ class Cycle:
     manifest_version: int = 3
     progress: Progress = silent
     contract_file: str | None = None
-    """Path of a contract, in place of the one of the manifest."""
+    """Path of a contract that overrides the manifest's contract."""
 
     @cached_property
     def contract_location(self) -> Location | None:

@@ -33,7 +33,7 @@ _CRON = {
     "weekly": "0 0 * * 0", "monthly": "0 0 1 * *", "quarterly": "0 0 1 */3 *", "yearly": "0 0 1 1 *",
     "annually": "0 0 1 1 *",
 }  # fmt: skip
-"""Interval in a word -> the cron expression of its periods."""
+"""Interval name, such as daily -> the cron expression of its periods."""
 
 
 def with_frequency(cycle: Cycle, contract: Contract, dataset: Dataset, base: str | None, now: Instant) -> Contract:
@@ -67,7 +67,7 @@ def _measured(check: Check, before: datetime | None, now: datetime, schedule: st
         return check
     check = replace(check, severity="warning")
     if ahead > 1:
-        reason = f"the DAG runs {schedule}: {counted(ahead - 1, 'period')} without a run in between"
+        reason = f"the DAG schedule {schedule} leaves {counted(ahead - 1, 'period')} without a run"
         return replace(check, outcome="fail", reason=reason)
     if before is None:
         return replace(check, outcome="pass", reason="the first update")

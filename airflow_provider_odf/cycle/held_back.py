@@ -52,13 +52,12 @@ def check(dataset: Dataset, candidate: Candidate) -> Candidate:
         return candidate
     reasons = "; ".join(record.held)
     if rejected.is_accepted(dataset, record):
-        return dataclasses.replace(
-            candidate, notices=(*candidate.notices, f"publishing once, although held back: {reasons}")
-        )
+        notice = f"publishing this input once, although it was held back: {reasons}"
+        return dataclasses.replace(candidate, notices=(*candidate.notices, notice))
     publish = dataset.command("rejected", "publish", "{}", rejected.reject(dataset, candidate))
     raise InputHeldBack(
-        f"input of {candidate.dataset} held back: {reasons}; the dataset stays as it is, "
-        f"see: {rejected.hint(dataset)}; to publish the input anyway: {publish}",
+        f"input of {candidate.dataset} was held back: {reasons}. The dataset is unchanged. "
+        f"To inspect the input: {rejected.hint(dataset)}; to publish it anyway: {publish}",
         candidate,
         candidate.notices,
     )

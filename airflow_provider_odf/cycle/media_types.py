@@ -62,8 +62,8 @@ def read_as(step: ReadStep, media_type: str, label: str) -> ReadStep:
         return step if header is None else dataclasses.replace(step, header=_HEADER[header])
     if kind == "Csv" and header is None:
         raise InvalidInput(
-            f"{label}: text/csv for a source that reads {step.kind}: set the media type to 'text/csv; header=present' "
-            "or 'text/csv; header=absent', or push to a source that reads Csv"
+            f"{label}: cannot tell whether the CSV has a header line, because the source reads {step.kind}: set the "
+            "media type to 'text/csv; header=present' or 'text/csv; header=absent', or push to a source that reads Csv"
         )
     plain = ReadStep(kind, step.columns, date_format=step.date_format, timestamp_format=step.timestamp_format)
     read = dataclasses.replace(plain, known_columns=step.known_columns)
@@ -74,7 +74,9 @@ def _check(media_type: str, essence: str, header: str | None) -> None:
     if essence not in KINDS:
         raise InvalidInput(f"media type {media_type!r} is not known: use one of {', '.join(KINDS)}")
     if header is not None and (essence != "text/csv" or header not in _HEADER):
-        raise InvalidInput(f"media type {media_type!r}: header=present and header=absent belong to text/csv")
+        raise InvalidInput(
+            f"media type {media_type!r}: header must be present or absent, and is allowed only with text/csv"
+        )
 
 
 def _parse(media_type: str) -> tuple[str, str | None]:

@@ -64,7 +64,8 @@ class Input:
     source_name: str | None = None
     """Name of the push source, None for the polling source."""
     head: str | None = None
-    """Head of the dataset if ``base`` is not published: ``base`` adds a source, which is published with this input."""
+    """Head of the dataset, if ``base`` is an unpublished block: ``base`` then adds a source and is published together
+    with this input."""
     directory: str | None = None
     """Name of their directory in the dataset's part of the work area; None for files elsewhere."""
     has_more: bool = False

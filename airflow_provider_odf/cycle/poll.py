@@ -176,7 +176,7 @@ def _unchanged(dataset: Dataset, rejection: rejected.Rejection, polled: _PolledS
     """
     if rejection.record.is_discarded:
         return UpToDate(f"up to date: the newest input was discarded ({rejection.ref})", polled.notices)
-    message = f"the newest input of {dataset.alias} is still rejected, see: {rejected.hint(dataset)}"
+    message = f"the newest input of {dataset.alias} is still rejected; to inspect it: {rejected.hint(dataset)}"
     if polled.cycle.options.still_rejected == "skip":
         return UpToDate(message, polled.notices)
     candidate = Candidate(

@@ -59,12 +59,12 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
     dataset = store.dataset(candidate.dataset)
     record = rejected.load(dataset, candidate.candidate)
     if record is not None and rejected.is_accepted(dataset, record):
-        return f"publishing once, although contract {report.contract} failed: {clauses}"
+        return f"publishing this candidate once, although contract {report.contract} failed: {clauses}"
     rejected.reject(dataset, candidate)
     records = counted(candidate.records, "record")
     raise ContractRejected(
-        f"contract {report.contract} rejected {records} of {candidate.dataset}: {clauses}; "
-        f"the dataset stays as it is, see: {rejected.hint(dataset)}",
+        f"contract {report.contract} rejected {records} of {candidate.dataset}: {clauses}. "
+        f"The dataset is unchanged. To inspect the records: {rejected.hint(dataset)}",
         candidate,
     )
 

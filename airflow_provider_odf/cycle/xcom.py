@@ -162,8 +162,9 @@ def _base(dataset: Dataset, claim: Candidate, allows_rejected: bool) -> str:
     is_known = _is_known(dataset, claim.candidate) and _is_known(dataset, claim.base)
     if is_known and dataset.contains(head, claim.candidate) and dataset.contains(claim.candidate, claim.base):
         return claim.base
-    other = "another writer published first, or the candidate was removed: clear the merge task"
-    why = "its contract rejected it" if is_rejected else other
+    why = "another writer published first, or the candidate was removed: clear the merge task"
+    if is_rejected:
+        why = f"it was rejected or held back; to inspect it: {rejected.hint(dataset)}"
     raise CommitConflict(f"dataset {dataset.alias}: {claim.candidate} is not a candidate: {why}")
 
 

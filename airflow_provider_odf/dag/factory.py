@@ -121,7 +121,9 @@ def _is_parsed(loader: Path) -> bool:
         return False
     if b"dag" in loader.read_bytes().lower():
         return True
-    log.warning('%s: Airflow skips this file: write a comment with the word "dag" into it', loader)
+    log.warning(
+        '%s: Airflow skips this file, because it does not contain the word "dag": add a comment with this word', loader
+    )
     return False
 
 

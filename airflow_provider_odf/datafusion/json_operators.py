@@ -78,7 +78,9 @@ class _Call:
         arguments = self._arguments(index + 2, closing)
         if not arguments or any(len(path) != 1 for path in arguments[1:]):
             self._refuse(
-                index, f"the path after {word.text} must be literals", "write keys as strings, positions as numbers"
+                index,
+                f"the path after {word.text} must consist of literals",
+                "write keys as strings, positions as numbers",
             )
         path = [self._step(one[0]) for one in arguments[1:]]
         text = self._between(arguments[0][0], arguments[0][-1])

@@ -25,7 +25,7 @@ _Compatibility = dh.SchemaAssertionCompatibilityClass
 _Type = dh.AssertionTypeClass
 
 _CUSTOM = frozenset({"quality_text", "extension", "ref"})
-"""Kinds of clauses that nobody can evaluate. A service level is another, unless it names a field."""
+"""Kinds of clauses that cannot be evaluated. Service levels that name no field cannot be evaluated either."""
 
 
 @dataclass(frozen=True)

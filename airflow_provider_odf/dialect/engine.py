@@ -94,7 +94,9 @@ class Translator:
         except Refusal:
             raise
         except RecursionError:
-            raise Refusal(node, "the expression is too long to be translated", "split it into queries") from None
+            raise Refusal(
+                node, "the expression is too long to be translated", "split it into several queries"
+            ) from None
         except Exception as e:  # a bug in a rule refuses the query with its place
             raise Refusal(node, f"{spell(node)} cannot be translated: {e!r}", ADVICE) from e
         return value

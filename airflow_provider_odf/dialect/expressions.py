@@ -42,7 +42,8 @@ def parentheses(t: Translator, node: exp.Expr) -> Value:
 def operand(t: Translator, node: exp.Expr) -> Value:
     """Return a side of an operator. Precedence of comparisons, LIKE, IN and NOT differs between engines."""
     if isinstance(node, _PREDICATES):
-        raise Refusal(node, "operator precedence differs between engines here", "put it in parentheses")
+        advice = "put the inner operation in parentheses"
+        raise Refusal(node, "operator precedence differs between engines here", advice)
     return t.expression(node)
 
 
@@ -139,7 +140,7 @@ def in_(t: Translator, node: exp.Expr) -> Value:
     if other := next((m.type for m in members if not t.engine.is_member(value.type, m.type)), None):
         raise Refusal(
             node,
-            f"engines compare {value.type} IN ({other}) differently than with =",
+            f"engines compare {value.type} with {other} differently in IN than with =",
             f"cast the values to {value.type}",
         )
     left, right = _of_one_type(t, node, value, members, "cast the values to one type")

@@ -121,7 +121,7 @@ def nullif(c: Call) -> Value:
     """Translate NULLIF, which has the type of its first argument."""
     first, second = c.expect(2)
     if c.translator.engine.common(first.type, second.type) != first.type:
-        advice = types.advice([first.type, second.type], "cast the second")
+        advice = types.advice([first.type, second.type], "cast the second argument")
         raise c.refusal(f"does not support {first.type} and {second.type}", advice)
     left, right, type_ = comparable(c.translator, c.node, first, second)
     # Cast also where Spark would not widen the first.

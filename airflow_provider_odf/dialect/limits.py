@@ -27,6 +27,8 @@ _SMALL_RESULT, _LARGEST_GROWTH = 2_000, 50
 """Some translations repeat their argument, so nesting multiplies it with each level. A result above the first limit can
 have at most the second limit of nodes per node of the query, since copies would take seconds."""
 
+_ADVICE = "split it into several queries"
+
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
@@ -53,7 +55,7 @@ def check_nesting(tokens: Iterable[Token]) -> None:
         prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
         depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
         if depth + prefixes > MAX_DEPTH:
-            raise Refusal(_at(token), f"the query is nested deeper than {MAX_DEPTH} levels", "split it into queries")
+            raise Refusal(_at(token), f"the query is nested deeper than {MAX_DEPTH} levels", _ADVICE)
 
 
 def check_intervals(tokens: Iterable[Token]) -> None:
@@ -72,10 +74,11 @@ def check_result(node: exp.Expr, result: exp.Expr) -> None:
     """:raises Refusal: the translated expression is too large for Spark."""
     size = _size(result, _LARGEST_RESULT)
     if size > _LARGEST_RESULT:
-        raise Refusal(node, f"its translation for Spark has more than {_LARGEST_RESULT} parts", "split it into queries")
+        message = f"its translation for Spark has more than {_LARGEST_RESULT} parts"
+        raise Refusal(node, message, _ADVICE)
     if size > _SMALL_RESULT and size > _LARGEST_GROWTH * _size(node, size):
         message = f"its translation for Spark repeats nested expressions and has more than {_SMALL_RESULT} parts"
-        raise Refusal(node, message, "split it into queries")
+        raise Refusal(node, message, _ADVICE)
 
 
 def _size(node: exp.Expr, most: int) -> int:

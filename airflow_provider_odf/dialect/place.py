@@ -40,7 +40,7 @@ def with_place(error: Exception, sql: str, number: int) -> QueryRefusal:
     elif isinstance(error, TokenError | UnsupportedError):
         (line, column), message, advice = *_of_tokenizer(error), ""
     elif isinstance(error, RecursionError):
-        message, advice = "an expression of the query is too long to be translated", "split it into queries"
+        message, advice = "an expression of the query is too long to be translated", "split it into several queries"
     return QueryRefusal(message, advice, number=number, line=line, column=column)
 
 

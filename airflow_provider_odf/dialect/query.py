@@ -131,7 +131,7 @@ class Queries:
             raise Refusal(node, "FROM supports only tables and queries", _NO_HISTORY)
         if node.args.get("version"):
             raise Refusal(
-                node, "FOR SYSTEM_TIME AS OF cannot be used in preprocess: it sees only new data", _NO_HISTORY
+                node, "FOR SYSTEM_TIME AS OF cannot be used in preprocess, which reads only new data", _NO_HISTORY
             )
         if node.args.get("db"):
             name = ".".join(part.name for part in node.parts)

@@ -41,7 +41,7 @@ def query(statement: exp.Expr) -> exp.Expr:
     """Return the query of a statement, which may be CREATE MATERIALIZED VIEW, with unquoted names in lower case."""
     if isinstance(statement, exp.Create):
         if statement.kind != "VIEW" or statement.expression is None:
-            raise Refusal(statement, "of CREATE only MATERIALIZED VIEW … AS query is supported")
+            raise Refusal(statement, "CREATE is supported only as CREATE MATERIALIZED VIEW … AS query")
         statement = statement.expression
     for name in statement.find_all(exp.Identifier):
         if not name.args.get("quoted"):

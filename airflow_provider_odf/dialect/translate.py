@@ -143,5 +143,6 @@ def _parse(query: str, dialect: Dialect) -> exp.Expr:
     limits.check_intervals(tokens)
     statements = dialect.parser().parse(tokens, query)
     if len(statements) != 1 or statements[0] is None:
-        raise Refusal(None, f"one query is expected, not {len(statements)}", "split it into queries with aliases")
+        advice = "split it into several queries with aliases"
+        raise Refusal(None, f"one query is expected, not {len(statements)}", advice)
     return statements[0]

@@ -22,7 +22,7 @@ def strictly(value: Value, type_: Type, what: str) -> Value:
     # Through STRING, because Spark checks the types of all branches, even of unused ones.
     branch = "CAST(a AS STRING)" if type_ == STRING else f"CAST(CAST(a AS STRING) AS {type_.ddl})"
     check = f"CASE WHEN typeof(a) IN (b) THEN {branch} ELSE CAST(raise_error(c) AS {type_.ddl}) END"
-    message = f"{what} must be {type_.ddl}, but the data have another type: {_ADVICE}"
+    message = f"{what} must be {type_.ddl}, but the data has another type: {_ADVICE}"
     return Value(sql(check, value.sql, type_.ddl.lower(), message), type_)
 
 
@@ -36,5 +36,5 @@ def beside(node: exp.Expr, value: Value, other: Value) -> Value:
         raise Refusal(node, "the types of both sides are unknown", _ADVICE)
     if not (other.type.is_integer or other.type == DOUBLE):
         return strictly(value, other.type, "a column")
-    message = f"a column must be a number, but the data have another type: {_ADVICE}"
+    message = f"a column must be a number, but the data has another type: {_ADVICE}"
     return Value(sql(_NUMBER, value.sql, message), UNKNOWN)

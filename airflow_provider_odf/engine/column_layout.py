@@ -223,7 +223,8 @@ def _operation(field: T.StructField, request: MergeRequest) -> str:
     else:
         kind = field.dataType.simpleString().upper()
         raise InvalidQuery(
-            f"column {field.name} has operations as {kind}: convert them to {OPERATIONS_TEXT}, as INT or STRING"
+            f"column {field.name} has operation codes of type {kind}: "
+            f"convert them to {OPERATIONS_TEXT}, as INT or STRING"
         )
     labels = [source.label for source in request.inputs]
     where = f"{labels[0]}: column {field.name}" if len(labels) == 1 else f"column {field.name}"

@@ -92,7 +92,7 @@ def spark_home() -> str:
     """Return the directory of the installed pyspark without importing it."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise InvalidInput("no pyspark found: pip install pyspark")
+        raise InvalidInput("pyspark not found: run `pip install pyspark`")
     return os.path.dirname(spec.origin)
 
 

@@ -122,9 +122,9 @@ class _QueryCheck:
             if plan_nodes.class_name(node) == "View" and node["isTempView"]:
                 self._check_table(node["desc"]["identifier"]["table"], self._readable)
             elif not _is_allowed(node):
-                tables = ", ".join(self._tables)
                 raise self._refusal(
-                    f"a query can only read {tables}, and this one has the Spark node {plan_nodes.class_name(node)}"
+                    f"a query can only read {', '.join(self._tables)}, but this query has the Spark plan node "
+                    f"{plan_nodes.class_name(node)}, which is not allowed"
                 )
         fields = json.loads(spark_internals.schema_json(frame))["fields"]
         if column := next((field["name"] for field in fields if _runs_code(field)), None):
@@ -136,8 +136,10 @@ class _QueryCheck:
         if plan_nodes.class_name(node) == "ScriptTransformation":
             raise self._refusal("TRANSFORM … USING starts a program, which is not allowed: use SQL functions", "using")
         name = plan_nodes.class_name(node).removeprefix("Unresolved").removesuffix("Command")
-        tables = ", ".join(self._tables)
-        raise self._refusal(f"a query must be one SELECT over {tables}, and this one has the Spark node {name}")
+        raise self._refusal(
+            f"a query must be one SELECT over {', '.join(self._tables)}, but this query has the Spark plan node "
+            f"{name}, which is not allowed"
+        )
 
     def _check_table(self, name: str, tables: Collection[str]) -> None:
         if name.lower() not in tables:
@@ -149,7 +151,7 @@ class _QueryCheck:
         if lower in OUTSIDE:
             raise self._refusal(f"function {name} is not allowed: it reads data or runs code from elsewhere", name)
         if lower not in spark_internals.builtin_functions():
-            raise self._refusal(f"{name} is not a built-in function of Spark: no other is allowed", name)
+            raise self._refusal(f"{name} is not a built-in function of Spark: use only built-in functions", name)
         if node["num-children"] >= _WITH_OPTIONS.get(lower, node["num-children"] + 1):
             raise self._refusal(f"options of {name} are not allowed, because they can name files: remove them", name)
         place = _SCHEMA_ARGUMENTS.get(lower, int(node["num-children"]))

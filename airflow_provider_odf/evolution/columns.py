@@ -64,7 +64,7 @@ def compare(source: Source, declared: model.SetDataSchema, vocab: DatasetVocabul
             message = f"column {column.name} is not in the SetDataSchema of this manifest"
             result.findings.append(Finding(path, message, "add it there"))
         elif not column.is_nullable:
-            message = f"column {column.name} is new and NOT NULL, but the records before have no value for it"
+            message = f"column {column.name} is new and NOT NULL, but earlier records have no value for it"
             result.findings.append(Finding(path, message, "declare it without NOT NULL"))
         elif name != event_time:
             result.added.append(column)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PERSISTENT: tuple[type[model.Variant], ...] = (model.SetInfo, model.SetLicense, model.SetAttachments, model.SetVocab)
 _CLEARED = {
     "SetInfo": "an empty SetInfo clears it",
-    "SetAttachments": "one with `items: []` clears them",
+    "SetAttachments": "a SetAttachments with `items: []` removes the attachments",
 }
 
 

@@ -92,8 +92,9 @@ def spark_submit(spark_conn_id: str) -> SparkSubmitRunner:
         # The Spark provider has no public function that resolves a connection.
         connection = SparkSubmitHook(conn_id=spark_conn_id)._connection
     except (NameError, RuntimeError) as e:  # The hook raises them where the Kubernetes provider is missing.
-        message = f"connection {spark_conn_id!r} leads to Kubernetes: install apache-airflow-providers-cncf-kubernetes"
-        raise InvalidInput(message) from e
+        raise InvalidInput(
+            f"connection {spark_conn_id!r} uses a Kubernetes master: install apache-airflow-providers-cncf-kubernetes"
+        ) from e
     options = {"--queue": "queue", "--principal": "principal", "--keytab": "keytab"}
     arguments = [part for option, key in options.items() if connection[key] for part in (option, connection[key])]
     namespace = connection["namespace"]

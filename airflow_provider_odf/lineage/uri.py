@@ -61,7 +61,7 @@ def from_uri(
         case "kafka":
             return naming.kafka(_authority(parts), path.strip("/"))
         case _:
-            raise ValueError(f"no naming rule for {scheme}: URIs")
+            raise ValueError(f"OpenLineage has no naming rule for URIs with the scheme {scheme}")
 
 
 def from_glob(pattern: str, *, base: str | None = None, file_authority: str = FILE_AUTHORITY) -> DatasetNames:

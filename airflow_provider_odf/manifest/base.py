@@ -85,8 +85,8 @@ class Spelled:
             if not isinstance(value, dict):
                 return value
             if "kind" not in value:
-                under = next((known[key] for key in value if key in known), None)
-                fix = f"write `kind: {under}`" if under else f"one of {', '.join(names)}"
+                under = next((known[key] for key in value if key in known), names[0] if len(names) == 1 else None)
+                fix = f"write `kind: {under}`" if under else f"use one of {', '.join(names)}"
                 raise refuse(f"{article} {self.noun} needs `kind`", fix)
             return {**value, "kind": name(value["kind"])}
 

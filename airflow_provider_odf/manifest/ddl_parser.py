@@ -145,10 +145,10 @@ class _Parser:
         if word == "DOUBLE":
             self._take("PRECISION")
         if spark_type in _UNSIGNED and self._take("UNSIGNED"):
-            self.notes.append(f"{word} UNSIGNED is kept as {_UNSIGNED[spark_type]}: Spark has no unsigned integers")
+            self.notes.append(f"{word} UNSIGNED is stored as {_UNSIGNED[spark_type]}: Spark has no unsigned integers")
             return _UNSIGNED[spark_type]
         if word == "UUID":
-            self.notes.append("UUID is kept as STRING: Spark has no UUID type")
+            self.notes.append("UUID is stored as STRING: Spark has no UUID type")
         return spark_type
 
     def _timestamp(self) -> None:
@@ -161,7 +161,7 @@ class _Parser:
     def _time(self) -> str:
         precision = self._parameter(9, "precision")
         if precision is not None and precision > 6:
-            self.notes.append(f"TIME({precision}) is kept as TIME(6): Spark has no finer one")
+            self.notes.append(f"TIME({precision}) is stored as TIME(6): Spark does not support a higher precision")
         return f"TIME({6 if precision is None else min(precision, 6)})"
 
     def _decimal(self) -> str:

@@ -37,7 +37,8 @@ def _schedule(text: str) -> str:
         _check_cron(text)
         return text
     near = nearest(text, _PRESETS)
-    fix = f"did you mean {near}?" if near else f'a cron expression such as "*/15 * * * *", or {", ".join(_PRESETS)}'
+    advice = f'write a cron expression such as "*/15 * * * *", or one of {", ".join(_PRESETS)}'
+    fix = f"did you mean {near}?" if near else advice
     raise refuse(f"schedule {text!r} is neither a preset nor a cron expression", fix)
 
 
@@ -71,7 +72,7 @@ def _wrong_fields(text: str) -> str:
 def _start_date(time: Instant) -> Instant:
     if 1970 <= time.to_datetime().year < 9999:
         return time
-    raise refuse(f"{time} is not a valid start date", "a time from 1970 to 9998")
+    raise refuse(f"{time} is not a valid start date", "use a time in the years 1970 to 9998")
 
 
 def _tag(text: str) -> str:
@@ -105,14 +106,14 @@ def _field(text: str) -> str:
     if _FIELD.fullmatch(text):
         return text
     near = nearest(text, _FIELDS)
-    fix = f"did you mean {near}?" if near else f"there are {', '.join(_FIELDS)} and extra.KEY"
+    fix = f"did you mean {near}?" if near else f"the fields are {', '.join(_FIELDS)} and extra.KEY"
     raise refuse(f"a connection has no field {text!r}", fix)
 
 
 def _variable(text: str) -> str:
     if _VARIABLE.fullmatch(text):
         return text
-    raise refuse(f"env.{text} is not the name of a variable", "letters, digits and _ are allowed")
+    raise refuse(f"env.{text} is not the name of a variable", "use only letters, digits and _")
 
 
 class EnvironmentValue(BaseModel):
@@ -129,7 +130,7 @@ class EnvironmentValue(BaseModel):
         if (self.variable is None) is (self.connection is None):
             raise refuse(
                 "exactly one of variable and connection is needed",
-                "{variable: NAME}, or {connection: ID, field: password}",
+                "write {variable: NAME}, or {connection: ID, field: password}",
             )
         if self.variable is not None and "field" in self.model_fields_set:
             raise refuse("a variable cannot have a field", "use `field` only with `connection`", at=("field",))

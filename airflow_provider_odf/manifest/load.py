@@ -122,7 +122,7 @@ class _Loader:
     def _document(self, document: Document, path: Path) -> None:
         kind = document.head("kind")
         if kind is None and document.has("content") and _is_snapshot_but_for_kind(document):
-            self.problems.append(Problem(document.place(), "a manifest needs `kind`", "`kind: DatasetSnapshot`"))
+            self.problems.append(Problem(document.place(), "a manifest needs `kind`", "write `kind: DatasetSnapshot`"))
             return
         if kind is None or not document.has("content"):
             if kind is not None and kind in KINDS:
@@ -226,10 +226,11 @@ def _envelope_problems(document: Document, versions: Sequence[int]) -> list[Prob
         for key in value.keys() - {"kind", "version", "content"}
     ]
     if "version" not in value:
-        problems.append(Problem(document.place(), "a manifest needs `version`", f"`version: {versions[-1]}`"))
+        problems.append(Problem(document.place(), "a manifest needs `version`", f"write `version: {versions[-1]}`"))
     elif value["version"] not in versions or isinstance(value["version"], bool):
-        place, expected = document.place(("version",)), " or ".join(map(str, versions))
-        problems.append(Problem(place, f"version {value['version']!r} is not known", f"`version: {expected}`"))
+        fix = "write " + " or ".join(f"`version: {version}`" for version in versions)
+        message = f"version {value['version']!r} is not supported"
+        problems.append(Problem(document.place(("version",)), message, fix))
     return problems
 
 

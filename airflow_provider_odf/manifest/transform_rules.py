@@ -35,8 +35,8 @@ def _engine(engine: str) -> Iterator[Finding]:
 @rule
 def _version(engine: str, version: str | None) -> Iterator[Finding]:
     if engine == "spark" and version and version.split(".")[0] != _SPARK_MAJOR:
-        message = f"written for Spark {version}, and runs on Spark {_SPARK_MAJOR}"
-        yield Finding(("version",), message, is_warning=True)
+        message = f"the transform declares Spark {version}, but runs on Spark {_SPARK_MAJOR}"
+        yield Finding(("version",), message, "check its queries and update the version", is_warning=True)
 
 
 @rule
@@ -80,7 +80,7 @@ def check_preprocess(transform: f.TransformSql) -> Iterator[Finding]:
 @rule
 def _no_temporal_tables(transform: f.TransformSql) -> Iterator[Finding]:
     if transform.temporal_tables:
-        message = "temporal tables cannot be used in preprocess: it sees only new data"
+        message = "temporal tables cannot be used in preprocess, which reads only new data"
         yield Finding(("temporal_tables",), message, "remove `temporalTables`")
 
 

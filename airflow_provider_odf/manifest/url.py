@@ -59,7 +59,9 @@ def public(url: str) -> str:
 def invalid(label: str) -> InvalidInput:
     """Return the error for an invalid URL. It does not quote a library's message, which may contain values of
     templates."""
-    return InvalidInput(f"{label}: not a URL after its templates are filled")
+    return InvalidInput(
+        f"{label}: not a valid URL after its templates are filled: correct the URL, or the values of its templates"
+    )
 
 
 def fill(url: str, environment: Environment) -> str:

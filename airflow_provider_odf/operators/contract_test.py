@@ -23,7 +23,7 @@ class ContractTestOperator(OdfOperator):
     """Tests a data contract on a candidate, before its data is published.
 
     It uses the report that the merge made. If there is none, or the contract was edited since, Spark runs the test. A
-    failed clause of severity ``error`` fails the task: the dataset stays as it is, and the candidate is kept as
+    failed clause of severity ``error`` fails the task: the dataset is unchanged, and the candidate is kept as
     rejected. A clause that could not be evaluated fails the task too, and can be retried.
 
     The XCom has the outcome: ``{"contract", "result", "pass", "fail", "error", "unsupported", "informational"}``.

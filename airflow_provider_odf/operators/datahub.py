@@ -71,7 +71,7 @@ def report_to_datahub(
             clauses = counted(len(contract.checks), "clause")
             log.info("DataHub: %s of %s sent to %s", counted(count, "aspect"), clauses, destination.name)
         except Exception as e:
-            log.warning("DataHub: %s did not take the report: %s", destination.name, redact(str(e)))
+            log.warning("DataHub: cannot send the report to %s: %s", destination.name, redact(str(e)))
 
 
 def _destinations(conn_id: str, file: str, run: str) -> Iterator[Destination]:

@@ -31,5 +31,5 @@ def check_published(hook: OdfHook, store: Store, alias: DatasetAlias, inlets: Se
         events = inlet_events[inlet]
         if len(events) and (entry is None or Instant.from_datetime(events[-1].timestamp) > entry.since):
             location, published = store.folder(alias).location(), events[-1].timestamp
-            message = f"{location}: dataset {alias} was published at {published} and is gone"
+            message = f"{location}: dataset {alias} was published at {published}, but no longer exists"
             raise DatasetGone(f"{message}: mount the store or restore it, or {store.restart_advice(alias)}")

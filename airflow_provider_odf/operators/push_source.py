@@ -108,7 +108,7 @@ def conf_params(source_names: Sequence[str]) -> dict[str, Param]:
             type="string",
             enum=list(source_names),
             title="Push source",
-            description="Push source whose read and merge steps apply.",
+            description="Name of the push source. Its read and merge steps process the data.",
         ),
         "file": Param(None, type=text, title="File", description="Path of a file or folder that workers can read."),
         "uri": Param(

@@ -26,7 +26,8 @@ from airflow_provider_odf.runner.runner import OnProgress, report_progress, root
 EVERY_PROCESSOR = "local[*]"
 
 PACKAGES = "ODF_SPARK_PACKAGES"
-"""Variable with Maven artifacts for Spark, such as JDBC drivers: ``group:artifact:version``, with commas."""
+"""Environment variable with a comma-separated list of Maven artifacts for Spark, such as JDBC drivers:
+``group:artifact:version``."""
 
 _TAIL_LINES = 200
 _PATIENCE_SECONDS = 2
@@ -202,7 +203,9 @@ class _Child:
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
-        raise ValueError("cannot communicate with the Spark process: its pipe is closed")
+        raise ValueError(
+            "cannot communicate with the Spark process, because its pipe is closed: see the engine log, then run again"
+        )
     return pipe
 
 

@@ -19,7 +19,7 @@ TASK_BYTES = 256 << 20
 """Heap for each concurrent task."""
 
 AMPLE_BYTES = 2 << 30
-"""Heap from which speed matters more than memory."""
+"""Heap size from which the JVM options favor speed over memory."""
 
 _RETURNING = {
     # Return free memory to the system: Arrow's pool and malloc's arenas, one per thread, keep half of the used size.

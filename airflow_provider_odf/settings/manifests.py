@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from airflow_provider_odf import settings
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Problem
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Loaded, Manifest
+from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.wording import listed
 
 
@@ -35,10 +36,10 @@ def load_one(file: str, dataset: str | None) -> Manifest:
 
 def without_forbidden_steps(loaded: Loaded) -> Loaded:
     """Return the manifests without those that use forbidden steps; each forbidden step becomes a problem."""
-    forbidden = settings.read().options.forbidden_steps
-    if not forbidden:
+    options = settings.read().options
+    if not options.forbidden_steps:
         return loaded
-    refused = {m.file: list(_forbidden(m, forbidden)) for m in loaded.manifests}
+    refused = {m.file: list(_forbidden(m, options)) for m in loaded.manifests}
     return Loaded(
         manifests=tuple(m for m in loaded.manifests if not refused[m.file]),
         problems=tuple(sorted([*loaded.problems, *(p for problems in refused.values() for p in problems)])),
@@ -46,12 +47,12 @@ def without_forbidden_steps(loaded: Loaded) -> Loaded:
     )
 
 
-def _forbidden(manifest: Manifest, kinds: Collection[str]) -> Iterator[Problem]:
+def _forbidden(manifest: Manifest, options: Options) -> Iterator[Problem]:
     for index, event in enumerate(manifest.snapshot.metadata):
         steps = [("fetch", getattr(event, "fetch", None))]
         steps += [("prepare", step) for step in getattr(event, "prepare", None) or ()]
         for name, step in steps:
-            if step is not None and step.kind in kinds:
+            if step is not None and step.kind in options.forbidden_steps:
                 place = manifest.place("content", "metadata", index, name)
-                fix = "remove it, or allow it in airflow.cfg, [odf] forbid_steps"
+                fix = f"remove the step, or remove {step.kind} from {options.where('forbid_steps')}"
                 yield Problem(place, f"{step.kind} steps are forbidden", fix)

@@ -90,7 +90,10 @@ def fetch(image: Image, context: Context) -> FetchResult:
     :raises SourceError: the container fails, times out, or writes data without moving its state.
     """
     if "Container" in context.options.forbidden_steps:
-        raise InvalidInput(f"{image.label}: fetch step Container is forbidden here (forbid_steps)")
+        place = context.options.where("forbid_steps")
+        raise InvalidInput(
+            f"{image.label}: fetch step Container is forbidden: use another step, or remove Container from {place}"
+        )
     fetched: list[FetchedFile] = []
     for index in range(context.options.container_batches):
         try:
@@ -146,7 +149,7 @@ def _execute(image: Image, private: Path, target: Path, context: Context) -> Non
     command = (*runtime, "run", "--rm", "--name", name, *flags, *_image_and_arguments(image))
     stop = (*runtime, "kill", name)
     program = Program(command, image.label, context.base, options, stop=stop, name="the container")
-    code = program.run(None, target, options.container_timeout, {**variables, **os.environ})
+    code = program.run(None, target, "container_timeout", {**variables, **os.environ})
     if code:
         context.environment.hide(*redaction.secrets_of(os.environ))
         raise SourceError(f"{image.label}: {_failure(program, code, context)}")

@@ -157,7 +157,10 @@ class _Unpacking:
     def _check(self) -> None:
         if self._size > self._options.largest_file:
             limit = megabytes(self._options.largest_file)
-            raise SourceError(f"{self.label}: decompresses to more than {limit}, the limit for decompressed files")
+            raise SourceError(
+                f"{self.label}: decompresses to more than {limit}, the limit for decompressed files: "
+                f"increase {self._options.where('largest_file')}, or split the file"
+            )
         if self._size > max(self._options.ratio_free, self._options.largest_ratio * self._packed_size):
             raise SourceError(
                 f"{self.label}: decompresses to more than {self._options.largest_ratio} times its size: refused as a "

@@ -16,7 +16,7 @@ import httpx
 
 from airflow_provider_odf.errors import SourceError, SourceUnavailable
 from airflow_provider_odf.source import http, source_state
-from airflow_provider_odf.source.progress import Transfer, megabytes
+from airflow_provider_odf.source.progress import Transfer
 from airflow_provider_odf.source.retry import TryAgain, retrying
 
 if TYPE_CHECKING:
@@ -102,14 +102,14 @@ class Download:
 
     def _receive(self, response: httpx.Response, mode: str) -> None:
         transfer = Transfer(self.label, self.tell, self._total)
-        self._check_size(self._total or 0)
+        self.options.check_download(self._total or 0, self.label)
         with self.path.open(mode, buffering=_BUFFER) as file:
             file.truncate(self._received)
             for piece in response.iter_raw():
                 file.write(piece)
                 self._received += len(piece)
                 self._record_progress()
-                self._check_size(self._received)
+                self.options.check_download(self._received, self.label)
                 transfer.reached(self._received)
             file.flush()
             os.fsync(file.fileno())
@@ -119,12 +119,6 @@ class Download:
     def _record_progress(self) -> None:
         if self._received > self._best:
             self._best, self._failed_attempts = self._received, 0
-
-    def _check_size(self, size: int) -> None:
-        if size > self.options.largest_download:
-            raise SourceError(
-                f"{self.label}: larger than {megabytes(self.options.largest_download)}, the limit for downloads"
-            )
 
     def _resume(self) -> dict[str, str]:
         if not self._received or self.validators.strong is None:

@@ -91,8 +91,8 @@ def _url(step: FetchStepUrl, context: Context) -> Fetch:
         raise InvalidInput(f"{label}: unknown scheme: use http, https, ftp, ftps or file")
     from airflow_provider_odf.source import http, http_fetch  # a poll of files needs no HTTP library
 
-    follows = context.options.private_redirects
-    target = http.Target(url, headers, label, context.environment.redact, context.allows, follows)
+    follows, setting = context.options.private_redirects, context.options.where("private_redirects")
+    target = http.Target(url, headers, label, context.environment.redact, context.allows, follows, setting)
     return Fetch(
         run=lambda context: http_fetch.fetch(step, target, context),
         texts=[url, headers],

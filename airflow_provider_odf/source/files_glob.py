@@ -98,9 +98,12 @@ def _new(
     passed = [file.path for file, is_empty in zip(new[:count], empty, strict=False) if is_empty]
     warnings = []
     if passed:
-        warnings.append(f"empty files before others count as read, whatever is written into them: {listed(passed)}")
+        warnings.append(
+            f"empty files that sort before other files count as ingested: {listed(passed)}. "
+            "Later polls do not read them, even if they are no longer empty"
+        )
     if last := [file.path for file in new[count:]]:
-        warnings.append(f"empty files are read once they have content: {listed(last)}")
+        warnings.append(f"skipped empty files: {listed(last)}. A later poll reads them when they are no longer empty")
     return new[:count], tuple(warnings)
 
 
@@ -115,7 +118,7 @@ def _listing(step: FetchStepFilesGlob, base: Path, system_time: Instant, options
         raise InvalidInput(f"{step.path}: order ByEventTime needs eventTime FromPath or FromMetadata")
     paths = _paths(step.path, base)
     if not options.outside_links:
-        _refuse_outside(step.path, base, paths)
+        _refuse_outside(step.path, base, paths, options)
     return sorted(_Match(_time(step, base, p, system_time) if by_time else None, _name(p), p) for p in paths)
 
 
@@ -130,7 +133,7 @@ def _paths(pattern: str, base: Path) -> list[str]:
     return list(paths.values())
 
 
-def _refuse_outside(pattern: str, base: Path, paths: list[str]) -> None:
+def _refuse_outside(pattern: str, base: Path, paths: list[str], options: Options) -> None:
     """Refuse links to files elsewhere: who may write to the folder could read all files of the worker by a link.
 
     :raises SourceError: a link leads out of the folder of the pattern.
@@ -142,7 +145,8 @@ def _refuse_outside(pattern: str, base: Path, paths: list[str]) -> None:
     for path in paths:
         if not Path(os.path.realpath(base / path)).is_relative_to(root):
             raise SourceError(
-                f"{path}: a link leads out of {root}, which is refused: remove it, or set outside_links = follow"
+                f"{path}: a symbolic link points outside {root}, which is refused: remove the link, or set "
+                f"{options.where('outside_links')} = follow"
             )
 
 

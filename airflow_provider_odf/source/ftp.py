@@ -22,7 +22,7 @@ from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
 from airflow_provider_odf.source import event_time, source_state
 from airflow_provider_odf.source.context import FetchedFile, FetchResult
-from airflow_provider_odf.source.progress import Transfer, megabytes
+from airflow_provider_odf.source.progress import Transfer
 from airflow_provider_odf.source.retry import TryAgain, retrying
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class _Download:
             self._receive(client, name)
             if _Version.of(client, name) != version:
                 self.version = _Version()
-                raise TryAgain(f"{self.label}: the file changed while it was read")
+                raise TryAgain(f"{self.label}: the file changed while it was read: retry later")
 
     def _receive(self, client: ftplib.FTP, name: str) -> None:
         size = self.version.size
@@ -147,9 +147,7 @@ class _Download:
         self._received += size
         if self._received > self._best:
             self._best, self._failed_attempts = self._received, 0
-        if self._received > self.options.largest_download:
-            limit = megabytes(self.options.largest_download)
-            raise SourceError(f"{self.label}: larger than {limit}, the limit for downloads")
+        self.options.check_download(self._received, self.label)
 
 
 def _client(scheme: str, timeout: float) -> ftplib.FTP:

@@ -41,6 +41,8 @@ class Target:
     redact: Callable[[str], str] = str
     allows: Callable[[str], bool] | None = None
     private_redirects: bool = False
+    redirects_setting: str = "private_redirects"
+    """Place of the setting ``private_redirects``, for messages."""
 
     def request(self, extra: Mapping[str, str]) -> httpx.Request:
         """Return the request with ``extra`` headers.
@@ -81,7 +83,7 @@ class Target:
         :raises SourceError: its host is an address in a narrower network.
         """
         if not self.private_redirects:
-            guard = Guard(request, origin, self.label)
+            guard = Guard(request, origin, self.label, self.redirects_setting)
             request.extensions = {**request.extensions, "trace": guard.atrace if is_async else guard.trace}
         return request
 

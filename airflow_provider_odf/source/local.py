@@ -108,7 +108,7 @@ def copy(source: Path, target: Path, label: str) -> os.stat_result:
         stat(source, label)
         if (status := _copy(source, target, label)) is not None:
             return status
-    raise SourceUnavailable(f"{label}: the file changed while it was read")
+    raise SourceUnavailable(f"{label}: the file changed while it was read: retry later")
 
 
 def _copy(source: Path, target: Path, label: str) -> os.stat_result | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airflow_provider_odf import redaction
-from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.errors import InvalidInput, SourceError
+from airflow_provider_odf.source.progress import megabytes
 
 _KIB = 1 << 10
 _GIB = 1 << 30
@@ -59,6 +60,19 @@ class Options:
     """How a poll ends if all new input was rejected before: ``fail`` or ``skip``."""
     stderr_tail: int = 2 * _KIB
     """Bytes of a failed program's error output in its message."""
+    where: Callable[[str], str] = field(default=str, compare=False)
+    """Return the place where an installation sets an option, for messages."""
+
+    def check_download(self, size: int, label: str) -> None:
+        """Check the size of a download.
+
+        :raises SourceError: it is above the limit.
+        """
+        if size > self.largest_download:
+            raise SourceError(
+                f"{label}: larger than {megabytes(self.largest_download)}, the limit for downloads: "
+                f"increase {self.where('largest_download')}, or split the file"
+            )
 
 
 def from_texts(texts: Mapping[str, str], where: Callable[[str], str] = str) -> Options:
@@ -71,12 +85,12 @@ def from_texts(texts: Mapping[str, str], where: Callable[[str], str] = str) -> O
     """
     values: dict[str, Any] = {}
     for name, text in texts.items():
-        field, parse = _OPTIONS[name]
+        attribute, parse = _OPTIONS[name]
         try:
-            values[field] = parse(text.strip())
+            values[attribute] = parse(text.strip())
         except ValueError as e:
             raise InvalidInput(f"{where(name)} = {redaction.redact(text)}: {e}") from None
-    return Options(**values)
+    return Options(**values, where=where)
 
 
 def _size(text: str) -> int:
@@ -153,11 +167,15 @@ def from_environment(environment: Mapping[str, str], forbid: Sequence[str] = ())
     :raises InvalidInput: a value is not valid for its option.
     """
     texts = {name: environment[_variable(name)] for name in OPTIONS if _variable(name) in environment}
-    options = from_texts(texts, _variable)
+    options = replace(from_texts(texts, _variable), where=_place)
     if not forbid:
         return options
     more = from_texts({"forbid_steps": ",".join(forbid)}, lambda _: "--forbid").forbidden_steps
     return replace(options, forbidden_steps=options.forbidden_steps | more)
+
+
+def _place(name: str) -> str:
+    return f"{_variable(name)} or --forbid" if name == "forbid_steps" else _variable(name)
 
 
 def _variable(name: str) -> str:

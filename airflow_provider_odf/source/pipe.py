@@ -25,9 +25,12 @@ def run(step: PrepStepPipe, source: Path, target: Path, label: str, context: Con
     :raises SourceError: the program fails, times out or writes too much.
     """
     if step.kind in context.options.forbidden_steps:
-        raise InvalidInput(f"{label}: prepare step {step.kind} is forbidden here (forbid_steps)")
+        place = context.options.where("forbid_steps")
+        raise InvalidInput(
+            f"{label}: prepare step {step.kind} is forbidden: use another step, or remove {step.kind} from {place}"
+        )
     program = Program(step.command, label, context.base, context.options)
-    code = program.run(source, target, context.options.pipe_timeout)
+    code = program.run(source, target, "pipe_timeout")
     if code:
         # The program inherits the worker's environment and may print secrets that no template uses.
         context.environment.hide(*redaction.secrets_of(os.environ))

@@ -47,9 +47,9 @@ class Program:
         self.name = name or self._file
         self._errors = b""
 
-    def run(self, source: Path | None, target: Path, timeout: float, environment: dict[str, str] | None = None) -> int:
+    def run(self, source: Path | None, target: Path, timeout: str, environment: dict[str, str] | None = None) -> int:
         """Run with ``source`` as standard input and ``target`` as standard output; return the exit code, negative for a
-        signal.
+        signal. ``timeout`` is the name of the option with the maximum run time.
 
         :raises InvalidInput: there is no such program.
         :raises SourceError: the program times out or writes too much.
@@ -105,15 +105,19 @@ class Program:
         line = " ".join([self.command[0], *map(shlex.quote, self.command[1:])])
         return f"write each word as a separate item: {listed(line)}"
 
-    def _wait(self, process: subprocess.Popen[bytes], target: Path, timeout: float) -> int:
-        deadline = time.monotonic() + timeout
+    def _wait(self, process: subprocess.Popen[bytes], target: Path, timeout: str) -> int:
+        seconds: float = getattr(self.options, timeout)
+        deadline = time.monotonic() + seconds
         while True:
             remaining = deadline - time.monotonic()
             try:
                 code = process.wait(max(0.0, min(_CHECK_INTERVAL, remaining)))
             except subprocess.TimeoutExpired:
                 if remaining <= 0:
-                    raise SourceError(f"{self.label}: {self.name} timed out after {timeout:g} s: killed") from None
+                    raise SourceError(
+                        f"{self.label}: {self.name} was killed because it ran longer than {seconds:g} s: "
+                        f"make it faster, or increase {self.options.where(timeout)}"
+                    ) from None
                 self._check_size(target)
             else:
                 self._check_size(target)
@@ -122,7 +126,10 @@ class Program:
     def _check_size(self, target: Path) -> None:
         limit = self.options.largest_file
         if target.stat().st_size > limit:
-            raise SourceError(f"{self.label}: {self.name} wrote more than {megabytes(limit)}: killed")
+            raise SourceError(
+                f"{self.label}: {self.name} wrote more than {megabytes(limit)}, the limit for output: "
+                f"reduce its output, or increase {self.options.where('largest_file')}"
+            )
 
     def _read_errors(self, stderr: IO[bytes] | None) -> None:
         """Read all error output but keep only its end: the program must not block, and the disk not fill."""

@@ -83,11 +83,14 @@ def scope_of_response(response: httpx.Response) -> Scope:
 
 
 class Guard:
-    """Checks the connection of a redirected request before anything is sent. ``narrowest`` is the narrowest allowed
-    kind of network."""
+    """Checks the connection of a redirected request before anything is sent.
 
-    def __init__(self, request: httpx.Request, narrowest: Scope, label: str) -> None:
+    ``narrowest`` is the narrowest allowed kind of network, ``setting`` the place of the setting that allows all.
+    """
+
+    def __init__(self, request: httpx.Request, narrowest: Scope, label: str, setting: str = "") -> None:
         self._host, self._narrowest, self._label = request.url.raw_host.decode("ascii"), narrowest, label
+        self._setting = setting
         self._is_direct = False
         with suppress(ValueError):  # a name: the check follows when it connects
             self._check(scope_of(self._host))
@@ -121,9 +124,10 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         if scope > self._narrowest:
+            advice = f", or set {self._setting} = follow" if self._setting else ""
             raise SourceError(
                 f"{self._label}: redirected to a {scope.words} address, which is refused: use the final address as the "
-                "source's URL, or set private_redirects = follow"
+                f"URL{advice}"
             )
 
 

@@ -128,7 +128,8 @@ async def _check_url(
             return UNKNOWN
         return None if source_state.is_same(current, state) else f"{current.kind} {current.value}"
 
-    target = http.Target(url, headers, label, private_redirects=options.private_redirects)
+    follows, setting = options.private_redirects, options.where("private_redirects")
+    target = http.Target(url, headers, label, private_redirects=follows, redirects_setting=setting)
     return await http_async.ask(target, http.conditional(state), client, read)
 
 

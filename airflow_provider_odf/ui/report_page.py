@@ -17,7 +17,8 @@ _VERDICTS = {
     "passed": "All enforced clauses passed.",
     "warning": "Clauses of severity warning failed. They do not block publication.",
     "failed": "Clauses failed. The new data was not published.",
-    "error": "Clauses could not be evaluated. The new data waits, neither published nor rejected.",
+    "error": "Some clauses could not be evaluated. The new data was neither published nor rejected: correct the errors "
+    "below, then run the dataset again.",
 }
 
 _STYLE = """

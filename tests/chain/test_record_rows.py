@@ -120,7 +120,7 @@ def test_key_in_another_case(grow):
 def test_key_that_is_not_there(grow):
     growing = grow(merge=model.MergeStrategyLedger(primary_key=("nothing",)))
     growing.add(("+A", 1, "a"))
-    with pytest.raises(InvalidInput, match=r"the key \(nothing\) names columns"):
+    with pytest.raises(InvalidInput, match=r"the primary key \(nothing\) has columns"):
         record_rows.state_rows(growing.dataset)
 
 

@@ -340,8 +340,8 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
     (tmp_path / "cities.datacontract.yaml").write_text(CONTRACT)
     (tmp_path / "cities.csv").write_text("city,founded,area,population\nBasel,,23.85,1\nOz,,1,-5\n")
     assert odf("run", "cities.yaml", "--system-time", T1, code=1, cwd=tmp_path).endswith(
-        "cities: contract urn:cities rejected 2 records of cities: population: >= 0: 1 row: -5 at offset 1; "
-        "the dataset stays as it is, see: odf rejected show cities --store odf-store\n"
+        "cities: contract urn:cities rejected 2 records of cities: population: >= 0: 1 row: -5 at offset 1. "
+        "The dataset is unchanged. To inspect the records: odf rejected show cities --store odf-store\n"
     )
     (listed,) = json.loads(odf("rejected", "list", "cities", "--format", "json", cwd=tmp_path))
     block_hash = listed.pop("hash")
@@ -384,7 +384,8 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
     # It stays red until somebody decides, without Spark.
     again = odf("run", "cities.yaml", without=("airflow", "pyspark"), code=1, cwd=tmp_path)
     assert again.endswith(
-        "cities: the newest input of cities is still rejected, see: odf rejected show cities --store odf-store\n"
+        "cities: the newest input of cities is still rejected; "
+        "to inspect it: odf rejected show cities --store odf-store\n"
     )
     assert odf("rejected", "discard", "cities", cwd=tmp_path) == f"cities: discarded 2 records of {ref}\n"
     assert odf("run", "cities.yaml", without=("airflow", "pyspark"), cwd=tmp_path) == (

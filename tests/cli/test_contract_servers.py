@@ -102,4 +102,4 @@ def test_a_database(postgres: tuple[Postgres, int], tmp_path: Path) -> None:
     assert f"Spark lacks the library to read this: set ODF_SPARK_PACKAGES={DRIVER}" in reasons["production"][1]
     assert "Connection refused" in reasons["closed"][1]
     assert reasons["odd"][1].startswith("server odd: host 'h/?socketFactory=x' is not the name or address of a host")
-    assert "type kafka is not read (Spark needs org.apache.spark:spark-sql-kafka" in reasons["lake"][1]
+    assert "type kafka (Spark needs org.apache.spark:spark-sql-kafka" in reasons["lake"][1]

@@ -78,7 +78,9 @@ def test_files_standard_input_and_urls(odf: Odf, folder: Path, server: Server) -
 def test_a_file_of_another_format_says_what_is_wrong(odf: Odf, folder: Path) -> None:
     (folder / "2.csv").write_text("3\n")
     told = odf("push", "scans", "2.csv", code=2, cwd=folder)
-    assert told.startswith("scans: 2.csv: text/csv for a source that reads NdJson: set the media type to")
+    assert told.startswith(
+        "scans: 2.csv: cannot tell whether the CSV has a header line, because the source reads NdJson: set the"
+    )
 
 
 def test_nothing_is_pushed_without_a_source_a_file_or_a_dataset(odf: Odf, folder: Path, server: Server) -> None:

@@ -129,7 +129,7 @@ Merge        Ledger by City
 Vocabulary   event time column founded
 Records      0
 Head         {dataset.head()}
-Chain        6 blocks, the newest of 2024-05-02T08:00:00Z
+Chain        6 blocks, newest at 2024-05-02T08:00:00Z
 Stored at    {folder}/store/acme/cities
 """
     )

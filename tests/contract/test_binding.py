@@ -69,8 +69,8 @@ def test_problems_of_an_attachment_name_it(tmp_path: Path):
     with pytest.raises(ManifestInvalid) as e:
         bind(manifest(tmp_path, "cities", text))
     assert str(e.value) == (
-        f"{tmp_path}/all.yaml (attachment datacontract.yaml):5:27: $ref other.yaml leads out of the attachment "
-        "(move the definition into it)"
+        f"{tmp_path}/all.yaml (attachment datacontract.yaml):5:27: $ref other.yaml points outside the attachment "
+        "(move the definition into the attachment)"
     )
 
 
@@ -100,5 +100,5 @@ def test_no_model_of_the_name():
         model_name(parse(models("orders", "line_items"), "c.yaml"), "us-cities")
     assert str(e.value) == (
         "c.yaml:4:1: no model named 'us_cities' among orders, line_items "
-        "(dataset us-cities is tested against the only model, or the one of its name)"
+        "(dataset us-cities is tested against the model with this name, or against the only model: rename a model)"
     )

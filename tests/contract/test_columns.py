@@ -61,12 +61,14 @@ def test_missing_columns_and_other_types_are_found_with_their_place(told) -> Non
         "primaryKey: [id, zone]\nadditionalFields: false"
     ) == [
         "7:7 the manifest of the dataset declares no column idd (did you mean `id`?)",
-        "9:15 name is of type long here, and STRING in the manifest (change one of them, or cast in preprocess)",
-        "10:21 price is of type float here, and DECIMAL(8,2) in the manifest "
+        "9:15 name is of type long in the contract, but STRING in the manifest "
+        "(change one of them, or cast in preprocess)",
+        "10:21 price is of type float in the contract, but DECIMAL(8,2) in the manifest "
         "(change one of them, or cast in preprocess)",
         "11:7 the manifest of the dataset declares no column address.city (known: id, Name, price, day, at)",
         "12:22 the manifest of the dataset declares no column zone (known: id, Name, price, day, at)",
-        "13:23 the manifest declares other columns: id, day, at (add fields for them, or allow others)",
+        "13:23 the manifest declares columns that are not in the contract: id, day, at "
+        "(add fields for them to the contract, or allow additional columns there)",
     ]
 
 
@@ -74,13 +76,14 @@ def test_clauses_that_no_test_can_evaluate(told) -> None:
     model = "fields:\n  name: {type: string, pattern: '(['}\n  a/b: {pattern: '((a+)+)\\1'}"
     assert told(model, "{kind: NdJson}") == [
         "7:37 not a regular expression: a [ without its ]: character 2 of ([ ()",
-        "8:22 the pattern could take exponential time: repeat no group with a repetition, or use no look-around ()",
+        "8:22 matching this pattern could take exponential time: remove nested repetitions, such as (a+)+, or remove "
+        "look-around and references to groups ()",
     ]
 
 
 FIELDS = "fields:\n  id: {type: string}\n  zone: {type: string}"
 NO_ZONE = "8:7 the manifest of the dataset declares no column zone"
-IDS = "7:18 id is of type string here, and BIGINT in the manifest"
+IDS = "7:18 id is of type string in the contract, but BIGINT in the manifest"
 
 
 @pytest.mark.parametrize(
@@ -105,8 +108,8 @@ def test_a_declared_schema_counts(told) -> None:
     more = f"    - {{kind: SetDataSchema, schema: {{fields: [{fields}]}}}}\n"
     model = "fields:\n  id: {type: string}\n  event_time: {type: timestamp}"
     assert [p.partition(" (")[0] for p in told(model, more=more)] == [
-        "7:18 id is of type string here, and BIGINT in the manifest",
-        "8:26 event_time is of type timestamp here, and DATE in the manifest",
+        "7:18 id is of type string in the contract, but BIGINT in the manifest",
+        "8:26 event_time is of type timestamp in the contract, but DATE in the manifest",
     ]
 
 

@@ -118,7 +118,7 @@ def test_all_problems_at_once(tmp_path: Path):
         [
             "c.yaml:4:11: servers.s.type is missing",
             "c.yaml:7:18: m has no field idd (did you mean `id`?)",
-            "c.yaml:9:18: $ref #/definitions/none leads to no definition (the document has no definitions)",
+            "c.yaml:9:18: $ref #/definitions/none does not resolve to a definition (the document has no definitions)",
             "c.yaml:10:32: not a regular expression: a ( without its ): character 1 of (",
             "c.yaml:10:37: unknown key 'minLenght' (did you mean 'minLength'?)",
             "c.yaml:11:47: example 'x': i is of type int",
@@ -141,7 +141,7 @@ def test_schema_of_the_declared_version(tmp_path: Path):
     assert errors == [
         "c.yaml:6:9: price: unknown key 'amount' (did you mean 'priceAmount'?)",
         "c.yaml:7:8: team.0.username is missing",
-        "c.yaml:11:28: schema.0.properties.0.logicalType: 'map' is none of string, date, timestamp, time, number, "
+        "c.yaml:11:28: schema.0.properties.0.logicalType: 'map' is not one of string, date, timestamp, time, number, "
         "integer, object, array, boolean",
         "c.yaml:11:33: schema.0.properties.0: unknown key 'colour'",
         "c.yaml:12:13: the rule has no query",

@@ -41,7 +41,7 @@ def test_every_problem_has_its_place():
           size: {type: long}
         """)
     assert problems(text) == [
-        "c.yaml:9:20: models.cities.fields.name.type: unknown type 'strnig': one of array, bigint, boolean, bytes, "
+        "c.yaml:9:20: models.cities.fields.name.type: unknown type 'strnig': use one of array, bigint, boolean, bytes, "
         "date, decimal, double, float, int, integer, json, long, map, null, number, numeric, object, record, string, "
         "struct, text, time, timestamp, timestamp_ntz, timestamp_tz, varchar, variant",
         "c.yaml:9:38: models.cities.fields.name.required: must be a boolean",
@@ -50,7 +50,7 @@ def test_every_problem_has_its_place():
     text = text.replace("strnig", "string").replace('"yes"', "true").replace('"5"', "5")
     assert problems(text) == [
         "c.yaml:13:9: unknown key 'maxLenght' (did you mean 'maxLength'?)",
-        "c.yaml:14:15: $ref #/definitions/count leads to no definition (the document has #/definitions/size)",
+        "c.yaml:14:15: $ref #/definitions/count does not resolve to a definition (the document has #/definitions/size)",
     ]
 
 
@@ -71,22 +71,23 @@ def test_missing_parts():
         ),
         (
             "kind: DataContract\napiVersion: v2.2.2",
-            "c.yaml:2:13: version v2.2.2 of the specification is not known (v3.0.0 to v3.2.0 are)",
+            "c.yaml:2:13: version v2.2.2 of the specification is not supported (use a version from v3.0.0 to v3.2.0)",
         ),
         (
             "dataContractSpecification: 2.0.0",
-            "c.yaml:1:28: version 2.0.0 of the specification is not known (0.9.3 to 1.2.1 are)",
+            "c.yaml:1:28: version 2.0.0 of the specification is not supported (use a version from 0.9.3 to 1.2.1)",
         ),
         (
             "dataContractSpecification: 0.9.2",
-            "c.yaml:1:28: version 0.9.2 of the specification is not known (0.9.3 to 1.2.1 are)",
+            "c.yaml:1:28: version 0.9.2 of the specification is not supported (use a version from 0.9.3 to 1.2.1)",
         ),
-        ("- a", "c.yaml:1:1: a contract is a mapping"),
+        ("- a", "c.yaml:1:1: a contract must be a YAML mapping"),
         (
             "a: 1\n---\nb: 2",
-            "c.yaml:3:1: 2 YAML documents, a contract is exactly one (move the others to files of their own)",
+            "c.yaml:3:1: the file has 2 YAML documents; a contract file must have exactly one "
+            "(move the others to files of their own)",
         ),
-        ("", "c.yaml:1:1: the file is empty, a contract is one YAML document"),
+        ("", "c.yaml:1:1: the file is empty; a contract file must have one YAML document"),
     ],
 )
 def test_not_a_contract(head: str, problem: str):
@@ -158,7 +159,7 @@ def test_reference_to_itself():
             fields:
               child: {$ref: '#/definitions/node'}
         """)
-    assert problems(text) == ["c.yaml:14:21: $ref #/definitions/node leads back to itself"]
+    assert problems(text) == ["c.yaml:14:21: $ref #/definitions/node refers back to itself"]
 
 
 def test_references_to_the_web_stay_offline():
@@ -180,7 +181,7 @@ def test_texts_of_an_enum_are_quoted():
               size: {type: int, enum: [1, 2]}
               code: {type: string, enum: ["007", 8]}
         """)
-    assert problems(text) == ["c.yaml:10:28: models.flags.fields.code.enum: 8 is not a text: put it in quotes"]
+    assert problems(text) == ["c.yaml:10:28: models.flags.fields.code.enum: 8 is not a string: put it in quotes"]
 
 
 def test_syntax_error():

@@ -10,6 +10,11 @@ from airflow_provider_odf.contract.load import ContractFile, parse
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.protocol import Check
 
+_SEVERAL = (
+    "a relationship of a property must refer to exactly one property: move a relationship between several properties "
+    "to the table"
+)
+
 HEAD = """\
 apiVersion: v3.2.0
 kind: DataContract
@@ -130,8 +135,8 @@ def test_options_of_times():
         """)
     assert [(c.kind, c.arguments.get("limit"), c.outcome, c.reason) for c in checks(text)[3:]] == [
         ("minimum", "2020-01-01T00:00:00Z", "", ""),
-        ("not_tested", None, "informational", "times are read as times, which have no format"),
-        ("not_tested", None, "informational", "times are read as points in time"),
+        ("not_tested", None, "informational", "times are read as timestamps, which have no text format"),
+        ("not_tested", None, "informational", "timestamps are read in UTC, without their original time zone"),
     ]
 
 
@@ -233,9 +238,9 @@ def test_relationships():
             16,
             "id",
             (),
-            {"problem": "a property refers to one property: move relationships of several to the table"},
+            {"problem": _SEVERAL},
             "error",
-            "a property refers to one property: move relationships of several to the table",
+            _SEVERAL,
         ),
         ("/schema/0/relationships/0", 11, "land", (), "countries.code", "", ""),
         (
@@ -245,10 +250,18 @@ def test_relationships():
             (),
             "https://example.com/c.yaml#schema/a/properties/b",
             "unsupported",
-            "the reference leads to another contract",
+            "the reference points to another contract",
         ),
         ("/schema/0/relationships/1", 12, None, ("id", "land"), ["lines.order_no", "lines.land"], "", ""),
-        ("/schema/0/relationships/2", 13, None, (), None, "error", "2 columns refer to 1"),
+        (
+            "/schema/0/relationships/2",
+            13,
+            None,
+            (),
+            None,
+            "error",
+            "`from` has 2 columns and `to` has 1: list the same number of columns in both",
+        ),
         ("/schema/0/relationships/3", 14, None, (), None, "error", "orders has no property nothing"),
     ]
 
@@ -335,8 +348,8 @@ def test_problems_have_places():
     with pytest.raises(ManifestInvalid) as e:
         parse(text, "c.yaml")
     assert [str(p) for p in e.value.problems] == [
-        "c.yaml:10:28: schema.0.properties.0.logicalType: unknown type 'text': one of array, boolean, date, integer, "
-        "map, number, object, string, time, timestamp, vector",
+        "c.yaml:10:28: schema.0.properties.0.logicalType: unknown type 'text': use one of array, boolean, date, "
+        "integer, map, number, object, string, time, timestamp, vector",
         "c.yaml:10:44: schema.0.properties.0.required: must be a boolean",
         "c.yaml:11:5: schema.0.properties.1.name is missing",
     ]

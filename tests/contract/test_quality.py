@@ -136,11 +136,11 @@ quality:
         ('/5', 'id', (), '', '', {'fraction': 0.95, 'thresholds': {'must_be_greater_than_or_equal_to': 3}, 'metric': 'percentile'}),  # noqa: E501
         ('/6', 'at', (), '', '', {'seconds': 60, 'thresholds': {'must_be_less_than': 2160.0}, 'metric': 'age'}),
         ('/7', 'id', (), '', '', {'target': 'u.id', 'thresholds': {'must_be': 0}, 'unit': 'rows', 'metric': 'reference'}),  # noqa: E501
-        ('/8', None, (), 'unsupported', "the check 'anomaly score for row_count < default' of SodaCL is not known here", {}),  # noqa: E501
+        ('/8', None, (), 'unsupported', "the SodaCL check 'anomaly score for row_count < default' is not supported", {}),  # noqa: E501
         ('/9', None, (), 'error', "'many' is not a number", {}),
-        ('/quality/specification/checks for u', None, (), 'informational', 'it is about u', {}),
+        ('/quality/specification/checks for u', None, (), 'informational', 'it applies to model u', {}),
         ('/quality/specification/checks for v', None, (), 'error', 'the contract has no model v', {}),
-        ('/quality/specification/filter t [daily]', None, (), 'unsupported', 'filter t [daily]: not known here', {}),
+        ('/quality/specification/filter t [daily]', None, (), 'unsupported', 'filter t [daily] is not supported', {}),
     ]  # fmt: skip
 
 
@@ -150,7 +150,7 @@ def test_expectations_of_the_whole_contract():
     for specification, expected in (
         (
             """{t: '[{"expectation_type": "expect_table_row_count_to_equal", "kwargs": {"value": 5}}, 1]'}""",
-            [("/t/0", ""), ("/t/1", "1 is no expectation")],
+            [("/t/0", ""), ("/t/1", "1 is not an expectation")],
         ),
         ("{t: '[{]'}", [("/t", "the rules are not JSON: Expecting property name enclosed in double quotes")]),
     ):
@@ -163,9 +163,9 @@ def test_expectations_of_the_whole_contract():
         ]
         assert found == expected
     for quality, expected in (
-        ("{type: custom, specification: x}", ("unsupported", "quality of type custom: not known here")),
-        ("{description: good}", ("informational", "a text, which people read")),
-        ("{type: SodaCL}", ("error", "the quality has no specification by model")),
+        ("{type: custom, specification: x}", ("unsupported", "`quality` of type custom is not supported")),
+        ("{description: good}", ("informational", "a text rule is documentation and cannot be tested")),
+        ("{type: SodaCL}", ("error", "`quality.specification` must be a mapping from models to their rules")),
     ):
         (check,) = compile_models(parse(f"{head}{models}quality: {quality}\n", "c.yaml"), []).checks
         assert (check.outcome, check.reason) == expected

@@ -78,27 +78,28 @@ def test_nested_fields_of_another_file(tmp_path: Path):
         (
             {},
             "nowhere.yaml",
-            "c.yaml:5:13: $ref nowhere.yaml leads to nowhere.yaml: cannot be read: No such file or directory "
+            "c.yaml:5:13: $ref nowhere.yaml points to nowhere.yaml: cannot be read: No such file or directory "
             "(correct the path)",
         ),
         (
             {"d.yaml": "definitions: {a: {type: text}}"},
             "d.yaml#/definitions/b",
-            "c.yaml:5:13: $ref d.yaml#/definitions/b leads to no definition (the document has #/definitions/a)",
+            "c.yaml:5:13: $ref d.yaml#/definitions/b does not resolve to a definition "
+            "(the document has #/definitions/a)",
         ),
         ({}, "ftp://h/a", "c.yaml:5:13: $ref ftp://h/a has the unknown scheme ftp (use a path, file:// or https://)"),
         (
             {"d.yaml": "a: {$ref: 'e.yaml#/b'}", "e.yaml": "b: {$ref: 'd.yaml#/a'}"},
             "d.yaml#/a",
-            "e.yaml:1:11: $ref d.yaml#/a leads back to itself",
+            "e.yaml:1:11: $ref d.yaml#/a refers back to itself",
         ),
         ({"d.yaml": "a: [1\n"}, "d.yaml#/a", "d.yaml:2:1: not YAML: did not find expected ',' or ']'"),
         ({"d.yaml": "a:\n  minLength: x\n"}, "d.yaml#/a", "d.yaml:2:14: a.minLength: 'x' is not a number"),
-        ({"d.yaml": "- a\n"}, "d.yaml", "c.yaml:5:13: $ref d.yaml leads to a file that is not one mapping"),
+        ({"d.yaml": "- a\n"}, "d.yaml", "c.yaml:5:13: $ref d.yaml points to a file that is not a single YAML mapping"),
         (
             {"d.yaml": "#" * (1 << 20) + "\na: {}"},
             "d.yaml#/a",
-            "c.yaml:5:13: $ref d.yaml#/a leads to a file of more than 1 MiB",
+            "c.yaml:5:13: $ref d.yaml#/a points to a file of more than 1 MiB",
         ),
     ],
 )
@@ -116,7 +117,7 @@ def test_references_cannot_multiply(tmp_path: Path):
         return f"  d{n}: {{type: object, fields: {{a: {inner}, b: {inner}}}}}\n"
 
     (tmp_path / "d.yaml").write_text("definitions:\n" + "".join(map(definition, range(20))) + "  d20: {type: text}\n")
-    assert problems(tmp_path, "d.yaml#/definitions/d0")[0].endswith("leads to more than 20000 fields")
+    assert problems(tmp_path, "d.yaml#/definitions/d0")[0].endswith("expands to more than 20000 fields")
 
 
 def test_definitions_on_the_web(tmp_path: Path, server: Server):
@@ -141,9 +142,9 @@ def test_the_web_has_limits(tmp_path: Path, server: Server):
     (local,) = problems(tmp_path, f"{server.url}/local")
     (loop,) = problems(tmp_path, f"{server.url}/loop")
     assert gone == f"c.yaml:5:13: $ref {server.url}/gone cannot be read: 404 Not Found"
-    assert large == f"c.yaml:5:13: $ref {server.url}/large leads to a document of more than 1 MiB"
+    assert large == f"c.yaml:5:13: $ref {server.url}/large points to a document of more than 1 MiB"
     assert local == (
-        f"{server.url}/local:1:7: $ref file:///etc/hostname leads from the web to a file "
-        "(a document on the web can refer to the web only)"
+        f"{server.url}/local:1:7: $ref file:///etc/hostname points from a web document to a local file "
+        "(a web document can refer only to web documents: use an https:// URL)"
     )
     assert loop == f"c.yaml:5:13: $ref {server.url}/loop cannot be read: more than 5 redirects"

@@ -78,13 +78,13 @@ def test_databases():
         ("{type: sqlserver, host: h}", "it has no database"),
         ("{type: s3, location: 'file:///x'}", "location 'file:///x' does not begin with s3://"),
         ("{type: azure, location: 'x'}", "location 'x' begins neither with az:// nor with abfss://"),
-        ("{type: local, path: data}", "data: its name shows no format"),
+        ("{type: local, path: data}", "data: cannot determine the format from the file name"),
         (
             "{type: kafka, host: h}",
-            "kafka is not read (Spark needs org.apache.spark:spark-sql-kafka-0-10_2.13): copy",
+            "kafka (Spark needs org.apache.spark:spark-sql-kafka-0-10_2.13): copy",
         ),
-        ("{type: fax}", "type fax is not read: copy the data"),
-        ("{}", "type nothing is not read"),
+        ("{type: fax}", "cannot read data from a server of type fax: copy the data"),
+        ("{}", "cannot read data from a server without a type: copy the data"),
     ],
 )
 def test_servers_that_cannot_be_read(server: str, problem: str):
@@ -112,11 +112,11 @@ def test_which_server():
     text = HEAD + "servers: {a: {type: local}, b: {type: local}}\n"
     file = parse(text, "c.yaml")
     assert server_of(file, "b").path == "/servers/b"
-    with pytest.raises(InvalidInput, match="nothing to test: name one of its servers with --server: a, b"):
+    with pytest.raises(InvalidInput, match="the contract has several servers: choose one with --server: a, b"):
         server_of(file, None)
-    with pytest.raises(InvalidInput, match="there is no server 'x': it has a, b"):
+    with pytest.raises(InvalidInput, match="the contract has no server 'x'; its servers are a, b"):
         server_of(file, "x")
-    with pytest.raises(InvalidInput, match="nothing to test: the contract has no servers: use --data"):
+    with pytest.raises(InvalidInput, match="the contract has no servers: use --data"):
         server_of(parse(HEAD, "c.yaml"), None)
 
 
@@ -135,11 +135,11 @@ def test_data(tmp_path: Path):
         ("/d/line items/*.tsv",),
     ]
     assert of_data(file, ["orders"], "s3://b/x.parquet", None)[0].paths == ("s3a://b/x.parquet",)
-    with pytest.raises(InvalidInput, match=r"x.csv is the data of one model, and there are orders, line items"):
+    with pytest.raises(InvalidInput, match=r"x.csv is the data of one model, but .* models orders, line items"):
         of_data(file, both, "x.csv", None)
-    with pytest.raises(InvalidInput, match=r"x: its name shows no format: add --data-format csv\|json"):
+    with pytest.raises(InvalidInput, match=r"x: cannot determine the format .*: add --data-format csv\|json"):
         of_data(file, ["orders"], "x", None)
-    with pytest.raises(InvalidInput, match="there is no model 'x': it has orders, line items"):
+    with pytest.raises(InvalidInput, match="the contract has no model 'x'; its models are orders, line items"):
         models_to_test(file, "x")
 
 

@@ -153,8 +153,8 @@ def test_a_contract_stops_new_data_until_source_or_contract_change(
     outcome = run(prices)
     assert isinstance(outcome.error, ContractRejected)
     assert str(outcome) == (
-        "contract urn:prices rejected 2 records of prices: price: >= 0: 1 row: -2 at offset 2; "
-        f"the dataset stays as it is, see: odf rejected show prices --store {store.location}"
+        "contract urn:prices rejected 2 records of prices: price: >= 0: 1 row: -2 at offset 2. "
+        f"The dataset is unchanged. To inspect the records: odf rejected show prices --store {store.location}"
     )
     assert store.dataset("prices").head() == head
     (rejection,) = rejected.rejections(store.dataset("prices"))
@@ -164,7 +164,8 @@ def test_a_contract_stops_new_data_until_source_or_contract_change(
     again = run(prices, runner=NoEngine())
     assert isinstance(again.error, StillRejected)
     assert str(again) == (
-        f"the newest input of prices is still rejected, see: odf rejected show prices --store {store.location}"
+        "the newest input of prices is still rejected; "
+        f"to inspect it: odf rejected show prices --store {store.location}"
     )
     assert str(run(prices, runner=NoEngine(), still_rejected="skip")) == str(again)
     assert run(prices, runner=NoEngine(), still_rejected="skip").error is None

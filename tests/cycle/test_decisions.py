@@ -59,7 +59,7 @@ def test_what_is_accepted_after_the_head_moved_passes_once(
     assert not decisions.publish_anyway(store, dataset, empty)
     outcome = push("5.csv", "id,value\n")  # the same content under another name
     assert str(outcome) == "published 1 record (offsets 3..3): 1 removed"
-    assert outcome.notices[-1].startswith("publishing once, although held back: ")
+    assert outcome.notices[-1].startswith("publishing this input once, although it was held back: ")
     assert push("6.csv", "id,value\na,1\n").error is None
     held(push("7.csv", "id,value\n"))
     assert [ref for ref in dataset.storage.refs() if ref.startswith("accepted-")] == []

@@ -55,19 +55,19 @@ def test_a_dataset(write: Write, run: Run, tmp_path: Path):
         [
             ("pass", "the value is 1"),
             ("pass", "row count: 1"),
-            ("pass", "the newest is of 2024-05-01T00:00:00Z, 0 days 10:00:00 old"),
+            ("pass", "the newest is from 2024-05-01T00:00:00Z, 0 days 10:00:00 old"),
             ("pass", "the first update"),
         ],
         [
             ("pass", "the value is 2"),
             ("fail", "row count: 2"),
-            ("pass", "the newest is of 2024-05-02T00:00:00Z, 0 days 10:00:00 old"),
+            ("pass", "the newest is from 2024-05-02T00:00:00Z, 0 days 10:00:00 old"),
             ("pass", "no period without an update between 2024-05-01T10:00:00Z and 2024-05-02T10:00:00Z"),
         ],
         [
             ("pass", "the value is 3"),
             ("fail", "row count: 3"),
-            ("pass", "the newest is of 2024-05-03T00:00:00Z, 2 days 10:00:00 old"),
+            ("pass", "the newest is from 2024-05-03T00:00:00Z, 2 days 10:00:00 old"),
             ("fail", "2 periods without an update between 2024-05-02T10:00:00Z and 2024-05-05T10:00:00Z"),
         ],
     ]

@@ -36,9 +36,9 @@ def test_an_empty_snapshot_is_held_back_until_somebody_decides(write: Write, run
     message = held(run(prices))
     (rejection,) = rejected.rejections(dataset)
     assert message == (
-        "input of prices held back: in/2.csv has no rows, which retracts all 2 rows "
-        "(`allow_empty_input: true` in odf.yaml allows that); the dataset stays as it is, "
-        f"see: odf rejected show prices --store {store.location}; to publish the input anyway: "
+        "input of prices was held back: in/2.csv has no rows, which retracts all 2 rows "
+        "(`allow_empty_input: true` in odf.yaml allows that). The dataset is unchanged. "
+        f"To inspect the input: odf rejected show prices --store {store.location}; to publish it anyway: "
         f"odf rejected publish prices {rejection.ref} --store {store.location}"
     )
     assert (dataset.head(), rejection.records, rejection.report) == (head, 2, None)
@@ -122,7 +122,9 @@ def test_an_input_without_rows_has_many_forms(form: str, write: Write, run: Run,
     assert run(prices).error is None
     write("in/2.csv", "").write_text(empty)
     if not empty:  # A file of 0 bytes counts once another file follows it.
-        assert run(prices, runner=NoEngine()).notices == ("empty files are read once they have content: in/2.csv",)
+        assert run(prices, runner=NoEngine()).notices == (
+            "skipped empty files: in/2.csv. A later poll reads them when they are no longer empty",
+        )
         write("in/2b.csv", "").write_text("\n")
     assert "in/2.csv has no rows, which retracts all" in held(run(prices))
     write("odf.yaml", "datasets: {prices: {allow_empty_input: true}}\n")

@@ -23,7 +23,7 @@ def test_a_header_by_position_stays_what_it_was(write: Write, run: Run, store: S
     write("in/1.csv", "id,value\na,1\n")
     outcome = run(prices)
     assert outcome.notices == (
-        "in/1.csv: the names in the header differ from the schema, columns are matched by position: "
+        "in/1.csv: the names in the header differ from the schema, so columns are matched by position: "
         "'id' as sku, 'value' as price",
     )
     dataset = store.dataset("prices")

@@ -82,7 +82,7 @@ def test_an_undeclared_event_time_that_is_no_time_is_refused(push):
     text = push("c", "{kind: Csv, header: true}", "event_time,v\n2024-05-02,1\nnoon,2\n")
     assert "column event_time: 'noon' is not an RFC 3339 time such as 2024-05-02T08:00:00Z" in text
     number = push("c", "{kind: NdJson}", [{"event_time": 1714637100, "v": 1}])
-    assert "event time event_time must be DATE or TIMESTAMP, not BIGINT" in number
+    assert "event time column event_time must be DATE or TIMESTAMP, not BIGINT" in number
     assert "`timestamp_seconds(event_time)` for seconds, `timestamp_millis(event_time)` for milliseconds" in number
     assert "column op has the name of a system column" in push("c", "{kind: NdJson}", [{"op": 1}])
 

@@ -204,7 +204,11 @@ def test_steps_that_are_switched_off_are_refused(folder, monkeypatch):
     assert "piped" in build_dags(folder)
     monkeypatch.setenv("AIRFLOW__ODF__FORBID_STEPS", "pipe")
     assert "Pipe steps are forbidden" in build_dags(folder)["piped"].doc_md
-    with pytest.raises(ManifestInvalid, match=r"piped.yaml:1\d:\d+: Pipe steps are forbidden"):
+    message = (
+        r"piped.yaml:1\d:\d+: Pipe steps are forbidden "
+        r"\(remove the step, or remove Pipe from airflow.cfg \[odf\] forbid_steps\)"
+    )
+    with pytest.raises(ManifestInvalid, match=message):
         raise_manifest_errors(folder)
 
 

@@ -268,7 +268,7 @@ def test_results_of_each_outcome():
         clause("/number", "quality_sql", "pass", arguments=query, observed="12.5"),
         clause("/nulls", "quality_library", "fail", arguments=NULLS, observed="4", rows=50, failed_rows=4),
         clause("/key", "primary_key", columns=("id",), rows=150, failed_rows=0),
-        clause("/text", "quality_text", "informational", reason="a text, which people read"),
+        clause("/text", "quality_text", "informational", reason="a text rule is documentation and cannot be tested"),
         clause("/unknown", "quality_custom", "unsupported", reason="unknown engine"),
         clause("/refused", "quality_sql", "error", arguments=query, reason="no column x"),
         clause("/broken", "pattern", "error", arguments={"pattern": "("}, reason="Unclosed", outcome_of_check="error"),

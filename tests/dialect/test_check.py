@@ -107,7 +107,7 @@ SNAPSHOT = "kind: Snapshot\n        primaryKey: [ID, key]\n        compareColumn
             "24:30: column i is not in the output of preprocess (did you mean `id`?)",
         ]),
         ("datafusion", "select id, id as at from input", LEDGER, [
-            "20:16: event time at must be DATE or TIMESTAMP, not BIGINT "
+            "20:16: event time column at must be DATE or TIMESTAMP, not BIGINT "
             "(convert it in `preprocess`, in Spark SQL `timestamp_seconds(at)` for seconds, `timestamp_millis(at)` for "
             "milliseconds, `make_date(at, 1, 1)` for a year, or name another column in SetVocab.eventTimeColumn)",
         ]),

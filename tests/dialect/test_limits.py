@@ -80,7 +80,7 @@ def test_deeper_queries_are_refused_with_the_place(
     with pytest.raises(InvalidInput) as e:
         translate(_over_values(text), engine, columns)
     assert str(e.value) == (
-        f"preprocess query 1, {place}: the query is nested deeper than 100 levels (split it into queries)"
+        f"preprocess query 1, {place}: the query is nested deeper than 100 levels (split it into several queries)"
     )
 
 
@@ -142,7 +142,7 @@ def test_the_place_of_a_column_in_order_by(
 def test_what_is_too_long_for_the_generator_is_refused(
     translate: Callable[..., str], columns: tuple[object, ...], engine: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=r"query 1, 1:\d+: .* too long to be translated \(split it into queries\)"):
+    with pytest.raises(InvalidInput, match=r"query 1, 1:\d+: .* too long to be translated \(split it into several"):
         translate(_over_values(" + ".join(["x"] * 3_000)), engine, columns)
 
 

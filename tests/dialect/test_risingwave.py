@@ -53,7 +53,7 @@ def test_a_batch_is_grouped_joined_and_ordered(translate: Callable[..., str]) ->
 def test_names_are_in_lower_case_and_steps_may_be_views(translate: Callable[..., str]) -> None:
     query = 'create materialized view x as select I, s as Foo, k as "Bar" from input'
     assert translate(query, "risingwave") == "SELECT `i`, `s` AS `foo`, `k` AS `Bar` FROM `input`"
-    with pytest.raises(InvalidInput, match="of CREATE only MATERIALIZED VIEW"):
+    with pytest.raises(InvalidInput, match="CREATE is supported only as CREATE MATERIALIZED VIEW"):
         translate("create table x as select 1 as a", "risingwave")
 
 

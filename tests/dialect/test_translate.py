@@ -113,7 +113,7 @@ def test_unknown_function_is_told_with_its_place() -> None:
             "select upper(at) from input",
             "1, 1:8: this column has no name (name it: … AS name; engines would choose different names)",
         ),
-        ("select id from input; select 1", "1, 1:1: one query is expected, not 2 (split it into queries with aliases)"),
+        ("select id from input; select 1", "1, 1:1: one query is expected, not 2 (split it into several queries"),
         ("select * exclude (id) from input", "1, 1:19: EXCEPT is not supported here"),
         ("select unnest(id) as x from input", "1, 1:8: function unnest is not supported by the flink translation"),
         (

@@ -25,7 +25,7 @@ def test_a_column_is_selected_grouped_and_tested_for_null(translate: Callable[..
 def test_spark_checks_the_type_of_an_argument(expression: Callable[..., str]) -> None:
     assert expression("lower(a)", columns=None) == (
         "lower(CASE WHEN typeof(`a`) IN ('string') THEN CAST(`a` AS STRING) ELSE CAST(raise_error("
-        "'argument 1 of lower must be STRING, but the data have another type: declare read.schema, "
+        "'argument 1 of lower must be STRING, but the data has another type: declare read.schema, "
         "or use engine: spark') AS STRING) END)"
     )
 
@@ -33,7 +33,7 @@ def test_spark_checks_the_type_of_an_argument(expression: Callable[..., str]) ->
 def test_spark_checks_that_a_column_beside_a_number_is_one(expression: Callable[..., str]) -> None:
     assert expression("a > 1", columns=None) == (
         "CASE WHEN typeof(`a`) IN ('int', 'bigint', 'double') THEN `a` ELSE raise_error('a column must be a number, "
-        "but the data have another type: declare read.schema, or use engine: spark') END > 1"
+        "but the data has another type: declare read.schema, or use engine: spark') END > 1"
     )
 
 
@@ -69,10 +69,10 @@ def test_values(spark: SparkSession, translate: Callable[..., str]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("upper(n)", "argument 1 of upper must be STRING, but the data have another type"),
-        ("s > 1", "a column must be a number, but the data have another type"),
-        ("n = 'x'", "a column must be STRING, but the data have another type"),
-        ("not s", "a condition must be BOOLEAN, but the data have another type"),
+        ("upper(n)", "argument 1 of upper must be STRING, but the data has another type"),
+        ("s > 1", "a column must be a number, but the data has another type"),
+        ("n = 'x'", "a column must be STRING, but the data has another type"),
+        ("not s", "a condition must be BOOLEAN, but the data has another type"),
     ],
 )
 def test_other_types_fail_the_query(

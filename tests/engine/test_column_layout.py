@@ -81,7 +81,7 @@ def test_columns_declared_not_null_are_required(polled: Make, form: str) -> None
         ("SELECT city, 1 AS a, 2 AS A FROM input", "columns A, a have the same name, ignoring case"),
         (
             "SELECT city, 2019 AS event_time FROM input",
-            "event time event_time must be DATE or TIMESTAMP, not INT",
+            "event time column event_time must be DATE or TIMESTAMP, not INT",
         ),
         (
             "SELECT country FROM input",

@@ -108,8 +108,12 @@ def test_sql(tested):
         ("error", "the rule has no query"),
         ("error", "'5' is not a number"),
         ("error", "must_be_between: 5 is greater than 1"),
-        ("error", "{column} has no meaning in a rule of a model: name the column"),
-        ("error", "the query: a query must be one SELECT over t, and this one has the Spark node DropTable"),
+        ("error", "{column} cannot be used in a rule of a model: write the column name instead"),
+        (
+            "error",
+            "the query: a query must be one SELECT over t, but this query has the Spark plan node DropTable, "
+            "which is not allowed",
+        ),
         ("error", "the query, line 1: [PARSE_SYNTAX_ERROR] Syntax error at or near 'SELECT': extra input 'SELECT'."),
         ("error", "the query, line 3: unknown table elsewhere: a query can only read t"),
         (
@@ -117,7 +121,7 @@ def test_sql(tested):
             "the query, line 2: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with "
             "name `nothing` cannot be resolved. Did you mean one of the following? [`in`, `at`, `id`, `total`, `name`].",  # noqa: E501
         ),
-        ("error", "the query, line 1: strftime is not a built-in function of Spark: no other is allowed"),
+        ("error", "the query, line 1: strftime is not a built-in function of Spark: use only built-in functions"),
         ("error", "the query returns 2 columns: select one number"),
         ("error", "the query returns more than one row: select one number"),
         ("error", "the value is a time, not a number"),
@@ -167,7 +171,7 @@ def test_library_metrics(tested):
         "quality/0": ("pass", "row count: 5"),
         "quality/1": ("pass", "duplicate values: 0"),
         "quality/2": ("fail", "column not found"),
-        "quality/3": ("error", "nullValues is about a field: move the rule to a field"),
+        "quality/3": ("error", "nullValues applies to a single field: move the rule to that field"),
     }
 
 
@@ -248,12 +252,12 @@ def test_soda(tested):
         ("pass", "the value is 3"),
         ("pass", "the value is 5"),
         ("error", "the query, line 1: [PARSE_SYNTAX_ERROR] Syntax error at or near 'DROP': extra input 'DROP'."),
-        ("unsupported", "filter_sql: use a rule of type sql"),
+        ("unsupported", "filter_sql is not supported in a Soda check: use a rule of type sql"),
         ("unsupported", "Soda's contract language has no check of type anomaly"),
         ("error", "missing_count has no threshold: add one, such as must_be or must_be_less_than"),
-        ("error", "the check of Soda has no type"),
+        ("error", "the Soda check has no type"),
         ("pass", "row count: 5"),
-        ("unsupported", "engine montecarlo: not known here"),
+        ("unsupported", "engine montecarlo is not supported"),
     ]
 
 
@@ -301,7 +305,7 @@ def test_great_expectations(tested):
         ("pass", "5 columns"),
         ("fail", "column nope not found"),
         ("pass", "the columns exist"),
-        ("fail", "also at, also in, also total"),
+        ("fail", "additional column at, additional column in, additional column total"),
         ("pass", "null values: 20 percent"),
         ("fail", "present values: 80 percent: ann, bob"),
         ("fail", "repeated rows: 40 percent: 4, 4"),
@@ -347,24 +351,24 @@ def test_service_levels(tested):
           custom: {x: 1}
         """
     assert [*tested(body).values()] == [
-        ("pass", "the newest is of 2024-09-02T00:00:00Z, 0 days 6:00:00 old"),
+        ("pass", "the newest is from 2024-09-02T00:00:00Z, 0 days 6:00:00 old"),
         ("fail", "1 row too late: 0 01:00:01"),
-        ("pass", "the oldest is of 2024-09-01T10:00:00Z, 0 days 20:00:00 old"),
+        ("pass", "the oldest is from 2024-09-01T10:00:00Z, 0 days 20:00:00 old"),
         ("informational", "only the history of a dataset shows how often it is updated"),
-        ("informational", "a promise of the service, which data cannot show"),
-        ("informational", "a promise of the service, which data cannot show"),
+        ("informational", "it is a promise about the service, which cannot be tested on data"),
+        ("informational", "it is a promise about the service, which cannot be tested on data"),
     ]
     short = body.replace("6h", "5 hours 59m").replace("PT1M", "2 hours").replace("1 day", "1 month")
     assert [*tested(short).values()][:3] == [
-        ("fail", "the newest is of 2024-09-02T00:00:00Z, 0 days 6:00:00 old"),
+        ("fail", "the newest is from 2024-09-02T00:00:00Z, 0 days 6:00:00 old"),
         ("pass", "4 rows tested"),
-        ("pass", "the oldest is of 2024-09-01T10:00:00Z, 0 days 20:00:00 old"),
+        ("pass", "the oldest is from 2024-09-01T10:00:00Z, 0 days 20:00:00 old"),
     ]
     wrong = body.replace("6h", "soon").replace("t.at, proc", "t.gone, proc").replace("timestampField: t.at", "x: y")
     assert [*tested(wrong).values()][:3] == [
-        ("informational", "not measured without timestampField"),
+        ("informational", "cannot be measured without timestampField"),
         ("fail", "column not found"),
-        ("informational", "not measured without timestampField"),
+        ("informational", "cannot be measured without timestampField"),
     ]
 
 

@@ -153,7 +153,7 @@ def test_changelog_stream(polled: Make, form: str) -> None:
         with pytest.raises((InvalidQuery, SparkRuntimeException), match=message):
             data.poll([{"op": op, "event_time": time, "k": k, "v": v} for op, k, v in bad])
     fractional = polled("op DOUBLE; k BIGINT", "ChangelogStream", "k")
-    with pytest.raises(InvalidQuery, match="column op has operations as DOUBLE"):
+    with pytest.raises(InvalidQuery, match="column op has operation codes of type DOUBLE"):
         fractional.poll([{"op": 0.5, "k": 1}])
     without = polled("k BIGINT", "ChangelogStream", "k")
     with pytest.raises(

@@ -39,7 +39,7 @@ def run(session, sql: str) -> object:
     return query.run(session, SqlQueryStep(sql, "mine"), 2, ("input", "first.step"))
 
 
-ONE_SELECT = "a query must be one SELECT over input, first.step, and this one has the Spark node "
+ONE_SELECT = "a query must be one SELECT over input, first.step, but this query has the Spark plan node "
 
 COMMANDS = {
     "SET spark.sql.runSQLOnFiles=true": "Set",
@@ -227,7 +227,9 @@ def refused(session, sql: str) -> str:
 
 def test_commands_are_not_run(session, victim: Path) -> None:
     messages = {sql: refused(session, sql.replace("{dir}", str(victim))) for sql in COMMANDS}
-    assert messages == {sql: f"query 2 (mine): {ONE_SELECT}{name}" for sql, name in COMMANDS.items()}
+    assert messages == {
+        sql: f"query 2 (mine): {ONE_SELECT}{name}, which is not allowed" for sql, name in COMMANDS.items()
+    }
     assert session.conf.get("spark.sql.runSQLOnFiles") == "false"
     assert session.sql("SELECT word FROM secrets").first() == ("swordfish",)
     assert {row.tableName for row in session.sql("SHOW TABLES").collect()} == {
@@ -268,7 +270,7 @@ def test_functions_that_reach_beyond_the_rows_are_refused(session) -> None:
     for function in NAMED:
         name = function.partition("(")[0].replace(".", ", ")
         assert refused(session, f"SELECT {function}").endswith(
-            f": {name} is not a built-in function of Spark: no other is allowed"
+            f": {name} is not a built-in function of Spark: use only built-in functions"
         )
     assert refused(session, "SELECT 1\n FROM python_worker_logs()").startswith(
         "query 2 (mine), line 2: function python"

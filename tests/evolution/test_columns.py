@@ -27,7 +27,7 @@ COLUMNS: dict[str, tuple[str, list[str]]] = {
     "another type": (read("k INT NOT NULL", "v STRING"), ["column k is BIGINT in the dataset, not INT"]),
     "required and new": (
         read("k BIGINT NOT NULL", "v STRING", "w INT NOT NULL"),
-        ["column w is new and NOT NULL, but the records before have no value for it"],
+        ["column w is new and NOT NULL, but earlier records have no value for it"],
     ),
     "now required": (
         read("k BIGINT NOT NULL", "v STRING NOT NULL"),

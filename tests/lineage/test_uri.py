@@ -104,7 +104,7 @@ def test_globs_are_named_by_their_directory(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("uri", "message"),
-    [("gopher://x/y", "no naming rule for gopher: URIs"), ("abfss://acct/p", "names no container")],
+    [("gopher://x/y", "no naming rule for URIs with the scheme gopher"), ("abfss://acct/p", "names no container")],
 )
 def test_no_rule(uri: str, message: str):
     with pytest.raises(ValueError, match=message):

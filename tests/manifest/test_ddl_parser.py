@@ -48,16 +48,16 @@ def test_types(ddl: str, spark: str) -> None:
 @pytest.mark.parametrize(
     ("ddl", "spark", "note"),
     [
-        ("TINYINT UNSIGNED", "SMALLINT", "TINYINT UNSIGNED is kept as SMALLINT: Spark has no unsigned integers"),
-        ("SMALLINT UNSIGNED", "INT", "SMALLINT UNSIGNED is kept as INT: Spark has no unsigned integers"),
-        ("INT UNSIGNED", "BIGINT", "INT UNSIGNED is kept as BIGINT: Spark has no unsigned integers"),
+        ("TINYINT UNSIGNED", "SMALLINT", "TINYINT UNSIGNED is stored as SMALLINT: Spark has no unsigned integers"),
+        ("SMALLINT UNSIGNED", "INT", "SMALLINT UNSIGNED is stored as INT: Spark has no unsigned integers"),
+        ("INT UNSIGNED", "BIGINT", "INT UNSIGNED is stored as BIGINT: Spark has no unsigned integers"),
         (
             "BIGINT UNSIGNED",
             "DECIMAL(20,0)",
-            "BIGINT UNSIGNED is kept as DECIMAL(20,0): Spark has no unsigned integers",
+            "BIGINT UNSIGNED is stored as DECIMAL(20,0): Spark has no unsigned integers",
         ),
-        ("UUID", "STRING", "UUID is kept as STRING: Spark has no UUID type"),
-        ("TIME(9)", "TIME(6)", "TIME(9) is kept as TIME(6): Spark has no finer one"),
+        ("UUID", "STRING", "UUID is stored as STRING: Spark has no UUID type"),
+        ("TIME(9)", "TIME(6)", "TIME(9) is stored as TIME(6): Spark does not support a higher precision"),
     ],
 )
 def test_types_that_spark_lacks_widen_with_a_note(ddl: str, spark: str, note: str) -> None:

@@ -139,7 +139,7 @@ def test_schedules(tmp_path: Path, schedule: str) -> None:
         ("{}\n---\n{}", "odf.yaml:3:1: odf.yaml must be a single YAML document (remove this one)"),
         (
             "defaults: {schedule: sometimes}",
-            "odf.yaml:1:22: schedule 'sometimes' is neither a preset nor a cron expression (a cron expression such as \"*/15 * * * *\", or @change, @once, "
+            "odf.yaml:1:22: schedule 'sometimes' is neither a preset nor a cron expression (write a cron expression such as \"*/15 * * * *\", or one of @change, @once, "
             "@continuous, @hourly, @daily, @weekly, @monthly, @quarterly, @yearly)",
         ),
     ],
@@ -182,7 +182,7 @@ def test_entries_of_env_are_settings_each(tmp_path: Path) -> None:
         ("poke_interval: 0", "2:18: `poke_interval` must be greater than or equal to 1, not the number 0"),
         (
             "env: {K: {variable: a, connection: b}}",
-            "2:9: exactly one of variable and connection is needed ({variable: NAME}, or {connection: ID, field: password})",
+            "2:9: exactly one of variable and connection is needed (write {variable: NAME}, or {connection: ID, field: password})",
         ),
         (
             "env: {K: {connection: b, field: pasword}}",
@@ -190,14 +190,14 @@ def test_entries_of_env_are_settings_each(tmp_path: Path) -> None:
         ),
         (
             "env: {K: {connection: b, field: token}}",
-            "2:35: a connection has no field 'token' (there are password, login, host, port, schema and extra.KEY)",
+            "2:35: a connection has no field 'token' (the fields are password, login, host, port, schema and extra.KEY)",
         ),
         (
             "env: {K: {variable: b, field: login}}",
             "2:33: a variable cannot have a field (use `field` only with `connection`)",
         ),
         ("env: {K: b}", "2:12: `K` must be a mapping, not the string 'b'"),
-        ("env: {a-b: {variable: b}}", "2:9: env.a-b is not the name of a variable (letters, digits and _ are allowed)"),
+        ("env: {a-b: {variable: b}}", "2:9: env.a-b is not the name of a variable (use only letters, digits and _)"),
     ],
 )
 def test_settings_of_a_source_that_are_not_valid(tmp_path: Path, written: str, problem: str) -> None:

@@ -111,7 +111,7 @@ def test_all_problems_of_all_documents_and_files_at_once(outcome: Callable[..., 
     assert got.names == ["a", "b", "d"]
     assert got.problems == [
         "a.yaml:16:9: 'x_y' is not a dataset name: letters, digits and single '-' or '.' between them; use 'x-y'",
-        "c.yaml:2:10: version 7 is not known (`version: 1`)",
+        "c.yaml:2:10: version 7 is not supported (write `version: 1`)",
         "c.yaml:11:14: 'Apend' is not a merge strategy (did you mean `Append`?)",
         "d.yaml:14:1: not YAML: did not find expected node content",
     ]
@@ -124,8 +124,8 @@ def test_all_problems_of_all_documents_and_files_at_once(outcome: Callable[..., 
         ("kind: datasetSnapshot\nversion: 1\ncontent: {}", ["m.yaml:1:7: unknown kind of manifest 'datasetSnapshot' (did you mean `DatasetSnapshot`?)"]),
         ('{"kind": "DatasetSnapshots", "version": 1, "content": {}}', ["m.yaml:1:10: unknown kind of manifest 'DatasetSnapshots' (did you mean `DatasetSnapshot`?)"]),
         ("kind: DatasetSnapshot\nversion: 1", ["m.yaml:1:1: a DatasetSnapshot needs `content`"]),
-        ("kind: DatasetSnapshot\ncontent: {name: a, kind: Root, metadata: []}", ["m.yaml:1:1: a manifest needs `version` (`version: 1`)"]),
-        ("kind: DatasetSnapshot\nversion: '1'\ncontent: {name: a, kind: Root, metadata: []}", ["m.yaml:2:10: version '1' is not known (`version: 1`)"]),
+        ("kind: DatasetSnapshot\ncontent: {name: a, kind: Root, metadata: []}", ["m.yaml:1:1: a manifest needs `version` (write `version: 1`)"]),
+        ("kind: DatasetSnapshot\nversion: '1'\ncontent: {name: a, kind: Root, metadata: []}", ["m.yaml:2:10: version '1' is not supported (write `version: 1`)"]),
         ("kind: DatasetSnapshot\nversion: 1\nmetadata: []\ncontent: {name: a, kind: Root, metadata: []}", ["m.yaml:3:1: unknown key `metadata` beside `content` (move or remove it)"]),
         ("kind: DatasetSnapshot\nkind: DatasetSnapshot\nversion: 1\ncontent: {}", ["m.yaml:2:1: `kind` is repeated (the first is in line 1)"]),
     ],
@@ -348,7 +348,7 @@ def test_a_block_manifest() -> None:
     ("text", "message"),
     [
         (root("a"), "b.yaml: the file must have exactly one manifest, with `kind: MetadataBlock`"),
-        (BLOCK.replace("version: 3", "version: 1"), "b.yaml:2:10: version 1 is not known (`version: 2 or 3`)"),
+        (BLOCK.replace("version: 3", "version: 1"), "b.yaml:2:10: version 1 is not supported (write `version: 2` or `version: 3`)"),
         (BLOCK.replace("sequenceNumber: 0", "sequenceNumber: -1"), "b.yaml:5:19: `sequenceNumber` must be greater than or equal to 0, not the number -1"),
         (BLOCK.replace("2024-05-02T", "2024-05-02 at "), "b.yaml:4:15: '2024-05-02 at 08:00:00Z' is not an RFC 3339 time such as 2024-05-02T08:00:00Z"),
     ],
@@ -420,7 +420,7 @@ def test_a_manifest_without_its_kind_is_missed(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text("version: 1\ncontent:\n  name: a\n  kind: Root\n  metadata: []\n")
     assert [str(p) for p in load([tmp_path]).problems] == [
-        f"{path}:1:1: a manifest needs `kind` (`kind: DatasetSnapshot`)"
+        f"{path}:1:1: a manifest needs `kind` (write `kind: DatasetSnapshot`)"
     ]
 
 

@@ -41,7 +41,7 @@ content:
         ("setinof", "m.yaml:11:7: 'setinof' is not a metadata event (did you mean `SetInfo`?)"),
         ("7", "m.yaml:11:7: item 2 of `metadata` must be a mapping, not the number 7"),
         ("{SetPollingSource: {fetch: {}}}", "m.yaml:11:7: a metadata event needs `kind` (write `kind: SetPollingSource`)"),
-        ("{kind: SetAttachments, attachments: {}}", "m.yaml:11:30: a source of attachments needs `kind` (one of Embedded)"),
+        ("{kind: SetAttachments, attachments: {}}", "m.yaml:11:30: a source of attachments needs `kind` (write `kind: Embedded`)"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, header: yes}, merge: Append}", "m.yaml:11:70: `header` must be true or false, not the string 'yes'"),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT, 5]}, merge: Append}", 'm.yaml:11:78: item 2 of `schema` must be a string, not the number 5 (write "5" in quotes)'),
         ("{kind: AddPushSource, sourceName: b, read: {kind: Csv, schema: [a INT], ddlSchema: []}, merge: Append}", "m.yaml:11:79: `schema` and `ddlSchema` cannot be used together (keep one)"),

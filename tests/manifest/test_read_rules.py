@@ -62,5 +62,5 @@ def test_rules(outcome: Callable[..., Any], read: str, problems: list[str]) -> N
 
 def test_widened_types_are_warned_of(outcome: Callable[..., Any]) -> None:
     assert outcome(MANIFEST % "{kind: Csv, schema: [id INT UNSIGNED]}").warnings == [
-        "m.yaml:9:34: column id: INT UNSIGNED is kept as BIGINT: Spark has no unsigned integers"
+        "m.yaml:9:34: column id: INT UNSIGNED is stored as BIGINT: Spark has no unsigned integers"
     ]

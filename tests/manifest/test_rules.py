@@ -201,7 +201,7 @@ SCHEMA = "{kind: Csv, schema: [id BIGINT, name STRING]}"
                 push("{kind: Csv, schema: [id INT, year INT]}", LEDGER), "- {kind: SetVocab, eventTimeColumn: year}\n"
             ),
             [
-                "m.yaml:9:42: event time year must be DATE or TIMESTAMP, not INT "
+                "m.yaml:9:42: event time column year must be DATE or TIMESTAMP, not INT "
                 "(convert it in `preprocess`, in Spark SQL `timestamp_seconds(year)` for seconds, "
                 "`timestamp_millis(year)` for milliseconds, `make_date(year, 1, 1)` for a year, "
                 "or name another column in SetVocab.eventTimeColumn)"

@@ -129,7 +129,7 @@ def test_prepare(outcome: Callable[..., Any]) -> None:
         ("engine: flink, queries: [{query: a}, {query: b}]", ["m.yaml:11:56: only the last query may have no alias (add an alias, by which later queries refer to it)"]),
         ("engine: flink, queries: [{query: a, alias: x}, {query: b, alias: X}, {query: c}]", ["m.yaml:11:96: alias X is repeated"]),
         ("engine: flink, queries: [{query: a, alias: Input}, {query: c}]", ["m.yaml:11:74: `input` is the name of the data that was read (choose another alias)"]),
-        ("engine: flink, query: a, temporalTables: [{name: x, primaryKey: [k]}]", ["m.yaml:11:56: temporal tables cannot be used in preprocess: it sees only new data (remove `temporalTables`)"]),
+        ("engine: flink, query: a, temporalTables: [{name: x, primaryKey: [k]}]", ["m.yaml:11:56: temporal tables cannot be used in preprocess, which reads only new data (remove `temporalTables`)"]),
     ],
 )  # fmt: skip
 def test_preprocess(outcome: Callable[..., Any], transform: str, problems: list[str]) -> None:
@@ -138,5 +138,7 @@ def test_preprocess(outcome: Callable[..., Any], transform: str, problems: list[
 
 def test_another_spark_is_a_warning(outcome: Callable[..., Any]) -> None:
     text = manifest(preprocess="{kind: Sql, engine: spark, version: 3.1.2, query: q}")
-    assert outcome(text).warnings == ["m.yaml:11:55: written for Spark 3.1.2, and runs on Spark 4"]
+    assert outcome(text).warnings == [
+        "m.yaml:11:55: the transform declares Spark 3.1.2, but runs on Spark 4 (check its queries and update the version)"
+    ]
     assert outcome(text.replace("3.1.2", "'4.0'")).warnings == []

@@ -123,5 +123,5 @@ def test_limits_and_secrets_of_the_installation_reach_the_source(tmp_path, monke
     operator = PollingSourceOperator(
         task_id="poll", manifest=str(tmp_path / "piped.yaml"), store=str(tmp_path / "store")
     )
-    with pytest.raises(AirflowFailException, match="sh wrote more than 1 MB: killed"):
+    with pytest.raises(AirflowFailException, match="sh wrote more than 1 MB, the limit for output: "):
         operator.execute({})

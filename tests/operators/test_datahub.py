@@ -74,7 +74,7 @@ def test_a_server_that_fails_is_a_warning_and_the_file_is_written(report, tmp_pa
     )
     (refused, sent) = report(conn_id="dh")
     assert (refused[0], sent[0]) == ("WARNING", "INFO")
-    assert refused[1].startswith(f"DataHub: {server.url} did not take the report: ")
+    assert refused[1].startswith(f"DataHub: cannot send the report to {server.url}: ")
     (missing, sent) = report()
     assert missing[0] == "WARNING"
     assert missing[1].startswith("DataHub: connection nowhere cannot be used: ")

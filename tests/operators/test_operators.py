@@ -67,7 +67,7 @@ def test_metadata_have_the_manifest_version_of_the_setting(where, tmp_path, monk
             "schema: {fields: [{name: id, type: {kind: Option, inner: {kind: Int64}}}]}",
             "write the columns as `name TYPE`",
         ),
-        ("inner: {kind: Int64}}}", "inner: {kind: Int64}}, extra: {a.b: c}}", "column attributes need block version 3"),
+        ("inner: {kind: Int64}}}", "inner: {kind: Int64}}, extra: {a.b: c}}", "attributes need manifest version 3"),
     ],
 )
 def test_what_version_2_has_no_place_for_is_refused(where, tmp_path, monkeypatch, before, after, message):

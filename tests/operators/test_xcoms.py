@@ -217,7 +217,7 @@ def test_a_rejected_candidate_is_not_published(where, dataset):
     xcom = candidate(dataset)
     dataset.storage.compare_and_set_ref(f"rejected-{1:016x}", None, xcom["candidate"])
     dataset.storage.compare_and_set_ref(xcom["ref"], xcom["candidate"], None)
-    with pytest.raises(AirflowFailException, match="is not a candidate: its contract rejected it"):
+    with pytest.raises(AirflowFailException, match="is not a candidate: it was rejected or held back; to inspect it"):
         publish(where, xcom)
 
 

@@ -52,7 +52,9 @@ def test_bombs_are_refused(failure, polled):
 
 def test_unpacked_files_have_a_limit(failure):
     packed = gzip.compress(os.urandom(3 * MIB))
-    expected = "in: decompresses to more than 2 MB, the limit for decompressed files"
+    expected = (
+        "in: decompresses to more than 2 MB, the limit for decompressed files: increase largest_file, or split the file"
+    )
     assert failure(packed, GZIP, largest_file=2_000_000) == expected
 
 

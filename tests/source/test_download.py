@@ -165,7 +165,7 @@ def test_nobody_there(poller):
     [
         ("gopher://x/a", "gopher://x/a: unknown scheme: use http, https, ftp, ftps or file"),
         ("http:///a", "http:///a: the URL has no host"),
-        ("http://[x/a", "http://[x/a: not a URL"),
+        ("http://[x/a", "http://[x/a: not a valid URL"),
     ],
 )
 def test_bad_urls(poller, url, message):
@@ -204,7 +204,7 @@ def test_downloads_larger_than_the_limit(server, poller):
     small = dataclasses.replace(poller.options, largest_download=1_500_000)
     for path, is_chunked in (("/known", False), ("/unknown", True)):
         url = server.serve(path, BIG, is_chunked=is_chunked)
-        with pytest.raises(SourceError, match=r"known: larger than 1 MB, the limit for downloads$"):
+        with pytest.raises(SourceError, match=r"known: larger than 1 MB, the limit for downloads: increase largest_"):
             poller.url(url, options=small)
 
 

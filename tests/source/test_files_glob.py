@@ -105,7 +105,7 @@ def test_a_link_out_of_the_folder_is_refused(poller, folder, tmp_path):
     for name, target in links.items():
         (poller.base / name).symlink_to(target)
         with pytest.raises(
-            SourceError, match=rf"^{name}.*: a link leads out of .*/dags/in, which is refused: remove it"
+            SourceError, match=rf"^{name}.*: a symbolic link points outside .*/dags/in, which is refused: remove"
         ):
             poller.glob("in/**/*.csv")
         (poller.base / name).unlink()
@@ -181,9 +181,10 @@ def test_an_empty_file_at_the_end_waits_for_its_content(poller, folder):
         (poller.base / name).write_text("")
     polled = poller.glob("*.csv")
     assert [file.label for file in polled.files] == ["a.csv", "b.csv", "c.csv"]
-    waits = "empty files are read once they have content: d.csv"
+    waits = "skipped empty files: d.csv. A later poll reads them when they are no longer empty"
     assert polled.warnings == (
-        "empty files before others count as read, whatever is written into them: b.csv",
+        "empty files that sort before other files count as ingested: b.csv. "
+        "Later polls do not read them, even if they are no longer empty",
         waits,
     )
     poller.messages.clear()

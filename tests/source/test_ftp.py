@@ -82,6 +82,6 @@ def test_nobody_there(poller):
 
 
 def test_line_breaks_in_a_path_are_not_commands(ftp_server, poller):
-    with pytest.raises(InvalidInput, match="not a URL"):
+    with pytest.raises(InvalidInput, match="not a valid URL"):
         poller.url(f"ftp://{ftp_server.place}/a%0D%0ADELE%20b")
     assert not any(command.startswith("DELE") for command in ftp_server.commands)

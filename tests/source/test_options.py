@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.source.options import OPTIONS, Options, from_environment, from_texts
 
 
@@ -90,3 +90,14 @@ def test_steps_forbidden_on_the_command_line_come_on_top():
     assert from_environment({"ODF_FORBID_STEPS": "Pipe"}, ["container"]).forbidden_steps == {"Pipe", "Container"}
     with pytest.raises(InvalidInput, match=r"^--forbid = Pip: Pip is not a kind of step"):
         from_environment({}, ["Pip"])
+
+
+def test_messages_name_the_place_of_a_setting():
+    options = from_environment({"ODF_LARGEST_DOWNLOAD": "2m"}, ["Pipe"])
+    assert options.where("forbid_steps") == "ODF_FORBID_STEPS or --forbid"
+    options.check_download(2_097_152, "a.csv")
+    with pytest.raises(SourceError) as caught:
+        options.check_download(2_097_153, "a.csv")
+    assert str(caught.value) == (
+        "a.csv: larger than 2 MB, the limit for downloads: increase ODF_LARGEST_DOWNLOAD, or split the file"
+    )

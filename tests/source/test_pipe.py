@@ -43,7 +43,9 @@ def test_pipe_that_does_not_end_is_killed_with_its_children(failure, tmp_path):
     pid = tmp_path / "pid"
     step = model.PrepStepPipe(command=("sh", "-c", f"sleep 60 & echo $! > {pid}; wait"))
     start = time.monotonic()
-    assert failure(b"", step, pipe_timeout=0.5) == "in: sh timed out after 0.5 s: killed"
+    assert failure(b"", step, pipe_timeout=0.5) == (
+        "in: sh was killed because it ran longer than 0.5 s: make it faster, or increase pipe_timeout"
+    )
     assert time.monotonic() - start < 5
     for _ in range(100):
         if not is_running(int(pid.read_text())):
@@ -62,7 +64,9 @@ def is_running(pid: int) -> bool:
 
 def test_pipe_that_writes_without_end(failure):
     step = model.PrepStepPipe(command=("yes",))
-    assert failure(b"", step, largest_file=1_000_000) == "in: yes wrote more than 1 MB: killed"
+    assert failure(b"", step, largest_file=1_000_000) == (
+        "in: yes wrote more than 1 MB, the limit for output: reduce its output, or increase largest_file"
+    )
 
 
 def test_pipe_of_a_program_that_is_missing(failure):
@@ -77,5 +81,5 @@ def test_pipe_of_a_program_that_is_missing(failure):
 
 def test_pipe_may_be_forbidden(failure):
     step = model.PrepStepPipe(command=("cat",))
-    expected = "in: prepare step Pipe is forbidden here (forbid_steps)"
+    expected = "in: prepare step Pipe is forbidden: use another step, or remove Pipe from forbid_steps"
     assert failure(b"", step, kind=InvalidInput, forbidden_steps=frozenset(("Pipe",))) == expected

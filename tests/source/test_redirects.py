@@ -100,7 +100,7 @@ def outer(monkeypatch):
 def test_a_redirect_into_a_narrower_network_is_refused_before_anything_is_sent(server, outer, poller, host):
     inner = server.serve("/metadata", b"s3cr3t", etag='"v1"')
     outer.location = inner.replace("127.0.0.1", host)
-    refused = "redirected to a loopback address, which is refused: use the final address as the source's URL"
+    refused = "redirected to a loopback address, which is refused: use the final address as the URL, or set private_"
     with pytest.raises(SourceError, match=refused):
         poller.url(outer.url)
 

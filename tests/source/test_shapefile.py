@@ -349,7 +349,9 @@ def test_decompression_bombs(refusal_of) -> None:
     assert refusal_of(bomb, ratio_free=1 << 20) == (
         "decompresses to more than 250 times its size: refused as a decompression bomb"
     )
-    assert refusal_of(A, largest_file=50) == "decompresses to more than 50 bytes, the limit for decompressed files"
+    assert refusal_of(A, largest_file=50) == (
+        "decompresses to more than 50 bytes, the limit for decompressed files: increase largest_file, or split the file"
+    )
 
 
 def patched(content: bytes, at: int, form: str, *values: object) -> bytes:

@@ -42,7 +42,8 @@ _NO_NUMBER = r"^[^0-9nNiI]*$|[^0-9A-Fa-fxXpPiInNtTyY.+\-\s]"
 """Strings that Java cannot parse as a number in any notation."""
 _TRY_NUMBER = (
     "CASE WHEN regexp_like(a, b) THEN c WHEN a IS NULL OR regexp_like(a, d) THEN NULL "
-    "ELSE raise_error('TRY_CAST: engines may parse this string as different numbers') END"
+    "ELSE raise_error(concat("
+    "'TRY_CAST: engines may parse this string as different numbers (correct or filter it first): ', a)) END"
 )
 
 
@@ -83,7 +84,7 @@ def _target(node: exp.Expr) -> Type:
     target: exp.DataType = node.args["to"]
     type_ = of_data_type(target, timestamp(_DEFAULT_DIGITS))
     if target.this in (exp.DType.CHAR, exp.DType.NCHAR):
-        raise Refusal(node, "engines pad CHAR with spaces, but Spark does not", "use STRING or VARCHAR")
+        raise Refusal(node, "Flink pads CHAR with spaces, but Spark does not", "use STRING or VARCHAR")
     if target.this == exp.DType.TIMESTAMPTZ or type_.name in _NO_TARGETS:
         raise Refusal(node, f"a CAST to {spell(target)} is not supported")
     if not type_.is_timestamp or not target.expressions:

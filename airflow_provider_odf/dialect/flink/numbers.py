@@ -16,7 +16,7 @@ from airflow_provider_odf.dialect.spark import Value, sql
 from airflow_provider_odf.dialect.types import DOUBLE, Type, decimal
 
 _DIGITS = functions.size(1, most=15)
-"""Digits after the point to which ROUND is the same."""
+"""Numbers of decimal places for which ROUND gives the same result in both engines."""
 
 _WHOLE_DOUBLE = "CASE WHEN {} WHEN abs(a) < 4503599627370496D THEN CAST({}(a) AS DOUBLE) ELSE a END"
 """FLOOR or CEIL of a DOUBLE: a zero keeps its sign, and from 2**52 on there is no fraction. Spark's are BIGINT."""

@@ -89,7 +89,7 @@ _TEXTS = {
 }
 """Strings that Flink and Spark parse alike."""
 _READ = ("yyyy", "MM", "dd", "HH", "mm", "ss", "SSS")
-"""Format letters by which both engines parse alike. By these and the next ones both also format alike."""
+"""Format letters that both engines parse alike. Both also format these, and those of the next constant, alike."""
 _WRITTEN = (*_READ, "yy", "M", "d", "MMM", "MMMM", "EEE", "EEEE", "H", "m", "s", "hh", "a", "DDD")
 
 

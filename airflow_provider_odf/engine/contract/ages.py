@@ -63,8 +63,8 @@ def _extreme(check: Check, rows: Rows, aggregate: str, what: str) -> Measured | 
 def _verdict(count: Count, expected: str, what: str) -> Verdict:
     time, is_ok, age = count.value
     if time is None:
-        return Verdict("fail", "there is no time", expected)
-    return Verdict("pass" if is_ok else "fail", f"{what} is of {time}, {_plain(age)} old", expected, time)
+        return Verdict("fail", "no row has a time", expected)
+    return Verdict("pass" if is_ok else "fail", f"{what} is from {time}, {_plain(age)} old", expected, time)
 
 
 def _plain(interval: str) -> str:

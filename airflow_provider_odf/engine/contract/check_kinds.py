@@ -22,7 +22,8 @@ Judge: TypeAlias = Callable[[Check, Rows], Judged]
 def judge(check: Check, rows: Rows) -> Judged:
     """Return the verdict on a clause, or how to measure it."""
     if check.kind not in KINDS:
-        return Verdict("error", f"this engine knows no clause of kind {check.kind}")
+        fix = "install the same release of the provider on Spark"
+        return Verdict("error", f"the engine does not support clauses of kind {check.kind}: {fix}")
     return KINDS[check.kind](check, rows)
 
 
@@ -60,7 +61,7 @@ def _key(check: Check, rows: Rows) -> Measured | Verdict:
     if is_complete:
         broken = " OR ".join(f"{c} IS NULL" for c in sql)
         return Measured(Values(broken), expected, example, "lack a key", shown)
-    return Verdict("pass", "unique by the merge key", expected)
+    return Verdict("pass", "unique, because the merge key is unique", expected)
 
 
 def _model_present(check: Check, rows: Rows) -> Measured | Verdict:
@@ -74,13 +75,13 @@ def _model_present(check: Check, rows: Rows) -> Measured | Verdict:
 def _additional(check: Check, rows: Rows) -> Verdict:
     known = {name.lower() for name in check.columns}
     if extra := [name for name in rows.visible if name.lower() not in known]:
-        return Verdict("fail", f"also {', '.join(extra)}", "no other columns", ", ".join(extra))
+        return Verdict("fail", f"additional columns: {', '.join(extra)}", "no other columns", ", ".join(extra))
     return Verdict("pass", "no other columns", "no other columns")
 
 
 def _references(check: Check, rows: Rows) -> Measured | Verdict:
     targets = check.targets
-    expected = f"a value of {', '.join(targets)}"
+    expected = f"exists in {', '.join(targets)}"
     columns, missing = rows.find_all(check.columns or (check.field or "",))
     if missing:
         return rules.missing(*missing)
@@ -88,7 +89,7 @@ def _references(check: Check, rows: Rows) -> Measured | Verdict:
         return Verdict("unsupported", "references from elements of arrays and maps are not tested")
     models = {target.partition(".")[0]: None for target in targets}
     if len(models) > 1:
-        return Verdict("error", f"a key refers to one model, not to {' and '.join(models)}", expected)
+        return Verdict("error", f"a foreign key must refer to one model, not to {' and '.join(models)}", expected)
     model = next(iter(models))
     if (other := rows.others.get(model.lower())) is None:
         return Verdict("error", f"there is no data of model {model}", expected)
@@ -148,4 +149,4 @@ KINDS: Mapping[str, Judge] = {
     "service_level_retention": ages.retention,
     "service_level_latency": ages.latency,
 }
-"""Kind of check -> its judge."""
+"""Kind of check -> the function that evaluates it."""

@@ -62,4 +62,4 @@ def of_number(value: Any, limits: Limits, what: str = "the value is") -> Verdict
     return Verdict(outcome, f"{what} {shown(value)} {limits.unit}".rstrip(), limits.text, shown(value))
 
 
-_KINDS = {str: "a text", dt.date: "a date", dt.datetime: "a time", dt.timedelta: "an interval"}
+_KINDS = {str: "a string", dt.date: "a date", dt.datetime: "a time", dt.timedelta: "an interval"}

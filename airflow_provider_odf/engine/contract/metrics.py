@@ -26,7 +26,8 @@ def limited(check: Check, rows: Rows) -> Measured | Verdict:
     """Return how to measure the metric of a quality rule."""
     name = str(check.arguments["metric"])
     if name not in METRICS:
-        return Verdict("error", f"this engine knows no metric {name}")
+        fix = "install the same release of the provider on Spark"
+        return Verdict("error", f"the engine does not support the metric {name}: {fix}")
     return METRICS[name](check, rows)
 
 
@@ -257,7 +258,7 @@ def _columns_exist(check: Check, rows: Rows) -> Verdict:
     there = [name.lower() for name in names]
     problems = [f"column {name} not found" for name in check.columns if name.lower() not in there]
     if arguments.get("exact"):
-        problems += [f"also {name}" for name in names if name.lower() not in wanted]
+        problems += [f"additional column {name}" for name in names if name.lower() not in wanted]
     if arguments.get("ordered") and not problems and wanted != there:
         problems.append("the columns are in another order")
     return Verdict(

@@ -95,7 +95,7 @@ def pattern(check: Check, found: Found) -> Rule | Verdict:
 def format_of(check: Check, found: Found) -> Rule | Verdict:
     name = str(check.arguments["format"])
     if name not in FORMATS:
-        return Verdict("unsupported", f"format {name} is none of {', '.join(FORMATS)}")
+        return Verdict("unsupported", f"unknown format {name}: use one of {', '.join(FORMATS)}")
     broken = f"NOT {matches(found.sql, FORMATS[name])}"
     return _on(T.StringType, check, found) or Rule(broken, f"a valid {name}")
 
@@ -119,11 +119,11 @@ def physical_type(check: Check, found: Found) -> Verdict:
     """Judge the type in the data against a type of Spark."""
     expected = str(check.arguments["type"])
     if found.raw:
-        return Verdict("unsupported", "the data are text, which has no physical type", expected)
+        return Verdict("unsupported", "the data is text, which has no physical type", expected)
     try:
         kind = T.DataType.fromDDL(expected)
     except PySparkException:
-        return Verdict("error", f"{expected!r} is not a type of Spark", expected, found.type_name)
+        return Verdict("error", f"{expected!r} is not a Spark type", expected, found.type_name)
     outcome = "pass" if types.are_same(kind, found.type) else "fail"
     return Verdict(outcome, f"the column is of type {found.type_name}", expected, found.type_name)
 
@@ -158,7 +158,7 @@ def items(opposite: str, words: str) -> OnField:
 
 def unique_items(check: Check, found: Found) -> Rule | Verdict:
     broken = f"{found.sql} IS NOT NULL AND size(array_distinct({found.sql})) < size({found.sql})"
-    return _on(T.ArrayType, check, found) or Rule(broken, "no item twice")
+    return _on(T.ArrayType, check, found) or Rule(broken, "no duplicate items")
 
 
 def required_fields(check: Check, found: Found) -> Rule | Verdict:

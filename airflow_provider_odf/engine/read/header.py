@@ -43,7 +43,7 @@ def match(header: Sequence[str], columns: Sequence[str], label: str) -> ColumnMa
         )
     if len(header) == len(columns) and all(i is None or i == at for at, i in enumerate(positions)):
         pairs = ", ".join(f"{n!r} as {c}" for n, c in zip(header, columns, strict=True) if _key(n) != _key(c))
-        notice = f"{label}: the names in the header differ from the schema, columns are matched by position: {pairs}"
+        notice = f"{label}: the names in the header differ from the schema, so columns are matched by position: {pairs}"
         positional = PositionalHeader(label, tuple(header), tuple(columns))
         return ColumnMatch(tuple(range(len(columns))), (notice,), (positional,))
     raise InvalidQuery(

@@ -79,7 +79,7 @@ def _problems(footer: pq.FileMetaData) -> Iterator[str]:
     names: dict[str, str] = {}
     for name in footer.schema.to_arrow_schema().names:
         if not name:
-            yield "a column has no name: write the file with one"
+            yield "a column has no name: write the file with a name for each column"
         if other := names.get(name.lower()):
             yield f"the columns {other} and {name} differ only by case: write the file with other names"
         names[name.lower()] = name

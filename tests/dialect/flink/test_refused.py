@@ -63,7 +63,7 @@ def test_translated(expression: Callable[..., str], text: str, spark: str) -> No
         ("coalesce(cast(m as decimal(18,3)), d)", "1:8: DECIMAL(18,3) and DOUBLE have no common type"),
         ("d % 2", "1:8: Flink supports % only for integers and DECIMAL (cast them)"),
         ("s || i", "1:8: || takes strings (cast both sides to STRING)"),
-        ("cast(s as char(5))", "1:13: engines pad CHAR with spaces, but Spark does not (use STRING or VARCHAR)"),
+        ("cast(s as char(5))", "1:13: Flink pads CHAR with spaces, but Spark does not (use STRING or VARCHAR)"),
         ("cast(ts as timestamp(9))", "1:13: TIMESTAMP(9) is not supported (use a precision of 0, 3 or 6)"),
         ("cast(ts as bigint)", "1:13: CAST of TIMESTAMP to BIGINT is not supported"),
         ("substring(s, -2)", "1:18: substring: argument 2 must be an integer literal of at least 0, not -2"),
@@ -95,7 +95,7 @@ def test_what_may_differ_is_refused(expression: Callable[..., str], text: str, r
 @pytest.mark.parametrize("engine", ["flink", "risingwave"])
 def test_temporal_join_needs_a_history(translate: Callable[..., str], engine: str) -> None:
     query = "select a.i from input as a join input for system_time as of a.ts as b on a.s = b.s"
-    message = "FOR SYSTEM_TIME AS OF cannot be used in preprocess: it sees only new data (remove temporal joins"
+    message = "FOR SYSTEM_TIME AS OF cannot be used in preprocess, which reads only new data (remove temporal joins"
     with pytest.raises(InvalidInput) as refused:
         translate(query, engine)
     assert message in str(refused.value)

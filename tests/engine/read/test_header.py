@@ -33,7 +33,7 @@ def test_by_position_when_names_are_others() -> None:
     matched = match(["Open Price", "b"], ["open", "b"], "f")
     assert matched.indexes == (0, 1)
     assert matched.notices == (
-        "f: the names in the header differ from the schema, columns are matched by position: 'Open Price' as open",
+        "f: the names in the header differ from the schema, so columns are matched by position: 'Open Price' as open",
     )
 
 

@@ -92,7 +92,9 @@ def test_types_that_spark_cannot_read(refusal_of, column: pa.Array, kind: str, a
 def test_names_that_spark_cannot_read(refusal_of) -> None:
     message = f"{LABEL}: the columns a and A differ only by case: write the file with other names"
     assert refusal_of("Parquet", parquet(a=[1], A=[1])) == message
-    assert refusal_of("Parquet", parquet(**{"": [1]})) == f"{LABEL}: a column has no name: write the file with one"
+    assert refusal_of("Parquet", parquet(**{"": [1]})) == (
+        f"{LABEL}: a column has no name: write the file with a name for each column"
+    )
 
 
 def test_types_of_arrow(read) -> None:
