@@ -24,7 +24,7 @@ def get_provider_info() -> dict[str, Any]:
         "operators": [_modules("operators", "polling_source", "push_source", "merge", "contract_test", "publish")],
         "sensors": [_modules("sensors", "polling_source")],
         "triggers": [_modules("triggers", "polling_source")],
-        "hooks": [_modules("hooks", "odf", "runner", "datahub")],
+        "hooks": [_modules("hooks", "odf", "runners", "datahub")],
         "connection-types": [_CONNECTION, _DATAHUB_CONNECTION],
         "extra-links": [f"{_PACKAGE}.ui.links.BlockLink", f"{_PACKAGE}.ui.links.ReportLink"],
         "plugins": [{"name": "odf", "plugin-class": f"{_PACKAGE}.ui.plugin.OdfPlugin"}],
