@@ -38,8 +38,9 @@ NEWEST := build/newest
 test-newest: $(filter .uv/bin/uv,$(UV)) ## Test the wheel with the newest versions that it allows, in an environment of its own
 	@rm -rf build/wheel && $(UV) build --quiet --wheel --out-dir build/wheel
 	@$(UV) venv --quiet --clear $(NEWEST)
-	@$(UV) pip install --quiet --python $(NEWEST)/bin/python --group dev build/wheel/*.whl
-	@$(NEWEST)/bin/pytest -p no:cacheprovider -q $(or $(ARGS),tests/cli tests/manifest)
+	@$(UV) pip install --quiet --python $(NEWEST)/bin/python --group dev "$$(echo build/wheel/*.whl)[great-expectations]"
+	@$(NEWEST)/bin/pytest -p no:cacheprovider -q \
+		$(or $(ARGS),tests/cli tests/manifest tests/engine/test_great_expectations.py)
 
 # Flink has its own environment (725 MB), since it pins other versions of what this project uses.
 FLINK := 2.3.0

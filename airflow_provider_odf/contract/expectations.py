@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_odf.contract import queries
 from airflow_provider_odf.contract.metric import Metric, Rule, matches, texts, values_in
 from airflow_provider_odf.contract.thresholds import RuleError, number
 
@@ -61,7 +62,7 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
     name = value.get("expectation_type") or value.get("type")
     if not name:
         raise RuleError("the expectation has no expectation_type")
-    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower()
+    kind = _WORDS.sub("_", str(name)).lower()
     given = value.get("kwargs") or {}
     if not isinstance(given, dict):
         raise RuleError(f"kwargs of {kind} must be a mapping")
@@ -69,10 +70,28 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
     if rule.field is not None and "_column_" in kind and kind.startswith("expect_column_"):
         kwargs = {"column": rule.field, **kwargs}
     expectation = _Expectation(kind, kwargs)
+    if any(argument.endswith("query") for argument in kwargs):
+        return _unexpected_rows(expectation, rule)
     is_plain = not (set(kwargs) & _BY_LIBRARY)
     if kind in COMPILERS and is_plain and (metric := COMPILERS[kind](expectation)).name:
         return metric
-    return Metric("expectation", {"type": kind, "kwargs": dict(kwargs)}, columns=_named_columns(kwargs))
+    columns = (*_named_columns(kwargs), *_sensitive_columns(kwargs.get("row_condition"), rule))
+    return Metric("expectation", {"type": kind, "kwargs": dict(kwargs)}, columns=columns)
+
+
+def _unexpected_rows(e: _Expectation, rule: Rule) -> Metric:
+    """Return the metric of a query that returns no rows. The library would run any SQL."""
+    if e.type != "unexpected_rows_expectation":
+        raise RuleError(f"{e.type} runs queries of its own: use a rule of type sql")
+    query = re.sub(r"\{(active_)?batch\}", "{model}", str(e.required("unexpected_rows_query"))).rstrip("; \t\n")
+    counted = f"SELECT count(*) AS unexpected_rows FROM (\n{query}\n)"  # noqa: S608 - the guard judges it
+    sql = queries.of_rule(counted, rule.model.name, rule.field)
+    return Metric("query", {"query": sql, "thresholds": {"must_be": 0}})
+
+
+def _sensitive_columns(condition: object, rule: Rule) -> list[str]:
+    """Return the sensitive columns that a condition names."""
+    return [f.name for f in rule.model.fields if f.is_sensitive and f.name.lower() in str(condition).lower()]
 
 
 def _named_columns(kwargs: Mapping[str, Any]) -> tuple[str, ...]:
@@ -84,8 +103,13 @@ def _named_columns(kwargs: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _argument(name: str) -> str:
-    """Return the library's name of an argument: ``min_value`` for ``minValue``, and ``column_A`` as it is."""
-    return name if "_" in name else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    """Return the library's name of an argument: ``min_value`` for ``minValue``, ``column_A`` for ``columnA``."""
+    snake = name if "_" in name else _WORDS.sub("_", name).lower()
+    return {"column_a": "column_A", "column_b": "column_B"}.get(snake, snake)
+
+
+_WORDS = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""The places between the words of a name in camel case: ``Values|A|To|Be``."""
 
 
 _BY_LIBRARY = frozenset({"row_condition", "condition_parser", "parse_strings_as_datetimes"})

@@ -269,6 +269,10 @@ def test_great_expectations(tested):
             "specification": {"expectation_type": f"expect_{name}", "kwargs": kwargs},
         }
 
+    def unexpected(query: str) -> dict[str, Any]:
+        specification = {"type": "UnexpectedRowsExpectation", "kwargs": {"unexpectedRowsQuery": query}}
+        return {"type": "custom", "engine": "great-expectations", "specification": specification}
+
     name, total = {"column": "name"}, {"column": "total"}
     rules = [
         expect("table_row_count_to_be_between", min_value=1, max_value=4),
@@ -298,6 +302,10 @@ def test_great_expectations(tested):
         expect("column_values_to_be_between"),
         expect("column_values_to_be_increasing", column="id"),
         expect("column_values_to_be_between", min_value=1, column="nope"),
+        unexpected("SELECT * FROM {batch} WHERE id > 3;"),
+        unexpected("SELECT * FROM {batch} WHERE id > 4 -- none"),
+        unexpected("SELECT * FROM csv.`/etc/passwd`"),
+        expect("query_results_to_match_comparison", base_query="SELECT 1"),
     ]
     assert [*tested(model(*rules)).values()] == [
         ("fail", "row count: 5"),
@@ -331,6 +339,10 @@ def test_great_expectations(tested):
             "install airflow-provider-odf[great-expectations]",
         ),
         ("fail", "column not found"),
+        ("fail", "the value is 2"),
+        ("pass", "the value is 0"),
+        ("error", "the query, line 2: unknown table csv, /etc/passwd: a query can only read t"),
+        ("error", "expect_query_results_to_match_comparison runs queries of its own: use a rule of type sql"),
     ]
 
 

@@ -117,6 +117,8 @@ def _quality(check: Check, rows: Rows) -> Judged:
     if arguments.get("metric") == "query":
         return Query(str(arguments["query"]), metrics.limits_of(check))
     if arguments.get("metric") == "expectation":
+        if missing := rows.find_all(check.columns)[1]:
+            return Verdict("fail", f"column {', '.join(missing)} not found")
         return Expectation(str(arguments["type"]), arguments["kwargs"], check.is_sensitive)
     return metrics.limited(check, rows)
 
