@@ -125,11 +125,7 @@ def test_sql(tested):
         ("error", "the query returns 2 columns: select one number"),
         ("error", "the query returns more than one row: select one number"),
         ("error", "the value is a time, not a number"),
-        (
-            "error",
-            "the query failed: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and "
-            "return NULL instead.",
-        ),
+        ("error", "the query failed: its message may show sensitive values"),
         ("error", "the query, line 1: function java_method is not allowed: it reads data or runs code from elsewhere"),
     ]
 

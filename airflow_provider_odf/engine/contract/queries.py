@@ -30,10 +30,13 @@ TIME_LIMIT = 600.0
 
 
 class Queries:
-    """Queries over the rows of models, by the models' names in lower case."""
+    """Queries over the rows of models, by the models' names in lower case.
 
-    def __init__(self, spark: SparkSession, models: Mapping[str, Other]) -> None:
-        self._spark, self._models = spark, models
+    With ``is_sensitive``, the message of a query that fails is hidden, because it may show values.
+    """
+
+    def __init__(self, spark: SparkSession, models: Mapping[str, Other], *, is_sensitive: bool = False) -> None:
+        self._spark, self._models, self._is_sensitive = spark, models, is_sensitive
         self._has_views = False
 
     def verdict(self, query: Query) -> Verdict:
@@ -43,7 +46,8 @@ class Queries:
         except InvalidQuery as e:
             return Verdict("error", re.sub(r"^query 1\b", "the query", str(e)), query.limits.text)
         except ERRORS as e:
-            return Verdict("error", f"the query failed: {Failure(e).message}", query.limits.text)
+            message = "its message may show sensitive values" if self._is_sensitive else Failure(e).message
+            return Verdict("error", f"the query failed: {message}", query.limits.text)
         except TimeoutError:
             return Verdict("error", f"the query took longer than {TIME_LIMIT / 60:g} minutes", query.limits.text)
         return of_number(value, query.limits)

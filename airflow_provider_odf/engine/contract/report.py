@@ -177,7 +177,7 @@ class _Model:
     def _alone(self, judged: Mapping[str, Query | Expectation]) -> Mapping[str, Verdict]:
         """Return the verdicts of clauses that need Spark jobs of their own."""
         scan = self._rows.scan
-        queries = Queries(scan.keyed.sparkSession, self._rows.others)
+        queries = Queries(scan.keyed.sparkSession, self._rows.others, is_sensitive=bool(self._sensitive))
         expectations = Expectations(Other(scan.keyed, self._rows.types, (*self._rows.system, ROW)))
         return {
             path: queries.verdict(j) if isinstance(j, Query) else expectations.verdict(j) for path, j in judged.items()
