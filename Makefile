@@ -78,6 +78,10 @@ bench: setup ## Measure against peers and floors, as ratios of one run
 test-bench: setup ## Run every benchmark once on tiny inputs; nothing is claimed
 	@$(UV) run --frozen pytest -m benchmark tests/benchmarks tests/engine/test_archive.py $(ARGS)
 
+.PHONY: test-docs
+test-docs: setup ## Follow the tutorial and the how-to pages word by word, and compare what they show
+	@$(UV) run --frozen pytest -n logical --maxprocesses 2 --dist loadfile -m pages tests/docs $(ARGS)
+
 .PHONY: docs
 docs: setup ## Write the generated pages; check links and manifests of all pages
 	@$(UV) run --frozen python -m docs.build

@@ -27,7 +27,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield programs
 
 
-@pytest.mark.slow
+@pytest.mark.pages
 @pytest.mark.spark
 @pytest.mark.parametrize("page", PAGES)
 def test_page(page: str, programs: Path) -> None:

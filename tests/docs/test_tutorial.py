@@ -11,7 +11,7 @@ from tests.shared_engine import shared_engine
 from .test_transcripts import check
 
 
-@pytest.mark.slow
+@pytest.mark.pages
 @pytest.mark.spark
 def test_tutorial(tmp_path: Path) -> None:
     with shared_engine(tmp_path) as programs:

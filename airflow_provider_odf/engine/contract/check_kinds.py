@@ -11,6 +11,8 @@ from airflow_provider_odf.engine.contract.fields import key_text
 from airflow_provider_odf.engine.contract.measured import Expectation, Measured, Query
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.rules import OnField, Verdict
+from airflow_provider_odf.engine.contract.thresholds import limits_of
+from airflow_provider_odf.engine.contract.values import VALUE_RULES
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import when
 from airflow_provider_odf.protocol import Check
@@ -115,7 +117,7 @@ def _quality(check: Check, rows: Rows) -> Judged:
     """Return how to measure a quality rule, whatever its language."""
     arguments = check.arguments
     if arguments.get("metric") == "query":
-        return Query(str(arguments["query"]), metrics.limits_of(check))
+        return Query(str(arguments["query"]), limits_of(check))
     if arguments.get("metric") == "expectation":
         if missing := rows.find_all(check.columns)[1]:
             return Verdict("fail", f"column {', '.join(missing)} not found")
@@ -128,7 +130,7 @@ KINDS: Mapping[str, Judge] = {
     "field_present": _on_field(rules.present),
     "field_type": _on_field(rules.of_type),
     "required": _on_field(rules.required),
-    **{kind: _on_field(rule) for kind, rule in metrics.VALUE_RULES.items()},
+    **{kind: _on_field(rule) for kind, rule in VALUE_RULES.items()},
     "precision": _on_field(rules.precision),
     "scale": _on_field(rules.scale),
     "multiple_of": _on_field(rules.multiple_of),

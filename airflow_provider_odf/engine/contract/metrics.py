@@ -8,14 +8,12 @@ from typing import Any, TypeAlias
 
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract import ages, rules
+from airflow_provider_odf.engine.contract import ages, rules, values
 from airflow_provider_odf.engine.contract.conditions import Aggregate, Count, Key, Reference, Values
 from airflow_provider_odf.engine.contract.fields import Found, key_text
 from airflow_provider_odf.engine.contract.measured import MASK, Measured, Verdict, of_number
 from airflow_provider_odf.engine.contract.rows import Rows
-from airflow_provider_odf.engine.contract.rules import OnField
-from airflow_provider_odf.engine.contract.thresholds import Limits
-from airflow_provider_odf.engine.sql import text
+from airflow_provider_odf.engine.contract.thresholds import limits_of
 from airflow_provider_odf.protocol import Check
 
 Metric: TypeAlias = Callable[[Check, Rows], Measured | Verdict]
@@ -29,12 +27,6 @@ def limited(check: Check, rows: Rows) -> Measured | Verdict:
         fix = "install the same release of the provider on Spark"
         return Verdict("error", f"the engine does not support the metric {name}: {fix}")
     return METRICS[name](check, rows)
-
-
-def limits_of(check: Check) -> Limits:
-    """Return the thresholds of a rule."""
-    unit = "percent" if check.arguments.get("unit") == "percent" or check.arguments["metric"] == "violations" else ""
-    return Limits(check.arguments.get("thresholds") or {}, unit)
 
 
 def _limited(check: Check, measured: Measured, number: Numbers, share: Numbers | None = None) -> Measured:
@@ -86,86 +78,6 @@ def _on_values(broken: Callable[[Check, Found], tuple[str, str] | Verdict]) -> M
         return _limited(check, Measured(condition, "", example, shown=(found.column,)), _failed, _failed_share)
 
     return metric
-
-
-def _nulls(check: Check, found: Found) -> tuple[str, str]:
-    return found.is_null, "true"
-
-
-def _present(check: Check, found: Found) -> tuple[str, str]:
-    return f"NOT ({found.is_null})", "true"
-
-
-def _missing(check: Check, found: Found) -> tuple[str, str] | Verdict:
-    broken = _is_missing(check, found)
-    return broken if isinstance(broken, Verdict) else (broken, "true")
-
-
-def _is_missing(check: Check, found: Found) -> str | Verdict:
-    parts = [found.is_null]
-    if values := check.arguments.get("missing"):
-        parts.append(f"{_text(found)} IN ({', '.join(map(text, values))})")
-    for rule in check.arguments.get("missing_rules", ()):
-        broken = _broken(rule, check, found)
-        if isinstance(broken, Verdict):
-            return broken
-        parts.append(f"NOT coalesce({broken}, true)")
-    return " OR ".join(f"({part})" for part in parts)
-
-
-def _text(found: Found) -> str:
-    """Return SQL for the text of a value, also inside an array or a map."""
-    return found.raw or f"CAST({found.sql} AS STRING)"
-
-
-def _invalid(check: Check, found: Found) -> tuple[str, str] | Verdict:
-    missing, broken = _is_missing(check, found), _violates(check, found)
-    if isinstance(missing, Verdict):
-        return missing
-    if isinstance(broken, Verdict):
-        return broken
-    return f"NOT ({missing}) AND ({broken})", "true"
-
-
-def _violations(check: Check, found: Found) -> tuple[str, str] | Verdict:
-    broken = _violates(check, found)
-    return broken if isinstance(broken, Verdict) else (broken, f"NOT ({found.is_null})")
-
-
-def _violates(check: Check, found: Found) -> str | Verdict:
-    """Return SQL that is true for values that break one of the rules, or that follow a forbidden one."""
-    parts = []
-    if found.raw:  # a text that is no value of the type follows no rule
-        parts.append(f"{found.raw} IS NOT NULL AND {found.sql} IS NULL")
-    for key, form in (("rules", "coalesce({}, false)"), ("forbidden", "NOT coalesce({}, true)")):
-        for rule in check.arguments.get(key, ()):
-            broken = _broken(rule, check, found)
-            if isinstance(broken, Verdict):
-                return broken
-            parts.append(f"{found.sql} IS NOT NULL AND {form.format(broken)}")
-    return " OR ".join(f"({part})" for part in parts)
-
-
-def _broken(rule: Mapping[str, Any], check: Check, found: Found) -> str | Verdict:
-    """Return SQL that is true for values that break a rule."""
-    judged = VALUE_RULES[rule["kind"]](replace(check, kind=rule["kind"], arguments=rule["arguments"]), found)
-    if isinstance(judged, Verdict):
-        return replace(judged, outcome="error", expected=limits_of(check).text)
-    return judged.broken
-
-
-VALUE_RULES: Mapping[str, OnField] = {
-    "enum": rules.enum,
-    "pattern": rules.pattern,
-    "format": rules.format_of,
-    "min_length": rules.length("<", "at least"),
-    "max_length": rules.length(">", "at most"),
-    "minimum": rules.limit("<", ">="),
-    "exclusive_minimum": rules.limit("<=", ">"),
-    "maximum": rules.limit(">", "<="),
-    "exclusive_maximum": rules.limit(">=", "<"),
-}
-"""Kind of a clause about single values -> its rule."""
 
 
 def _on_keys(number: Numbers, share: Numbers) -> Metric:
@@ -277,11 +189,11 @@ METRICS: Mapping[str, Metric] = {
     "row_count": _row_count,
     "column_count": _column_count,
     "columns_exist": _columns_exist,
-    "null_values": _on_values(_nulls),
-    "present_values": _on_values(_present),
-    "missing_values": _on_values(_missing),
-    "invalid_values": _on_values(_invalid),
-    "violations": _on_values(_violations),
+    "null_values": _on_values(values.nulls),
+    "present_values": _on_values(values.present),
+    "missing_values": _on_values(values.missing),
+    "invalid_values": _on_values(values.invalid),
+    "violations": _on_values(values.violations),
     "reference": _reference,
     "duplicate_values": _on_keys(lambda c: c.failed_keys, lambda c: _percent(c.failed_keys, c.rows)),
     "repeated_rows": _on_keys(_failed, lambda c: _percent(c.failed, c.complete)),

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from airflow_provider_odf.protocol import Check
+
 Number: TypeAlias = int | float | Decimal
 
 
@@ -71,3 +73,9 @@ def _comparison(name: str) -> tuple[str, Callable[[Number, Any], bool]]:
 def _same(limit: Any, value: Number) -> Number:
     """Return a limit in the type of a value: 0.1 is a decimal beside decimals."""
     return Decimal(repr(limit)) if isinstance(value, Decimal) else limit
+
+
+def limits_of(check: Check) -> Limits:
+    """Return the thresholds of a rule."""
+    unit = "percent" if check.arguments.get("unit") == "percent" or check.arguments["metric"] == "violations" else ""
+    return Limits(check.arguments.get("thresholds") or {}, unit)
