@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine import spark_internals
 
-_LARGEST = 1 << 30
-"""Maximum size in bytes of data whose hashes the driver collects: some hundred megabytes at most."""
+_SHARE_OF_HEAP = 4
+"""Data is hashed up to the driver's heap divided by this: a hash has 8 bytes, a row on disk rarely less than 20."""
 
 _MOST_REPEATED = 1000
 """Maximum number of repeated hashes that a filter selects."""
@@ -60,7 +60,7 @@ class KeyHashes:
     def _counts(self) -> tuple[int, Sequence[int], int]:
         """The number of single hashes, the repeated hashes, and the number of keys with nulls. With too many of them,
         no row counts as single."""
-        if spark_internals.size_in_bytes(self.frame) > _LARGEST:
+        if spark_internals.size_in_bytes(self.frame) > spark_internals.heap_bytes() // _SHARE_OF_HEAP:
             return 0, (), 0
         hashed = self.frame.selectExpr(f"CASE WHEN {self.complete} THEN {self._hash} END AS hash").toArrow()
         hashes = hashed.column("hash")
