@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow_provider_odf.contract import queries
 from airflow_provider_odf.contract.metric import Metric, Rule, matches, texts, values_in
-from airflow_provider_odf.contract.thresholds import RuleError, number
+from airflow_provider_odf.contract.thresholds import RuleError, number, snake_case
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
     name = value.get("expectation_type") or value.get("type")
     if not name:
         raise RuleError("the expectation has no expectation_type")
-    kind = _WORDS.sub("_", str(name)).lower()
+    kind = snake_case(str(name))
     given = value.get("kwargs") or {}
     if not isinstance(given, dict):
         raise RuleError(f"kwargs of {kind} must be a mapping")
@@ -104,12 +104,8 @@ def _named_columns(kwargs: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _argument(name: str) -> str:
     """Return the library's name of an argument: ``min_value`` for ``minValue``, ``column_A`` for ``columnA``."""
-    snake = name if "_" in name else _WORDS.sub("_", name).lower()
+    snake = name if "_" in name else snake_case(name)
     return {"column_a": "column_A", "column_b": "column_B"}.get(snake, snake)
-
-
-_WORDS = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""The places between the words of a name in camel case: ``Values|A|To|Be``."""
 
 
 _BY_LIBRARY = frozenset({"row_condition", "condition_parser", "parse_strings_as_datetimes"})

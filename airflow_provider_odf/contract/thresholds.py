@@ -24,7 +24,7 @@ def of_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
 
     :raises RuleError: a threshold is unknown, or no number.
     """
-    named = {_snake(str(key)): value for key, value in rule.items()}
+    named = {snake_case(str(key)): value for key, value in rule.items()}
     return {name: _limit(name, value) for name, value in named.items() if name.startswith("must")}
 
 
@@ -61,5 +61,6 @@ def _limit(name: str, value: Any) -> Any:
     return [low, high]
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+def snake_case(name: str) -> str:
+    """Return a name in camel case as one in snake case: ``values_a_to_be`` for ``ValuesAToBe``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()

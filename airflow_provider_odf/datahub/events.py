@@ -17,7 +17,6 @@ _Result = dh.AssertionResultTypeClass
 _RESULTS = {"pass": _Result.SUCCESS, "fail": _Result.FAILURE, "error": _Result.ERROR}
 """Outcome -> result. Clauses that are not enforced are INIT: not evaluated."""
 
-
 _OVER_HISTORY = frozenset(
     ("primary_key", "unique", "references", "service_level_freshness", "service_level_retention")
 )  # fmt: skip

@@ -10,6 +10,7 @@ from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.query import run
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.spark_errors import query_name
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep, Transform
 
@@ -41,7 +42,7 @@ def query(spark: SparkSession, frame: DataFrame, transform: Transform) -> DataFr
     frame.createOrReplaceTempView("input")
     for number, step in enumerate(transform.queries, 1):
         try:
-            frame = run(spark, step, number, tables)
+            frame = run(spark, step.query, query_name(number, step), tables)
         except InvalidQuery as e:
             raise InvalidQuery(f"preprocess, {e}") from e
         if step.alias:

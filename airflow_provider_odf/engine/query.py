@@ -16,9 +16,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import plan_nodes, spark_internals
-from airflow_provider_odf.engine.spark_errors import query_name, refusal
+from airflow_provider_odf.engine.spark_errors import refusal
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import SqlQueryStep
 
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 """Package of Spark's parsed expressions. Only named functions can be harmful; they are checked separately."""
@@ -66,21 +65,21 @@ _WITH_OPTIONS = {"from_xml": 3, "schema_of_xml": 2}
 """Functions whose options can name a file, and the number of arguments of a call with options."""
 
 
-def run(spark: SparkSession, step: SqlQueryStep, number: int, tables: Collection[str]) -> DataFrame:
+def run(spark: SparkSession, query: str, name: str, tables: Collection[str]) -> DataFrame:
     """Return the rows of a query, not computed yet.
 
-    ``tables`` are the temporary views that it may read. ``number`` is its position among the queries, for messages such
-    as ``query 2 (alias), line 3: …``.
+    ``tables`` are the temporary views that it may read. ``name`` is the query's in messages such as ``query 2 (alias),
+    line 3: …``.
 
     :raises InvalidQuery: Spark rejects the query, or it does more than select from ``tables``.
     """
-    check = _QueryCheck(spark, step, number, tables)
+    check = _QueryCheck(spark, query, name, tables)
     try:
         check.parse_tree()
-        frame = spark.sql(step.query)
+        frame = spark.sql(query)
         check.analyzed_plan(frame)
     except PySparkException as e:
-        refused = refusal(e, [step], number)
+        refused = refusal(e, {name: query})
         if refused is None:
             raise
         raise refused from e
@@ -90,8 +89,8 @@ def run(spark: SparkSession, step: SqlQueryStep, number: int, tables: Collection
 class _QueryCheck:
     """Checks one query against the tables and functions that it may use."""
 
-    def __init__(self, spark: SparkSession, step: SqlQueryStep, number: int, tables: Collection[str]) -> None:
-        self._spark, self._step, self._number, self._tables = spark, step, number, tables
+    def __init__(self, spark: SparkSession, query: str, name: str, tables: Collection[str]) -> None:
+        self._spark, self._query, self._name, self._tables = spark, query, name, tables
         self._readable = {name.lower() for name in tables}
 
     def parse_tree(self) -> None:
@@ -99,7 +98,7 @@ class _QueryCheck:
 
         :raises InvalidQuery: the query is a command, or uses a table or function that is not allowed.
         """
-        plan = spark_internals.parsed_plan(self._spark, self._step.query)
+        plan = spark_internals.parsed_plan(self._spark, self._query)
         nodes = [*plan_nodes.nodes(plan)]
         has_windows = any(plan_nodes.class_name(node) == "WithWindowDefinition" for node in nodes)
         for window in plan_nodes.windows(plan) if has_windows else ():
@@ -163,9 +162,9 @@ class _QueryCheck:
 
     def _refusal(self, message: str, word: str = "") -> InvalidQuery:
         """Return the error with the line of ``word``, if the query contains it."""
-        match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", self._step.query, re.IGNORECASE) if word else None
-        line = f", line {self._step.query.count(chr(10), 0, match.start()) + 1}" if match else ""
-        return InvalidQuery(f"{query_name(self._number, self._step)}{line}: {message}")
+        match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", self._query, re.IGNORECASE) if word else None
+        line = f", line {self._query.count(chr(10), 0, match.start()) + 1}" if match else ""
+        return InvalidQuery(f"{self._name}{line}: {message}")
 
 
 def _is_allowed(node: plan_nodes.Node) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from pyspark.sql import SparkSession
@@ -19,7 +19,6 @@ from airflow_provider_odf.protocol import (
     Request,
     Response,
     SourceTestRequest,
-    SqlQueryStep,
     Success,
     Transform,
     TransformRequest,
@@ -68,10 +67,11 @@ def _execute(spark: SparkSession, request: Request, progress: Progress) -> Succe
     )
 
 
-def _queries(request: Request) -> Sequence[SqlQueryStep]:
-    """Return the queries that a request runs. Their errors may appear only when the rows are used."""
+def _queries(request: Request) -> Mapping[str, str]:
+    """Return the queries that a request runs, by name. Their errors may appear only when the rows are used."""
     transform = getattr(request, "preprocess", None) or getattr(request, "transform", None)
-    return transform.queries if isinstance(transform, Transform) else ()
+    steps = transform.queries if isinstance(transform, Transform) else ()
+    return {spark_errors.query_name(number, step): step.query for number, step in enumerate(steps, 1)}
 
 
 def _short(error: Exception) -> str:

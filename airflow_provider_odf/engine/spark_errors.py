@@ -6,7 +6,8 @@ Spark's errors have SQLSTATE codes. The class of a code, its first two character
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -27,15 +28,15 @@ inconsistent use, raised by the query.
 RAISED = "USER_RAISED_EXCEPTION"
 
 
-def refusal(error: BaseException, queries: Sequence[SqlQueryStep] = (), first: int = 1) -> InvalidQuery | None:
+def refusal(error: BaseException, queries: Mapping[str, str] = MappingProxyType({})) -> InvalidQuery | None:
     """Return the error for the user, None if neither the data nor the query cause it.
 
-    ``queries`` are those that ran, numbered from ``first``. The message names the failing one and its line.
+    ``queries`` are those that ran, by their names in messages. The message names the failing one and its line.
     """
     user_error = next((e for e in _chain(error) if (e.getSqlState() or "")[:2] in USER_CLASSES), None)
     if user_error is None:
         return _damaged_file(error) or _worker_error(error)
-    return InvalidQuery(": ".join(filter(None, [_place(user_error, queries, first), message(user_error)])))
+    return InvalidQuery(": ".join(filter(None, [_place(user_error, queries), message(user_error)])))
 
 
 def unreadable_file(error: BaseException) -> str | None:
@@ -92,11 +93,11 @@ def _java_chain(error: BaseException) -> Iterator[Any]:
         java = java.getCause()
 
 
-def _place(error: PySparkException, queries: Sequence[SqlQueryStep], first: int) -> str:
+def _place(error: PySparkException, queries: Mapping[str, str]) -> str:
     """Return the place of an error, such as ``query 2 (alias), line 3``, or an empty text."""
-    for number, step in enumerate(queries, first):
-        if line := _line(error, step.query):
-            return f"{query_name(number, step)}, line {line}"
+    for name, query in queries.items():
+        if line := _line(error, query):
+            return f"{name}, line {line}"
     return ""
 
 

@@ -68,11 +68,17 @@ def test_what_is_accepted_after_the_head_moved_passes_once(
     assert matched_headers.newest(dataset, "head", "default").names == ("colour", "weight")
 
 
-def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Store) -> None:
-    prices = write("prices.yaml", PRICES)
+@pytest.fixture
+def prices(write: Write, run: Run) -> Path:
+    """The manifest of a dataset with a contract, which has one file."""
+    manifest = write("prices.yaml", PRICES)
     write("prices.datacontract.yaml", CONTRACT)
     write("in/1.csv", TWO_ROWS)
-    run(prices)
+    run(manifest)
+    return manifest
+
+
+def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Store, prices: Path) -> None:
     write("in/2.csv", "sku,price\na,-1\nb,-2\n")
     assert isinstance(run(prices).error, ContractRejected)
     dataset = store.dataset("prices")
@@ -87,11 +93,7 @@ def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Sto
         decisions.find(dataset, "rejected-y")
 
 
-def test_a_rejected_file_is_read_again_once_it_is_corrected(write: Write, run: Run, store: Store) -> None:
-    prices = write("prices.yaml", PRICES)
-    write("prices.datacontract.yaml", CONTRACT)
-    write("in/1.csv", TWO_ROWS)
-    run(prices)
+def test_a_rejected_file_is_read_again_once_it_is_corrected(write: Write, run: Run, store: Store, prices: Path) -> None:
     write("in/2.csv", "sku,price\na,-1\n")
     write("in/3.csv", "sku,price\na,-3\nb,3\n")
     assert isinstance(run(prices).error, ContractRejected)
@@ -112,11 +114,9 @@ def test_a_rejected_file_is_read_again_once_it_is_corrected(write: Write, run: R
     assert rows(store, "sku", "price") == [("a", 4), ("b", 3)]
 
 
-def test_a_discarded_file_stays_out_while_another_is_rejected(write: Write, run: Run, store: Store) -> None:
-    prices = write("prices.yaml", PRICES)
-    write("prices.datacontract.yaml", CONTRACT)
-    write("in/1.csv", TWO_ROWS)
-    run(prices)
+def test_a_discarded_file_stays_out_while_another_is_rejected(
+    write: Write, run: Run, store: Store, prices: Path
+) -> None:
     write("in/3.csv", "sku,price\na,-3\nb,3\n")
     assert isinstance(run(prices).error, ContractRejected)
     dataset = store.dataset("prices")

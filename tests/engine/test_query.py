@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import SqlQueryStep
 
 pytestmark = pytest.mark.spark
 
@@ -36,7 +35,7 @@ def session(spark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]
 def run(session, sql: str) -> object:
     from airflow_provider_odf.engine import query
 
-    return query.run(session, SqlQueryStep(sql, "mine"), 2, ("input", "first.step"))
+    return query.run(session, sql, "query 2 (mine)", ("input", "first.step"))
 
 
 ONE_SELECT = "a query must be one SELECT over input, first.step, but this query has the Spark plan node "
@@ -312,7 +311,7 @@ def test_types_that_run_code_are_refused(session) -> None:
     for schema in (struct(MODULE), default):
         own.sql(f"SELECT 1 AS id, array(from_json('{{}}', '{schema}')) AS x").createOrReplaceTempView("input")
         with pytest.raises(InvalidQuery, match="column x has a type that runs code: cast it to a SQL type"):
-            query.run(own, SqlQueryStep("SELECT * FROM input", None), 1, ("input",))
+            query.run(own, "SELECT * FROM input", "query 1", ("input",))
 
 
 def test_several_statements_are_refused(session) -> None:

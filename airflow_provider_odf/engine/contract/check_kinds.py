@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from airflow_provider_odf.engine.contract import ages, metrics, rules
-from airflow_provider_odf.engine.contract.conditions import Key, Reference, Values
+from airflow_provider_odf.engine.contract.conditions import Key, Reference, Values, complete
 from airflow_provider_odf.engine.contract.fields import key_text
 from airflow_provider_odf.engine.contract.measured import Expectation, Measured, Query
 from airflow_provider_odf.engine.contract.rows import Rows
@@ -109,8 +109,7 @@ def _tuple(columns: Iterable[str]) -> str:
     if len(sql) == 1:
         return sql[0]
     fields = ", ".join(f"{c} AS c{i}" for i, c in enumerate(sql))
-    is_whole = " AND ".join(f"{c} IS NOT NULL" for c in sql)
-    return when(is_whole, f"struct({fields})")
+    return when(complete(sql), f"struct({fields})")
 
 
 def _quality(check: Check, rows: Rows) -> Judged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -51,7 +51,12 @@ class Key:
     @property
     def complete(self) -> str:
         """SQL that is true for a key without nulls."""
-        return " AND ".join(f"{c} IS NOT NULL" for c in self.columns)
+        return complete(self.columns)
+
+
+def complete(columns: Iterable[str]) -> str:
+    """Return SQL that is true if none of some columns, given as SQL, is null."""
+    return " AND ".join(f"{c} IS NOT NULL" for c in columns)
 
 
 @dataclass(frozen=True)

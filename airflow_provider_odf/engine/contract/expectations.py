@@ -15,8 +15,6 @@ from airflow_provider_odf.engine.contract.measured import Expectation, Verdict
 from airflow_provider_odf.engine.contract.queries import typed
 from airflow_provider_odf.engine.contract.rows import Other
 from airflow_provider_odf.engine.contract.thresholds import shown
-from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import SqlQueryStep
 
 EXTRA = "airflow-provider-odf[great-expectations]"
 
@@ -55,11 +53,8 @@ class Expectations:
             self._check(inner)
         if sql := getattr(condition, "pass_through_filter", condition if isinstance(condition, str) else None):
             self._frame.createOrReplaceTempView(_VIEW)
-            step = SqlQueryStep(f"SELECT * FROM {_VIEW} WHERE {sql}\n")  # noqa: S608 - the guard judges it
-            try:
-                guard.run(self._frame.sparkSession, step, 1, [_VIEW])
-            except InvalidQuery as e:
-                raise InvalidQuery(re.sub(r"^query 1\b", "row_condition", str(e))) from None
+            query = f"SELECT * FROM {_VIEW} WHERE {sql}\n"  # noqa: S608 - the guard judges it
+            guard.run(self._frame.sparkSession, query, "row_condition", [_VIEW])
 
     @cached_property
     def _frame(self) -> DataFrame:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine import spark_internals
+from airflow_provider_odf.engine.contract.conditions import complete
 
 _SHARE_OF_HEAP = 4
 """Data is hashed up to the driver's heap divided by this: a hash has 8 bytes, a row on disk rarely less than 20."""
@@ -31,11 +32,6 @@ class KeyHashes:
     columns: tuple[str, ...]
 
     @property
-    def complete(self) -> str:
-        """SQL that is true for a key without nulls."""
-        return " AND ".join(f"{c} IS NOT NULL" for c in self.columns)
-
-    @property
     def single(self) -> int:
         """The number of rows that are alone with their hash."""
         return self._counts[0]
@@ -48,7 +44,7 @@ class KeyHashes:
             return self.frame
         if not repeated and not nulls:
             return None
-        conditions = [f"NOT ({self.complete})"] if nulls else []
+        conditions = [f"NOT ({complete(self.columns)})"] if nulls else []
         conditions += [f"{self._hash} IN ({', '.join(f'{value}L' for value in repeated)})"] if repeated else []
         return self.frame.where(" OR ".join(conditions))
 
@@ -62,7 +58,7 @@ class KeyHashes:
         no row counts as single."""
         if spark_internals.size_in_bytes(self.frame) > spark_internals.heap_bytes() // _SHARE_OF_HEAP:
             return 0, (), 0
-        hashed = self.frame.selectExpr(f"CASE WHEN {self.complete} THEN {self._hash} END AS hash").toArrow()
+        hashed = self.frame.selectExpr(f"CASE WHEN {complete(self.columns)} THEN {self._hash} END AS hash").toArrow()
         hashes = hashed.column("hash")
         values, counts = pc.value_counts(hashes.drop_null()).flatten()
         repeated = values.filter(pc.greater(counts, pa.scalar(1, counts.type))).to_pylist()

@@ -5,7 +5,6 @@ The guard of all queries by users (`engine.query`) decides on Spark's own plan w
 
 from __future__ import annotations
 
-import re
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,6 @@ from airflow_provider_odf.engine.contract.rows import Other
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import SqlQueryStep
 
 TIME_LIMIT = 600.0
 """Seconds that a query may take."""
@@ -44,7 +42,7 @@ class Queries:
         try:
             value = self._value(query.query)
         except InvalidQuery as e:
-            return Verdict("error", re.sub(r"^query 1\b", "the query", str(e)), query.limits.text)
+            return Verdict("error", str(e), query.limits.text)
         except ERRORS as e:
             message = "its message may show sensitive values" if self._is_sensitive else Failure(e).message
             return Verdict("error", f"the query failed: {message}", query.limits.text)
@@ -55,13 +53,13 @@ class Queries:
     def _value(self, sql: str) -> Any:
         self._create_views()
         with _limited(self._spark):
-            frame = guard.run(self._spark, SqlQueryStep(sql), 1, [*self._models])
+            frame = guard.run(self._spark, sql, "the query", [*self._models])
             if len(frame.columns) != 1:
-                raise InvalidQuery(f"query 1 returns {len(frame.columns)} columns: select one number")
+                raise InvalidQuery(f"the query returns {len(frame.columns)} columns: select one number")
             rows = frame.take(2)
         if len(rows) != 1:
             several = "more than one row" if rows else "no row"
-            raise InvalidQuery(f"query 1 returns {several}: select one number")
+            raise InvalidQuery(f"the query returns {several}: select one number")
         return rows[0][0]
 
     def _create_views(self) -> None:
