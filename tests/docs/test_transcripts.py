@@ -44,7 +44,15 @@ def test_output_agrees_but_for_hashes_and_times() -> None:
     recorded = ("offset   system_time", "───────", "0   2026-11-21T10:48:36.944Z  f1620ab")
     given = ("offset   system_time", "────────", "0   2027-01-01T00:00:00.5Z    f1620cd")
     assert transcript.Command("odf tail x", recorded, given, 1).agrees
+    whole_second = (*given[:2], "0   2027-01-01T00:00:00Z    f1620cd")
+    assert transcript.Command("odf tail x", recorded, whole_second, 1).agrees
     assert not transcript.Command("odf tail x", recorded, (*given[:2], "1   2027-01-01T00:00:00.5Z f1620cd"), 1).agrees
+
+
+def test_a_time_without_a_fraction_is_the_data_s_and_agrees_with_itself_only() -> None:
+    recorded = ("2026-05-22T00:00:00Z",)
+    assert transcript.Command("odf tail x", recorded, recorded, 1).agrees
+    assert not transcript.Command("odf tail x", recorded, ("2026-05-23T00:00:00Z",), 1).agrees
 
 
 def test_an_ellipsis_stands_for_any_lines() -> None:
