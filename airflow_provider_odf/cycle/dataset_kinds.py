@@ -5,21 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.errors import OdfError
 
 if TYPE_CHECKING:
     from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.messages import Candidate, Input, UpToDate
+    from airflow_provider_odf.cycle.messages import Candidate, NewInput, UpToDate
 
 
 @dataclass(frozen=True)
 class Kind:
     """The steps of one kind of dataset."""
 
-    new_input: Callable[[Cycle], Input | UpToDate]
-    candidate: Callable[[Cycle, Input], Candidate | UpToDate]
+    new_input: Callable[[Cycle], NewInput | UpToDate]
+    candidate: Callable[[Cycle, Any], Candidate | UpToDate]
+    """Takes what ``new_input`` of the same kind returns."""
 
 
 def _root() -> Kind:
@@ -27,6 +28,12 @@ def _root() -> Kind:
     from airflow_provider_odf.cycle.poll import poll
 
     return Kind(poll, merge)
+
+
+def _derivative() -> Kind:
+    from airflow_provider_odf.cycle.transform import make_candidate, new_input
+
+    return Kind(new_input, make_candidate)
 
 
 KINDS: Mapping[str, Callable[[], Kind]] = {"Root": _root}

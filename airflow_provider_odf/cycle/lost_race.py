@@ -12,7 +12,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.errors import CommitConflict
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.messages import Input, Progress
+    from airflow_provider_odf.cycle.messages import NewInput, Progress
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ def settle(
 
 
 def settle_input(
-    cycle: Cycle, take: Callable[[CommitConflict | None], Input | UpToDate], step: Callable[[Input], T]
+    cycle: Cycle, take: Callable[[CommitConflict | None], NewInput | UpToDate], step: Callable[[Any], T]
 ) -> T | UpToDate:
     """Return the result of a step for new input, of the first attempt that wins. Each attempt takes the input for the
     head at that time. ``take`` gets the conflict of the attempt before, and raises it again to give up.

@@ -108,6 +108,37 @@ def _stamp(file: InputFile) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class InputHead:
+    """Head of an input of a derivative at which a transform reads it."""
+
+    dataset_id: str
+    alias: str
+    block_hash: str
+
+
+@dataclass(frozen=True)
+class TransformInput:
+    """What is new for a derivative whose head is ``base``: the heads of its inputs, in the order of its transform."""
+
+    dataset: str
+    base: str
+    system_time: str
+    heads: tuple[InputHead, ...]
+    warnings: tuple[str, ...] = ()
+    directory: None = None
+    source_name: None = None
+
+    @property
+    def key(self) -> str:
+        """The name of these heads on this base. Equal keys give equal candidates."""
+        content = json.dumps([self.base, *(head.block_hash for head in self.heads)])
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+NewInput: TypeAlias = Input | TransformInput
+
+
+@dataclass(frozen=True)
 class Limits:
     """Limits of what an input of a Snapshot dataset may retract: all rows, by an empty input, and a share of the
     rows."""

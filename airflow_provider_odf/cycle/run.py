@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.cycle import lost_race
 from airflow_provider_odf.cycle.dataset_kinds import kind_of
-from airflow_provider_odf.cycle.messages import Input, Outcome, UpToDate
+from airflow_provider_odf.cycle.messages import NewInput, Outcome, UpToDate
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.cycle.push import push
 from airflow_provider_odf.error_conversion import as_odf_error
@@ -47,9 +47,10 @@ def run_push(cycle: Cycle, data: Push) -> Outcome:
     return _outcome(cycle, lambda cycle: push(cycle, data))
 
 
-def _outcome(cycle: Cycle, new_input: Callable[[Cycle], Input | UpToDate]) -> Outcome:
+def _outcome(cycle: Cycle, new_input: Callable[[Cycle], NewInput | UpToDate]) -> Outcome:
     dataset, progress = cycle.dataset, cycle.progress
     cycle = replace(cycle, progress=lambda message: progress(f"{dataset}: {message}"))
+
     try:
         result = lost_race.settle_input(cycle, lambda _: new_input(cycle), lambda new: finish(cycle, new))
     except CandidateRejected as e:
@@ -61,7 +62,7 @@ def _outcome(cycle: Cycle, new_input: Callable[[Cycle], Input | UpToDate]) -> Ou
     return result
 
 
-def finish(cycle: Cycle, new_input: Input) -> Outcome:
+def finish(cycle: Cycle, new_input: NewInput) -> Outcome:
     """Merge, test and publish an input, and remove its files. A retry keeps files of its own, see `source.savepoint`.
 
     :raises OdfError: it was not published.
@@ -73,7 +74,7 @@ def finish(cycle: Cycle, new_input: Input) -> Outcome:
             shutil.rmtree(cycle.store.work(new_input.dataset) / new_input.directory, ignore_errors=True)
 
 
-def _publish(cycle: Cycle, new_input: Input) -> Outcome:
+def _publish(cycle: Cycle, new_input: NewInput) -> Outcome:
     dataset = new_input.dataset
     candidate = kind_of(cycle).candidate(cycle, new_input)
     if isinstance(candidate, UpToDate):

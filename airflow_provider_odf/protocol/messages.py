@@ -64,6 +64,13 @@ class RawQuerySuccess:
 
 @dataclass(frozen=True)
 class TransformRequestInput:
+    """An input of a transform: its new records, in ``data_paths`` and ``offset_interval``, and its whole history.
+
+    From ``merge`` on, fields are extensions. ``merge`` is None for inputs without a merge strategy: derivatives. Their
+    current rows are those that no later record takes back. ``history`` has all slices up to the new position, with the
+    new ones. ``schema`` is the input's schema, encoded as in MergeRequest.
+    """
+
     dataset_id: str
     dataset_alias: str
     query_alias: str
@@ -72,10 +79,29 @@ class TransformRequestInput:
     schema_file: str
     explicit_watermarks: tuple[Watermark, ...]
     offset_interval: OffsetInterval | None = None
+    merge: MergeStrategy | None = None
+    history: tuple[HistorySlice, ...] = ()
+    schema: str = ""
+
+    @property
+    def new_from(self) -> int:
+        """First offset of the new records, or the offset after the last record if there are none."""
+        if self.offset_interval is not None:
+            return self.offset_interval.start
+        return self.history[-1].offset_interval.end + 1 if self.history else 0
 
 
 @dataclass(frozen=True)
 class TransformRequest:
+    """Compute the next records of a derivative from new records of its inputs.
+
+    From ``history`` on, fields are extensions. ``history`` and ``schema`` are those of the derivative. ``watermark``
+    is the earliest watermark of the inputs. ``is_query_new`` says that the records so far come from another query, so
+    that the whole result is compared with them. With ``contract``, the engine tests the candidate in the same session.
+
+    Without ``new_data_path`` the engine only analyzes the queries and returns schema and evaluation.
+    """
+
     dataset_id: str
     dataset_alias: str
     system_time: str
@@ -86,12 +112,22 @@ class TransformRequest:
     new_checkpoint_path: str
     new_data_path: str
     prev_checkpoint_path: str | None = None
+    history: tuple[HistorySlice, ...] = ()
+    schema: str | None = None
+    watermark: str | None = None
+    is_query_new: bool = False
+    contract: Contract | None = None
 
 
 @dataclass(frozen=True)
-class TransformSuccess:
-    new_offset_interval: OffsetInterval | None = None
-    new_watermark: str | None = None
+class Evaluation:
+    """How the engine evaluates a query when its inputs grow. ``kind`` is one of ``row-wise``, ``keyed`` and ``whole``.
+
+    ``reason`` explains the choice in one sentence.
+    """
+
+    kind: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -178,6 +214,23 @@ class MergeSuccess:
     notices: tuple[str, ...] = ()
     headers: tuple[PositionalHeader, ...] = ()
     is_analysed: bool = False
+
+
+@dataclass(frozen=True)
+class TransformSuccess:
+    """Result of a TransformRequest.
+
+    From ``slice`` on, fields are extensions: the slice of the new records, None if nothing changed, the schema of the
+    derivative, the contract's report and notices for the user.
+    """
+
+    new_offset_interval: OffsetInterval | None = None
+    new_watermark: str | None = None
+    slice: NewSlice | None = None
+    schema: str | None = None
+    evaluation: Evaluation | None = None
+    report: ContractReport | None = None
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
