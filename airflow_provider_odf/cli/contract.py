@@ -12,6 +12,8 @@ from airflow_provider_odf.cli.output import Format, FormatOption, absolute, near
 from airflow_provider_odf.errors import EngineError, InvalidInput
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from airflow_provider_odf.contract.load import ContractFile
     from airflow_provider_odf.protocol import ContractReport, Source
 
@@ -130,6 +132,7 @@ def contract_test(
     could not be run.
     """
     from airflow_provider_odf.cli.run import instant
+    from airflow_provider_odf.contract.failed_rows import remove_earlier
     from airflow_provider_odf.contract.load import load
     from airflow_provider_odf.contract.report import EXIT_CODES
     from airflow_provider_odf.contract.servers import of_server, server_of
@@ -142,9 +145,12 @@ def contract_test(
         raise InvalidInput("use either --data or --server")
     form = data_format.value if data_format else None
     chosen = server_of(file, server) if data is None else None
+    folder = absolute(failed_rows) if failed_rows else None
     sources = of_server(file, chosen, form) if chosen else of_data(file, models, str(data), form)
+    if folder is not None:
+        remove_earlier(folder, models)
     try:
-        report = _report(file, models, sources, str(time), failed_rows)
+        report = _report(file, models, sources, str(time), folder)
     except EngineError as e:
         print(near(e), file=sys.stderr)
         raise typer.Exit(3) from e
@@ -153,7 +159,7 @@ def contract_test(
 
 
 def _report(
-    file: ContractFile, models: tuple[str, ...], sources: tuple[Source, ...], as_of: str, failed_rows: str | None
+    file: ContractFile, models: tuple[str, ...], sources: tuple[Source, ...], as_of: str, failed_rows: Path | None
 ) -> ContractReport:
     from typing import cast
 
@@ -162,7 +168,7 @@ def _report(
     from airflow_provider_odf.runner.local import LocalRunner
 
     contract = compile_models(file, models)
-    folder = str(absolute(failed_rows)) if failed_rows else None
+    folder = str(failed_rows) if failed_rows else None
     request = protocol.SourceTestRequest(contract.id, contract, sources, as_of, folder)
     with LocalRunner() as runner:
         return cast("protocol.SourceTestSuccess", runner.submit(request).result()).report

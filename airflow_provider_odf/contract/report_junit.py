@@ -70,8 +70,12 @@ def _details(result: CheckResult) -> str:
     if result.failed_rows is not None:
         of = f" of {result.rows}" if result.rows is not None else ""
         lines.append(f"failing: {counted(result.failed_rows, 'row')}{of}")
-    lines += [", ".join(f"{name}={value}" for name, value in sample.items()) for sample in result.samples]
+    lines += [", ".join(f"{name}={_shown(value)}" for name, value in sample.items()) for sample in result.samples]
     return "\n".join(lines)
+
+
+def _shown(value: object) -> str:
+    return "null" if value is None else str(value)
 
 
 def _clean(text: str) -> str:

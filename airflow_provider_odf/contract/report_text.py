@@ -1,8 +1,8 @@
-"""A contract report as text for logs: the clauses that failed come first, those that passed are one line."""
+"""A contract report as text for logs: errors and failed clauses come first, clauses that passed are one line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from airflow_provider_odf.contract.report import NOT_ENFORCED, counts, state, worst_first
 from airflow_provider_odf.protocol import CheckResult, ContractReport
@@ -12,6 +12,9 @@ from airflow_provider_odf.wording import counted
 _MOST = 60
 """Maximum number of characters of a value in a table."""
 
+_LONGEST_REASON = 500
+"""Maximum number of characters of the reason why a clause could not be evaluated."""
+
 _NAMES = ("outcome", "clause", "expected", "found", "rows", "failed", "line")
 
 
@@ -19,11 +22,13 @@ def lines(report: ContractReport, subject: str) -> Iterator[str]:
     """Yield the lines of a report; ``subject`` is the dataset or the data that was tested."""
     yield f"contract {report.contract} on {subject}: {report.result} ({counts(report)})"
     ordered = worst_first(report.results)
-    broken = [r for r in ordered if r.outcome in ("error", "fail")]
-    if broken:
+    if errors := [r for r in ordered if r.outcome == "error"]:
         yield ""
-        yield from table(_NAMES, [_cells(result) for result in broken])
-        for result in broken:
+        yield from table(("outcome", "clause", "line", "reason"), [*_error_rows(errors)])
+    if failed := [r for r in ordered if r.outcome == "fail"]:
+        yield ""
+        yield from table(_NAMES, [_cells(result) for result in failed])
+        for result in failed:
             yield from _samples(result)
     if untested := [r for r in ordered if not r.is_enforced]:
         yield ""
@@ -35,15 +40,21 @@ def lines(report: ContractReport, subject: str) -> Iterator[str]:
         yield f"passed: {counted(len(passed), 'clause')}"
 
 
+def _error_rows(errors: Iterable[CheckResult]) -> Iterator[Sequence[str]]:
+    """Yield one row for all clauses of a model with the same reason: unreadable data is one problem, not one of each
+    clause."""
+    groups: dict[tuple[str, str], list[CheckResult]] = {}
+    for error in errors:
+        groups.setdefault((error.model, error.reason or error.observed), []).append(error)
+    for (model, reason), (first, *others) in groups.items():
+        more = f", and {counted(len(others), 'other clause')} of {model or 'the contract'}" if others else ""
+        yield "error", _plain(first.description + more), str(first.line or ""), _cut(reason, _LONGEST_REASON)
+
+
 def _cells(result: CheckResult) -> Sequence[str]:
     numbers = (result.rows, result.failed_rows, result.line or None)
-    texts = (state(result), _plain(result.description), _cut(result.expected), _cut(found(result)))
+    texts = (state(result), _plain(result.description), _cut(result.expected), _cut(result.observed or result.reason))
     return *texts, *("" if number is None else str(number) for number in numbers)
-
-
-def found(result: CheckResult) -> str:
-    """Return what a test found: what it observed, otherwise the reason of its outcome."""
-    return result.observed or result.reason
 
 
 def _samples(result: CheckResult) -> Iterator[str]:
@@ -66,6 +77,6 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, most: int = _MOST) -> str:
     plain = _plain(text)
-    return plain if len(plain) <= _MOST else f"{plain[: _MOST - 1]}…"
+    return plain if len(plain) <= most else f"{plain[: most - 1]}…"

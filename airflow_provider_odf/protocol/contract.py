@@ -11,6 +11,9 @@ from airflow_provider_odf.protocol.data import DatasetVocabulary, HistorySlice, 
 
 JsonObject: TypeAlias = dict[str, Any]
 
+FAILED_CLAUSES = "failed_clauses"
+"""Column of failing rows with the pointers of the clauses that they fail."""
+
 
 @dataclass(frozen=True)
 class Check:

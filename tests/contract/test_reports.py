@@ -53,11 +53,14 @@ def test_the_log_starts_with_what_failed_and_has_one_line_for_what_passed():
     assert list(lines(REPORT, "acme/orders")) == [
         "contract urn:orders on acme/orders: error (1 error, 1 failed, 1 warning, 1 passed, 1 not enforced)",
         "",
-        "outcome   clause        expected   found              rows   failed   line",
-        "──────────────────────────────────────────────────────────────────────────",
-        "error     sum                      no column \\x1b x                   12",
-        "fail      total: >= 0   >= 0       -1                 50     1        9",
-        "warning   many                     50                                 14",
+        "outcome   clause   line   reason",
+        "──────────────────────────────────────────",
+        "error     sum      12     no column \\x1b x",
+        "",
+        "outcome   clause        expected   found   rows   failed   line",
+        "───────────────────────────────────────────────────────────────",
+        "fail      total: >= 0   >= 0       -1      50     1        9",
+        "warning   many                     50                      14",
         "",
         "failing rows: total: >= 0",
         "  id     total",
@@ -70,6 +73,27 @@ def test_the_log_starts_with_what_failed_and_has_one_line_for_what_passed():
         "informational   plausible   a text",
         "",
         "passed: 1 clause",
+    ]
+
+
+def test_an_error_has_its_whole_reason_and_clauses_that_share_it_are_one_row():
+    reason = "the query, line 1: a column, variable, or function parameter with name `nocol` cannot be resolved"
+    report = ContractReport(
+        "urn:orders",
+        "abc",
+        "orders",
+        (
+            result("/models/orders", "model_present", "error", "the data can be read", reason="no file", line=3),
+            result(f"{FIELDS}/id", "field_present", "error", "column id exists", reason="no file", line=4),
+            result(f"{FIELDS}/id/type", "field_type", "error", "id is a long", reason="no file", line=5),
+            result("/models/orders/quality/1", "quality_sql", "error", "sum", observed="x", reason=reason, line=9),
+        ),
+    )
+    assert list(lines(report, "orders"))[2:] == [
+        "outcome   clause                                                line   reason",
+        "─" * 168,
+        "error     the data can be read, and 2 other clauses of orders   3      no file",
+        f"error     sum                                                   9      {reason}",
     ]
 
 
@@ -120,7 +144,7 @@ def test_junit_has_one_case_for_each_clause():
                 (
                     "failure",
                     "1 row: -1 at offset 3",
-                    "expected: >= 0\nfound: -1\nfailing: 1 row of 50\nid=7, total=-1\nid=None, total=-2",
+                    "expected: >= 0\nfound: -1\nfailing: 1 row of 50\nid=7, total=-1\nid=null, total=-2",
                 )
             ],
         ),

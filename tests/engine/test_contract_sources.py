@@ -221,6 +221,22 @@ def test_failing_rows_as_a_table(spark, tmp_path: Path):
         ("1", "***", [f"{field}/a/unique"]),
         ("1", "***", [f"{field}/a/unique", f"{field}/b/maxLength"]),
     ]
+    assert rows[0].__fields__ == ["a", "b", "failed_clauses"]
+    (tmp_path / "t.ndjson").write_text('{"a": 1, "b": "x"}\n{broken\n')
+    sources.test(spark.newSession(), contract, data, str(tmp_path / "broken"))
+    (row,) = spark.read.parquet(str(tmp_path / "broken" / "t")).where("__malformed IS NOT NULL").collect()
+    assert (row["__malformed"], "/models/t" in row["failed_clauses"]) == ("***", True)
+
+
+def test_decimals_keep_their_digits_in_samples(spark):
+    text = HEAD + "  t: {fields: {n: {type: decimal, minimum: 0}, s: {fields: {n: {type: decimal, maximum: -2}}}}}"
+    contract = compile_models(parse(text, "c.yaml"), ["t"])
+    frame = spark.sql("SELECT -12345678901234567890.50BD AS n, struct(-1.20BD AS n, array(1.10BD) AS l) AS s")
+    report = document(sources.test_frames(contract, {"t": frame}))
+    assert [c["samples"] for c in report["checks"] if c["outcome"] == "fail"] == [
+        [{"n": "-12345678901234567890.50"}],
+        [{"s": {"n": "-1.20", "l": ["1.10"]}}],
+    ]
 
 
 def test_frames(spark):

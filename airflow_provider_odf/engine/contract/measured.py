@@ -57,7 +57,8 @@ def of_number(value: Any, limits: Limits, what: str = "the value is") -> Verdict
         value = int(value)
     if not isinstance(value, int | float | Decimal):
         kind = _KINDS.get(type(value), type(value).__name__)
-        return Verdict("error", f"{what} {kind}, not a number", limits.text, str(value)[:80])
+        # The value itself may be sensitive: a query can read any column.
+        return Verdict("error", f"{what} {kind}, not a number", limits.text)
     outcome = "pass" if limits.hold(value) else "fail"
     return Verdict(outcome, f"{what} {shown(value)} {limits.unit}".rstrip(), limits.text, shown(value))
 

@@ -25,13 +25,11 @@ from airflow_provider_odf.engine.contract.measured import MASK, Expectation, Mea
 from airflow_provider_odf.engine.contract.queries import Queries
 from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
 from airflow_provider_odf.engine.contract.rules import Verdict
+from airflow_provider_odf.engine.contract.types import with_decimals_as_text
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import text
-from airflow_provider_odf.protocol import Check, CheckResult, Contract, ContractReport
+from airflow_provider_odf.protocol import FAILED_CLAUSES, Check, CheckResult, Contract, ContractReport
 from airflow_provider_odf.wording import counted
-
-FAILED_CLAUSES = "failed_clauses"
-"""Column of failing rows with the pointers of the clauses that they fail."""
 
 MOST_FAILED_ROWS = 10_000
 """Maximum number of failing rows of a model that are written."""
@@ -132,9 +130,14 @@ class _Model:
         failing = {path: self._measured[path].condition for path in self._samples}
         if failing:
             frame = self._rows.scan.failing(failing, FAILED_CLAUSES).limit(MOST_FAILED_ROWS)
-            names = (*self._rows.schema.fieldNames(), FAILED_CLAUSES)
+            names = (*filter(self._is_written, self._rows.schema.fieldNames()), FAILED_CLAUSES)
             columns = (f"{self._masked(name)} AS {quoted(name)}" for name in names)
             frame.selectExpr(*columns).write.mode("overwrite").parquet(path)
+
+    def _is_written(self, name: str) -> bool:
+        """Whether failing rows have a column. The text of records that are no rows is only there if there are some."""
+        kinds = {check.kind for check in self._checks if check.path in self._samples}
+        return name != self._rows.malformed or "model_present" in kinds
 
     def _of(self, check: Check) -> CheckResult:
         if check.path in self._verdicts:
@@ -201,8 +204,16 @@ class _Model:
         names = self._rows.schema.fieldNames()
         wanted = [name.lower() for name in (*self._rows.key, *measured.shown)]
         columns = [name for name in names if name.lower() in wanted]
-        pairs = (f"{text(name)}, {self._masked(name)}" for name in columns)
+        pairs = (f"{text(name)}, {self._in_json(name)}" for name in columns)
         return Shown(measured.example, f"to_json(named_struct({', '.join(pairs)}), map('ignoreNullFields', 'false'))")
+
+    def _in_json(self, name: str) -> str:
+        """Return SQL of a column for JSON. Decimals are texts: as numbers of JSON they would lose digits."""
+        kind = self._rows.schema[name].dataType
+        as_text = with_decimals_as_text(kind)
+        if name.lower() in self._sensitive or as_text == kind:
+            return self._masked(name)
+        return f"CAST({quoted(name)} AS {as_text.simpleString()})"
 
     def _masked(self, name: str) -> str:
         column = quoted(name)

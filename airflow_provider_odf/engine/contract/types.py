@@ -62,6 +62,21 @@ def are_same(one: T.DataType, other: T.DataType) -> bool:
     return one == other
 
 
+def with_decimals_as_text(kind: T.DataType) -> T.DataType:
+    """Return a type with strings in place of decimals."""
+    match kind:
+        case T.DecimalType():
+            return T.StringType()
+        case T.StructType():
+            return T.StructType([T.StructField(f.name, with_decimals_as_text(f.dataType)) for f in kind])
+        case T.ArrayType():
+            return T.ArrayType(with_decimals_as_text(kind.elementType))
+        case T.MapType():
+            return T.MapType(kind.keyType, with_decimals_as_text(kind.valueType))
+        case _:
+            return kind
+
+
 def misfit(logical: str, value: str, kind: T.DataType) -> str | None:
     """Return SQL that is true for values that the logical type lacks, None if all values fit."""
     if logical == "null" and not isinstance(kind, T.NullType):
