@@ -15,6 +15,7 @@
     │   ├── DatasetGone         a dataset that was in the store is missing
     │   ├── BlockRejected       a block breaks a rule of the metadata chain
     │   ├── ChainCorrupted      stored bytes differ from their hash, size or link
+    │   ├── InputRewritten      the history of a derivative's input lost a block that the derivative was computed from
     │   └── TypeUnsupported     the dataset format has no representation of a column's type
     ├── CommitConflict          another writer moved the ref first; nothing was changed, read again and retry
     ├── StorageError            the store cannot be read or written (disk full, permission)
@@ -138,6 +139,10 @@ class BlockRejected(ChainError):
 
 class ChainCorrupted(ChainError):
     """Stored bytes differ from their hash, size or link."""
+
+
+class InputRewritten(ChainError):
+    """The history of a derivative's input was rewritten: it lost the block up to which the derivative was computed."""
 
 
 class TypeUnsupported(ChainError):
