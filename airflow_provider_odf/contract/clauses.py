@@ -52,6 +52,9 @@ KINDS = {
 }
 """Clause of a field -> its check."""
 
+FORMATS = ("email", "uri", "uuid")
+"""Formats of text that the engine tests (`engine.contract.formats`)."""
+
 LIMITS = frozenset({"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"})
 """Clauses that also apply to times, if their value is a text."""
 

@@ -9,6 +9,7 @@ from typing import Any
 from airflow_provider_odf.contract import ecma_patterns, quality
 from airflow_provider_odf.contract.clauses import (
     ANNOTATIONS,
+    FORMATS,
     INNER,
     INTEGER_FORMATS,
     KINDS,
@@ -86,6 +87,9 @@ class FieldChecks:
         check = replace(self._clause(clause, kind.name, description), arguments=arguments)
         if kind.types is not None and self.field.type is not None and self.field.type not in kind.types:
             reason = f"{clause.name} does not apply to the type {self.field.type}"
+            return replace(check, outcome="unsupported", reason=reason)
+        if clause.name == "format" and clause.value not in FORMATS:
+            reason = f"unknown format {clause.value}: use one of {', '.join(FORMATS)}"
             return replace(check, outcome="unsupported", reason=reason)
         if clause.name == "references":
             return reference(check, clause)

@@ -88,6 +88,8 @@ def _message(error: ValidationError) -> str:
             return f"must be a {' or '.join(_TYPES.get(kind, kind) for kind in kinds)}"
         case "enum":
             return f"{error.instance!r} is not one of {', '.join(map(str, limit))}"
+        case "anyOf" | "oneOf" if error.context and all(inner.validator == "required" for inner in error.context):
+            return f"needs one of {', '.join(inner.message.split(chr(39))[1] for inner in error.context)}"
         case "anyOf" | "oneOf" if error.context:
             return " and ".join(dict.fromkeys(_message(inner) for inner in error.context))
         case "pattern":

@@ -48,4 +48,7 @@ def reference(check: Check, clause: Clause) -> Check:
     """Return the check of a reference from one field, unless it is not valid or points to another contract."""
     if isinstance(clause.value, dict):
         return replace(check, description="foreign key", outcome="error", reason=clause.value["problem"])
+    if "#" not in clause.value and not all(clause.value.partition(".")[::2]):
+        reason = f"{clause.value!r} is no reference: write MODEL.FIELD, such as customers.id"
+        return replace(check, outcome="error", reason=reason)
     return _elsewhere(check, [clause.value])

@@ -28,11 +28,16 @@ def lint(path: Path) -> tuple[list[Problem], list[Problem]]:
     warnings: list[Problem] = []
     if file is not None:
         checks = compile_models(file, [model.name for model in file.contract.models]).checks
-        errors += [*invalid_clauses(file, checks), *_keys(file), *examples.of_fields(file, checks)]
+        errors += [*invalid_clauses(file, checks), *_keys(file), *_ranges(file), *examples.of_fields(file, checks)]
         warnings += [*_status(file), *_inapplicable(file, checks), *examples.of_models(file, checks)]
     places = {problem.place for problem in errors}
     errors += [p for p in json_schema.problems(document, is_standard(document)) if p.place not in places]
-    return sorted(set(errors)), sorted(set(warnings))
+    return sorted(_without_repetitions(errors)), sorted(set(warnings))
+
+
+def _without_repetitions(problems: Iterable[Problem]) -> Iterable[Problem]:
+    """Return each problem once, with its fix if one of its repetitions has a fix."""
+    return {(p.place, p.message): p for p in sorted(problems, key=lambda problem: bool(problem.fix))}.values()
 
 
 def _inapplicable(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
@@ -49,6 +54,28 @@ def _keys(file: ContractFile) -> Iterator[Problem]:
                 message = f"{model.name} has no field {name}"
                 fix = suggestion(str(name), [field.name for field in model.fields])
                 yield Problem(file.place_of(key.path if key else "", index), message, fix)
+
+
+_RANGES = (("minLength", "maxLength"), ("minimum", "maximum"), ("minItems", "maxItems"))
+
+
+def _ranges(file: ContractFile) -> Iterator[Problem]:
+    """Yield limits of a field that no value can be within."""
+    fields = [field for model in file.contract.models for field in model.fields]
+    while fields:
+        field = fields.pop()
+        fields += [child for _, child in field.children]
+        for low, high in _RANGES:
+            least, most = field.clause(low), field.clause(high)
+            if (
+                least
+                and most
+                and isinstance(least.value, int | float)
+                and isinstance(most.value, int | float)
+                and least.value > most.value
+            ):
+                message = f"{low} {least.value} is greater than {high} {most.value}: no value can satisfy both"
+                yield Problem(least.place, message, "correct one of them")
 
 
 def _status(file: ContractFile) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ from airflow_provider_odf.contract.document_spot import Spot
 from airflow_provider_odf.contract.model import DataContract
 from airflow_provider_odf.contract.objects import DataContractObject
 from airflow_provider_odf.contract.odcs_objects import StandardObject
-from airflow_provider_odf.contract.problems import near_misses, of_validation
+from airflow_provider_odf.contract.problems import near_misses, of_validation, steps_of
 from airflow_provider_odf.contract.references import Library
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest import yaml_source
@@ -77,16 +77,35 @@ def parse(text: str, file: str, is_offline: bool = False, is_attached: bool = Fa
 def read(
     text: str, file: str, is_offline: bool = False, is_attached: bool = False
 ) -> tuple[ContractFile | None, list[Problem]]:
-    """Return the contract in a text, and its problems. There is no contract if values have wrong types."""
+    """Return the contract in a text, and its problems.
+
+    Values of wrong types are left out of the contract. There is no contract if a required value is missing.
+    """
     try:
         document = document_of(text, file)
     except ManifestInvalid as e:
         return None, [*e.problems]
-    library = Library(document, is_offline, is_attached)
     try:
-        contract, problems = _read(document, library)
+        return _read_typed(text, file, document, is_offline, is_attached)
     except ValidationError as e:
-        return None, of_validation(Spot(document), e)
+        problems = of_validation(Spot(document), e)
+        typed = document.without(map(steps_of, e.errors()))
+    try:
+        contract, more = _read_typed(text, file, typed, is_offline, is_attached)
+    except ValidationError:
+        return None, problems
+    return contract, [*problems, *more]
+
+
+def _read_typed(
+    text: str, file: str, document: Document, is_offline: bool, is_attached: bool
+) -> tuple[ContractFile, list[Problem]]:
+    """Return a contract whose values have the right types, and its other problems.
+
+    :raises ValidationError: they do not, or a required one is missing.
+    """
+    library = Library(document, is_offline, is_attached)
+    contract, problems = _read(document, library)
     digest = hashlib.sha256("".join([text, *library.texts]).encode()).hexdigest()
     return ContractFile(contract, file, digest, document), problems
 

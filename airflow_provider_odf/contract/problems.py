@@ -20,8 +20,13 @@ def of_validation(spot: Spot, error: ValidationError) -> list[Problem]:
     return sorted({_problem(spot, detail) for detail in error.errors()})
 
 
+def steps_of(detail: Any) -> Path:
+    """Return the path of the value that an error of pydantic is about."""
+    return tuple(part for part in detail["loc"] if part != "[key]")
+
+
 def _problem(spot: Spot, detail: Any) -> Problem:
-    steps = tuple(part for part in detail["loc"] if part != "[key]")
+    steps = steps_of(detail)
     is_missing = detail["type"] == "missing"
     place = spot.at(*(steps[:-1] if is_missing else steps)).place
     name = ".".join(map(str, (*spot.path, *steps))) or "contract"
@@ -39,15 +44,19 @@ def near_misses(node: object, document: Document, path: Path = ()) -> Iterator[P
     if isinstance(node, SpecificationObject):
         known = {(f.alias or name): name for name, f in type(node).model_fields.items()}
         for key in node.model_extra or {}:
-            if close := nearest(key, known, cutoff=0.85):
-                yield Problem(
-                    document.place((*path, key), of_key=True), f"unknown key {key!r}", f"did you mean {close!r}?"
-                )
+            if close := nearest(key, known, cutoff=0.85) or _same_letters(key, known):
+                message = f"{'.'.join(map(str, path)) or 'contract'}: unknown key {key!r}"
+                yield Problem(document.place((*path, key), of_key=True), message, f"did you mean {close!r}?")
         for alias, name in known.items():
             yield from near_misses(getattr(node, name), document, (*path, alias))
     for step, value in _inside(node):
         if isinstance(value, BaseModel):
             yield from near_misses(value, document, (*path, step))
+
+
+def _same_letters(key: str, known: Iterable[str]) -> str | None:
+    """Return the known key with the same letters in another order: ``type`` for ``tpye``."""
+    return next((name for name in known if sorted(name.lower()) == sorted(key.lower())), None)
 
 
 def _inside(node: object) -> Iterable[tuple[str | int, object]]:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from airflow_provider_odf.wording import nearest
+
 _SINGLE = frozenset({
     "must_be", "must_not_be", "must_be_greater_than", "must_be_less_than",
     "must_be_greater_than_or_equal_to", "must_be_greater_or_equal_to",
@@ -24,8 +26,8 @@ def of_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
 
     :raises RuleError: a threshold is unknown, or no number.
     """
-    named = {snake_case(str(key)): value for key, value in rule.items()}
-    return {name: _limit(name, value) for name, value in named.items() if name.startswith("must")}
+    names = {str(key): snake_case(str(key)) for key in rule}
+    return {name: _limit(key, name, rule[key]) for key, name in names.items() if name.startswith("must")}
 
 
 def require(rule: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,17 +50,31 @@ def number(value: Any) -> int | float:
     return value
 
 
-def _limit(name: str, value: Any) -> Any:
+def _limit(key: str, name: str, value: Any) -> Any:
+    """Return the value of a threshold; ``key`` is its name in the document, ``name`` the same in snake case."""
     if name in _SINGLE:
-        return number(value)
+        return _number(key, value)
     if name not in _RANGES:
-        raise RuleError(f"there is no threshold {name}")
+        raise RuleError(f"unknown threshold {key!r}: {_nearest(key)}")
     if not isinstance(value, list) or len(value) != 2:
-        raise RuleError(f"{name} needs a list of two numbers, not {value!r}")
-    low, high = map(number, value)
+        raise RuleError(f"{key} needs a list of two numbers, not {value!r}")
+    low, high = (_number(key, limit) for limit in value)
     if low > high:
-        raise RuleError(f"{name}: {low} is greater than {high}")
+        raise RuleError(f"{key}: {low} is greater than {high}")
     return [low, high]
+
+
+def _number(key: str, value: Any) -> int | float:
+    try:
+        return number(value)
+    except RuleError as e:
+        raise RuleError(f"{key}: {e}") from None
+
+
+def _nearest(key: str) -> str:
+    """Return the most similar threshold as a suggestion, in the spelling of the key."""
+    name = nearest(key, sorted(_SINGLE | _RANGES)) or "must_be"
+    return f"did you mean {name if '_' in key else re.sub('_(.)', lambda match: match[1].upper(), name)!r}?"
 
 
 def snake_case(name: str) -> str:

@@ -120,11 +120,62 @@ def test_all_problems_at_once(tmp_path: Path):
             "c.yaml:7:18: m has no field idd (did you mean `id`?)",
             "c.yaml:9:18: $ref #/definitions/none does not resolve to a definition (the document has no definitions)",
             "c.yaml:10:32: not a regular expression: a ( without its ): character 1 of (",
-            "c.yaml:10:37: unknown key 'minLenght' (did you mean 'minLength'?)",
+            "c.yaml:10:37: models.m.fields.n: unknown key 'minLenght' (did you mean 'minLength'?)",
             "c.yaml:11:47: example 'x': i is of type int",
         ],
         ["c.yaml:11:33: not enforced: minLength does not apply to the type int"],
     )
+
+
+def test_a_value_of_a_wrong_type_hides_no_other_problem(tmp_path: Path):
+    text = """\
+        modles: {}
+        models:
+          m:
+            feilds: {}
+            fields:
+              a: {tpye: text, required: 'yes', format: emial}
+              b: {type: strng, pattern: '(', minLength: 5, maxLength: 2}
+              c: {type: long, minimum: 3, maximum: 2.5, references: orders}
+              d: {type: text, requried: true, references: o.yaml#x}
+            quality:
+              - {type: library, metric: rowCount, mustBee: 1}
+              - {type: library, metric: rowCount, mustBe: many}
+              - {type: library, metric: rowCount, must_be_betwen: [2, 1]}
+              - {type: library, metric: rowCount, mustBeBetween: [2, 1]}
+        """
+    errors, warnings = dcs(tmp_path, text)
+    assert [error.partition(": use one of")[0] for error in errors] == [
+        "c.yaml:4:1: contract: unknown key 'modles' (did you mean 'models'?)",
+        "c.yaml:7:5: models.m: unknown key 'feilds' (did you mean 'fields'?)",
+        "c.yaml:9:11: models.m.fields.a: unknown key 'tpye' (did you mean 'type'?)",
+        "c.yaml:9:33: models.m.fields.a.required: must be a boolean",
+        "c.yaml:10:17: models.m.fields.b.type: unknown type 'strng'",
+        "c.yaml:10:33: not a regular expression: a ( without its ): character 1 of (",
+        "c.yaml:10:49: minLength 5 is greater than maxLength 2: no value can satisfy both (correct one of them)",
+        "c.yaml:11:32: minimum 3 is greater than maximum 2.5: no value can satisfy both (correct one of them)",
+        "c.yaml:11:61: 'orders' is no reference: write MODEL.FIELD, such as customers.id",
+        "c.yaml:12:23: models.m.fields.d: unknown key 'requried' (did you mean 'required'?)",
+        "c.yaml:14:9: unknown threshold 'mustBee': did you mean 'mustBe'?",
+        "c.yaml:15:9: mustBe: 'many' is not a number",
+        "c.yaml:16:9: unknown threshold 'must_be_betwen': did you mean 'must_be_between'?",
+        "c.yaml:17:9: mustBeBetween: 2 is greater than 1",
+    ]
+    assert warnings == [
+        "c.yaml:9:48: not enforced: unknown format emial: use one of email, uri, uuid",
+        "c.yaml:12:51: not enforced: the reference points to another contract",
+    ]
+
+
+def test_problems_of_the_schema_are_short_and_reported_once(tmp_path: Path):
+    text = ODCS + "schema: [{properties: [{name: f, logicalTyp: string}], quality: [{metric: rowCount}]}]"
+    errors, _ = problems(tmp_path, text)
+    threshold = "mustBe, mustNotBe, mustBeGreaterThan, mustBeGreaterOrEqualTo, mustBeLessThan, mustBeLessOrEqualTo, "
+    assert errors == [
+        "c.yaml:6:10: schema.0.name is missing",
+        "c.yaml:6:34: schema.0.properties.0: unknown key 'logicalTyp' (did you mean 'logicalType'?)",
+        f"c.yaml:6:66: schema.0.quality.0: needs one of {threshold}mustBeBetween, mustNotBeBetween",
+    ]
 
 
 def test_schema_of_the_declared_version(tmp_path: Path):

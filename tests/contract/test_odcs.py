@@ -357,8 +357,8 @@ def test_problems_have_places():
     with pytest.raises(ManifestInvalid) as e:
         parse(text, "c.yaml")
     assert [str(p) for p in e.value.problems] == [
-        "c.yaml:12:15: unknown key 'requierd' (did you mean 'required'?)",
-        "c.yaml:12:52: unknown key 'minLenght' (did you mean 'minLength'?)",
+        "c.yaml:12:15: schema.0.properties.2: unknown key 'requierd' (did you mean 'required'?)",
+        "c.yaml:12:52: schema.0.properties.2.logicalTypeOptions: unknown key 'minLenght' (did you mean 'minLength'?)",
     ]
 
 

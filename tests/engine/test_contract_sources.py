@@ -160,7 +160,11 @@ def test_several_models_and_references(tested):
     assert {path: v for path, v in failed.items() if not path.startswith("/models/gone")} == {
         "/models/orders/fields/parent/references": ("fail", 1, "1 row: 9 with id 3"),
         "/models/lines/fields/order/references": ("fail", 2, "2 rows: 4, 4"),
-        "/models/lines/fields/o/references": ("error", None, "there is no data of model none"),
+        "/models/lines/fields/o/references": (
+            "error",
+            None,
+            "there is no data of model none: add the model to the contract",
+        ),
         "/models/lines/fields/x/references": ("error", None, "model orders has no column y"),
     }
     assert report["result"] == "error"

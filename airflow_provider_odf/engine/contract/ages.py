@@ -6,7 +6,6 @@ import re
 
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract import rules
 from airflow_provider_odf.engine.contract.conditions import Aggregate, Count, Values
 from airflow_provider_odf.engine.contract.fields import Found
 from airflow_provider_odf.engine.contract.measured import Measured, Verdict
@@ -80,7 +79,7 @@ _FORMAT = text("yyyy-MM-dd'T'HH:mm:ss'Z'")
 def _time(path: str, rows: Rows) -> Found | Verdict:
     found = rows.find(path)
     if found is None:
-        return rules.missing(path)
+        return Verdict("fail", f"column {path} not found", "a column")
     if found.levels or not isinstance(found.type, TIMES):
         return Verdict("error", f"{path} is of type {found.type_name}, not a time")
     return found

@@ -94,7 +94,8 @@ def _references(check: Check, rows: Rows) -> Measured | Verdict:
         return Verdict("error", f"a foreign key must refer to one model, not to {' and '.join(models)}", expected)
     model = next(iter(models))
     if (other := rows.others.get(model.lower())) is None:
-        return Verdict("error", f"there is no data of model {model}", expected)
+        way = "the store has no such dataset" if rows.has_offsets else "add the model to the contract"
+        return Verdict("error", f"there is no data of model {model}: {way}", expected)
     there = [other.find(target.partition(".")[2]) for target in targets]
     if unknown := [t.partition(".")[2] for t, f in zip(targets, there, strict=True) if f is None or f.levels]:
         return Verdict("error", f"model {model} has no column {unknown[0]}", expected)
