@@ -37,6 +37,10 @@ class Queries:
     def over(cls, engine: Engine, tables: Mapping[str, Columns]) -> Queries:
         return cls(engine, {name.lower(): (name, columns) for name, columns in tables.items()})
 
+    def with_table(self, name: str, columns: Columns) -> Queries:
+        """Return queries that can also read a table, which hides another one of this name."""
+        return replace(self, tables={**self.tables, name.lower(): (name, columns)})
+
     def query(self, node: exp.Expr, *, is_named: bool = True) -> tuple[exp.Query, Columns]:
         """Return the query for Spark and its columns. With ``is_named`` every column needs a name that the engines
         share.
@@ -69,7 +73,7 @@ class Queries:
             name = _alias(cte)
             query, columns = queries.query(cte.this)
             translated.append(exp.CTE(this=query, alias=_table_alias(name)))
-            queries = replace(queries, tables={**queries.tables, name.lower(): (name, columns)})
+            queries = queries.with_table(name, columns)
         return queries, exp.With(expressions=translated)
 
     def _set_operation(self, node: exp.SetOperation, is_named: bool) -> tuple[exp.Query, Columns]:

@@ -6,7 +6,7 @@ An expression that may have another result on Spark is refused with its place in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import Dialect, exp
@@ -49,7 +49,7 @@ def to_spark(transform: TransformSql, tables: Tables) -> protocol.Transform:
     try:
         # DataFusion's queries are planned by the engine, which knows all columns.
         is_datafusion = transform.engine == DATAFUSION
-        steps = _steps(transform, tables) if is_datafusion else translate(transform, tables).steps
+        steps = _preprocess_steps(transform, tables) if is_datafusion else translate(transform, tables).steps
     except QueryRefusal as refusal:
         raise InvalidInput(f"preprocess{refusal}") from None
     return protocol.Transform(transform.engine, steps, version=transform.version)
@@ -59,15 +59,21 @@ def translate(transform: TransformSql, tables: Tables) -> Translation:
     """Return the queries for the engine, with the columns of the output.
 
     :raises QueryRefusal: a query is not valid or has no exact translation."""
-    steps = _steps(transform, tables)
+    steps = _preprocess_steps(transform, tables)
     if transform.engine == DATAFUSION:
         return Translation(steps, datafusion.output(steps, tables))
     if transform.engine == "spark":
         return Translation(steps, spark_columns(steps[-1].query))
-    if transform.engine not in ENGINES:
-        names = ", ".join(("spark", DATAFUSION, *ENGINES))
-        raise QueryRefusal(f"unknown engine {transform.engine} (use one of {names})")
-    return _translate_steps(ENGINES[transform.engine], steps, tables)
+    engine = of_name(ENGINES, transform.engine)
+    return translate_steps(steps, Queries.over(engine, {n: Columns.declared(c) for n, c in tables.items()}))
+
+
+def of_name(engines: Mapping[str, Engine], name: str) -> Engine:
+    """:raises QueryRefusal: there is no such engine."""
+    if name not in engines:
+        names = ", ".join(("spark", DATAFUSION, *engines))
+        raise QueryRefusal(f"unknown engine {name} (use one of {names})")
+    return engines[name]
 
 
 def input_columns(step: protocol.ReadStep) -> tuple[protocol.Column, ...] | None:
@@ -93,11 +99,17 @@ def spark_columns(query: str) -> Columns:
     return Columns(tuple((item.alias_or_name, UNKNOWN) for item in items))
 
 
-def _steps(transform: TransformSql, tables: Tables) -> Steps:
-    """Return the steps of a transform; ``query`` is a single step."""
+def _preprocess_steps(transform: TransformSql, tables: Tables) -> Steps:
     if transform.temporal_tables:
         message = "temporalTables are not supported: they need state from earlier runs"
         raise QueryRefusal(message, "remove them")
+    return query_steps(transform, tables)
+
+
+def query_steps(transform: TransformSql, tables: Collection[str]) -> Steps:
+    """Return the steps of a transform over tables with these names; ``query`` is a single step.
+
+    :raises QueryRefusal: an alias is missing, superfluous or in use."""
     if bool(transform.query) == bool(transform.queries):
         raise QueryRefusal("give either query or queries")
     if transform.query:
@@ -117,14 +129,16 @@ def _steps(transform: TransformSql, tables: Tables) -> Steps:
     return steps
 
 
-def _translate_steps(engine: Engine, steps: Steps, inputs: Tables) -> Translation:
-    tables = {name: Columns.declared(columns) for name, columns in inputs.items()}
+def translate_steps(steps: Steps, queries: Queries) -> Translation:
+    """Return the steps in Spark SQL. Each step can read earlier ones by alias.
+
+    :raises QueryRefusal: a query has no exact translation."""
     columns, translated = Columns(), []
     for number, step in enumerate(steps, 1):
         try:
             with limits.room():
-                statement = _parse(step.query, Dialect.get_or_raise(engine.dialect))
-                tree, columns = Queries.over(engine, tables).query(engine.query(statement))
+                statement = _parse(step.query, Dialect.get_or_raise(queries.engine.dialect))
+                tree, columns = queries.query(queries.engine.query(statement))
                 query = tree.sql(
                     Output, identify=True, normalize_functions=False, unsupported_level=ErrorLevel.RAISE,
                     comments=False,
@@ -132,7 +146,7 @@ def _translate_steps(engine: Engine, steps: Steps, inputs: Tables) -> Translatio
         except Exception as error:
             raise with_place(error, step.query, number) from error
         translated.append(protocol.SqlQueryStep(query, step.alias))
-        tables[step.alias or ""] = columns
+        queries = queries.with_table(step.alias or "", columns)
     return Translation(tuple(translated), columns)
 
 

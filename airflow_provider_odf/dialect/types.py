@@ -27,13 +27,18 @@ ANY_DIGITS = -1
 
 @dataclass(frozen=True)
 class Type:
-    """A type. ``precision`` is that of a DECIMAL, or the fractional digits of a TIMESTAMP."""
+    """A type. ``precision`` is that of a DECIMAL, or the fractional digits of a TIMESTAMP.
+
+    The last fields are properties of columns in transforms, and not compared. ``delay`` marks an event time: rows with
+    it are complete once the watermark is ``delay`` microseconds past it. ``is_system`` marks a system column."""
 
     name: str
     precision: int = 0
     scale: int = 0
     element: Type | None = None
     fields: tuple[tuple[str, Type], ...] = ()
+    delay: int | None = field(default=None, compare=False)
+    is_system: bool = field(default=False, compare=False)
 
     @property
     def is_known(self) -> bool:

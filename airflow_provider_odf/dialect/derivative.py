@@ -1,0 +1,79 @@
+"""Translate the queries of derivatives: several inputs with system columns, event time and temporal tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.datafusion import NAME as DATAFUSION
+from airflow_provider_odf.dialect.place import QueryRefusal
+from airflow_provider_odf.dialect.query import Queries
+from airflow_provider_odf.dialect.translate import (
+    ENGINES,
+    Translation,
+    of_name,
+    query_steps,
+    spark_columns,
+    translate_steps,
+)
+from airflow_provider_odf.dialect.types import UNKNOWN, Columns
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.protocol import DatasetVocabulary
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.manifest.model import TransformSql
+
+_DEFAULT = DatasetVocabulary()
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of a transform: all of its columns, with the system columns, and the names of these."""
+
+    columns: tuple[protocol.Column, ...]
+    vocab: DatasetVocabulary = _DEFAULT
+
+    def typed(self, *, has_event_times: bool) -> Columns:
+        """Return the columns with their types, and with the event time marked if the engine waits for it."""
+        system = {name.lower() for name in self.vocab.columns[:3]}
+        event_time = self.vocab.event_time_column.lower() if has_event_times else None
+        columns = Columns.declared(self.columns)
+        items = [
+            (name, replace(type_, is_system=name.lower() in system, delay=0 if name.lower() == event_time else None))
+            for name, type_ in columns.items
+        ]
+        return replace(columns, items=tuple(items))
+
+
+def to_spark(transform: TransformSql, inputs: Mapping[str, Input]) -> protocol.Transform:
+    """Return the transform with queries for the engine. The last one has no alias and is the output.
+
+    ``inputs`` are the inputs by their names in queries. Queries of ``engine: flink`` and ``engine: risingwave`` become
+    Spark SQL. It has the earliest watermark of the inputs as the parameter ``:odf_watermark``, and reads the records of
+    a temporal table from the view ``odf:records:NAME``.
+
+    :raises InvalidInput: a query has no exact translation; the message has its number, line and column."""
+    try:
+        steps = translate(transform, inputs).steps
+    except QueryRefusal as refusal:
+        raise InvalidInput(f"transform{refusal}") from None
+    return protocol.Transform(transform.engine, steps, version=transform.version)
+
+
+def translate(transform: TransformSql, inputs: Mapping[str, Input]) -> Translation:
+    """Return the queries for the engine, with the columns of the output. Those of DataFusion's queries are unknown.
+
+    :raises QueryRefusal: a query is not valid or has no exact translation."""
+    steps = query_steps(transform, inputs)
+    if transform.temporal_tables and transform.engine != "flink":
+        message = f"temporalTables are not supported with engine: {transform.engine}"
+        raise QueryRefusal(message, "remove them, or use engine: flink")
+    if transform.engine == DATAFUSION:
+        return Translation(steps, Columns(others=UNKNOWN))
+    if transform.engine == "spark":
+        return Translation(steps, spark_columns(steps[-1].query))
+    engine = of_name(ENGINES, transform.engine)
+    tables = {name: i.typed(has_event_times=engine.name == "flink") for name, i in inputs.items()}
+    return translate_steps(steps, Queries.over(engine, tables))
