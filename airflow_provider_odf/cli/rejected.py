@@ -25,6 +25,7 @@ from airflow_provider_odf.wording import counted, listed
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.cycle.rejected import Rejection
+    from airflow_provider_odf.protocol import ContractReport
 
 app = typer.Typer(
     name="rejected",
@@ -65,10 +66,17 @@ def _entry(dataset: Dataset, rejection: Rejection, how: Format) -> dict[str, Any
         "records": rejection.records,
         "reason": None if is_lost else "held back" if record.held else "contract",
         "contract": "unknown: the report is missing or damaged" if is_lost else report.contract if report else None,
-        "failed": None if is_lost else sum(r.outcome == "fail" for r in report.results) if report else 0,
+        "failed": None if is_lost else _failed(report) if report else 0,
         "superseded": None if is_lost else rejection.base != dataset.head(),
         "decision": decision,
     }
+
+
+def _failed(report: ContractReport) -> int:
+    """Return the number of failed clauses as `odf rejected show` counts them: warnings are none."""
+    from airflow_provider_odf.contract.report import state
+
+    return sum(state(result) == "fail" for result in report.results)
 
 
 @app.command()

@@ -22,7 +22,8 @@ def check(clause: Clause, model: Model, field: str | None) -> Check:
     """Return the check of one quality rule of a model or a field. ``field`` is the path of the field."""
     value = clause.value
     kind = _kind(value)
-    text = str(value.get("description") or value.get("name") or value.get("query") or _subject(value)).strip()
+    rule = Rule(value, model, field)
+    text = " ".join(str(value.get("description") or value.get("name") or _query(rule) or _subject(rule)).split())
     described = Check(
         clause.path,
         f"quality_{kind}",
@@ -37,7 +38,7 @@ def check(clause: Clause, model: Model, field: str | None) -> Check:
         engine = value.get("engine")
         what = f"engine {engine} is" if engine else f"quality rules of type {value.get('type')} are"
         return replace(described, outcome="unsupported", reason=f"{what} not supported")
-    return compiled(described, _COMPILERS[kind], Rule(value, model, field))
+    return compiled(described, _COMPILERS[kind], rule)
 
 
 def compiled(described: Check, compiler: _Compiler, rule: Rule) -> Check:
@@ -73,8 +74,28 @@ def _kind(value: Mapping[str, Any]) -> str:
 _ENGINES = {"soda": "soda", "greatexpectations": "great_expectations", "gx": "great_expectations"}
 
 
-def _subject(value: Mapping[str, Any]) -> str:
-    return str(value.get("metric") or value.get("rule") or value.get("engine") or value.get("type") or "")
+def _query(rule: Rule) -> str:
+    """Return the query of a rule as a reader knows it, with the names in its placeholders, or an empty text."""
+    query = str(rule.value.get("query") or "")
+    try:
+        return queries.filled(query, rule.model.name, rule.field)
+    except RuleError:
+        return query
+
+
+def _subject(rule: Rule) -> str:
+    """Return what a rule without a description tests: its metric, or the check of its engine with the columns."""
+    value = rule.value
+    text = str(value.get("metric") or value.get("rule") or value.get("engine") or value.get("type") or "")
+    try:
+        of_engine = rule.specification()
+    except RuleError:
+        return text
+    name = of_engine.get("expectation_type") or of_engine.get("type") or text
+    arguments = of_engine.get("kwargs") or of_engine
+    columns = arguments.get("columns") or arguments.get("column") if isinstance(arguments, dict) else None
+    names = columns if isinstance(columns, list) else [columns] if columns else []
+    return f"{name} of {', '.join(map(str, names))}" if names else str(name)
 
 
 def _severity(value: object) -> str:

@@ -27,6 +27,14 @@ def of_rule(query: str, model: str, field: str | None) -> str:
 
     :raises RuleError: it has a placeholder without a meaning.
     """
+    return to_spark(filled(query, model, field))
+
+
+def filled(query: str, model: str, field: str | None) -> str:
+    """Return a query with the names of the model and the field in its placeholders.
+
+    :raises RuleError: it has a placeholder without a meaning.
+    """
 
     def name(match: re.Match[str]) -> str:
         if match[1].lower() not in _OF_FIELDS:
@@ -40,7 +48,7 @@ def of_rule(query: str, model: str, field: str | None) -> str:
             )
         return ".".join(map(quoted, field.split(".")))
 
-    return to_spark(_PLACEHOLDER.sub(name, query))
+    return _PLACEHOLDER.sub(name, query)
 
 
 def quoted(name: str) -> str:

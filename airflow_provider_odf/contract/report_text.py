@@ -12,6 +12,9 @@ from airflow_provider_odf.wording import counted
 _MOST = 60
 """Maximum number of characters of a value in a table."""
 
+_LONGEST_CLAUSE = 100
+"""Maximum number of characters of a clause in a table: a query has no limit."""
+
 _LONGEST_REASON = 500
 """Maximum number of characters of the reason why a clause could not be evaluated."""
 
@@ -33,7 +36,8 @@ def lines(report: ContractReport, subject: str) -> Iterator[str]:
     if untested := [r for r in ordered if not r.is_enforced]:
         yield ""
         yield from table(
-            (NOT_ENFORCED, "clause", "reason"), [(r.outcome, _plain(r.description), _plain(r.reason)) for r in untested]
+            (NOT_ENFORCED, "clause", "reason"),
+            [(r.outcome, _clause(r), _plain(r.reason)) for r in untested],
         )
     if passed := [r for r in ordered if r.outcome == "pass"]:
         yield ""
@@ -48,13 +52,27 @@ def _error_rows(errors: Iterable[CheckResult]) -> Iterator[Sequence[str]]:
         groups.setdefault((error.model, error.reason or error.observed), []).append(error)
     for (model, reason), (first, *others) in groups.items():
         more = f", and {counted(len(others), 'other clause')} of {model or 'the contract'}" if others else ""
-        yield "error", _plain(first.description + more), str(first.line or ""), _cut(reason, _LONGEST_REASON)
+        yield (
+            "error",
+            _clause(first) + more,
+            str(first.line or ""),
+            _cut(reason, _LONGEST_REASON),
+        )
 
 
 def _cells(result: CheckResult) -> Sequence[str]:
     numbers = (result.rows, result.failed_rows, result.line or None)
-    texts = (state(result), _plain(result.description), _cut(result.expected), _cut(result.observed or result.reason))
+    texts = (
+        state(result),
+        _clause(result),
+        _cut(result.expected),
+        _cut(result.observed or result.reason),
+    )
     return *texts, *("" if number is None else str(number) for number in numbers)
+
+
+def _clause(result: CheckResult) -> str:
+    return _cut(result.description, _LONGEST_CLAUSE)
 
 
 def _samples(result: CheckResult) -> Iterator[str]:
@@ -64,7 +82,7 @@ def _samples(result: CheckResult) -> Iterator[str]:
     names = tuple(dict.fromkeys(name for sample in result.samples for name in sample))
     cells = [[_cut(_text(sample.get(name))) for name in names] for sample in result.samples]
     yield ""
-    yield f"failing rows: {_plain(result.description)}"
+    yield f"failing rows: {_clause(result)}"
     yield from (f"  {line}" for line in table(names, cells))
 
 

@@ -332,6 +332,8 @@ models:
     fields:
       city: {type: string, required: true}
       population: {type: long, minimum: 0}
+    quality:
+      - {type: library, metric: rowCount, mustBeLessThan: 2, severity: warning}
 """
 
 
@@ -358,7 +360,8 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
     report = json.loads(odf("rejected", "show", "cities", block_hash, "--format", "json", cwd=tmp_path))
     assert (report["ref"], report["hash"], report["testedRows"]) == (listed["ref"], block_hash, 2)
     assert [(c["path"], c["outcome"]) for c in report["checks"] if c["outcome"] != "pass"] == [
-        ("/models/cities/fields/population/minimum", "fail")
+        ("/models/cities/fields/population/minimum", "fail"),
+        ("/models/cities/quality/0", "fail"),
     ]
     shown = odf("rejected", "show", "cities", cwd=tmp_path).splitlines()
     assert shown[0] == f"{listed['ref']}: 2 records rejected by contract urn:cities"

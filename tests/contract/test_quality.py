@@ -96,6 +96,38 @@ def test_placeholders_without_meaning():
             queries.of_rule("SELECT {field}", "t", field)
 
 
+def test_a_rule_without_a_description_says_what_it_tests():
+    text = """\
+dataContractSpecification: 1.2.1
+id: urn:t
+info: {title: T, version: 1.0.0}
+models:
+  my-t:
+    fields:
+      a:
+        quality:
+          - {type: sql, query: "SELECT max({field})\\n  FROM {model}", mustBe: 1}
+          - {type: custom, engine: soda, implementation: {type: missing_count, must_be: 1}}
+    quality:
+      - {type: sql, query: "SELECT max({field}) FROM ${object}", mustBe: 1}
+      - {type: custom, engine: soda, implementation: "type: duplicate_percent\\ncolumns: [a, b]\\nmust_be: 0"}
+      - {type: custom, engine: great-expectations,
+         implementation: {expectation_type: expect_column_to_exist, kwargs: {column: a}}}
+      - {type: custom, engine: other, implementation: "[x"}
+      - {type: sql, query: SELECT 1, mustBe: 1, description: "One  is\\n one."}
+"""
+    checks = compile_models(parse(text, "c.yaml"), ["my-t"]).checks
+    assert [c.description for c in checks if "quality" in c.path] == [
+        "a: SELECT max(a) FROM `my-t`",
+        "a: missing_count",
+        "my-t: SELECT max({field}) FROM ${object}",
+        "my-t: duplicate_percent of a, b",
+        "my-t: expect_column_to_exist of a",
+        "my-t: other",
+        "my-t: One is one.",
+    ]
+
+
 def test_the_page_lists_every_check_and_expectation():
     page = (Path(__file__).parents[2] / "docs" / "reference" / "contract-tests.md").read_text(encoding="utf-8")
     assert [name for name in (*soda.TYPES, *expectations.COMPILERS) if f"`{name}`" not in page] == []
