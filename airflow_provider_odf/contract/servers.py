@@ -188,9 +188,10 @@ def _s3(
     location = _text(value, "location").replace(MODEL, model)
     if not re.match(r"s3[an]?://", location):
         raise ValueError(f"location {location!r} does not begin with s3://")
-    options = {}
+    # Hadoop's own numbers of attempts multiply: a store that does not answer would take more than five minutes.
+    options = {"fs.s3a.attempts.maximum": "2", "fs.s3a.retry.limit": "2"}
     if endpoint := value.get("endpointUrl"):
-        options = {"fs.s3a.endpoint": str(endpoint), "fs.s3a.path.style.access": "true"}
+        options |= {"fs.s3a.endpoint": str(endpoint), "fs.s3a.path.style.access": "true"}
     return re.sub(r"^s3[an]?://", "s3a://", location), options, S3
 
 

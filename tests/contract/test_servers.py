@@ -34,7 +34,13 @@ def test_files():
         "orders",
         "json",
         ("s3a://bucket/orders/*.json",),
-        {"delimiter": "array", "fs.s3a.endpoint": "http://x", "fs.s3a.path.style.access": "true"},
+        {
+            "delimiter": "array",
+            "fs.s3a.attempts.maximum": "2",
+            "fs.s3a.retry.limit": "2",
+            "fs.s3a.endpoint": "http://x",
+            "fs.s3a.path.style.access": "true",
+        },
         install="org.apache.hadoop:hadoop-aws:3.5.0",
     )
     assert second.paths == ("s3a://bucket/line items/*.json",)

@@ -236,14 +236,19 @@ def test_keys(spark, tmp_path: Path, form: str):
     pair = Check("pair", "primary_key", "says pair", None, ("a", "b"), model="m")
     result = report(spark, history, check("unique"), pair, check("primary_key"), check("required", "b"), new_from=3)
     assert outcomes(result.results) == [
-        ("unique", "fail", "4 rows share a value: x at offset 0, x at offset 1, y at offset 4", 4),
+        ("unique", "fail", "4 rows with a duplicate value: x at offset 0, x at offset 1, y at offset 4", 4),
         (
             "pair",
             "fail",
-            "4 rows share a key or lack one: null, 1 at offset 2, null, 1 at offset 3, y, 1 at offset 4",
+            "4 rows with a duplicate or null key: null, 1 at offset 2, null, 1 at offset 3, y, 1 at offset 4",
             4,
         ),
-        ("primary_key", "fail", "6 rows share a key or lack one: x at offset 0, x at offset 1, null at offset 2", 6),
+        (
+            "primary_key",
+            "fail",
+            "6 rows with a duplicate or null key: x at offset 0, x at offset 1, null at offset 2",
+            6,
+        ),
         ("required", "pass", "", 0),
     ]
     assert result.tested_rows == 3
@@ -254,7 +259,7 @@ def test_append_tests_values_of_new_rows_only(spark, tmp_path: Path, form: str):
     result = report(spark, history, check("minimum", limit=0), check("unique"), new_from=2)
     assert outcomes(result.results) == [
         ("minimum", "pass", "", 0),
-        ("unique", "fail", "2 rows share a value: 1 at offset 1, 1 at offset 2", 2),
+        ("unique", "fail", "2 rows with a duplicate value: 1 at offset 1, 1 at offset 2", 2),
     ]
     assert result.tested_rows == 2
     assert report(spark, history, check("minimum", limit=0), new_from=4).tested_rows == 0
@@ -279,7 +284,7 @@ def test_state_is_tested(spark, tmp_path: Path, form: str, kind: str):
     assert outcomes(result.results) == [
         ("enum", "pass", "", 0),
         ("required", "fail", "1 row: offset 6", 1),
-        ("unique", "fail", "2 rows share a value: x at offset 2, x at offset 5", 2),
+        ("unique", "fail", "2 rows with a duplicate value: x at offset 2, x at offset 5", 2),
         ("primary_key", "pass", "", 0),
         ("unique_id", "pass", "", None),
     ]
@@ -297,7 +302,7 @@ def test_values_of_sensitive_fields_are_not_shown(spark, tmp_path: Path):
     result = report(spark, history, check("enum", values=["x"], pii=True), check("unique", pii=True))
     assert outcomes(result.results) == [
         ("enum", "fail", "2 rows: offset 0, offset 1", 2),
-        ("unique", "fail", "2 rows share a value: offset 0, offset 1", 2),
+        ("unique", "fail", "2 rows with a duplicate value: offset 0, offset 1", 2),
     ]
 
 

@@ -15,6 +15,7 @@ from airflow_provider_odf.contract.report import document
 from airflow_provider_odf.contract.sources import models_to_test as models_of
 from airflow_provider_odf.contract.sources import of_data
 from airflow_provider_odf.engine.contract import read, sources
+from airflow_provider_odf.protocol import Source
 
 pytestmark = pytest.mark.spark
 
@@ -241,6 +242,45 @@ def test_decimals_keep_their_digits_in_samples(spark):
         [{"n": "-12345678901234567890.50"}],
         [{"s": {"n": "-1.20", "l": ["1.10"]}}],
     ]
+
+
+def test_options_of_a_server_reach_each_format(spark, tmp_path: Path):
+    """Options of Spark stand for those of Hadoop: without them, S3 has no endpoint and Azure no key."""
+    for name in ("read", "skipped"):
+        for suffix, content in (("csv", "a\n1\n"), ("json", '{"a": 1}\n'), ("ndjson", '{"a": 1}\n')):
+            (tmp_path / suffix).mkdir(exist_ok=True)
+            (tmp_path / suffix / f"{name}.{suffix}").write_text(content)
+        spark.range(1).selectExpr("1L AS a").write.parquet(str(tmp_path / "parquet" / name))
+    for form in ("csv", "json", "ndjson", "parquet"):
+        source = Source("t", form, (str(tmp_path / form),), {"pathGlobFilter": "*skipped*"})
+        if form == "parquet":
+            source = Source("t", form, (str(tmp_path / form / "*"),), {"pathGlobFilter": "none"})
+            with pytest.raises(read.Unreadable):
+                read.read(spark, source, ())
+        else:
+            assert read.read(spark, source, ()).frame.count() == 1
+
+
+@pytest.mark.parametrize(("name", "content"), [("t.csv", 'b\n1\n"2\n'), ("t.json", '{"b": 1}\n{"b":\n')])
+def test_data_without_any_field_of_the_contract(tested, name: str, content: str):
+    report = tested("t: {fields: {a: {type: int}}}", {name: content}, name)
+    missing = {"/a": ("fail", None), "/a/type": ("fail", None)}
+    assert outcomes(report) == {"": ("fail", 1), **missing} if name == "t.json" else missing
+    assert report["checks"][0]["rows"] == 2
+
+
+def test_a_file_without_anything(tested):
+    report = tested("t: {fields: {}}", {"t.csv": ""}, "t.csv")
+    assert [(c["outcome"], c["rows"]) for c in report["checks"]] == [("pass", 0)]
+
+
+def test_decimals_of_structs_with_odd_names(spark):
+    text = HEAD + "  t: {fields: {n: {type: decimal, maximum: 9}, s: {fields: {x: {type: decimal, maximum: 9}}}}}"
+    contract = compile_models(parse(text, "c.yaml"), ["t"])
+    values = "1BD AS n, named_struct('x', 12345678901234567890.10BD, 'a b', 1.5D) AS s"
+    results = sources.test_frames(contract, {"t": spark.sql(f"SELECT {values}")}).results
+    (sample,) = (r.samples for r in results if r.outcome == "fail")
+    assert sample == ({"s": {"x": "12345678901234567890.10", "a b": 1.5}},)
 
 
 def test_frames(spark):

@@ -58,11 +58,11 @@ def _key(check: Check, rows: Rows) -> Measured | Verdict:
     example = None if check.is_sensitive else key_text(columns)
     expected, shown = "unique and not null" if is_complete else "unique", tuple(c.column for c in columns)
     if not rows.unique_by or not rows.unique_by <= {name.lower() for name in paths}:
-        what = "share a key or lack one" if is_complete else "share a value"
+        what = "with a duplicate or null key" if is_complete else "with a duplicate value"
         return Measured(Key(sql, is_complete), expected, example, what, shown)
     if is_complete:
         broken = " OR ".join(f"{c} IS NULL" for c in sql)
-        return Measured(Values(broken), expected, example, "lack a key", shown)
+        return Measured(Values(broken), expected, example, "with a null key", shown)
     return Verdict("pass", "unique, because the merge key is unique", expected)
 
 

@@ -92,7 +92,7 @@ def _on_keys(number: Numbers, share: Numbers) -> Metric:
         example = None if check.is_sensitive else key_text(columns)
         condition = Key(tuple(c.sql for c in columns), is_complete=False)
         shown = tuple(c.column for c in columns)
-        return _limited(check, Measured(condition, "", example, "share a value", shown), number, share)
+        return _limited(check, Measured(condition, "", example, "with a duplicate value", shown), number, share)
 
     return metric
 

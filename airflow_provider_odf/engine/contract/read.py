@@ -19,6 +19,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.contract.types import TYPES
+from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import message, refusal, root_cause
 from airflow_provider_odf.protocol import Check, Source
 
@@ -66,7 +67,7 @@ def _csv(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
     header = spark.read.options(**options).csv([*source.paths]).schema
     schema = T.StructType([*header, T.StructField(_MALFORMED, T.StringType())])
     reader = spark.read.options(**options).option("columnNameOfCorruptRecord", _MALFORMED).schema(schema)
-    return Data(reader.csv([*source.paths]), _is_small(source), _types(checks), _MALFORMED)
+    return _text_data(reader.csv([*source.paths]), source, _types(checks))
 
 
 def _ndjson(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
@@ -77,7 +78,7 @@ def _any_json(spark: SparkSession, source: Source, checks: Sequence[Check]) -> D
     """Read JSON with one document in each line, or with one array or one document in each file."""
     delimiter = source.options.get("delimiter")
     if delimiter is None:
-        first = spark.read.text([*source.paths]).where("trim(value) != ''").head()
+        first = spark.read.options(**source.options).text([*source.paths]).where("trim(value) != ''").head()
         is_whole = first is not None and not re.fullmatch(r"\{.*\}", first[0].strip())
     else:
         is_whole = delimiter == "array"
@@ -86,17 +87,32 @@ def _any_json(spark: SparkSession, source: Source, checks: Sequence[Check]) -> D
 
 def _json(spark: SparkSession, source: Source, checks: Sequence[Check], *, is_whole: bool) -> Data:
     types = _types(checks)
-    options = {"multiLine": str(is_whole).lower(), "columnNameOfCorruptRecord": _MALFORMED}
+    options = {**source.options, "multiLine": str(is_whole).lower(), "columnNameOfCorruptRecord": _MALFORMED}
     inferred = spark.read.options(**options).json([*source.paths]).schema
     fields = [f for f in inferred if f.name != _MALFORMED] or [*_declared(types, checks)]
     columns = [T.StructField(f.name, _as_text(f.dataType, f.name, types)) for f in fields]
     schema = T.StructType([*columns, T.StructField(_MALFORMED, T.StringType())])
     frame = spark.read.options(**options).schema(schema).json([*source.paths])
+    return _text_data(frame, source, types)
+
+
+def _text_data(frame: DataFrame, source: Source, types: Mapping[str, str]) -> Data:
+    """Return the rows of a text file.
+
+    Spark refuses a query of the malformed records alone: their column is computed from another one, too.
+    """
+    *names, malformed = map(quoted, frame.columns)
+    if names:
+        both = f"CASE WHEN {names[0]} IS NULL THEN {malformed} ELSE concat({malformed}, '') END AS {malformed}"
+        frame = frame.selectExpr(*names, both)
+    else:  # an empty file
+        frame = frame.selectExpr(f"CAST(NULL AS STRING) AS {malformed}").where("false")
     return Data(frame, _is_small(source), types, _MALFORMED)
 
 
 def _parquet(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
-    return Data(spark.read.option("mergeSchema", True).parquet(*source.paths), _is_small(source))
+    reader = spark.read.options(**source.options).option("mergeSchema", True)
+    return Data(reader.parquet(*source.paths), _is_small(source))
 
 
 def _other(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
@@ -120,6 +136,8 @@ def _types(checks: Sequence[Check]) -> dict[str, str]:
 def _as_text(kind: T.DataType, path: str, types: Mapping[str, str]) -> T.DataType:
     """Return the type to read a JSON value as: text for single values of a declared type."""
     logical = types.get(path)
+    if logical == "variant":
+        return T.StringType()
     if logical == "map" and isinstance(kind, T.StructType):
         inner = next((f.dataType for f in kind), T.StringType())
         return T.MapType(T.StringType(), _as_text(inner, f"{path}{{value}}", types))

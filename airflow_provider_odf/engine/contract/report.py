@@ -27,7 +27,7 @@ from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
 from airflow_provider_odf.engine.contract.rules import Verdict
 from airflow_provider_odf.engine.contract.types import with_decimals_as_text
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.sql import text
+from airflow_provider_odf.engine.sql import ddl, text
 from airflow_provider_odf.protocol import FAILED_CLAUSES, Check, CheckResult, Contract, ContractReport
 from airflow_provider_odf.wording import counted
 
@@ -213,7 +213,7 @@ class _Model:
         as_text = with_decimals_as_text(kind)
         if name.lower() in self._sensitive or as_text == kind:
             return self._masked(name)
-        return f"CAST({quoted(name)} AS {as_text.simpleString()})"
+        return f"CAST({quoted(name)} AS {ddl(as_text)})"
 
     def _masked(self, name: str) -> str:
         column = quoted(name)
@@ -228,7 +228,8 @@ class _Model:
         if self._rows.has_offsets:
             return f"{_short(sample.text)} at offset {sample.offset}" if has_text else f"offset {sample.offset}"
         row: dict[str, Any] = json.loads(sample.row)
-        key = ", ".join(f"{name} {_short(str(row[name]))}" for name in self._rows.key if name in row)
+        values = {name: row[name] for name in self._rows.key if name in row}
+        key = ", ".join(f"{name} {_short(None if v is None else str(v))}" for name, v in values.items())
         if not has_text:
             return key
         return f"{_short(sample.text)} with {key}" if key else _short(sample.text)
