@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ class Rows:
 
     columns: tuple[str, ...]
     table: pa.Table | None = None
+    """None before the columns are known."""
     operation_column: str | None = None
 
     def __len__(self) -> int:
@@ -42,7 +43,13 @@ class Rows:
         return iter(()) if self.table is None else json_rows.rows(self.table, self.operation_column)
 
     def first(self, n: int) -> Rows:
-        return self if self.table is None else Rows(self.columns, self.table.slice(0, n), self.operation_column)
+        return self if self.table is None else replace(self, table=self.table.slice(0, n))
+
+    def arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table with the types of the dataset's columns."""
+        import pyarrow as pa
+
+        return pa.table({}) if self.table is None else self.table
 
 
 def tail_rows(dataset: Dataset, n: int, ref: str = HEAD, *, cache: Path | None = None) -> Rows:
@@ -114,7 +121,7 @@ def _columns(state: ChainState) -> list[str]:
 
 
 def _newest(dataset: Dataset, state: ChainState, cache: Path | None, n: int | None = None) -> pa.Table | None:
-    """Return the history, or its ``n`` newest rows; None before the first slice."""
+    """Return the history, or its ``n`` newest rows; None before the columns are known."""
     import pyarrow as pa
 
     first = 0 if n is None or state.last_offset is None else state.last_offset + 1 - n
@@ -124,7 +131,9 @@ def _newest(dataset: Dataset, state: ChainState, cache: Path | None, n: int | No
     for data_slice in reversed(newest):
         tables.append(slices.read(dataset, data_slice, schema, missing))
         missing = None if missing is None else missing - tables[-1].num_rows
-    return pa.concat_tables(reversed(tables)) if tables else None
+    if schema is None:
+        return None
+    return pa.concat_tables(reversed(tables)) if tables else schema.empty_table()
 
 
 def _newest_of_each(table: pa.Table, key: Sequence[str], state: ChainState) -> list[int]:

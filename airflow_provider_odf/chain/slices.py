@@ -113,4 +113,4 @@ def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
         else pa.nulls(table.num_rows, field.type)
         for field in schema
     }
-    return pa.table(columns)
+    return pa.table(columns, schema=schema)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ import typer
 
 from airflow_provider_odf.cli.output import (
     MAX_TABLE_ROWS,
+    AsOfOption,
     Format,
     FormatOption,
     NameArgument,
@@ -31,6 +33,7 @@ from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound, Invalid
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.record_rows import Rows
 
 block = typer.Typer(name="block", help="Decode and encode metadata block files.", no_args_is_help=True)
@@ -46,12 +49,18 @@ def register(app: typer.Typer) -> None:
 
 
 def log(
-    name: NameArgument, ref: RefOption = "head", store: StoreOption = None, how: FormatOption = Format.table
+    name: NameArgument,
+    ref: RefOption = None,
+    as_of: AsOfOption = None,
+    store: StoreOption = None,
+    how: FormatOption = Format.table,
 ) -> None:
     """Show the metadata chain of a dataset, newest block last."""
+    from airflow_provider_odf.chain.as_of import block_as_of
     from airflow_provider_odf.chain.block_document import log_entries, summary
 
-    entries = log_entries(existing_store(store).dataset(name), ref)
+    dataset = existing_store(store).dataset(name)
+    entries = log_entries(dataset, _ref(dataset, ref, as_of, block_as_of))
     if how is Format.json:
         print_json(list(entries))
         return
@@ -71,15 +80,20 @@ def log(
 def tail(
     name: NameArgument,
     n: Annotated[int, typer.Option("-n", help="Number of rows.", min=1)] = 10,
-    ref: RefOption = "head",
+    ref: RefOption = None,
+    as_of: AsOfOption = None,
     store: StoreOption = None,
     how: RowFormatOption = RowFormat.table,
 ) -> None:
     """Show the newest rows of a dataset's history, in offset order."""
+    from airflow_provider_odf.chain.as_of import data_as_of
     from airflow_provider_odf.chain.record_rows import tail_rows
 
     opened = existing_store(store)
-    _print(tail_rows(opened.dataset(name), n, ref, cache=opened.cache(name)), how)
+    dataset = opened.dataset(name)
+    _print(
+        tail_rows(dataset, n, _ref(dataset, ref, as_of, data_as_of), cache=opened.cache(name)), how, "no records yet"
+    )
 
 
 def state(
@@ -90,25 +104,35 @@ def state(
             "-n", help="Maximum number of rows.", min=1, show_default=f"{MAX_TABLE_ROWS} in a table, else all"
         ),
     ] = None,
-    ref: RefOption = "head",
+    ref: RefOption = None,
+    as_of: AsOfOption = None,
     store: StoreOption = None,
     how: RowFormatOption = RowFormat.table,
 ) -> None:
     """Show the current rows of a dataset, by its merge key. Without a key, these are the rows without a later
     retraction or correction."""
+    from airflow_provider_odf.chain.as_of import data_as_of
     from airflow_provider_odf.chain.record_rows import state_rows
 
     opened = existing_store(store)
-    rows = state_rows(opened.dataset(name), ref, cache=opened.cache(name))
+    dataset = opened.dataset(name)
+    rows = state_rows(dataset, _ref(dataset, ref, as_of, data_as_of), cache=opened.cache(name))
     most = n or (MAX_TABLE_ROWS if how is RowFormat.table else len(rows))
-    _print(rows.first(most), how)
+    _print(rows.first(most), how, "no current records" if rows.columns else "no records yet")
     if n is None and len(rows) > most:
         print(f"… {counted(len(rows) - most, 'more row')}: use -n or --format csv", file=sys.stderr)
 
 
-def _print(rows: Rows, how: RowFormat) -> None:
+def _ref(dataset: Dataset, ref: str | None, as_of: str | None, resolve: Callable[[Dataset, str], str]) -> str:
+    """Return the ref or block hash to show."""
+    if ref is not None and as_of is not None:
+        raise InvalidInput("--ref and --as-of both name a block: use one of them")
+    return resolve(dataset, as_of) if as_of is not None else ref or "head"
+
+
+def _print(rows: Rows, how: RowFormat, nothing: str) -> None:
     if not rows and how is RowFormat.table:
-        print("no records yet" if rows.table is None else "no current records", file=sys.stderr)
+        print(nothing, file=sys.stderr)
     else:
         print_rows(rows, how, rows.columns)
 

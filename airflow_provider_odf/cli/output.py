@@ -37,8 +37,21 @@ StoreOption = Annotated[
 ]
 NameArgument = Annotated[str, typer.Argument(help="Name of a dataset in the store.", metavar="NAME")]
 RefOption = Annotated[
-    str,
-    typer.Option("--ref", help="Show the dataset as of this ref or block hash, such as a rejected candidate."),
+    str | None,
+    typer.Option(
+        "--ref",
+        help="Show the dataset as of this ref or block hash, such as a rejected candidate.",
+        show_default="head",
+    ),
+]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        help="Show the dataset as of this system time (RFC 3339), or as of this block of its history: a hash, or the "
+        "start of one as `odf log` shows it.",
+        metavar="TIME|BLOCK",
+    ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
 RowFormatOption = Annotated[RowFormat, typer.Option("--format", help="Output format.")]

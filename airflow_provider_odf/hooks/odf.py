@@ -15,8 +15,12 @@ from airflow_provider_odf import settings
 from airflow_provider_odf.manifest.names import DatasetAlias
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    import pyarrow as pa
     from airflow.sdk import Connection
 
+    from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
 
 
@@ -60,6 +64,37 @@ class OdfHook(BaseHook):
     def dataset_uri(self, dataset: str) -> str:
         """Return the URI of a dataset's folder, which need not exist."""
         return f"{_uri(self.location).rstrip('/')}/{DatasetAlias.parse(dataset)}"
+
+    def state(self, dataset: str, *, as_of: str | datetime | None = None) -> pa.Table:
+        """Return the current rows of a dataset, as ``odf state`` shows them, without the columns of offset and
+        operation. Before the first data the table has no rows and may have no columns.
+
+        :param as_of: a system time, as datetime with time zone or in RFC 3339, for the newest block that is not after
+            it; or the hash of a block, such as ``blockHash`` of an asset event. By default the head.
+        :raises DatasetNotFound: the store has no such dataset.
+        :raises InvalidInput: ``as_of`` is not valid, or the dataset had no data yet at that time.
+        :raises ChainCorrupted: a block or slice is missing or damaged.
+        """
+        from airflow_provider_odf.chain.record_rows import state_rows
+
+        store = self.get_conn()
+        source = store.dataset(dataset)
+        return state_rows(source, _ref(source, as_of), cache=store.cache(dataset)).arrow()
+
+    def tail(self, dataset: str, n: int = 10, *, as_of: str | datetime | None = None) -> pa.Table:
+        """Return the ``n`` newest records of a dataset's history, in offset order. The operation column has the numbers
+        of the slices: 0 is ``+A``, 1 ``-R``, 2 ``-C`` and 3 ``+C``.
+
+        :param as_of: as for `state`.
+        :raises DatasetNotFound: the store has no such dataset.
+        :raises InvalidInput: ``as_of`` is not valid, or the dataset had no data yet at that time.
+        :raises ChainCorrupted: a block or slice is missing or damaged.
+        """
+        from airflow_provider_odf.chain.record_rows import tail_rows
+
+        store = self.get_conn()
+        source = store.dataset(dataset)
+        return tail_rows(source, n, _ref(source, as_of), cache=store.cache(dataset)).arrow()
 
     def test_connection(self) -> tuple[bool, str]:
         """Return whether the store can be read, and the number of its datasets or an error."""
@@ -105,6 +140,12 @@ def _connection(conn_id: str) -> Connection:
 
     connection = StoredConnection.get_connection_from_secrets(conn_id)
     return connection
+
+
+def _ref(dataset: Dataset, as_of: str | datetime | None) -> str:
+    from airflow_provider_odf.chain.as_of import data_as_of
+
+    return "head" if as_of is None else data_as_of(dataset, as_of)
 
 
 def _airflow_home() -> str:

@@ -167,6 +167,48 @@ def test_log_is_the_chain(folder: Path) -> None:
     assert log[4]["event"]["newWatermark"] == T2
 
 
+def test_the_dataset_as_of_a_time_or_block(folder: Path) -> None:
+    log = json.loads(odf("log", "cities", "--format", "json", cwd=folder))
+    first = [("Basel", None), ("Zürich", 447082)]
+    for as_of in (T1, "2024-05-03T07:59:59+00:00", log[3]["hash"], log[3]["hash"][:13]):
+        rows = json.loads(odf("state", "cities", "--as-of", as_of, "--format", "json", cwd=folder))
+        assert [(row["city"], row["population"]) for row in rows] == first
+        rows = json.loads(odf("tail", "cities", "-n", 1, "--as-of", as_of, "--format", "json", cwd=folder))
+        assert [row["offset"] for row in rows] == [1]
+        shown = json.loads(odf("log", "cities", "--as-of", as_of, "--format", "json", cwd=folder))
+        assert shown == log[:4]
+    assert odf("state", "cities", "--as-of", T2, cwd=folder) == odf("state", "cities", cwd=folder)
+    shown = json.loads(odf("log", "cities", "--as-of", log[0]["hash"], "--format", "json", cwd=folder))
+    assert shown == log[:1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--as-of", "2024-05-01T00:00:00Z"),
+            f"dataset cities has no history as of 2024-05-01T00:00:00Z: its first block is of {T1}",
+        ),
+        (("--as-of", "f1620beef"), "dataset cities has no block f1620beef: `odf log cities --store odf-store` lists"),
+        (("--as-of", "f1620"), "dataset cities has 5 blocks whose hash starts with f1620, such as f1620"),
+        (("--as-of", "monday"), "as of: 'monday' is not an RFC 3339 time such as 2024-05-02T08:00:00Z, nor the hash"),
+        (("--as-of", T1, "--ref", "head"), "--ref and --as-of both name a block: use one of them"),
+    ],
+)
+def test_a_block_that_cannot_be_shown(folder: Path, options: tuple[str, ...], message: str) -> None:
+    for command in ("state", "tail", "log"):
+        assert odf(command, "cities", *options, code=2, cwd=folder).startswith(message)
+
+
+def test_rows_before_the_first_data(folder: Path) -> None:
+    log = json.loads(odf("log", "cities", "--format", "json", cwd=folder))
+    for command in ("state", "tail"):
+        assert odf(command, "cities", "--as-of", log[1]["hash"][:14], code=2, cwd=folder) == (
+            f"dataset cities has no data yet as of {log[1]['hash'][:14]}, block {log[1]['hash']}: "
+            f"its first data are in block {log[3]['hash']} of {T1}\n"
+        )
+
+
 def test_verify_reads_everything(folder: Path) -> None:
     assert odf("verify", "cities", cwd=folder) == "cities: ok: 5 blocks, 2 slices, 5 records\n"
 

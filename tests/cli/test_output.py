@@ -60,11 +60,11 @@ def test_a_long_state_is_cut_in_a_table_alone(
 
 
 def test_without_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    inspect._print(Rows(("n",)), RowFormat.table)
+    inspect._print(Rows(()), RowFormat.table, "no records yet")
     assert capsys.readouterr() == ("", "no records yet\n")
-    inspect._print(numbers(0), RowFormat.table)
+    inspect._print(numbers(0), RowFormat.table, "no current records")
     assert capsys.readouterr() == ("", "no current records\n")
-    inspect._print(Rows(("n",)), RowFormat.csv)
+    inspect._print(numbers(0), RowFormat.csv, "no current records")
     assert capsys.readouterr() == ("n\n", "")
 
 

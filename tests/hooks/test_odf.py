@@ -1,10 +1,17 @@
 import json
+from datetime import datetime, timezone
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from airflow.sdk.exceptions import AirflowNotFoundException
 
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias
+from tests.chain.conftest import Growing
 
 
 @pytest.fixture(autouse=True)
@@ -62,3 +69,40 @@ def test_testing_the_connection(tmp_path):
     ok, message = OdfHook(store="s3://bucket").test_connection()
     assert not ok
     assert "s3://bucket" in message
+
+
+@pytest.fixture
+def growing(tmp_path):
+    """A keyed dataset with two slices of 08:00, of which the second corrects the first."""
+    dataset = Store.open(tmp_path).create(DatasetAlias.parse("numbers"))
+    columns = (pa.field("id", pa.int64()), pa.field("value", pa.string()))
+    return Growing(dataset, model.MergeStrategySnapshot(primary_key=("id",)), columns)
+
+
+def test_the_rows_of_a_dataset(growing, tmp_path):
+    hook = OdfHook(store=str(tmp_path))
+    assert (hook.state("numbers").num_rows, hook.state("numbers").column_names[2:]) == (0, ["id", "value"])
+    assert hook.tail("numbers").schema.equals(growing.schema)
+    growing.add(("+A", 1, "a"), ("+A", 2, "b"))
+    first = growing.dataset.head()
+    growing.add(("-C", 1, "a"), ("+C", 1, "A"), ("-R", 2, "b"))
+    assert hook.state("numbers").select(["id", "value"]).to_pylist() == [{"id": 1, "value": "A"}]
+    assert hook.state("numbers", as_of=first)["value"].to_pylist() == ["a", "b"]
+    assert hook.state("numbers", as_of=datetime(2024, 5, 2, 8, tzinfo=timezone.utc))["value"].to_pylist() == ["A"]
+    tail = hook.tail("numbers", 2)
+    assert tail.schema.equals(growing.schema)
+    assert list(zip(*(tail[name].to_pylist() for name in ("offset", "op", "value")), strict=True)) == [
+        (3, 3, "A"),
+        (4, 1, "b"),
+    ]
+    assert hook.tail("numbers", as_of=first[:20])["offset"].to_pylist() == [0, 1]
+
+
+def test_rows_that_are_not_there(growing, tmp_path):
+    hook = OdfHook(store=str(tmp_path))
+    with pytest.raises(DatasetNotFound, match="no dataset letters in"):
+        hook.state("letters")
+    with pytest.raises(InvalidInput, match="has no data yet as of"):
+        hook.tail("numbers", as_of=growing.dataset.head())
+    with pytest.raises(InvalidInput, match="has no time zone"):
+        hook.state("numbers", as_of=datetime(2024, 5, 2))

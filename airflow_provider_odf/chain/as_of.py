@@ -1,0 +1,87 @@
+"""The block of a dataset's history that a user names by a time or a hash."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.model import MetadataBlock
+
+_HASH = re.compile("f[0-9a-f]*")
+_SHOWN = 13
+"""Characters of a hash that ``odf log`` shows in a table."""
+
+
+def block_as_of(dataset: Dataset, as_of: str | datetime) -> str:
+    """Return the hash of the newest block whose system time is not after a time, or of the block of a hash.
+
+    :param as_of: a system time as datetime or in RFC 3339, or the hash of a block, or the start of it.
+    :raises InvalidInput: it is none of these, or the history has no such block, or several.
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    head = dataset.resolve(HEAD)
+    if isinstance(as_of, str) and _HASH.fullmatch(as_of):
+        return _named(dataset, head, as_of)
+    return _newest(dataset, head, _instant(as_of))
+
+
+def data_as_of(dataset: Dataset, as_of: str | datetime) -> str:
+    """Return the hash of the block of `block_as_of`, whose rows can be shown.
+
+    :raises InvalidInput: as there, or the dataset had no data yet at that block.
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    block_hash = block_as_of(dataset, as_of)
+    if any(_has_data(block) for _, block in dataset.walk(block_hash)):
+        return block_hash
+    first = [(current, block) for current, block in dataset.walk() if _has_data(block)][-1:]
+    then = "".join(f": its first data are in block {current} of {block.system_time}" for current, block in first)
+    raise InvalidInput(f"dataset {dataset.alias} has no data yet as of {as_of}, block {block_hash}{then}")
+
+
+def _has_data(block: MetadataBlock) -> bool:
+    event = block.event
+    if isinstance(event, model.AddData):
+        return event.new_data is not None or event.prev_offset is not None
+    return isinstance(event, model.ExecuteTransform)  # A query without rows has a result too.
+
+
+def _instant(as_of: str | datetime) -> Instant:
+    try:
+        return Instant.from_datetime(as_of) if isinstance(as_of, datetime) else Instant.parse(as_of)
+    except ValueError as e:
+        also = "" if isinstance(as_of, datetime) else ", nor the hash of a block (f1620…)"
+        raise InvalidInput(f"as of: {e}{also}") from None
+
+
+def _newest(dataset: Dataset, head: str, time: Instant) -> str:
+    for block_hash, block in dataset.walk(head):
+        if block.system_time <= time:
+            return block_hash
+    raise InvalidInput(
+        f"dataset {dataset.alias} has no history as of {time}: its first block is of {block.system_time}"
+    )
+
+
+def _named(dataset: Dataset, head: str, start: str) -> str:
+    stored = [name for name in dataset.storage.names("blocks") if name.startswith(start)]
+    blocks = [name for name in stored if dataset.contains(head, name)]
+    if len(blocks) == 1:
+        return blocks[0]
+    if blocks:
+        known = ", ".join(name[: max(_SHOWN, len(start) + 1)] for name in blocks[:3])
+        raise InvalidInput(
+            f"dataset {dataset.alias} has {len(blocks)} blocks whose hash starts with {start}, such as {known}: "
+            "give more of the hash"
+        )
+    if len(stored) == 1:
+        raise InvalidInput(
+            f"dataset {dataset.alias}: block {stored[0]} is not in the history of its head: it belongs to a candidate "
+            f"or to an earlier history; to show the dataset as of that block: `--ref {stored[0]}`"
+        )
+    command = dataset.command("log", "{}")
+    raise DatasetNotFound(f"dataset {dataset.alias} has no block {start}: `{command}` lists its blocks")
