@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.operators.polling_source import PollingSourceOperator
     from airflow_provider_odf.operators.publish import PublishOperator
     from airflow_provider_odf.operators.push_source import PushSourceOperator
+    from airflow_provider_odf.operators.transform import TransformOperator
     from airflow_provider_odf.sensors.polling_source import PollingSourceSensor
     from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
@@ -31,6 +32,7 @@ __all__ = [
     "PollingSourceTrigger",
     "PublishOperator",
     "PushSourceOperator",
+    "TransformOperator",
     "__version__",
     "build_dags",
     "raise_manifest_errors",
@@ -48,6 +50,7 @@ _MODULES = {
     "PollingSourceTrigger": "triggers.polling_source",
     "PublishOperator": "operators.publish",
     "PushSourceOperator": "operators.push_source",
+    "TransformOperator": "operators.transform",
     "build_dags": "dag.factory",
     "raise_manifest_errors": "dag.factory",
 }

@@ -21,7 +21,9 @@ def get_provider_info() -> dict[str, Any]:
         "integrations": [
             {"integration-name": _NAME, "external-doc-url": "https://docs.opendatafabric.org/", "tags": ["software"]}
         ],
-        "operators": [_modules("operators", "polling_source", "push_source", "merge", "contract_test", "publish")],
+        "operators": [
+            _modules("operators", "polling_source", "push_source", "merge", "transform", "contract_test", "publish")
+        ],
         "sensors": [_modules("sensors", "polling_source")],
         "triggers": [_modules("triggers", "polling_source")],
         "hooks": [_modules("hooks", "odf", "runners", "datahub")],

@@ -15,6 +15,7 @@ PUBLIC = [
     "PollingSourceTrigger",
     "PublishOperator",
     "PushSourceOperator",
+    "TransformOperator",
     "__version__",
     "build_dags",
     "raise_manifest_errors",

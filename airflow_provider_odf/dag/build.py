@@ -1,4 +1,5 @@
-"""One dataset as an Airflow DAG: ``poll ▶ merge ▶ contract_test ▶ publish``, or ``push`` in place of ``poll``."""
+"""One dataset as an Airflow DAG: ``poll ▶ merge ▶ contract_test ▶ publish`` for a root, with ``push`` in place of
+``poll`` if data is pushed, and ``transform ▶ contract_test ▶ publish`` for a derivative."""
 
 from __future__ import annotations
 
@@ -10,7 +11,9 @@ from airflow.sdk import DAG, Asset, AssetWatcher, BaseOperator, get_parsing_cont
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf.contract.binding import find
+from airflow_provider_odf.dag import inputs
 from airflow_provider_odf.dag.doc import doc_md
+from airflow_provider_odf.dag.inputs import Declared, StoreNames
 from airflow_provider_odf.dag.manifests import dag_id
 from airflow_provider_odf.dag.markdown import block, readable
 from airflow_provider_odf.hooks.odf import OdfHook
@@ -22,6 +25,7 @@ from airflow_provider_odf.operators.merge import MergeOperator
 from airflow_provider_odf.operators.polling_source import PollingSourceOperator
 from airflow_provider_odf.operators.publish import PublishOperator
 from airflow_provider_odf.operators.push_source import PushSourceOperator, conf_params
+from airflow_provider_odf.operators.transform import TransformOperator
 from airflow_provider_odf.triggers.polling_source import DEFAULT_POKE_INTERVAL, PollingSourceTrigger
 
 if TYPE_CHECKING:
@@ -45,6 +49,7 @@ class Defaults:
     odf_conn_id: str = OdfHook.default_conn_name
     spark_conn_id: str | None = None
     _hooks: dict[str | None, OdfHook] = field(default_factory=dict)
+    _names: dict[str | None, StoreNames] = field(default_factory=dict)
 
     def hook(self, store: str | None) -> OdfHook:
         """Return the hook of a store, one for all its datasets: each lookup of a connection is a request to Airflow."""
@@ -52,16 +57,30 @@ class Defaults:
             self._hooks[store] = OdfHook(self.odf_conn_id, store=store)
         return self._hooks[store]
 
+    def names(self, store: str | None) -> StoreNames:
+        """Return the names of the datasets of a store."""
+        if store not in self._names:
+            self._names[store] = StoreNames(self.hook(store))
+        return self._names[store]
 
-def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults, warnings: Sequence[Problem] = ()) -> DAG:
-    """Return the DAG of a root dataset. Its documentation lists the warnings. With push sources it has no schedule:
-    each run ingests the data of its conf, one run after the other."""
+
+def build(
+    manifest: Manifest,
+    settings: FolderSettings,
+    defaults: Defaults,
+    warnings: Sequence[Problem] = (),
+    declared: Declared | None = None,
+) -> DAG:
+    """Return the DAG of a dataset. Its documentation lists the warnings.
+
+    With push sources it has no schedule: each run ingests the data of its conf, one run after the other. The DAG of a
+    derivative is scheduled by the assets of its inputs; ``declared`` are the datasets of the same loader.
+    """
     name = str(manifest.snapshot.name)
     store = settings.store or defaults.store
     asset = defaults.hook(store).asset(name)
     contract = find(manifest)
     info = manifest.snapshot.last(model.SetInfo)
-    pushed = manifest.snapshot.events(model.AddPushSource)
     where: dict[str, Any] = {
         "dataset": name,
         "manifest": str(manifest.file),
@@ -69,29 +88,34 @@ def build(manifest: Manifest, settings: FolderSettings, defaults: Defaults, warn
         "odf_conn_id": defaults.odf_conn_id,
         "spark_conn_id": settings.spark_conn_id or defaults.spark_conn_id,
     }
+    names = defaults.names(store)
+    declared = declared or Declared.of([manifest], is_whole=False)
+    warnings = [*warnings, *inputs.unknown(manifest, declared, names)]
+    pushed = [source.source_name for source in manifest.snapshot.events(model.AddPushSource)]
+    is_derivative = manifest.snapshot.kind == "Derivative"
+    schedule = inputs.schedule(manifest, declared, names) if is_derivative else _schedule(settings, defaults, where)
     with DAG(
         dag_id(name),
         description=_description(info),
-        doc_md=doc_md(manifest, str(asset.uri), contract, warnings),
-        schedule=None if pushed else _schedule(settings, defaults, where),
+        doc_md=doc_md(manifest, str(asset.uri), contract, warnings, inputs.evaluation(manifest, names)),
+        schedule=None if pushed else schedule,
         start_date=settings.start_date.to_datetime() if settings.start_date else DEFAULT_START,
         catchup=False,
         max_active_runs=1,
-        params=conf_params([source.source_name for source in pushed]) if pushed else None,
+        params=conf_params(pushed) if pushed else None,
         default_args=_default_args(settings),
         tags=_tags(info, settings, warnings),
         # A DAG that fails to build must not be registered: the factory returns only complete ones.
         auto_register=False,
     ) as dag:
-        source = _source(where, asset, is_pushed=bool(pushed))
-        merge = MergeOperator(task_id="merge", data=source.output, **where)
-        publish = PublishOperator(task_id="publish", candidate=merge.output, outlets=[asset], **where)
+        candidate = _candidate(where, asset, is_derivative=is_derivative, is_pushed=bool(pushed))
+        publish = PublishOperator(task_id="publish", candidate=candidate.output, outlets=[asset], **where)
         if contract is not None:
             source_name = "{{ ti.xcom_pull('push')['sourceName'] }}" if pushed else None
             test = ContractTestOperator(
-                task_id="contract_test", candidate=merge.output, source_name=source_name, **where
+                task_id="contract_test", candidate=candidate.output, source_name=source_name, **where
             )
-            merge >> test >> publish
+            candidate >> test >> publish
     return dag
 
 
@@ -137,13 +161,19 @@ def _tags(info: model.SetInfo | None, settings: FolderSettings, warnings: Sequen
     return {"odf", *settings.tags, *filter(None, keywords), *(["warning"] if warnings else [])}
 
 
-def _source(where: dict[str, Any], asset: Asset, *, is_pushed: bool) -> BaseOperator:
-    """Return the first task. Its inlet is the dataset's asset, whose events record whether the dataset was
-    published. It is a reference, because OpenLineage would report an asset as an input of the task."""
-    published = Asset.ref(uri=asset.uri)
-    if is_pushed:
-        return PushSourceOperator(task_id="push", inlets=[published], **where)
-    return PollingSourceOperator(task_id="poll", inlets=[published], **where)
+def _candidate(where: dict[str, Any], asset: Asset, *, is_derivative: bool, is_pushed: bool) -> BaseOperator:
+    """Return the task that makes the candidate. The inlet of the first task is the dataset's asset, whose events record
+    whether the dataset was published. It is a reference, because OpenLineage would report an asset as an input of the
+    task."""
+    published = [Asset.ref(uri=asset.uri)]
+    if is_derivative:
+        return TransformOperator(task_id="transform", inlets=published, **where)
+    source: BaseOperator = (
+        PushSourceOperator(task_id="push", inlets=published, **where)
+        if is_pushed
+        else PollingSourceOperator(task_id="poll", inlets=published, **where)
+    )
+    return MergeOperator(task_id="merge", data=source.output, **where)
 
 
 def _schedule(settings: FolderSettings, defaults: Defaults, where: dict[str, Any]) -> Any:

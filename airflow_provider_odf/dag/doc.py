@@ -1,5 +1,5 @@
-"""Documentation of a dataset in Airflow's UI, in Markdown: description, sources or inputs, merge strategy, schema,
-license and attachments."""
+"""Documentation of a dataset in Airflow's UI, in Markdown: description, sources or inputs and queries, merge strategy,
+schema, license and attachments."""
 
 from __future__ import annotations
 
@@ -15,24 +15,35 @@ if TYPE_CHECKING:
     from airflow_provider_odf.contract.binding import Location
     from airflow_provider_odf.errors import Problem
     from airflow_provider_odf.manifest.manifest import Manifest
+    from airflow_provider_odf.protocol import Evaluation
 
-_MAX_DESCRIPTION, _MAX_README = 2_000, 20_000
+_MAX_DESCRIPTION, _MAX_QUERY, _MAX_README = 2_000, 10_000, 20_000
 _MAX_ATTACHMENTS = 20
 _README = re.compile(r"readme(\.(md|markdown|txt))?", re.IGNORECASE)
 
 
-def doc_md(manifest: Manifest, uri: str, contract: Location | None, warnings: Sequence[Problem] = ()) -> str:
-    """Return the DAG's documentation. It has no HTML, whatever the manifest has."""
+def doc_md(
+    manifest: Manifest,
+    uri: str,
+    contract: Location | None,
+    warnings: Sequence[Problem] = (),
+    evaluation: Evaluation | None = None,
+) -> str:
+    """Return the DAG's documentation. It has no HTML, whatever the manifest has.
+
+    :param evaluation: of the queries of a derivative, if it is known.
+    """
     snapshot = manifest.snapshot
     info = snapshot.last(model.SetInfo)
     attachments = _attachments(snapshot)
-    facts = [*_facts(manifest, uri, contract), *_about(snapshot, info, attachments)]
+    facts = [*_facts(manifest, uri, contract, evaluation), *_about(snapshot, info, attachments)]
     sections = [
         f"## {cell(str(snapshot.name))}",
         f"**Warnings**\n\n{block(warnings)}" if warnings else "",
         document(info.description, under=2, limit=_MAX_DESCRIPTION) if info and info.description else "",
         "\n".join(_table(facts)),
         "\n".join(_schema(snapshot)),
+        "\n\n".join(_queries(snapshot)),
         _readme(attachments),
     ]
     # A final newline, because Airflow reads a text that ends with `.md` as the name of a file.
@@ -44,14 +55,14 @@ def _attachments(snapshot: model.DatasetSnapshot) -> Sequence[model.AttachmentEm
     return event.attachments.items if event else ()
 
 
-def _facts(manifest: Manifest, uri: str, contract: Location | None) -> Iterator[tuple[str, str]]:
-    """Yield label and text of the rows for sources, contract and location."""
+def _facts(
+    manifest: Manifest, uri: str, contract: Location | None, evaluation: Evaluation | None
+) -> Iterator[tuple[str, str]]:
+    """Yield label and text of the rows for sources or inputs, contract and location."""
     snapshot = manifest.snapshot
     yield "Kind", f"{snapshot.kind} dataset"
     yield from _sources(snapshot)
-    transform = snapshot.last(model.SetTransform)
-    if transform is not None:
-        yield "Inputs", ", ".join(code(i.dataset_ref) for i in transform.inputs)
+    yield from _transform(snapshot, evaluation)
     if contract is not None:
         yield "Data contract", code(contract.label)
     yield "Manifest", code(manifest.file.name)
@@ -66,6 +77,30 @@ def _sources(snapshot: model.DatasetSnapshot) -> Iterator[tuple[str, str]]:
         yield "Merge", _merge(polling.merge)
     for push in snapshot.events(model.AddPushSource):
         yield "Push source", f"{code(push.source_name)}: {_steps(push)}, {_merge(push.merge)}"
+
+
+def _transform(snapshot: model.DatasetSnapshot, evaluation: Evaluation | None) -> Iterator[tuple[str, str]]:
+    event = snapshot.last(model.SetTransform)
+    if event is None:
+        return
+    for declared in event.inputs:
+        is_renamed = declared.alias is not None and declared.alias != declared.dataset_ref
+        yield "Input", code(declared.dataset_ref) + (f" as {code(declared.alias or '')}" if is_renamed else "")
+    yield "Engine", cell(event.transform.engine)
+    for table in event.transform.temporal_tables or ():
+        yield "Temporal table", f"{code(table.name)} by {', '.join(map(code, table.primary_key))}"
+    if evaluation is not None:
+        yield "Evaluation", f"{cell(evaluation.kind)}: {cell(evaluation.reason)}"
+
+
+def _queries(snapshot: model.DatasetSnapshot) -> Iterator[str]:
+    """Yield the queries of a derivative as code."""
+    event = snapshot.last(model.SetTransform)
+    for step in event.transform.steps if event is not None else ():
+        query = step.query.strip()
+        lines = query if len(query) <= _MAX_QUERY else f"{query[:_MAX_QUERY]}\n…"
+        yield f"**Query {code(step.alias)}**" if step.alias else "**Query**"
+        yield block(lines.splitlines())
 
 
 def _steps(source: model.SetPollingSource | model.AddPushSource) -> str:

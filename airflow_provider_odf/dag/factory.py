@@ -20,12 +20,12 @@ from typing import Any
 from airflow.sdk import DAG, get_parsing_context
 
 from airflow_provider_odf.contract.binding import bind
-from airflow_provider_odf.cycle.dataset_kinds import unsupported
 from airflow_provider_odf.dag.build import DEFAULT_SCHEDULE, Defaults, build, build_invalid
+from airflow_provider_odf.dag.inputs import Declared
 from airflow_provider_odf.dag.manifests import dag_id, load_folder, problems_by_dag
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.hooks.odf import OdfHook
-from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource
+from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource, SetTransform
 from airflow_provider_odf.manifest.files import is_beside_manifests
 from airflow_provider_odf.manifest.folder import settings_for
 from airflow_provider_odf.manifest.manifest import Manifest
@@ -69,7 +69,9 @@ def build_dags(
     for problem in loaded.problems:
         log.error("%s", problem)
     defaults = Defaults(schedule, store, odf_conn_id, spark_conn_id)
-    dags = [_dag(manifest, defaults, loaded.warnings) for manifest in _scheduled(loaded.manifests, only)]
+    files = {Path(problem.place.file) for problem in loaded.problems}
+    declared = Declared.of(loaded.manifests, files, is_whole=only is None)
+    dags = [_dag(manifest, defaults, loaded.warnings, declared) for manifest in _scheduled(loaded.manifests, only)]
     names = {dag_id(str(manifest.snapshot.name)) for manifest in loaded.manifests}
     problems = problems_by_dag(loaded.problems, names, with_files=not _is_parsed(path / ERRORS_LOADER))
     dags += [build_invalid(name, group) for name, group in problems.items()]
@@ -96,12 +98,12 @@ def raise_manifest_errors(folder: str | Path) -> None:
         raise ManifestInvalid(sorted(problems))
 
 
-def _dag(manifest: Manifest, defaults: Defaults, warnings: Sequence[Problem]) -> DAG:
+def _dag(manifest: Manifest, defaults: Defaults, warnings: Sequence[Problem], declared: Declared) -> DAG:
     """Return the dataset's DAG, or one that shows its error; no error of one dataset affects others."""
     name, file = manifest.snapshot.alias, manifest.file
     own = [warning for warning in warnings if _concerns(Path(warning.place.file), file)]
     try:
-        return build(manifest, settings_for(file, name), defaults, own)
+        return build(manifest, settings_for(file, name), defaults, own, declared)
     except ManifestInvalid as e:
         return build_invalid(dag_id(str(name)), e.problems)
     except Exception as e:
@@ -128,17 +130,16 @@ def _is_parsed(loader: Path) -> bool:
 
 
 def _scheduled(manifests: tuple[Manifest, ...], only: str | None) -> Iterator[Manifest]:
-    """Yield the manifests that get a DAG: those with a source, of a kind that can be run."""
+    """Yield the manifests that get a DAG: those with a source or a transform."""
     for manifest in manifests:
-        name = str(manifest.snapshot.name)
-        if reason := unsupported(manifest.snapshot.kind):
-            log.warning("%s: %s has no DAG: %s", manifest.file, name, reason)
-        elif _has_source(manifest) and only in (None, dag_id(name)):
+        if _has_data(manifest) and only in (None, dag_id(str(manifest.snapshot.name))):
             yield manifest
 
 
-def _has_source(manifest: Manifest) -> bool:
-    return any(isinstance(event, SetPollingSource | AddPushSource) for event in manifest.snapshot.metadata)
+def _has_data(manifest: Manifest) -> bool:
+    """Return whether the dataset has a source or is computed from others."""
+    events = (SetPollingSource, AddPushSource, SetTransform)
+    return any(isinstance(event, events) for event in manifest.snapshot.metadata)
 
 
 def _contract_problems(manifest: Manifest) -> tuple[Problem, ...]:

@@ -28,7 +28,8 @@ def load_folder(folder: Path, only: str | None = None) -> Loaded:
         DAG per task that way.
     """
     files = [file for file in discover(folder) if declared_names.may_declare(file, only)] if only is not None else []
-    return without_forbidden_steps(load(files or [folder]))
+    # Inputs of derivatives are compared with the store of each DAG, see `inputs.unknown`.
+    return without_forbidden_steps(load(files or [folder], known=lambda ref: True))
 
 
 def problems_by_dag(

@@ -1,6 +1,8 @@
 """Lineage events of a dataset's tasks: datasets with facets for Airflow's ``OperatorLineage``.
 
 Poll reads the source. Merge reads the source and writes the dataset with the candidate's block hash as version.
+Transform reads the inputs of a derivative, each with the hash of the newest block that it reads, and writes the
+derivative as merge does.
 Contract_test reads that version and reports the contract's results. Publish writes the dataset with its head as
 version, so a rejected run publishes no version. All functions are pure.
 """
@@ -12,9 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airflow_provider_odf.lineage import quality
+from airflow_provider_odf.lineage import columns, quality
 from airflow_provider_odf.lineage.naming import DatasetNames, Edition, EditionNames, Identifier
-from airflow_provider_odf.protocol import Column, Contract, ContractReport
+from airflow_provider_odf.protocol import Column, Contract, ContractReport, Transform
 
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import InputDataset, OutputDataset
@@ -71,6 +73,15 @@ class Subject:
 
 
 @dataclass(frozen=True)
+class Input:
+    """Input of a derivative: its name in queries, and the newest block of it that was read."""
+
+    query_alias: str
+    subject: Subject
+    version: str
+
+
+@dataclass(frozen=True)
 class OutputCounts:
     """Output of a task: numbers of records, bytes and files."""
 
@@ -88,6 +99,22 @@ def merge(source: EditionNames | None, subject: Subject, candidate: str, counts:
     """Return the lineage of a task that merges a source's data into a candidate (None: the source is unknown)."""
     inputs = (source_dataset(source),) if source else ()
     return TaskLineage(inputs, (odf_output(subject, candidate, counts),))
+
+
+def transform(
+    inputs: Sequence[Input], query: Transform, subject: Subject, candidate: str, counts: OutputCounts
+) -> TaskLineage:
+    """Return the lineage of a task that computes new records of a derivative into a candidate."""
+    from openlineage.client.facet_v2 import sql_job
+
+    output = odf_output(subject, candidate, counts)
+    columns = _column_lineage(inputs, query, subject)
+    text = ";\n\n".join(step.query.strip() for step in query.queries)
+    return TaskLineage(
+        inputs=tuple(odf_input(i.subject, i.version) for i in inputs),
+        outputs=(_with_facets(output, {**(output.facets or {}), **columns}),),
+        job_facets={"sql": sql_job.SQLJobFacet(query=text, dialect=query.engine)},
+    )
 
 
 def contract_test(subject: Subject, candidate: str, contract: Contract, report: ContractReport) -> TaskLineage:
@@ -128,6 +155,14 @@ def source_dataset(source: EditionNames) -> InputDataset:
     return InputDataset(source.primary.namespace, source.primary.name, facets=links)
 
 
+def odf_input(subject: Subject, version: str) -> InputDataset:
+    """Return an ODF dataset as an input of a task; ``version`` is a block hash."""
+    from openlineage.client.event_v2 import InputDataset
+
+    name = subject.edition_names.primary
+    return InputDataset(name.namespace, name.name, facets=_facets(subject, version))
+
+
 def odf_output(subject: Subject, version: str, counts: OutputCounts) -> OutputDataset:
     """Return an ODF dataset as the output of a task; ``version`` is a block hash."""
     from openlineage.client.event_v2 import OutputDataset
@@ -141,6 +176,22 @@ def odf_output(subject: Subject, version: str, counts: OutputCounts) -> OutputDa
         facets=_facets(subject, version),
         outputFacets={"outputStatistics": facet},
     )
+
+
+def _column_lineage(inputs: Sequence[Input], query: Transform, subject: Subject) -> dict[str, DatasetFacet]:
+    from openlineage.client.facet_v2 import column_lineage_dataset as facet
+
+    subjects = {i.query_alias: i.subject for i in inputs}
+    tables = {alias: [column.name for column in s.columns] for alias, s in subjects.items()}
+    found = columns.origins(query.engine, query.queries, tables, [column.name for column in subject.columns])
+
+    def field(origin: columns.Origin) -> facet.InputField:
+        name = subjects[origin.table].edition_names.primary
+        way = facet.Transformation(type="DIRECT", subtype=origin.way, masking=False)
+        return facet.InputField(name.namespace, name.name, origin.column, [way])
+
+    fields = {name: facet.Fields(list(map(field, origins))) for name, origins in found.items()}
+    return {"columnLineage": facet.ColumnLineageDatasetFacet(fields)} if fields else {}
 
 
 def _with_facets(output: OutputDataset, facets: dict[str, DatasetFacet]) -> OutputDataset:

@@ -81,6 +81,21 @@ def unknown_datasets(path: Path, names: Collection[str]) -> Iterator[Problem]:
             yield Problem(document.place(("datasets", name), of_key=True), f"no dataset {name} in this folder", fix)
 
 
+def unused_schedules(path: Path, derivatives: Collection[str]) -> Iterator[Problem]:
+    """Yield a warning for each schedule that a valid settings file has for a derivative."""
+    names = {name.lower() for name in derivatives}
+    unused = [
+        (name, key)
+        for name, own in read_settings(path).datasets.items()
+        for key in ("schedule", "poke_interval")
+        if name.lower() in names and key in own.model_fields_set
+    ]
+    for document in parse(read_text(path), str(path)) if unused else []:
+        for name, key in unused:
+            message = f"`{key}` is not used: the inputs of the derivative {name} schedule it"
+            yield Problem(document.place(("datasets", name, key), of_key=True), message, "remove it")
+
+
 @dataclass(frozen=True)
 class _Read:
     """Valid part of a settings file, and its problems: those of one dataset under its name in lower case, all others

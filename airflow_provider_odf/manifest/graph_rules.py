@@ -52,12 +52,17 @@ def _transform_index(manifest: Manifest) -> int:
 
 
 def unknown_inputs(graph: Graph, is_known: Callable[[str], bool]) -> Iterator[Problem]:
-    names = [str(alias) for alias in graph.manifests]
-    for alias, manifest in graph.manifests.items():
-        for index, ref in enumerate(graph.inputs(alias)):
-            if ref in graph.manifests or is_known(str(ref)):
-                continue
-            place = manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
-            near = nearest(ref, names)
-            fix = f"did you mean `{near}`?" if near else ""
-            yield Problem(place, f"input {ref} is neither in these manifests nor in the store", fix)
+    for alias in graph.manifests:
+        yield from unknown_inputs_of(alias, graph, is_known)
+
+
+def unknown_inputs_of(alias: DatasetAlias, graph: Graph, is_known: Callable[[str], bool]) -> Iterator[Problem]:
+    """Yield a warning for each input of a dataset that is neither in the graph nor known otherwise."""
+    manifest = graph.manifests[alias]
+    for index, ref in enumerate(graph.inputs(alias)):
+        if ref in graph.manifests or is_known(str(ref)):
+            continue
+        place = manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
+        near = nearest(ref, map(str, graph.manifests))
+        fix = f"did you mean `{near}`?" if near else ""
+        yield Problem(place, f"input {ref} is neither in these manifests nor in the store", fix)

@@ -178,6 +178,7 @@ class _Loader:
             self.warnings += graph_rules.unknown_inputs(graph, lambda ref: ref.lower() in self._names or known(ref))
         for file in self._settings:
             self.warnings += self._unknown_settings(file)
+            self.warnings += self._unused_schedules(file)
         for folder in self._folders:
             self.warnings += self._unknown_contracts(folder)
 
@@ -197,6 +198,11 @@ class _Loader:
         if is_whole and self._is_valid(folder):
             names = [m.snapshot.name for m in self.manifests if _absolute(m.file).is_relative_to(folder)]
             yield from folders.unknown_datasets(file, names)
+
+    def _unused_schedules(self, file: Path) -> Iterator[Problem]:
+        below = [m.snapshot for m in self.manifests if _absolute(m.file).is_relative_to(file.parent)]
+        if not any(problem.place.file == str(file) for problem in self.problems):
+            yield from folders.unused_schedules(file, [s.name for s in below if s.kind == "Derivative"])
 
     def _refuse(self, refused: Sequence[tuple[Manifest, Problem]]) -> None:
         self.problems += (problem for _, problem in refused)

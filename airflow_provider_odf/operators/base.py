@@ -20,6 +20,7 @@ from airflow_provider_odf.hooks.runners import TaskRunner
 from airflow_provider_odf.operators.lineage import LineageMixin
 from airflow_provider_odf.operators.lost_dataset import check_published
 from airflow_provider_odf.redaction import redact
+from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -175,6 +176,15 @@ class OdfOperator(LineageMixin, BaseOperator):
 
         self.shown = candidate
         self.has_report = load(self.odf.dataset(candidate.dataset), candidate.candidate) is not None
+
+    def log_candidate(self, candidate: Candidate) -> None:
+        """Log what a candidate has, and its notices."""
+        for notice in candidate.notices:
+            self.log.warning(notice)
+        offsets = f" (offsets {candidate.offsets.start}..{candidate.offsets.end})" if candidate.offsets else ""
+        changes = f": {candidate.changes}" if candidate.changes else ""
+        records = counted(candidate.records, "record")
+        self.log.info("%s: candidate of %s%s%s", candidate.dataset, records, offsets, changes)
 
     def skip(self, result: UpToDate) -> NoReturn:
         """Skip the task and its downstream tasks, since there is nothing to do.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import settings
@@ -10,11 +10,14 @@ from airflow_provider_odf import settings
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
 
+    from airflow_provider_odf.chain.state import InputPosition
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.messages import Candidate
-    from airflow_provider_odf.lineage.events import OutputCounts, Subject, TaskLineage
+    from airflow_provider_odf.lineage.events import Input, OutputCounts, Subject, TaskLineage
     from airflow_provider_odf.lineage.naming import EditionNames
+    from airflow_provider_odf.manifest.fragments import TransformInput
     from airflow_provider_odf.manifest.manifest import Manifest
+    from airflow_provider_odf.protocol import Transform
 
 
 class LineageMixin:
@@ -74,6 +77,35 @@ def subject_of(store: Store, candidate: Candidate) -> Subject:
     dataset = store.dataset(candidate.dataset)
     state = replay(dataset, candidate.candidate)
     return of_dataset(store, dataset, state, edition=settings.read().naming_spec)
+
+
+def transform_of(store: Store, candidate: Candidate) -> tuple[Transform, tuple[Input, ...]] | None:
+    """Return the transform of a derivative's candidate, and those of its inputs that are in the store, as of the blocks
+    that were read."""
+    from airflow_provider_odf import protocol
+    from airflow_provider_odf.chain.replay import replay
+
+    state = replay(store.dataset(candidate.dataset), candidate.candidate)
+    if state.transform is None:
+        return None
+    inputs = (_input(store, declared, state.query_inputs) for declared in state.transform.inputs)
+    sql = state.transform.transform
+    steps = tuple(protocol.SqlQueryStep(step.query, step.alias) for step in sql.steps)
+    return protocol.Transform(sql.engine, steps), tuple(filter(None, inputs))
+
+
+def _input(store: Store, declared: TransformInput, positions: Mapping[str, InputPosition]) -> Input | None:
+    """Return an input as of the block that was read; None if none was, or if the store does not have the dataset."""
+    from airflow_provider_odf.chain.replay import replay
+    from airflow_provider_odf.lineage.events import Input
+    from airflow_provider_odf.lineage.subject import of_dataset
+
+    position, dataset = positions.get(declared.dataset_ref), store.find(declared.dataset_ref)
+    if dataset is None or position is None or position.block_hash is None:
+        return None
+    state = replay(dataset, position.block_hash)
+    subject = of_dataset(store, dataset, state, edition=settings.read().naming_spec)
+    return Input(declared.alias or str(dataset.alias), subject, position.block_hash)
 
 
 def written_by(candidate: Candidate) -> OutputCounts:

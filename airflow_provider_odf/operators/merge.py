@@ -12,7 +12,6 @@ from airflow_provider_odf.operators.lineage import names_of, source_of, subject_
 from airflow_provider_odf.operators.push import PushMixin, push_id
 from airflow_provider_odf.settings.push_paths import author_prefixes
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
-from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -67,12 +66,7 @@ class MergeOperator(PushMixin, OdfOperator):
         if isinstance(candidate, UpToDate):
             self.skip(candidate)
         self.show(candidate)
-        for notice in candidate.notices:
-            self.log.warning(notice)
-        offsets = f" (offsets {candidate.offsets.start}..{candidate.offsets.end})" if candidate.offsets else ""
-        changes = f": {candidate.changes}" if candidate.changes else ""
-        records = counted(candidate.records, "record")
-        self.log.info("%s: candidate of %s%s%s", candidate.dataset, records, offsets, changes)
+        self.log_candidate(candidate)
         return pass_candidate(candidate)
 
     def task_lineage(self) -> TaskLineage | None:

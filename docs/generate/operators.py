@@ -22,6 +22,7 @@ _ORDER = (
     "PollingSourceOperator",
     "PushSourceOperator",
     "MergeOperator",
+    "TransformOperator",
     "ContractTestOperator",
     "PublishOperator",
     "PollingSourceSensor",

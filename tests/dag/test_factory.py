@@ -153,29 +153,15 @@ def test_bad_settings_of_one_folder_leave_the_others_alone(folder):
 
 def test_for_a_task_only_its_own_manifest_is_loaded(folder, monkeypatch):
     loaded = []
-    monkeypatch.setattr(manifests, "load", lambda paths: loaded.append([p.name for p in paths]) or load(paths))
+    monkeypatch.setattr(manifests, "load", lambda paths, **known: loaded.append([p.name for p in paths]) or load(paths))
     monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", "acme.parts")
     (folder / "bad.yaml").write_text(BROKEN.format(name="bad"))
     assert list(build_dags(folder)) == ["acme.parts"]
     assert loaded == [["acme.parts.yaml"]]
 
 
-def test_a_pushed_dataset_has_a_dag_and_a_derivative_has_none(folder, caplog):
-    derivative = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: sums
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs:
-        - datasetRef: com.acme.orders
-      transform:
-        kind: Sql
-        engine: spark
-        query: select * from `com.acme.orders`
-"""
+def test_a_pushed_dataset_has_a_dag_and_one_without_a_source_has_none(folder):
+    idle = "kind: DatasetSnapshot\nversion: 1\ncontent: {name: idle, kind: Root, metadata: []}\n"
     push = """\
 kind: DatasetSnapshot
 version: 1
@@ -188,12 +174,11 @@ content:
       read: {kind: Parquet}
       merge: {kind: Append}
 """
-    (folder / "more.yaml").write_text(f"{derivative}---\n{push}")
+    (folder / "more.yaml").write_text(f"{idle}---\n{push}")
     found = build_dags(folder, schedule="@daily")
     assert sorted(found) == ["acme.parts", "com.acme.orders", "pushed"]
     assert (found["pushed"].schedule, found["pushed"].max_active_runs) == (None, 1)
     assert [t.task_id for t in found["pushed"].topological_sort()] == ["push", "merge", "publish"]
-    assert "sums has no DAG: derivative datasets are not supported yet" in caplog.text
 
 
 def test_steps_that_are_switched_off_are_refused(folder, monkeypatch):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +9,18 @@ from openlineage.client import event_v2
 from openlineage.client.serde import Serde
 
 from airflow_provider_odf.lineage import events, naming
-from airflow_provider_odf.lineage.events import About, OutputCounts, Subject, TaskLineage
+from airflow_provider_odf.lineage.events import About, Input, OutputCounts, Subject, TaskLineage
 from airflow_provider_odf.lineage.naming import Identifier
 from airflow_provider_odf.lineage.uri import from_uri
-from airflow_provider_odf.protocol import Check, CheckResult, Column, Contract, ContractReport
+from airflow_provider_odf.protocol import (
+    Check,
+    CheckResult,
+    Column,
+    Contract,
+    ContractReport,
+    SqlQueryStep,
+    Transform,
+)
 
 SOURCE = from_uri("https://example.com/cities.csv?year=2024").in_edition()
 SUBJECT = Subject(
@@ -246,3 +255,51 @@ def test_edition_of_2024_names_the_dataset():
         (Identifier("s3://b", "odf/cities"), "LOCATION"),
         (Identifier("odf+s3://b/odf", "cities"), "ALIAS"),
     )
+
+
+def test_a_transform_reads_versions_of_its_inputs_and_writes_a_version_of_the_derivative(schema_errors):
+    prices = replace(SUBJECT, names=naming.local_file("/store/prices"), alias="prices", id="did:odf:fed0127")
+    prices = replace(prices, columns=(Column("city", "STRING"), Column("price", "DOUBLE")))
+    report = replace(SUBJECT, names=naming.local_file("/store/report"), alias="report")
+    report = replace(report, columns=(Column("op", "INT"), Column("name", "STRING"), Column("total", "DOUBLE")))
+    query = Transform(
+        "spark",
+        (
+            SqlQueryStep("SELECT upper(city) AS city, price FROM prices", "tidy"),
+            SqlQueryStep("SELECT c.NAME, sum(price) AS total FROM c JOIN tidy ON c.name = city GROUP BY c.name"),
+        ),
+    )
+    inputs = [Input("c", SUBJECT, "f1620aa"), Input("prices", prices, "f1620bb")]
+    built = event(events.transform(inputs, query, report, "f1620cc", OutputCounts(3, 100)))
+    assert schema_errors(built) == []
+    assert [(i["name"], i["facets"]["version"]["datasetVersion"]) for i in built["inputs"]] == [
+        ("/store/acme/cities", "f1620aa"),
+        ("/store/prices", "f1620bb"),
+    ]
+    assert {i["name"] for i in built["inputs"][1]["facets"]["symlinks"]["identifiers"]} == {
+        "/store/prices",
+        "prices",
+        "fed0127",
+    }
+    (output,) = built["outputs"]
+    assert (output["name"], output["facets"]["version"]["datasetVersion"]) == ("/store/report", "f1620cc")
+    assert output["outputFacets"]["outputStatistics"]["rowCount"] == 3
+    fields = output["facets"]["columnLineage"]["fields"]
+    assert {
+        name: [(i["name"], i["field"], i["transformations"][0]["subtype"]) for i in field["inputFields"]]
+        for name, field in fields.items()
+    } == {
+        "name": [("/store/acme/cities", "name", "IDENTITY")],
+        "total": [("/store/prices", "price", "AGGREGATION")],
+    }
+    assert built["job"]["facets"]["sql"]["dialect"] == "spark"
+    assert built["job"]["facets"]["sql"]["query"].startswith(
+        "SELECT upper(city) AS city, price FROM prices;\n\nSELECT c."
+    )
+
+
+def test_a_query_that_cannot_be_analyzed_has_the_lineage_of_datasets(schema_errors):
+    query = Transform("spark", (SqlQueryStep("SELECT x[? FROM c"),))
+    built = event(events.transform([Input("c", SUBJECT, "f1620aa")], query, SUBJECT, "f1620cc", OutputCounts(3)))
+    assert schema_errors(built) == []
+    assert "columnLineage" not in built["outputs"][0]["facets"]

@@ -305,6 +305,21 @@ def test_contracts_of_a_dataset_that_the_folder_has_not(tmp_path: Path) -> None:
     assert warnings(tmp_path / "m.yaml") == []
 
 
+def test_a_schedule_of_a_derivative_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "m.yaml").write_text(root("orders"))
+    (tmp_path / "sub" / "n.yaml").write_text(derivative("acme/Sums", "orders"))
+    own = "schedule: '@daily', poke_interval: 5, retries: 1"
+    (tmp_path / "odf.yaml").write_text(f"defaults: {{{own}}}\ndatasets:\n  ACME/sums: {{{own}}}\n  orders: {{{own}}}\n")
+    (tmp_path / "sub" / "odf.yaml").write_text("datasets: {acme/Sums: {schedule: null}}\n")
+    warnings = [str(w).replace(f"{tmp_path}/", "") for w in load([tmp_path]).warnings]
+    assert warnings == [
+        "odf.yaml:3:15: `schedule` is not used: the inputs of the derivative ACME/sums schedule it (remove it)",
+        "odf.yaml:3:35: `poke_interval` is not used: the inputs of the derivative ACME/sums schedule it (remove it)",
+        "sub/odf.yaml:1:24: `schedule` is not used: the inputs of the derivative acme/Sums schedule it (remove it)",
+    ]
+
+
 def test_settings_of_a_dataset_that_the_folder_has_not(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "m.yaml").write_text(root("orders"))

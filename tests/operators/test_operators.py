@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from airflow_provider_odf import ContractTestOperator, MergeOperator, PollingSourceOperator, PublishOperator
+from airflow_provider_odf import (
+    ContractTestOperator,
+    MergeOperator,
+    PollingSourceOperator,
+    PublishOperator,
+    TransformOperator,
+)
 from airflow_provider_odf.chain.codec import decode_frame
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
@@ -122,6 +128,7 @@ def test_publishing_what_is_not_there_says_so(where):
         (PollingSourceOperator, ("dataset", "manifest", "store", "contract")),
         (MergeOperator, ("dataset", "manifest", "store", "contract", "data", "source_name")),
         (ContractTestOperator, ("dataset", "manifest", "store", "contract", "candidate", "source_name")),
+        (TransformOperator, ("dataset", "manifest", "store", "contract")),
         (PublishOperator, ("dataset", "manifest", "store", "contract", "candidate")),
     ],
 )

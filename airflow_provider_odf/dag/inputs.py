@@ -1,0 +1,106 @@
+"""The inputs of a derivative, as assets that schedule its DAG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, AssetAny
+
+from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.manifest import declared_names, graph_rules
+from airflow_provider_odf.manifest.graph import Graph
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, DatasetRef, parse_ref
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.errors import Problem
+    from airflow_provider_odf.hooks.odf import OdfHook
+    from airflow_provider_odf.manifest.manifest import Manifest
+    from airflow_provider_odf.protocol import Evaluation
+
+
+class StoreNames:
+    """Names of the datasets of a store, for a loader: nothing is read before it is needed, or twice, and a store that
+    cannot be read has no names."""
+
+    def __init__(self, hook: OdfHook) -> None:
+        self.hook = hook
+
+    def find(self, ref: DatasetRef) -> str | None:
+        """Return the alias of a dataset as the store spells it, or None if the store has no such dataset."""
+        try:
+            alias = self._by_id.get(str(ref)) if isinstance(ref, DatasetId) else ref
+            dataset = self._store.get(alias) if alias is not None else None
+        except (OdfError, OSError):
+            return None
+        return str(dataset.alias) if dataset is not None else None
+
+    @cached_property
+    def _store(self) -> Store:
+        return self.hook.get_conn()
+
+    @cached_property
+    def _by_id(self) -> Mapping[str, DatasetAlias]:
+        """Return datasets by id. The registry has those that this package published, and only these have assets."""
+        registry = self._store.registry
+        return {entry.dataset_id: alias for alias in registry.aliases() if (entry := registry.get(alias))}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Datasets that the manifests of a loader declare, and names of those whose manifests are not valid."""
+
+    graph: Graph
+    invalid: frozenset[str] = frozenset()
+    is_whole: bool = True
+    """False for a task, for which only the manifest of its dataset is loaded."""
+
+    @classmethod
+    def of(
+        cls, manifests: Iterable[Manifest], invalid_files: Iterable[Path] = (), *, is_whole: bool = True
+    ) -> Declared:
+        """Return the datasets of manifests and of files with problems."""
+        names = (name for file in invalid_files for name in declared_names.names(file))
+        return cls(Graph.of(manifests), frozenset(name.lower() for name in names), is_whole)
+
+    def find(self, ref: DatasetRef) -> str | None:
+        """Return the alias of a dataset as its manifest spells it."""
+        manifest = self.graph.manifests.get(ref) if isinstance(ref, DatasetAlias) else None
+        return str(manifest.snapshot.name) if manifest is not None else None
+
+
+def schedule(manifest: Manifest, declared: Declared, store: StoreNames) -> Any:
+    """Return the schedule of a derivative's DAG: an event of any of its inputs starts it. Without an input that has an
+    asset it runs only by hand."""
+    refs = Graph.of([manifest]).inputs(manifest.snapshot.alias)
+    uris = dict.fromkeys(store.hook.dataset_uri(name) for ref in refs if (name := _name(ref, declared, store)))
+    assets = [Asset(uri=uri, group="odf") for uri in uris]
+    return AssetAny(*assets) if len(assets) > 1 else assets or None
+
+
+def unknown(manifest: Manifest, declared: Declared, store: StoreNames) -> Iterator[Problem]:
+    """Yield a warning for each input that is neither declared nor in the store."""
+    if declared.is_whole:
+        graph = Graph({**declared.graph.manifests, manifest.snapshot.alias: manifest})
+        yield from graph_rules.unknown_inputs_of(
+            manifest.snapshot.alias,
+            graph,
+            lambda ref: ref.lower() in declared.invalid or store.find(parse_ref(ref)) is not None,
+        )
+
+
+def _name(ref: DatasetRef, declared: Declared, store: StoreNames) -> str | None:
+    """Return the alias of an input, spelled as the task spells it that publishes the input: assets compare case."""
+    if (name := declared.find(ref) or store.find(ref)) is not None:
+        return name
+    return str(ref) if isinstance(ref, DatasetAlias) else None
+
+
+def evaluation(manifest: Manifest, store: StoreNames) -> Evaluation | None:
+    """Return how the newest run evaluated the query of a derivative, or None before the first run."""
+    return None

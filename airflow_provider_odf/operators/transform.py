@@ -1,0 +1,81 @@
+"""``TransformOperator``: compute new records of a derivative into a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.cycle.messages import UpToDate
+from airflow_provider_odf.operators.base import OdfOperator
+from airflow_provider_odf.operators.lineage import subject_of, transform_of, written_by
+from airflow_provider_odf.ui.links import BlockLink, ReportLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperatorLink, Context
+
+    from airflow_provider_odf.cycle.messages import Candidate, TransformInput
+    from airflow_provider_odf.errors import CommitConflict
+    from airflow_provider_odf.lineage.events import TaskLineage
+
+
+class TransformOperator(OdfOperator):
+    """Applies the manifest of a derivative dataset, then computes what new records of its inputs change in it, as
+    blocks and a Parquet slice that readers do not see until they are published.
+
+    One Spark application runs the query and, with a contract, tests the result. The chains record what was read, not
+    Airflow: each run takes everything that its inputs published since the newest run, whatever started it. If no input
+    has anything new, the task and its downstream tasks are skipped, and no JVM is started. A rerun reuses the candidate
+    of an earlier run.
+
+    The XCom is that of a `MergeOperator`, for `ContractTestOperator` and `PublishOperator`.
+
+    :param manifest: path of the file with the dataset's manifest. Without one, the transform in the dataset's chain
+        applies. (templated)
+    :param dataset: alias of the dataset; with a manifest only needed if the file has several. (templated)
+    """
+
+    template_fields: Sequence[str] = OdfOperator.template_fields
+    operator_extra_links: Sequence[BaseOperatorLink] = (BlockLink(), ReportLink())
+
+    def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.cycle.xcom import pass_candidate
+
+        candidate = self._transform()
+        if isinstance(candidate, UpToDate):
+            self.skip(candidate)
+        self.show(candidate)
+        self.log_candidate(candidate)
+        return pass_candidate(candidate)
+
+    def task_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        read = transform_of(self.odf, self.shown) if self.shown is not None else None
+        if self.shown is None or read is None:
+            return None
+        query, inputs = read
+        subject = subject_of(self.odf, self.shown)
+        return events.transform(inputs, query, subject, self.shown.candidate, written_by(self.shown))
+
+    def _transform(self) -> Candidate | UpToDate:
+        """Return the candidate, computed again on the new head where another writer published first."""
+        from airflow_provider_odf.cycle.lost_race import settle_input
+        from airflow_provider_odf.cycle.transform import make_candidate, new_input
+
+        cycle = self.cycle
+
+        def take(conflict: CommitConflict | None) -> TransformInput | UpToDate:
+            if conflict is not None:
+                self.log.info("%s", conflict)
+            new = new_input(cycle)
+            if not isinstance(new, UpToDate):
+                self._log_input(new)
+            return new
+
+        return settle_input(cycle, take, lambda new: make_candidate(cycle, new))
+
+    def _log_input(self, new: TransformInput) -> None:
+        for warning in new.warnings:
+            self.log.warning(warning)
+        for head in new.heads:
+            self.log.info("%s: input %s up to block %s", new.dataset, head.alias, head.block_hash)
