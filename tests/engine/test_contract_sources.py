@@ -83,7 +83,6 @@ def test_values_of_json(tested):
     )
     assert outcomes(report) == {
         "/id/type": ("fail", 1),
-        "/id/primaryKey": ("fail", 1),
         "/email/format": ("fail", 1),
         "/link/format": ("fail", 1),
         "/uuid/format": ("fail", 1),
@@ -140,6 +139,34 @@ def test_nested_values(tested):
         "/m/keys/maxLength": ("fail", 1),
         "/m/values/maximum": ("fail", 1),
     }
+
+
+def test_texts_of_another_type_in_keys(tested):
+    """They fail the type, and are different keys, but no missing ones."""
+    models = """
+        t:
+          fields:
+            id: {type: long, primaryKey: true}
+            u: {type: int, unique: true}
+            d: {type: decimal, quality: [{type: library, metric: duplicateValues, mustBe: 0}]}
+        """
+    rows = "1,1,1\nx,y,z\nw,v,u\n2,,\n3,,\n"
+    report = tested(models, {"t.csv": f"id,u,d\n{rows}"}, "t.csv")
+    assert outcomes(report) == {"/id/type": ("fail", 2), "/u/type": ("fail", 2), "/d/type": ("fail", 2)}
+    report = tested(models, {"t.csv": f"id,u,d\n{rows}x,y,z\n1.0,01,1.00\n"}, "t.csv")
+    assert {path: count for path, (_, count) in outcomes(report).items() if not path.endswith("/type")} == {
+        "/id/primaryKey": 4,
+        "/u/unique": 4,
+        "/d/quality/0": 4,
+    }
+
+
+def test_a_file_of_another_format(tested):
+    models = "t: {fields: {a: {type: int}}}"
+    report = tested(models, {"t.parquet": "a\n1\n"}, "t.parquet")
+    (reason,) = {c["reason"] for c in report["checks"]}
+    assert reason.startswith("file:/")
+    assert "t.parquet is not a Parquet file" in reason
 
 
 def test_several_models_and_references(tested):

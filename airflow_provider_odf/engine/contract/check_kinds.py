@@ -54,7 +54,7 @@ def _key(check: Check, rows: Rows) -> Measured | Verdict:
         return Verdict("fail", f"column {', '.join(missing)} not found" if len(paths) > 1 else "column not found")
     if any(column.levels for column in columns):
         return Verdict("unsupported", "elements of arrays and maps cannot be a key")
-    sql = tuple(c.sql for c in columns)
+    sql = tuple(c.in_key for c in columns)
     example = None if check.is_sensitive else key_text(columns)
     expected, shown = "unique and not null" if is_complete else "unique", tuple(c.column for c in columns)
     if not rows.unique_by or not rows.unique_by <= {name.lower() for name in paths}:

@@ -57,6 +57,11 @@ class Found:
         """SQL that is true for a null; a text that cannot be converted is none."""
         return f"{self.raw or self.sql} IS NULL"
 
+    @property
+    def in_key(self) -> str:
+        """SQL for the value as a part of a key. A text that cannot be converted is not null: it stands for itself."""
+        return f"coalesce(CAST({self.sql} AS STRING), {self.raw})" if self.raw else self.sql
+
     def in_row(self, condition: str) -> str:
         """Return SQL for a row from SQL for a value: whether the condition is true for one element at least."""
         for array, variable in reversed(self.levels):

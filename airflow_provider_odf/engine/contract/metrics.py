@@ -90,7 +90,7 @@ def _on_keys(number: Numbers, share: Numbers) -> Metric:
         if any(column.levels for column in columns):
             return Verdict("unsupported", "elements of arrays and maps cannot be a key")
         example = None if check.is_sensitive else key_text(columns)
-        condition = Key(tuple(c.sql for c in columns), is_complete=False)
+        condition = Key(tuple(c.in_key for c in columns), is_complete=False)
         shown = tuple(c.column for c in columns)
         return _limited(check, Measured(condition, "", example, "with a duplicate value", shown), number, share)
 

@@ -183,5 +183,10 @@ def _reason(error: PySparkException | Py4JJavaError, source: Source) -> str:
     if source.install and re.search("ClassNotFoundException|No suitable driver|No FileSystem for scheme", cause):
         return f"Spark lacks the library to read this: set ODF_SPARK_PACKAGES={source.install}, or add its jar to Spark"
     if isinstance(error, PySparkException) and not (error.getCondition() or "").startswith("FAILED_JDBC"):
-        return str(refusal(error) or message(error))
-    return cause.partition("\n")[0]
+        return _plain(str(refusal(error) or message(error)))
+    return _plain(cause)
+
+
+def _plain(text: str) -> str:
+    """Return the first line of a message of Java without the classes of its exceptions."""
+    return re.sub(r"^([\w.$]+(Exception|Error): )+", "", text.partition("\n")[0])
