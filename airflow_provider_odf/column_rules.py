@@ -30,15 +30,18 @@ class ColumnProblem:
 
 
 def check(
-    columns: Mapping[str, str], vocab: DatasetVocabulary, merge: MergeStrategy, place: str = "the data"
+    columns: Mapping[str, str], vocab: DatasetVocabulary, merge: MergeStrategy | None, place: str = "the data"
 ) -> Iterator[ColumnProblem]:
-    """Yield the problems that prevent a merge of rows with these columns.
+    """Yield the problems that prevent a merge of rows with these columns, or their use as rows of a derivative.
 
+    :param merge: None for a derivative.
     :param columns: Spark types by name, such as ``DECIMAL(12,2)``; the type is empty if unknown.
     :param place: how messages name the columns, such as ``the declared schema``.
     """
     yield from _system_columns(columns, vocab, merge, place)
-    yield from _event_time(columns, vocab.event_time_column)
+    yield from _event_time(columns, vocab.event_time_column, "in `preprocess`" if merge else "in the query")
+    if merge is None:
+        return
     data = {name: kind for name, kind in columns.items() if name.lower() != vocab.operation_type_column.lower()}
     yield from _merge_columns("primary_key", merge.primary_key, data, place)
     yield from _merge_columns("compare_columns", merge.compare_columns or (), data, place)
@@ -46,13 +49,14 @@ def check(
 
 
 def _system_columns(
-    columns: Mapping[str, str], vocab: DatasetVocabulary, merge: MergeStrategy, place: str
+    columns: Mapping[str, str], vocab: DatasetVocabulary, merge: MergeStrategy | None, place: str
 ) -> Iterator[ColumnProblem]:
-    """Yield problems with the names of system columns, which the merge adds.
+    """Yield problems with the names of system columns, which the engine adds.
 
-    The data may only have the event time and, for streams, the operation.
+    The data may only have the event time and, for streams and derivatives, the operation.
     """
-    use = MERGE_STRATEGIES[merge.kind].operation_column
+    use = MERGE_STRATEGIES[merge.kind].operation_column if merge else OperationColumn.OPTIONAL
+    where = "in `preprocess`" if merge else "in the query"
     added = {vocab.offset_column.lower(): "offsetColumn", vocab.system_time_column.lower(): "systemTimeColumn"}
     operation = vocab.operation_type_column
     if use is OperationColumn.NONE:
@@ -60,30 +64,30 @@ def _system_columns(
     for name in columns:
         if field := added.get(name.lower()):
             fix = (
-                f"rename it in `preprocess` (`{name} AS {name}_1`), or, if the dataset has no data yet, rename the "
+                f"rename it {where} (`{name} AS {name}_1`), or, if the dataset has no data yet, rename the "
                 f"system column with SetVocab.{field}"
             )
             yield ColumnProblem("columns", name, f"column {name} has the name of a system column", fix)
-    if use is OperationColumn.REQUIRED and operation.lower() not in {name.lower() for name in columns}:
+    if merge and use is OperationColumn.REQUIRED and operation.lower() not in {name.lower() for name in columns}:
         message = f"a {merge.kind} needs the column {operation}, which is not in {place}"
         fix = f"add it, or name one of {listed([*columns])} in SetVocab.operationTypeColumn"
         yield ColumnProblem("merge", operation, message, fix)
 
 
-def _event_time(columns: Mapping[str, str], event_time: str) -> Iterator[ColumnProblem]:
+def _event_time(columns: Mapping[str, str], event_time: str, where: str) -> Iterator[ColumnProblem]:
     for name, kind in columns.items():
         if name.lower() == event_time.lower() and kind not in _TIMES:
-            fix = f"{_conversion(name, kind)}, or name another column in SetVocab.eventTimeColumn"
+            fix = f"{_conversion(name, kind, where)}, or name another column in SetVocab.eventTimeColumn"
             yield ColumnProblem("columns", name, f"event time column {name} must be DATE or TIMESTAMP, not {kind}", fix)
 
 
-def _conversion(name: str, kind: str) -> str:
+def _conversion(name: str, kind: str, where: str) -> str:
     """Return advice on converting a column to a time. Only the author of the manifest knows the unit of a number."""
     if kind.startswith(_TEXTS):
-        return f"cast it in `preprocess`, in Spark SQL `to_timestamp({name}) AS {name}`"
+        return f"cast it {where}, in Spark SQL `to_timestamp({name}) AS {name}`"
     forms = {"seconds": f"timestamp_seconds({name})", "milliseconds": f"timestamp_millis({name})"}
     forms["a year"] = f"make_date({name}, 1, 1)"
-    return f"convert it in `preprocess`, in Spark SQL {', '.join(f'`{sql}` for {unit}' for unit, sql in forms.items())}"
+    return f"convert it {where}, in Spark SQL {', '.join(f'`{sql}` for {unit}' for unit, sql in forms.items())}"
 
 
 def _merge_columns(

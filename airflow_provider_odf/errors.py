@@ -16,6 +16,8 @@
     │   ├── BlockRejected       a block breaks a rule of the metadata chain
     │   ├── ChainCorrupted      stored bytes differ from their hash, size or link
     │   ├── InputRewritten      the history of a derivative's input lost a block that the derivative was computed from
+    │   ├── NotReproducible     a derivative has other records than its inputs give
+    │   ├── NotReplayable       a transformation cannot be computed again here
     │   └── TypeUnsupported     the dataset format has no representation of a column's type
     ├── CommitConflict          another writer moved the ref first; nothing was changed, read again and retry
     ├── StorageError            the store cannot be read or written (disk full, permission)
@@ -143,6 +145,14 @@ class ChainCorrupted(ChainError):
 
 class InputRewritten(ChainError):
     """The history of a derivative's input was rewritten: it lost the block up to which the derivative was computed."""
+
+
+class NotReproducible(ChainError):
+    """A block of a derivative has other records than its transformation of its inputs."""
+
+
+class NotReplayable(ChainError):
+    """A transformation of a derivative cannot be computed again, for example because another system wrote it."""
 
 
 class TypeUnsupported(ChainError):

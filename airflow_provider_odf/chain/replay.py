@@ -93,7 +93,7 @@ def _execute_transform(state: ChainState, event: model.ExecuteTransform) -> dict
         )
         for i in event.query_inputs
     }
-    return {**_data(state, event), "query_inputs": positions}
+    return {**_data(state, event), "query_inputs": positions, "is_transform_new": False}
 
 
 def _disable_push(state: ChainState, event: model.DisablePushSource) -> dict[str, Any]:
@@ -110,7 +110,7 @@ _CHANGES: dict[str, Callable[[ChainState, Any], dict[str, Any]]] = {
         "merge": event.merge,
     },
     "DisablePushSource": _disable_push,
-    "SetTransform": lambda _, event: {"transform": event},
+    "SetTransform": lambda state, event: {"transform": event, "is_transform_new": bool(state.query_inputs)},
     "SetVocab": lambda _, event: {"set_vocab": event},
     "SetDataSchema": lambda _, event: {"schema": event},
     "SetInfo": lambda _, event: {"info": event},

@@ -81,6 +81,13 @@ def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int
         return _conform(table if newest is None else table.slice(max(0, table.num_rows - newest)), schema)
 
 
+def read_file(path: str, schema: pa.Schema) -> pa.Table:
+    """Return the rows of a slice that is not in a dataset yet, with the columns of ``schema``."""
+    import pyarrow.parquet as pq
+
+    return _conform(pq.read_table(path), schema)
+
+
 @contextlib.contextmanager
 def read_errors(file: str) -> Iterator[None]:
     """Raise errors of a Parquet file as errors that name the file.

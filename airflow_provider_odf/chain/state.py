@@ -56,6 +56,8 @@ class ChainState:
     have the same name as the polling source has in blocks."""
     query_inputs: Mapping[str, InputPosition] = field(default_factory=dict)
     """Positions by dataset id."""
+    is_transform_new: bool = False
+    """Whether the transform is not the one that made the newest records."""
     slices: tuple[model.DataSlice, ...] = ()
 
     @property

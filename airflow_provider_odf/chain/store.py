@@ -138,7 +138,19 @@ class Store:
 
     def find_id(self, dataset_id: DatasetId) -> Dataset | None:
         """Return the dataset of an id, or None if the store has none."""
-        return next((dataset for dataset in self.datasets() if _id(dataset) == str(dataset_id)), None)
+        text = str(dataset_id)
+        for alias in self.registry.aliases():
+            entry = self.registry.get(alias)
+            if entry is not None and entry.dataset_id == text and (dataset := self.get(alias)) is not None:
+                return dataset
+        # Other tools do not write the registry.
+        return next((dataset for dataset in self.datasets() if _id(dataset) == text), None)
+
+    def id_of(self, dataset: Dataset) -> str:
+        """Return the id of a dataset, from the registry if it has the dataset, else from the chain."""
+        entry = self.registry.get(dataset.alias)
+        known = entry.dataset_id if entry is not None else ""
+        return known if known.startswith("did:") else str(_id(dataset))
 
     def find(self, ref: str) -> Dataset | None:
         """Return the dataset of an id or alias, or None if the store has none.

@@ -1,4 +1,4 @@
-"""Commands that inspect datasets and files: ``log``, ``tail``, ``state``, ``verify``, ``hash`` and ``block``.
+"""Commands that inspect datasets and files: ``log``, ``tail``, ``state``, ``hash`` and ``block``.
 
 None starts Spark."""
 
@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,13 +22,11 @@ from airflow_provider_odf.cli.output import (
     RowFormat,
     RowFormatOption,
     StoreOption,
-    near,
     print_json,
     print_rows,
 )
 from airflow_provider_odf.cli.run import existing_store
-from airflow_provider_odf.error_conversion import as_odf_error
-from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound, InvalidInput
+from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
@@ -41,7 +38,7 @@ block = typer.Typer(name="block", help="Decode and encode metadata block files."
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the tool."""
-    for command in (log, tail, state, verify):
+    for command in (log, tail, state):
         app.command()(command)
     app.command("hash")(hash_files)
     app.command("schema")(json_schema)
@@ -135,39 +132,6 @@ def _print(rows: Rows, how: RowFormat, nothing: str) -> None:
         print(nothing, file=sys.stderr)
     else:
         print_rows(rows, how, rows.columns)
-
-
-def verify(
-    names: Annotated[list[str], typer.Argument(help="Names of datasets in the store.", metavar="NAME")],
-    store: StoreOption = None,
-    how: FormatOption = Format.table,
-) -> None:
-    """Verify every block, link, size and hash of datasets, and their data against the logical hashes.
-
-    Exit 1 if a dataset is damaged, 2 if one does not exist. All others are verified in any case.
-    """
-    from airflow_provider_odf.chain.verify import verify as check
-
-    target = existing_store(store)
-    code, rows = 0, []
-    for name in names:
-        try:
-            sizes = check(dataset := target.dataset(name))
-        except (DatasetNotFound, InvalidInput) as e:
-            print(near(e), file=sys.stderr)
-            code = 2
-            continue
-        except Exception as e:  # any error: the other datasets follow
-            print(near(f"{name}: {as_odf_error(e)}"), file=sys.stderr)
-            code = max(code, 1)
-            continue
-        rows.append({"dataset": str(dataset.alias), **asdict(sizes)})
-        if how is Format.table:
-            counts = (counted(getattr(sizes, f"{noun}s"), noun) for noun in ("block", "slice", "record"))
-            print(f"{dataset.alias}: ok: {', '.join(counts)}", flush=True)
-    if how is Format.json:
-        print_json(rows)
-    raise typer.Exit(code)
 
 
 def hash_files(

@@ -73,12 +73,13 @@ def _plan(store: Store, manifest: Manifest) -> Plan:
     :raises DatasetGone: the dataset was deleted from the store.
     """
     from airflow_provider_odf.chain.replay import replay
+    from airflow_provider_odf.evolution.inputs import with_ids
     from airflow_provider_odf.evolution.plan import plan
 
     dataset = store.get(manifest.snapshot.alias)
     if dataset is None:
         store.check_new(manifest.snapshot.alias)
-    return plan(replay(dataset) if dataset else None, manifest)
+    return plan(replay(dataset) if dataset else None, with_ids(manifest, store))
 
 
 def _print(plans: Sequence[Plan], unreadable: Sequence[tuple[str, Problem]], how: Format) -> None:

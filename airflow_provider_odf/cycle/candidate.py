@@ -52,7 +52,7 @@ def describe(dataset: Dataset, base: str, block_hash: str, ref: str) -> Candidat
     for current, block in dataset.walk(block_hash):
         if current == base:
             break
-        if isinstance(block.event, model.AddData):
+        if isinstance(block.event, model.AddData | model.ExecuteTransform):
             watermark = watermark or block.event.new_watermark
             if block.event.new_data is not None:
                 added.append(block.event.new_data)

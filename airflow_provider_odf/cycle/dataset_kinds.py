@@ -36,7 +36,7 @@ def _derivative() -> Kind:
     return Kind(new_input, make_candidate)
 
 
-KINDS: Mapping[str, Callable[[], Kind]] = {"Root": _root}
+KINDS: Mapping[str, Callable[[], Kind]] = {"Root": _root, "Derivative": _derivative}
 """Kind of dataset that can be run -> its steps."""
 
 

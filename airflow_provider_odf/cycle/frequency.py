@@ -53,7 +53,7 @@ def with_frequency(cycle: Cycle, contract: Contract, dataset: Dataset, base: str
 def _updates(dataset: Dataset, base: str) -> Iterator[datetime]:
     """Yield the times of blocks with data, the newest first."""
     for _, block in dataset.walk(base):
-        if isinstance(block.event, model.AddData) and block.event.new_data is not None:
+        if isinstance(block.event, model.AddData | model.ExecuteTransform) and block.event.new_data is not None:
             yield block.system_time.to_datetime()
 
 

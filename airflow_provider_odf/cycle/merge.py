@@ -198,7 +198,7 @@ class _Merge:
             model.AddData(
                 prev_checkpoint=state.last_checkpoint,
                 prev_offset=state.last_offset,
-                new_data=_data_slice(new) if new else None,
+                new_data=data_slice(new) if new else None,
                 new_watermark=watermark,
                 new_source_state=source_state,
             ),
@@ -206,7 +206,8 @@ class _Merge:
         )
 
 
-def _data_slice(new: protocol.NewSlice) -> model.DataSlice:
+def data_slice(new: protocol.NewSlice) -> model.DataSlice:
+    """Return a slice of the engine as a block records it."""
     return model.DataSlice(
         logical_hash=new.logical_hash,
         physical_hash=new.physical_hash,

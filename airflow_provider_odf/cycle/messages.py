@@ -131,7 +131,12 @@ class TransformInput:
     @property
     def key(self) -> str:
         """The name of these heads on this base. Equal keys give equal candidates."""
-        content = json.dumps([self.base, *(head.block_hash for head in self.heads)])
+        return hashlib.sha256(json.dumps([self.base, self.content]).encode()).hexdigest()[:16]
+
+    @property
+    def content(self) -> str:
+        """Name of what is read, whatever head it is added to."""
+        content = json.dumps([[head.dataset_id, head.block_hash] for head in self.heads])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

@@ -18,6 +18,7 @@ from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.contract.binding import Location
     from airflow_provider_odf.cycle.cycle import Cycle
@@ -103,6 +104,10 @@ def publish(store: Store, candidate: Candidate) -> str:
     return head
 
 
+def _merge(state: ChainState, source_name: str | None) -> protocol.MergeStrategy | None:
+    return None if state.kind == "Derivative" else ddl.merge_strategy(source_of(state, source_name).merge)
+
+
 def _request(
     cycle: Cycle, dataset: Dataset, candidate: Candidate, contract: protocol.Contract, source_name: str | None
 ) -> protocol.ContractTestRequest:
@@ -111,7 +116,7 @@ def _request(
     return protocol.ContractTestRequest(
         dataset_alias=candidate.dataset,
         vocab=state.vocab,
-        merge=ddl.merge_strategy(source_of(state, source_name).merge),
+        merge=_merge(state, source_name),
         contract=with_frequency(cycle, with_related(cycle, contract), dataset, candidate.base, state.system_time),
         history=history(cycle.store, dataset, state, cycle.progress),
         new_from=candidate.offsets.start if candidate.offsets else 0,

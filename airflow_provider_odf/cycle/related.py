@@ -11,7 +11,7 @@ from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract.binding import model_of
 from airflow_provider_odf.cycle.history import history
-from airflow_provider_odf.manifest import ddl
+from airflow_provider_odf.evolution.inputs import merge_of
 
 if TYPE_CHECKING:
     from airflow_provider_odf.cycle.cycle import Cycle
@@ -36,7 +36,7 @@ def _related(cycle: Cycle, models: set[str]) -> Iterator[protocol.RelatedDataset
             yield protocol.RelatedDataset(
                 name,
                 state.vocab,
-                ddl.merge_strategy(state.merge) if state.merge else protocol.MergeStrategy("Append"),
                 history(cycle.store, dataset, state, cycle.progress),
+                merge_of(state),
                 chain_schema.ipc_base64(state.schema) if state.schema else None,
             )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.chain.store import parse_alias
 from airflow_provider_odf.cycle import lost_race
 from airflow_provider_odf.cycle.dataset_kinds import kind_of
 from airflow_provider_odf.cycle.messages import NewInput, Outcome, UpToDate
@@ -15,6 +17,8 @@ from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.cycle.push import push
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import CandidateRejected
+from airflow_provider_odf.manifest.graph import Graph
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId
 from airflow_provider_odf.source.program import kill_all
 
 if TYPE_CHECKING:
@@ -27,14 +31,40 @@ POLLS_AT_ONCE = 8
 
 
 def run_all(cycles: Sequence[Cycle]) -> Iterator[Outcome]:
-    """Run cycles, several at once, and yield their outcomes in order, each as soon as it is ready."""
+    """Run cycles, several at once, each after those of its inputs, and yield their outcomes in that order, each as soon
+    as it is ready."""
+    done: dict[DatasetAlias, Future[Outcome]] = {}
+
+    def run_after(cycle: Cycle, inputs: Iterable[Future[Outcome]]) -> Outcome:
+        wait(inputs)  # They were submitted before, so threads that wait never block them.
+        return run(cycle)
+
     with ThreadPoolExecutor(POLLS_AT_ONCE, thread_name_prefix="cycle") as pool:
         try:
-            yield from pool.map(run, cycles)
+            for cycle, inputs in inputs_first(cycles):
+                needed = [done[alias] for alias in inputs]
+                done[parse_alias(cycle.dataset)] = pool.submit(run_after, cycle, needed)
+            for future in done.values():
+                yield future.result()
         except BaseException:  # An interrupt, or the caller closed the iterator.
             pool.shutdown(wait=False, cancel_futures=True)
             kill_all()
             raise
+
+
+def inputs_first(cycles: Sequence[Cycle]) -> Iterator[tuple[Cycle, list[DatasetAlias]]]:
+    """Yield each cycle after those of its inputs, with the names of these inputs."""
+    by_alias = {parse_alias(cycle.dataset): cycle for cycle in cycles}
+    graph = Graph.of(cycle.manifest for cycle in cycles if cycle.manifest is not None)
+    edges = {alias: _inputs(graph, alias, cycle) & by_alias.keys() for alias, cycle in by_alias.items()}
+    for alias in TopologicalSorter(edges).static_order():
+        yield by_alias[alias], sorted(edges[alias], key=str)
+
+
+def _inputs(graph: Graph, alias: DatasetAlias, cycle: Cycle) -> set[DatasetAlias]:
+    refs = graph.inputs(alias) if alias in graph.manifests else ()
+    found = (cycle.store.find_id(ref) if isinstance(ref, DatasetId) else ref for ref in refs)
+    return {ref if isinstance(ref, DatasetAlias) else ref.alias for ref in found if ref is not None}
 
 
 def run(cycle: Cycle) -> Outcome:

@@ -86,10 +86,10 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Ne
     :raises InvalidQuery: names, types, keys or the stored schema do not allow it.
     """
     vocab, fields = request.vocab, frame.schema.fields
-    event = _find(vocab.event_time_column, fields)
-    op = _find(vocab.operation_type_column, fields)
+    event = find(vocab.event_time_column, fields)
+    op = find(vocab.operation_type_column, fields)
     _check_columns(fields, event, request)
-    data = _with_spelling([f for f in fields if f not in (event, op)], stored)
+    data = with_spelling([f for f in fields if f not in (event, op)], stored)
     schema = schemas.slice_schema(
         vocab, _event_type(event, request, stored), [f for _, f in data], _required(request, stored)
     )
@@ -116,7 +116,8 @@ def _check_columns(fields: Sequence[T.StructField], event: T.StructField | None,
         raise InvalidQuery(f"{place}{problem.message}: {problem.fix}")
 
 
-def _find(name: str, fields: Iterable[T.StructField]) -> T.StructField | None:
+def find(name: str, fields: Iterable[T.StructField]) -> T.StructField | None:
+    """Return the column of a name, ignoring case."""
     return next((f for f in fields if f.name.lower() == name.lower()), None)
 
 
@@ -133,7 +134,7 @@ def _is_coerced(event: T.StructField, request: MergeRequest) -> bool:
     return is_inferred and isinstance(event.dataType, T.StringType)
 
 
-def _with_spelling(fields: Sequence[T.StructField], stored: pa.Schema | None) -> list[tuple[str, T.StructField]]:
+def with_spelling(fields: Sequence[T.StructField], stored: pa.Schema | None) -> list[tuple[str, T.StructField]]:
     """Return each field with its name in the data and with the dataset's spelling."""
     spelling = _spelling(stored)
     return [(f.name, T.StructField(spelling.get(f.name.lower(), f.name), f.dataType)) for f in fields]
@@ -176,15 +177,16 @@ def _project(
     time = f"CAST(NULL AS {kind})"
     if event is not None:
         is_text = isinstance(event.dataType, T.StringType)
-        time = _from_text(event.name, kind) if is_text else _expression(event.name, event.dataType)
+        time = _from_text(event.name, kind) if is_text else value_sql(event.name, event.dataType)
     sql = [f"{time} AS {quoted(layout.event_time)}"]
-    sql += [f"{_expression(name, f.dataType)} AS {quoted(f.name)}" for name, f in data]
+    sql += [f"{value_sql(name, f.dataType)} AS {quoted(f.name)}" for name, f in data]
     if op is not None:
         sql.append(f"{op} AS {quoted(OP)}")
     return frame.selectExpr(*sql, f"monotonically_increasing_id() AS {quoted(POSITION)}")
 
 
-def _expression(name: str, kind: T.DataType) -> str:
+def value_sql(name: str, kind: T.DataType) -> str:
+    """Return SQL for a column as a slice has it: times in milliseconds, within the years 1 to 9999."""
     if isinstance(kind, T.TimestampType | T.TimestampNTZType):
         return f"date_trunc('MILLISECOND', {_in_range(name, T.TimestampType(), f'CAST({quoted(name)} AS TIMESTAMP)')})"
     return _in_range(name, kind, quoted(name)) if isinstance(kind, T.DateType) else quoted(name)
@@ -210,10 +212,10 @@ def _in_range(name: str, kind: T.DataType, value: str) -> str:
     return f"CASE WHEN {value} IS NULL OR ({is_in_range(value, kind)}) THEN {value} ELSE {wrong} END"
 
 
-def _operation(field: T.StructField, request: MergeRequest) -> str:
+def operation_code(field: T.StructField, where: str, *, is_optional: bool = False) -> str:
     """Return SQL for the code of an operation, given as code or name. Other values are an error.
 
-    If the strategy does not require the column, null means +A.
+    If the column is optional, null means +A. ``where`` names the rows in messages.
     """
     column = quoted(field.name)
     if isinstance(field.dataType, T.StringType):
@@ -226,10 +228,15 @@ def _operation(field: T.StructField, request: MergeRequest) -> str:
             f"column {field.name} has operation codes of type {kind}: "
             f"convert them to {OPERATIONS_TEXT}, as INT or STRING"
         )
-    labels = [source.label for source in request.inputs]
-    where = f"{labels[0]}: column {field.name}" if len(labels) == 1 else f"column {field.name}"
     value = f"coalesce(CAST({column} AS STRING), 'null')"
     error = f"raise_error(concat({text(f'{where}: an operation is not one of {OPERATIONS_TEXT}: ')}, {value}))"
-    if request.merge.traits.operation_column is OperationColumn.OPTIONAL:
+    if is_optional:
         return f"CASE WHEN {column} IS NULL THEN {APPEND} ELSE coalesce({code}, {error}) END"
     return f"coalesce({code}, {error})"
+
+
+def _operation(field: T.StructField, request: MergeRequest) -> str:
+    labels = [source.label for source in request.inputs]
+    where = f"{labels[0]}: column {field.name}" if len(labels) == 1 else f"column {field.name}"
+    is_optional = request.merge.traits.operation_column is OperationColumn.OPTIONAL
+    return operation_code(field, where, is_optional=is_optional)

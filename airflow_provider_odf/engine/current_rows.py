@@ -1,4 +1,4 @@
-"""Current rows of a dataset with a key, as merges and contracts use them."""
+"""Current rows of a dataset, as merges, contracts and transforms use them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from airflow_provider_odf.merge_strategies import PRESENT
 from airflow_provider_odf.protocol import DatasetVocabulary
 
 _AGE = "`odf:age`"
+_ALIVE = "`odf:alive`"
 
 
 def newest_records(records: DataFrame, keys: Sequence[str], vocab: DatasetVocabulary) -> DataFrame:
@@ -23,3 +24,20 @@ def newest_records(records: DataFrame, keys: Sequence[str], vocab: DatasetVocabu
 def current_rows(newest: DataFrame, vocab: DatasetVocabulary) -> DataFrame:
     """Return the newest records that are current rows."""
     return newest.where(f"{quoted(vocab.operation_type_column)} IN {PRESENT}")
+
+
+def rows_not_undone(records: DataFrame, columns: Sequence[str], vocab: DatasetVocabulary) -> DataFrame:
+    """Return the current rows of a dataset without a key: those that no later record takes back.
+
+    Rows are equal if all ``columns`` are. Of several equal rows, the newest ones stay.
+    """
+    row = ", ".join(map(quoted, columns))
+    op, offset = quoted(vocab.operation_type_column), quoted(vocab.offset_column)
+    present = f"CASE WHEN {op} IN {PRESENT} THEN 1 ELSE 0 END"
+    counted = records.selectExpr(
+        "*",
+        f"sum(2 * {present} - 1) OVER (PARTITION BY {row}) AS {_ALIVE}",
+        f"sum({present}) OVER (PARTITION BY {row} ORDER BY {offset} DESC ROWS UNBOUNDED PRECEDING) AS {_AGE}",
+    )
+    alive = counted.where(f"{op} IN {PRESENT} AND {_AGE} <= {_ALIVE}")
+    return alive.drop(_AGE.strip("`"), _ALIVE.strip("`"))

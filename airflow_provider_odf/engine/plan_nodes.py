@@ -22,12 +22,12 @@ def _objects(value: Any) -> Iterator[Node]:
             if key not in ("metadata", "below"):  # the metadata of columns can contain anything from their file
                 yield from _objects(inner)
     elif isinstance(value, list):
-        _link(value)
-        for item in _above_views(value):
+        link(value)
+        for item in above_views(value):
             yield from _objects(item)
 
 
-def _link(tree: Sequence[Any]) -> None:
+def link(tree: Sequence[Any]) -> None:
     """Store the children of each node in it as ``below``. The tree has parents first."""
     waiting: list[Any] = []
     for node in reversed(tree):
@@ -36,7 +36,7 @@ def _link(tree: Sequence[Any]) -> None:
             waiting.append(node)
 
 
-def _above_views(tree: Sequence[Any]) -> Iterator[Any]:
+def above_views(tree: Sequence[Any]) -> Iterator[Any]:
     """Yield the nodes of a tree, parents first, except those below temporary views, which the query did not write."""
     hidden = 0
     for node in tree:

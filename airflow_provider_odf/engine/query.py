@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -65,18 +65,24 @@ _WITH_OPTIONS = {"from_xml": 3, "schema_of_xml": 2}
 """Functions whose options can name a file, and the number of arguments of a call with options."""
 
 
-def run(spark: SparkSession, query: str, name: str, tables: Collection[str]) -> DataFrame:
+def run(
+    spark: SparkSession,
+    query: str,
+    name: str,
+    tables: Collection[str],
+    parameters: Mapping[str, object] | None = None,
+) -> DataFrame:
     """Return the rows of a query, not computed yet.
 
     ``tables`` are the temporary views that it may read. ``name`` is the query's in messages such as ``query 2 (alias),
-    line 3: …``.
+    line 3: …``. ``parameters`` are values for ``:name`` in the query, which may use them.
 
     :raises InvalidQuery: Spark rejects the query, or it does more than select from ``tables``.
     """
     check = _QueryCheck(spark, query, name, tables)
     try:
         check.parse_tree()
-        frame = spark.sql(query)
+        frame = spark.sql(query, parameters_of(query, parameters or {}))
         check.analyzed_plan(frame)
     except PySparkException as e:
         refused = refusal(e, {name: query})
@@ -84,6 +90,17 @@ def run(spark: SparkSession, query: str, name: str, tables: Collection[str]) -> 
             raise
         raise refused from e
     return frame
+
+
+def parameters_of(query: str, parameters: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the parameters that a query names, None if there are none."""
+    return {name: value for name, value in parameters.items() if f":{name}" in query} or None
+
+
+def line_of(word: str, query: str) -> int | None:
+    """Return the line of a word in a query, from 1, or None if the query does not contain it."""
+    match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", query, re.IGNORECASE) if word else None
+    return query.count("\n", 0, match.start()) + 1 if match else None
 
 
 class _QueryCheck:
@@ -162,8 +179,8 @@ class _QueryCheck:
 
     def _refusal(self, message: str, word: str = "") -> InvalidQuery:
         """Return the error with the line of ``word``, if the query contains it."""
-        match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", self._query, re.IGNORECASE) if word else None
-        line = f", line {self._query.count(chr(10), 0, match.start()) + 1}" if match else ""
+        found = line_of(word, self._query)
+        line = f", line {found}" if found else ""
         return InvalidQuery(f"{self._name}{line}: {message}")
 
 

@@ -61,7 +61,9 @@ def _execute(spark: SparkSession, request: Request, progress: Progress) -> Succe
 
         return sources.execute(spark, request, progress)
     if isinstance(request, TransformRequest):
-        raise errors.InvalidQuery("derivative datasets are not supported yet")
+        from airflow_provider_odf.engine.transform import transform
+
+        return transform.execute(spark, request, progress)
     raise errors.InvalidQuery(
         f"the engine does not support {type(request).__name__}: install the same release of the provider on Spark"
     )

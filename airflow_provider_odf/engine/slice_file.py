@@ -45,17 +45,19 @@ class DuplicateKeys(Exception):
 class SlicePlan:
     """Directory, schema and times of a slice to write.
 
-    ``schema`` is the dataset's. ``event_time`` is the event time of records without one. ``keys`` must not be null in
-    new rows. ``label`` is the name of the input in messages.
+    ``schema`` is the dataset's. ``event_time`` is the event time of records without one; if it is None, all must have
+    one. ``keys`` must not be null in new rows. ``label`` is the name of the input in messages. Without ``has_pairs``,
+    corrections may be incomplete.
     """
 
     directory: str
     schema: pa.Schema
     system_time: Instant
-    event_time: Instant
+    event_time: Instant | None
     next_offset: int
     keys: tuple[str, ...]
     label: str
+    has_pairs: bool = True
 
     def columns(self) -> list[str]:
         return list(self.schema.names[3:])
@@ -135,7 +137,7 @@ class _SliceWriter:
         self._newest = newest if self._newest is None else max(self._newest, newest)
 
     def finish(self) -> NewSlice:
-        if self._last_op == CORRECT_FROM:
+        if self._plan.has_pairs and self._last_op == CORRECT_FROM:
             raise InvalidQuery(_half_correction(self._plan.label))
         self._parquet.close()
         physical_hash = self._file.finish()
@@ -171,7 +173,8 @@ class _SliceWriter:
             raise DuplicateKeys
         if not 0 <= (pc.min(ops).as_py() or 0) <= (pc.max(ops).as_py() or 0) <= CORRECT_TO:
             raise InvalidQuery(f"{label}: an operation is not one of {OPERATIONS_TEXT}")
-        self._check_pairs(ops, label)
+        if self._plan.has_pairs:
+            self._check_pairs(ops, label)
 
     def _check_pairs(self, ops: pa.Array, label: str) -> None:
         before = pa.concat_arrays([pa.array([self._last_op], ops.type), ops[:-1]])

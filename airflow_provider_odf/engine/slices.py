@@ -25,10 +25,19 @@ def write(table: pa.Table, order: Sequence[str], plan: SlicePlan) -> NewSlice | 
 
     :raises InvalidQuery, DuplicateKeys, InternalError: as ``write_file`` does.
     """
-    table = fill_event_time(table, plan.schema, plan.event_time)
+    if plan.event_time is not None:
+        table = fill_event_time(table, plan.schema, plan.event_time)
     # Both Spark and Arrow sort strings by their bytes.
     in_order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in order])
     return write_file(iter([table.take(in_order)]), plan)
+
+
+def write_in_order(table: pa.Table, plan: SlicePlan) -> NewSlice | None:
+    """Write records in memory with OP and the columns, in their order. Return None without records.
+
+    :raises InvalidQuery, InternalError: as ``write_file`` does.
+    """
+    return write_file(iter([table]), plan)
 
 
 def write_in_task(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> NewSlice | None:
@@ -57,6 +66,8 @@ def fill_event_time(table: pa.Table, schema: pa.Schema, event_time: Instant) -> 
 
 
 def _filled_columns(records: DataFrame, plan: SlicePlan) -> list[str]:
+    if plan.event_time is None:
+        return [*map(quoted, records.columns)]
     time = quoted(plan.schema.names[3])
     value = f"timestamp_millis({plan.event_time.epoch_ns // 1_000_000})"
     if pt.is_date(plan.schema.field(3).type):

@@ -7,7 +7,7 @@ of the heap bounds the memory of DataFusion.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,41 @@ def parsed_plan(spark: SparkSession, sql: str) -> Any:
 def analyzed_plan(frame: DataFrame) -> Any:
     """Return the analyzed plan of a frame, with resolved names."""
     return frame._jdf.queryExecution().analyzed()
+
+
+def plan_without_aliases(frame: DataFrame) -> Any:
+    """Return the analyzed plan of a frame, with common table expressions inlined and without views and aliases."""
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm
+    catalyst = jvm.org.apache.spark.sql.catalyst
+    plan = catalyst.optimizer.InlineCTE(True, False).apply(analyzed_plan(frame))
+    return catalyst.analysis.EliminateSubqueryAliases.apply(catalyst.analysis.EliminateView.apply(plan))
+
+
+def frame_of(spark: SparkSession, plan: Any) -> DataFrame:
+    """Return the rows of an analyzed plan."""
+    from pyspark import SparkContext
+    from pyspark.sql import DataFrame
+
+    jvm: Any = SparkContext._jvm
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
+
+
+def project(columns: Any, plan: Any) -> Any:
+    """Return a plan with these columns, a sequence of the JVM, of another plan."""
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm
+    return jvm.org.apache.spark.sql.catalyst.plans.logical.Project(columns, plan)
+
+
+def with_children(plan: Any, children: Sequence[Any]) -> Any:
+    """Return a plan with other children."""
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm
+    return plan.withNewChildren(jvm.PythonUtils.toSeq(list(children)))
 
 
 def schema_json(frame: DataFrame) -> str:

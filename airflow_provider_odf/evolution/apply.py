@@ -11,6 +11,7 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.evolution.analysis import Ask, analyze
+from airflow_provider_odf.evolution.inputs import with_ids
 from airflow_provider_odf.evolution.plan import plan
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetId
@@ -62,6 +63,7 @@ def apply(
 def _apply(
     store: Store, manifest: Manifest, system_time: Instant, manifest_version: int, ask: Ask | None, report: Report
 ) -> ChainState:
+    manifest = with_ids(manifest, store)
     alias = manifest.snapshot.alias
     dataset = store.get(alias)
     base = replay(dataset) if dataset else None
@@ -76,7 +78,7 @@ def _apply(
     if base is not None and not changes:
         return base
     if ask is not None:
-        analyze(base, manifest, changes, ask)
+        analyze(base, manifest, changes, ask, store)
     dataset = dataset or store.create(alias)
     draft = Draft(dataset, base, manifest_version=manifest_version)
     time = not_before(base, system_time)

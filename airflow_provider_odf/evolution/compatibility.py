@@ -137,8 +137,6 @@ def _chain_rules(state: ChainState | None, manifest: Manifest, changes: Sequence
         seed = model.Seed(dataset_id="did:odf:fed01" + "0" * 64, dataset_kind=manifest.snapshot.kind)
         state = begin("", model.MetadataBlock(system_time=time, sequence_number=0, event=seed))
     for change in changes:
-        if isinstance(change.event, model.SetTransform):
-            continue  # Its inputs become ids only when it runs.
         block = model.MetadataBlock.model_construct(
             system_time=time, prev_block_hash=state.head, sequence_number=state.sequence_number + 1, event=change.event
         )

@@ -51,12 +51,15 @@ class Check:
 
 @dataclass(frozen=True)
 class RelatedDataset:
-    """The history of another dataset that references name by its model, in lower case."""
+    """The history of another dataset that references name by its model, in lower case.
+
+    ``merge`` is None for a derivative.
+    """
 
     model: str
     vocab: DatasetVocabulary
-    merge: MergeStrategy
     history: tuple[HistorySlice, ...]
+    merge: MergeStrategy | None = None
     schema: str | None = None
 
 

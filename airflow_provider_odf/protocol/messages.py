@@ -237,16 +237,16 @@ class TransformSuccess:
 class ContractTestRequest:
     """Test a contract on a dataset's history up to a candidate. Rows from offset ``new_from`` on are new.
 
-    ``as_of`` (RFC 3339) is the time that ages are measured at, empty for now.
+    ``merge`` is None for a derivative. ``as_of`` (RFC 3339) is the time that ages are measured at, empty for now.
     """
 
     dataset_alias: str
     vocab: DatasetVocabulary
-    merge: MergeStrategy
     contract: Contract
     history: tuple[HistorySlice, ...]
     new_from: int
     schema: str
+    merge: MergeStrategy | None = None
     as_of: str = ""
 
 

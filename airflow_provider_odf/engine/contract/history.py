@@ -17,7 +17,7 @@ from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.scan import Scan
-from airflow_provider_odf.engine.current_rows import current_rows, newest_records
+from airflow_provider_odf.engine.current_rows import current_rows, newest_records, rows_not_undone
 from airflow_provider_odf.engine.schema import decode, quoted
 from airflow_provider_odf.protocol import (
     Contract,
@@ -51,7 +51,7 @@ def test(
     contract: Contract,
     *,
     vocab: DatasetVocabulary,
-    merge: MergeStrategy,
+    merge: MergeStrategy | None,
     history: Sequence[HistorySlice],
     new_from: int,
     schema: str | None,
@@ -59,6 +59,7 @@ def test(
 ) -> ContractReport:
     """Return a report with one result for each check of the contract, in order.
 
+    :param merge: None for a derivative, whose current rows are tested.
     :param schema: the dataset's schema as an Arrow IPC schema message in base64. Without it, the files define the
         columns.
     :param as_of: the time that ages are measured at (RFC 3339), empty for now.
@@ -72,7 +73,7 @@ def test(
 def _rows(
     spark: SparkSession,
     vocab: DatasetVocabulary,
-    merge: MergeStrategy,
+    merge: MergeStrategy | None,
     history: Sequence[HistorySlice],
     new_from: int,
     schema: str | None,
@@ -86,7 +87,11 @@ def _rows(
     if is_small:
         every = every.coalesce(1)
     unique_by: frozenset[str] = frozenset()
-    if merge.traits.has_current_rows:
+    if merge is None:
+        names = [name for name in every.columns if name not in vocab.columns[:3]]
+        rows = rows_not_undone(every, names, vocab)
+        scan = Scan(rows, rows, "true", offset, is_small)
+    elif merge.traits.has_current_rows:
         rows = current_rows(newest_records(every, merge.primary_key, vocab), vocab)
         scan = Scan(rows, rows, "true", offset, is_small)
         unique_by = frozenset(c.lower() for c in merge.primary_key)
@@ -95,7 +100,7 @@ def _rows(
         new = [s for s in history if s.offset_interval.end >= new_from]
         rows = _read(spark, declared, new).where(tested) if new else every.where("false")
         scan = Scan(every, rows, tested, offset, is_small)
-    key = (vocab.offset_column, *merge.primary_key)
+    key = (vocab.offset_column, *(merge.primary_key if merge else ()))
     return Rows(every.schema, scan, vocab.columns, key, unique_by, has_offsets=True)
 
 

@@ -1,0 +1,131 @@
+"""How a query is evaluated when its inputs grow, by analysis of Spark's plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+
+from airflow_provider_odf.engine import spark_internals
+from airflow_provider_odf.engine.transform import determinism
+from airflow_provider_odf.engine.transform.plan_tree import Attribute, Node, tree
+from airflow_provider_odf.engine.transform.row_keys import Key, Relation, analyze
+from airflow_provider_odf.engine.transform.used_columns import inputs_of_subqueries, used_columns
+from airflow_provider_odf.protocol import Evaluation
+from airflow_provider_odf.wording import listed
+
+_ROW_WISE = ("Input", "Project", "Filter", "Union", "Generate")
+
+MOST_COLUMNS = 8
+"""Maximum number of columns of a key. More would take longer to compare than they save."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A key by which a part of the result is computed: the result's columns, in order, and SQL of the same values over
+    the columns of each input that has them all or some; None where an input does not have a column's value."""
+
+    columns: tuple[str, ...]
+    inputs: Mapping[int, tuple[str | None, ...]]
+    changed: tuple[int, ...]
+    """Numbers of the inputs whose changes this key finds."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What is known of a query from its plan. Inputs are named by their numbers."""
+
+    root: Node
+    relations: Mapping[Node, Relation]
+    aliases: Sequence[str]
+
+    @cached_property
+    def is_row_wise(self) -> bool:
+        """Whether each result row comes from one row of one input."""
+        return not self._subqueries and all(node.kind in _ROW_WISE for node in self.root.nodes())
+
+    @cached_property
+    def used(self) -> Mapping[int, set[str]]:
+        """Names of the columns, in lower case, that the result depends on, by input."""
+        return used_columns(self.root)
+
+    @cached_property
+    def identity(self) -> tuple[str, ...]:
+        """Columns of the result that tell which row became which when it changes."""
+        relation = self.relations[self.root]
+        unique = min(relation.unique, key=len, default=None)
+        chosen = unique if unique is not None else relation.stable
+        return tuple(a.name for a in self.root.output if a.id in chosen)
+
+    def faults(self) -> list[determinism.Fault]:
+        """Return why the query is not a function of its inputs' rows, empty if it is."""
+        return list(determinism.faults(self.root, dict(self.relations)))
+
+    def parts(self, changed: Iterable[int]) -> list[Part] | None:
+        """Return the keys by which changes of these inputs are found in the result, or None if one has no key."""
+        numbers = set(changed)
+        if numbers & self._subqueries:
+            return None
+        leaves = [node for node in self.root.nodes() if node.input in numbers]
+        common = [key for key in self._keys if all(leaf in key.leaves for leaf in leaves)]
+        if common:
+            return [self._part(common, leaves)]
+        parts = []
+        for leaf in leaves:
+            own = [key for key in self._keys if leaf in key.leaves]
+            if not own:
+                return None
+            parts.append(self._part(own, [leaf]))
+        return parts
+
+    def evaluation(self) -> Evaluation:
+        """Return the form of evaluation for the user."""
+        if self.is_row_wise:
+            return Evaluation("row-wise", "each row of the result comes from one row of an input")
+        everything = [node.input for node in self.root.nodes() if node.input is not None]
+        if self.parts(everything) is not None:
+            names = sorted({name for part in self.parts(everything) or () for name in part.columns})
+            return Evaluation("keyed", f"new records are found in the result by {listed(names)}")
+        without = [n for n in sorted({*everything, *self._subqueries}) if self.parts([n]) is None]
+        names = [self.aliases[number] for number in without]
+        if len(names) < len(self.aliases):
+            return Evaluation(
+                "keyed", f"by keys; as a whole when {listed(names)} changes, of which the result shows no key"
+            )
+        return Evaluation("whole", f"the result shows no column by which new records of {listed(names)} can be found")
+
+    @cached_property
+    def _subqueries(self) -> set[int]:
+        return inputs_of_subqueries(self.root)
+
+    @cached_property
+    def _keys(self) -> tuple[Key, ...]:
+        return self.relations[self.root].keys
+
+    def _part(self, keys: Sequence[Key], changed: Sequence[Node]) -> Part:
+        """Return a part by the keys that hold for most leaves, and by further ones that make it smaller."""
+        chosen = sorted(keys, key=lambda key: -len(key.leaves))[:MOST_COLUMNS]
+        columns = tuple(self._shown(key).name for key in chosen)
+        by_input: dict[int, list[Node]] = {}
+        for node in self.root.nodes():
+            if node.input is not None and node.input not in self._subqueries:
+                by_input.setdefault(node.input, []).append(node)
+        inputs = {number: tuple(_agreed(key, leaves) for key in chosen) for number, leaves in by_input.items()}
+        return Part(columns, inputs, tuple(dict.fromkeys(leaf.input for leaf in changed if leaf.input is not None)))
+
+    def _shown(self, key: Key) -> Attribute:
+        return next(a for a in self.root.output if a.id in key.columns)
+
+
+def _agreed(key: Key, leaves: Sequence[Node]) -> str | None:
+    """Return the SQL of a key over an input that a query may read several times; None unless it is the same."""
+    found = {key.leaves.get(leaf) for leaf in leaves}
+    return found.pop() if len(found) == 1 else None
+
+
+def analysis(frame: DataFrame, primary_keys: Mapping[int, Sequence[str]], aliases: Sequence[str]) -> Analysis:
+    """Return the analysis of a query over views with marks. ``primary_keys`` are the unique columns of inputs."""
+    root = tree(spark_internals.plan_without_aliases(frame))
+    return Analysis(root, analyze(root, primary_keys), aliases)

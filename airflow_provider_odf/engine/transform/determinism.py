@@ -1,0 +1,137 @@
+"""Refuse queries whose result is not a function of the rows of their inputs.
+
+A derivative must be the same whenever and wherever it is computed: otherwise nobody could verify it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from airflow_provider_odf.engine.plan_nodes import class_name
+from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute, parts, subplans
+from airflow_provider_odf.engine.transform.row_keys import Relation
+
+_CHANGING = {
+    "CurrentDate": "current_date", "CurrentTimestamp": "current_timestamp", "Now": "now", "LocalTimestamp":
+    "localtimestamp", "CurrentTime": "current_time", "Rand": "rand", "Randn": "randn", "RandStr": "randstr",
+    "Uniform": "uniform", "Uuid": "uuid", "Shuffle": "shuffle", "MonotonicallyIncreasingID":
+    "monotonically_increasing_id", "SparkPartitionID": "spark_partition_id", "CurrentUser": "current_user",
+    "CurrentDatabase": "current_database", "CurrentCatalog": "current_catalog", "SparkVersion": "version",
+    "Sample": "tablesample",
+}  # fmt: skip
+"""Classes of expressions and nodes whose value depends on more than their arguments -> name in SQL."""
+
+_BY_ORDER = {
+    "First": "first", "Last": "last", "AnyValue": "any_value", "CollectList": "collect_list", "ListAgg": "listagg",
+    "Mode": "mode", "CollectSet": "collect_set",
+}  # fmt: skip
+"""Aggregates whose value depends on the order of the rows -> name in SQL."""
+
+_SORTED = ("SortArray", "ArraySort")
+_WITHOUT_TIES = ("Rank", "DenseRank", "PercentRank", "CumeDist")
+_FROM_PEERS = ("First", "Last", "NthValue")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a query is not deterministic; ``word`` is where it says so, ``fix`` what to write instead."""
+
+    word: str
+    message: str
+    fix: str
+
+
+def faults(root: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
+    """Yield the faults of a query. ``relations`` has the unique columns of each node of the plan."""
+    for node in root.nodes():
+        for part in subplans(node.fields):
+            if name := _CHANGING.get(class_name(part)):
+                yield Fault(name, f"{name} has another value in each run", "take times and values from the data")
+        yield from _aggregates(node)
+        if node.kind == "Window":
+            yield from _windows(node, relations[node.children[0]])
+        if node.kind in ("GlobalLimit", "Offset"):
+            yield from _limit(node, relations)
+
+
+def _aggregates(node: Node) -> Iterator[Fault]:
+    if node.kind != "Aggregate":
+        return
+    for item in node.expressions("aggregateExpressions"):
+        yield from _unordered(item, is_sorted=False)
+
+
+def _unordered(expression: Expression, *, is_sorted: bool) -> Iterator[Fault]:
+    kind = class_name(expression)
+    if (name := _BY_ORDER.get(kind)) and not is_sorted and not _has_order(expression):
+        fix = "use min_by or max_by" if kind in ("First", "Last", "AnyValue") else f"sort it: sort_array({name}(…))"
+        if kind in ("Mode", "ListAgg"):
+            fix = f"give {name} an order: WITHIN GROUP (ORDER BY …)"
+        yield Fault(name, f"{name} depends on the order of the rows, which is not defined", fix)
+    for part in expression["below"]:
+        yield from _unordered(part, is_sorted=kind in _SORTED or (is_sorted and kind == "AggregateExpression"))
+
+
+def _has_order(expression: Expression) -> bool:
+    return any(class_name(part) == "SortOrder" for part in parts(expression)) or bool(
+        expression.get("orderExpressions") or expression.get("reverseOpt")
+    )
+
+
+def _windows(node: Node, below: Relation) -> Iterator[Fault]:
+    order = _columns(node.expressions("partitionSpec")) | _columns(
+        [item["below"][0] for item in node.expressions("orderSpec")]
+    )
+    if below.is_ordered_by(order):
+        return
+    for item in node.expressions("windowExpressions"):
+        for part in parts(item):
+            if class_name(part) == "WindowExpression" and (name := _tied(part)):
+                yield Fault(
+                    name,
+                    f"the order of {name} has ties: rows with equal values in it can have any order",
+                    "add columns to its ORDER BY until no two rows are equal in it",
+                )
+
+
+def _tied(window: Expression) -> str:
+    """Return the name of a window function whose value depends on the order of ties, else nothing."""
+    function, specification = window["below"]
+    kind = class_name(function)
+    inner = class_name(function["below"][0]) if kind == "AggregateExpression" and function["below"] else kind
+    if inner in _WITHOUT_TIES:
+        return ""
+    frame = next((p for p in specification["below"] if class_name(p) == "SpecifiedWindowFrame"), None)
+    bounds = [class_name(bound) for bound in frame["below"]] if frame is not None else []
+    is_whole = bounds == ["UnboundedPreceding$", "UnboundedFollowing$"]
+    by_rows = frame is not None and "RowFrame" in str(frame.get("frameType"))
+    if inner in _BY_ORDER or (by_rows and not is_whole) or inner in ("Lag", "Lead", "NTile", "RowNumber", *_FROM_PEERS):
+        return _sql_name(inner)
+    return ""
+
+
+def _sql_name(kind: str) -> str:
+    names = {"RowNumber": "row_number", "First": "first_value", "Last": "last_value", "NthValue": "nth_value"}
+    return names.get(kind) or _BY_ORDER.get(kind) or kind.lower()
+
+
+def _limit(node: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
+    below = node.children[0]
+    while below.kind in ("LocalLimit", "GlobalLimit", "Offset", "Project"):
+        below = below.children[0]
+    word = "limit" if node.kind == "GlobalLimit" else "offset"
+    if below.kind != "Sort":
+        yield Fault(word, f"{word.upper()} without ORDER BY takes any rows", "add ORDER BY with a unique order")
+        return
+    order = _columns([item["below"][0] for item in below.expressions("order")])
+    if not relations[below].is_ordered_by(order):
+        yield Fault(
+            word,
+            f"the ORDER BY before {word.upper()} has ties: rows with equal values in it can have any order",
+            "add columns to ORDER BY until no two rows are equal in it",
+        )
+
+
+def _columns(expressions: Collection[Expression]) -> frozenset[int]:
+    return frozenset(found.id for item in expressions if (found := attribute(item)) is not None)

@@ -1,0 +1,69 @@
+"""The difference between the present rows of a derivative and the result of its query, as records of a changelog."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyspark.sql import DataFrame
+
+from airflow_provider_odf.engine.column_layout import OP
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.transform.layout import Result
+from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
+
+ORDER = ("odf:order", "odf:pair", "odf:side")
+"""Columns that sort the records of a slice: event time, then all columns; a correction has its new row's place."""
+
+
+def additions(rows: DataFrame, result: Result) -> DataFrame:
+    """Return all rows as added ones."""
+    order = f"struct({', '.join(result.spark_columns)}) AS `odf:order`"
+    operation = f"CAST({APPEND} AS INT) AS {quoted(OP)}"
+    return rows.selectExpr(operation, *result.spark_columns, order, "1 AS `odf:pair`", "0 AS `odf:side`")
+
+
+def difference(present: DataFrame, rows: DataFrame, result: Result, identity: Collection[str]) -> DataFrame:
+    """Return the records that turn the present rows into the rows of the result. Both have the columns of the result.
+
+    ``identity`` are columns that tell which row became which: vanished and new rows that are equal in them are
+    corrections. Without them there are none.
+    """
+    columns = result.spark_columns
+    net = (
+        present.selectExpr(*columns, "-1L AS `odf:count`")
+        .unionAll(rows.selectExpr(*columns, "1L AS `odf:count`"))
+        .groupBy(*columns)
+        .agg({"odf:count": "sum"})
+        .toDF(*result.columns, "odf:net")
+        .where("`odf:net` <> 0")
+    )
+    changed = net.selectExpr(*columns, "`odf:net` > 0 AS `odf:is_new`", "explode(sequence(1L, abs(`odf:net`)))").drop(
+        "col"
+    )
+    row = f"struct({', '.join(columns)})"
+    if not identity or set(identity) >= set(result.columns):
+        return changed.selectExpr(
+            f"IF(`odf:is_new`, {APPEND}, {RETRACT}) AS {quoted(OP)}",
+            *columns,
+            f"{row} AS `odf:order`",
+            "1 AS `odf:pair`",
+            "0 AS `odf:side`",
+        )
+    same = ", ".join(map(quoted, identity))
+    numbered = changed.selectExpr(
+        "*", f"row_number() OVER (PARTITION BY {same}, `odf:is_new` ORDER BY {row}) AS `odf:pair`"
+    )
+    paired = numbered.selectExpr(
+        "*",
+        f"max(IF(`odf:is_new`, {row}, NULL)) OVER (PARTITION BY {same}, `odf:pair`) AS `odf:new`",
+        f"count(1) OVER (PARTITION BY {same}, `odf:pair`) AS `odf:sides`",
+    )
+    corrects = "`odf:sides` = 2"
+    return paired.selectExpr(
+        f"CASE WHEN {corrects} THEN IF(`odf:is_new`, {CORRECT_TO}, {CORRECT_FROM}) "
+        f"ELSE IF(`odf:is_new`, {APPEND}, {RETRACT}) END AS {quoted(OP)}",
+        *columns,
+        f"IF({corrects}, `odf:new`, {row}) AS `odf:order`",
+        "`odf:pair`",
+        "IF(`odf:is_new`, 1, 0) AS `odf:side`",
+    )

@@ -1,0 +1,176 @@
+"""The rows of an input that a query reads: its records, the new ones among them, and its current rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from airflow_provider_odf.engine import files
+from airflow_provider_odf.engine import schema as schemas
+from airflow_provider_odf.engine.current_rows import current_rows, newest_records, rows_not_undone
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.transform.plan_tree import MARK
+from airflow_provider_odf.merge_strategies import APPEND
+from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeStrategy, TransformRequestInput
+
+
+@dataclass(frozen=True)
+class History:
+    """Records of a dataset in its slices, with all columns of its schema.
+
+    Datasets without a merge strategy (derivatives) have the rows that no later record takes back.
+    """
+
+    spark: SparkSession
+    types: T.StructType
+    vocab: DatasetVocabulary
+    merge: MergeStrategy | None
+    slices: tuple[HistorySlice, ...]
+    is_small: bool
+
+    @property
+    def columns(self) -> list[str]:
+        """The event time and the columns of data."""
+        return [f.name for f in self.types.fields[3:]]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The primary key, if the newest record of each key is its current row."""
+        return self.merge.primary_key if self.merge and self.merge.traits.has_current_rows else ()
+
+    def records(self, slices: Sequence[HistorySlice] | None = None) -> DataFrame:
+        """Return the records of slices, by default of all."""
+        paths = [s.path for s in (self.slices if slices is None else slices)]
+        if not paths:
+            return self.spark.createDataFrame([], self.types)
+        frame = self.spark.read.schema(self.types).parquet(*paths)
+        return frame.coalesce(1) if self.is_small else frame
+
+    @cached_property
+    def has_only_additions(self) -> bool:
+        """Whether no record takes back another, from the statistics in the files."""
+        return all(_has_only_additions(s.path, self.vocab.operation_type_column) for s in self.slices)
+
+    def current(self, records: DataFrame) -> DataFrame:
+        """Return the current rows among records that contain all records of each key or, without one, of each row."""
+        if self.key:
+            return current_rows(newest_records(records, self.key, self.vocab), self.vocab)
+        return records if self.has_only_additions else rows_not_undone(records, self.columns, self.vocab)
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of a transform. ``number`` is its position in the query inputs."""
+
+    number: int
+    alias: str
+    history: History
+    new_from: int
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there are new records."""
+        return bool(self.new_slices)
+
+    @cached_property
+    def new_slices(self) -> tuple[HistorySlice, ...]:
+        return tuple(s for s in self.history.slices if s.offset_interval.start >= self.new_from)
+
+    def before(self) -> History:
+        """Return the history up to the new records."""
+        old = tuple(s for s in self.history.slices if s.offset_interval.start < self.new_from)
+        return History(
+            self.history.spark, self.history.types, self.history.vocab, self.history.merge, old, self.history.is_small
+        )
+
+    def changes(self) -> DataFrame:
+        """Return the new records, as changes of the current rows.
+
+        Records of a ChangelogStream come from the source, which may retract a row with other values or without any.
+        """
+        new = self.history.records(self.new_slices)
+        if self.history.merge is None or self.history.merge.kind != "ChangelogStream":
+            return new
+        return _changes_of_keys(self, new)
+
+    def view(self, frame: DataFrame, *, is_raw: bool) -> None:
+        """Register rows as the view that queries read, with the mark of this input."""
+        vocab = self.history.vocab
+        offset, op = quoted(vocab.offset_column), quoted(vocab.operation_type_column)
+        shown = [f"CAST({APPEND} AS INT) AS {op}" if not is_raw and c == op else c for c in map(quoted, frame.columns)]
+        mark = quoted(f"{MARK}{self.number}")
+        marked = frame.selectExpr(
+            "*", f"named_struct('input', {self.number}, 'offset', {offset}, 'op', {op}) AS {mark}"
+        )
+        marked.selectExpr(*shown).createOrReplaceTempView(quoted(self.alias))
+
+
+def of_request(spark: SparkSession, inputs: Sequence[TransformRequestInput], *, is_small: bool) -> list[Input]:
+    """Return the inputs of a request."""
+    return [
+        Input(number, i.query_alias, history(spark, i.schema, i.vocab, i.merge, i.history, is_small), i.new_from)
+        for number, i in enumerate(inputs)
+    ]
+
+
+def history(
+    spark: SparkSession,
+    schema: str,
+    vocab: DatasetVocabulary,
+    merge: MergeStrategy | None,
+    slices: tuple[HistorySlice, ...],
+    is_small: bool,
+) -> History:
+    """Return a dataset's history; ``schema`` is encoded as in requests."""
+    return History(spark, from_arrow_schema(schemas.decode(schema)), vocab, merge, slices, is_small)
+
+
+def _has_only_additions(path: str, column: str) -> bool:
+    with files.open_file(path) as file:
+        metadata = pq.read_metadata(file)
+    index = metadata.schema.names.index(column)
+    groups = (metadata.row_group(number).column(index) for number in range(metadata.num_row_groups))
+    return all(g.statistics is not None and g.statistics.has_min_max and g.statistics.max == APPEND for g in groups)
+
+
+def _changes_of_keys(of: Input, new: DataFrame) -> DataFrame:
+    """Return the difference of the current rows with the keys of new records, before and after them."""
+    history, vocab = of.history, of.history.vocab
+    key, columns = [quoted(k) for k in history.key], [quoted(c) for c in history.columns]
+    keys = new.selectExpr(*key).distinct()
+    before = of.before()
+    old = before.current(_with_keys(before.records(), keys, history.key))
+    now = history.current(_with_keys(history.records(), keys, history.key))
+    offset, op, time = (quoted(c) for c in vocab.columns[:3])
+    newest = new.groupBy(*history.key).agg({vocab.offset_column: "max", vocab.system_time_column: "max"})
+    newest = newest.toDF(*history.key, "odf:offset", "odf:time")
+    row = f"struct({', '.join(columns)})"
+    sides = (
+        old.selectExpr(*key, f"{row} AS `odf:old`")
+        .join(now.selectExpr(*key, f"{row} AS `odf:new`"), list(history.key), "full_outer")
+        .join(newest, list(history.key))
+    )
+    changed = sides.where("NOT (`odf:old` <=> `odf:new`)")
+    steps = (
+        "CASE WHEN `odf:old` IS NULL THEN array(named_struct('op', 0, 'row', `odf:new`)) "
+        "WHEN `odf:new` IS NULL THEN array(named_struct('op', 1, 'row', `odf:old`)) "
+        "ELSE array(named_struct('op', 2, 'row', `odf:old`), named_struct('op', 3, 'row', `odf:new`)) END"
+    )
+    # Both records of a correction get numbers of their own; corrections are told by neighbouring offsets.
+    opened = changed.selectExpr("`odf:offset`", "`odf:time`", f"posexplode({steps}) AS (`odf:n`, `odf:step`)")
+    return opened.selectExpr(
+        f"2 * `odf:offset` + `odf:n` AS {offset}",
+        f"`odf:step`.op AS {op}",
+        f"`odf:time` AS {time}",
+        *(f"`odf:step`.row.{c} AS {c}" for c in columns),
+    )
+
+
+def _with_keys(records: DataFrame, keys: DataFrame, names: Sequence[str]) -> DataFrame:
+    return records.join(keys, list(names), "left_semi").select(*map(quoted, records.columns))

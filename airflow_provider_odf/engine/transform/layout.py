@@ -1,0 +1,85 @@
+"""The columns of a derivative: its system columns, its event time, and what the query selects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf import column_rules
+from airflow_provider_odf.engine import schema as schemas
+from airflow_provider_odf.engine.column_layout import find, operation_code, value_sql, with_spelling
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.protocol import DatasetVocabulary, TransformRequest
+
+
+@dataclass(frozen=True)
+class Result:
+    """The columns of a query's result in terms of the derivative.
+
+    ``columns`` are the event time and the columns of data, ``projection`` their SQL, by name of the query's columns.
+    ``operation`` is the SQL of the code of the operation, if the query selects it.
+    """
+
+    schema: pa.Schema
+    columns: tuple[str, ...]
+    projection: tuple[str, ...]
+    operation: str | None
+
+    def select(self, frame: DataFrame, *others: str) -> DataFrame:
+        """Return the rows of the query with the derivative's columns, and with other columns."""
+        return frame.selectExpr(*self.projection, *others)
+
+    @property
+    def spark_columns(self) -> list[str]:
+        return [quoted(name) for name in self.columns]
+
+
+def result(frame: DataFrame, request: TransformRequest) -> Result:
+    """Return the columns of a query's result.
+
+    :raises InvalidQuery: a column is missing, has a name of the system, or a type that slices do not support, or the
+        derivative's schema does not allow the columns.
+    """
+    vocab, fields = request.vocab, frame.schema.fields
+    stored = schemas.decode(request.schema) if request.schema else None
+    _check(fields, vocab)
+    event, op = find(vocab.event_time_column, fields), find(vocab.operation_type_column, fields)
+    if event is None:
+        raise InvalidQuery(
+            f"the result has no column {vocab.event_time_column}, the event time of each row: select it, or name "
+            "another column in SetVocab.eventTimeColumn"
+        )
+    data = with_spelling([f for f in fields if f not in (event, op)], stored)
+    schema = schemas.slice_schema(
+        vocab, schemas.top_type(event.dataType, event.name), [f for _, f in data], frozenset()
+    )
+    if stored is not None:
+        schema = schemas.evolve(stored, schema)
+    names = {f.name: name for name, f in data} | {schema.names[3]: event.name}
+    types = {f.name: f.dataType for _, f in data} | {schema.names[3]: event.dataType}
+    absent = T.NullType()
+    columns = tuple(schema.names[3:])
+    projection = tuple(
+        f"{_value(names.get(name), types.get(name, absent), schema.field(name).type)} AS {quoted(name)}"
+        for name in columns
+    )
+    operation = operation_code(op, "the query") if op is not None else None
+    return Result(schema, columns, projection, operation)
+
+
+def _value(name: str | None, kind: T.DataType, stored: pa.DataType) -> str:
+    return f"CAST(NULL AS {schemas.type_name(stored)})" if name is None else value_sql(name, kind)
+
+
+def _check(fields: Sequence[T.StructField], vocab: DatasetVocabulary) -> None:
+    lower = [f.name.lower() for f in fields]
+    if same := sorted({f.name for f in fields if lower.count(f.name.lower()) > 1}):
+        raise InvalidQuery(f"the result has several columns {', '.join(same)}, ignoring case: rename one of them")
+    types = {f.name: f.dataType.simpleString().upper() for f in fields}
+    if problem := next(column_rules.check(types, vocab, None, "the result"), None):
+        raise InvalidQuery(f"{problem.message}: {problem.fix}")

@@ -1,0 +1,310 @@
+"""Keys by which the result of a query can be computed in parts.
+
+A key is a value that each result row shares with the input rows that it is made of: the columns of a GROUP BY or
+PARTITION BY, or both sides of an equality between joined tables. If input rows with some values of a key change, only
+result rows with these values can change, and they follow from input rows with these values.
+
+The analysis goes up the plan and keeps what is certain for each node. A node or an expression that it does not know has
+no keys: the result is then computed as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from airflow_provider_odf.engine.plan_nodes import class_name
+from airflow_provider_odf.engine.transform.key_sql import key_sql
+from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute, references
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a relation: the columns that show its value, and its SQL over the columns of each leaf that has it.
+
+    Result rows with a value depend on those rows of such a leaf that have the same value.
+    """
+
+    columns: frozenset[int]
+    leaves: Mapping[Node, str]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What is known of the rows of a plan node.
+
+    ``unique`` are sets of columns in which no two rows are equal. ``stable`` are columns whose values come from input
+    rows unchanged, not from aggregates, windows or the optional side of a join.
+    """
+
+    node: Node
+    keys: tuple[Key, ...] = ()
+    unique: frozenset[frozenset[int]] = frozenset()
+    stable: frozenset[int] = frozenset()
+
+    def is_ordered_by(self, columns: frozenset[int]) -> bool:
+        """Whether rows that are equal in these columns are equal in all."""
+        return any(key <= columns for key in self.unique) or {a.id for a in self.node.output} <= columns
+
+
+def analyze(root: Node, primary_keys: Mapping[int, Sequence[str]]) -> dict[Node, Relation]:
+    """Return what is known of each node. ``primary_keys`` are the unique columns of inputs, by number."""
+    known: dict[Node, Relation] = {}
+    for node in reversed(list(root.nodes())):
+        rule = _RULES.get(node.kind, _unknown)
+        relation = _leaf(node, primary_keys) if node.kind == "Input" else rule(node, [known[c] for c in node.children])
+        known[node] = _shown(relation)
+    return known
+
+
+def _shown(relation: Relation) -> Relation:
+    """Return the relation with only what its columns show."""
+    shown = frozenset(a.id for a in relation.node.output)
+    keys = tuple(replace(key, columns=key.columns & shown) for key in relation.keys if key.columns & shown)
+    unique = frozenset(key for key in relation.unique if key <= shown)
+    return Relation(relation.node, keys, unique, relation.stable & shown)
+
+
+def _leaf(node: Node, primary_keys: Mapping[int, Sequence[str]]) -> Relation:
+    assert node.input is not None  # noqa: S101 - a leaf has its number
+    ids = {a.name.lower(): a.id for a in node.output}
+    # Offset, operation and system time of a row that comes back differ from those of the row before.
+    data = node.output[3:]
+    keys = tuple(
+        Key(frozenset((a.id,)), {node: sql}) for a in data if (sql := key_sql(_reference(a.id, a.name, a.type), {}))
+    )
+    primary = [name.lower() for name in primary_keys.get(node.input, ())]
+    unique = [frozenset((ids[name],)) for name in (node.output[0].name.lower(),)]
+    if primary and all(name in ids for name in primary):
+        unique.append(frozenset(ids[name] for name in primary))
+    return Relation(node, keys, frozenset(unique), frozenset(a.id for a in data))
+
+
+def _reference(id_: int, name: str, type_: object) -> Expression:
+    return {"class": "AttributeReference", "name": name, "dataType": type_, "exprId": {"id": id_}, "below": []}
+
+
+def _same(node: Node, below: list[Relation]) -> Relation:
+    return replace(below[0], node=node)
+
+
+def _unknown(node: Node, _below: list[Relation]) -> Relation:
+    return Relation(node)
+
+
+def _project(node: Node, below: list[Relation]) -> Relation:
+    return _projected(node, below[0], node.expressions("projectList"))
+
+
+def _projected(node: Node, child: Relation, items: Iterable[Expression]) -> Relation:
+    keys, stable = list(child.keys), set(child.stable)
+    renamed: dict[int, list[int]] = {}
+    for item in items:
+        if class_name(item) != "Alias":
+            continue
+        new, value = item["exprId"]["id"], item["below"][0]
+        if (plain := attribute(value)) is not None and class_name(value) == "AttributeReference":
+            renamed.setdefault(plain.id, []).append(new)
+            keys = [replace(key, columns=key.columns | {new}) if plain.id in key.columns else key for key in keys]
+        elif found := _derived(value, child.keys):
+            keys.append(Key(frozenset((new,)), found))
+        if references(value) <= child.stable and references(value):
+            stable.add(new)
+    unique = {frozenset(renamed.get(c, [c])[0] for c in key) for key in child.unique}
+    return Relation(node, tuple(keys), frozenset(unique) | child.unique, frozenset(stable))
+
+
+def _derived(value: Expression, keys: Iterable[Key]) -> dict[Node, str]:
+    """Return the SQL of an expression over the columns of each leaf that has all it reads."""
+    read = references(value)
+    if not read:
+        return {}
+    by_column: dict[int, dict[Node, str]] = {}
+    for key in keys:
+        for column in key.columns & read:
+            for leaf, sql in key.leaves.items():
+                by_column.setdefault(column, {}).setdefault(leaf, sql)
+    if set(by_column) != read:
+        return {}
+    leaves = set.intersection(*(set(found) for found in by_column.values()))
+    found = {leaf: key_sql(value, {column: by_column[column][leaf] for column in read}) for leaf in leaves}
+    return {leaf: sql for leaf, sql in found.items() if sql is not None}
+
+
+def _aggregate(node: Node, below: list[Relation]) -> Relation:
+    groups = node.expressions("groupingExpressions")
+    child = below[0]
+    by_text: dict[str, Key | None] = {}
+    for group in groups:
+        plain = attribute(group) if class_name(group) == "AttributeReference" else None
+        if plain is not None:
+            leaves = {leaf: sql for key in child.keys if plain.id in key.columns for leaf, sql in key.leaves.items()}
+            by_text[_text(group)] = Key(frozenset((plain.id,)), leaves) if leaves else None
+        else:
+            leaves = _derived(group, child.keys)
+            by_text[_text(group)] = Key(frozenset(), leaves) if leaves else None
+    shown: dict[str, set[int]] = {text: set() for text in by_text}
+    for item in node.expressions("aggregateExpressions"):
+        value = item["below"][0] if class_name(item) == "Alias" else item
+        if (found := attribute(item)) is not None and _text(value) in shown:
+            shown[_text(value)].add(found.id)
+    keys = [Key(frozenset(shown[text]), key.leaves) for text, key in by_text.items() if key is not None and shown[text]]
+    is_shown = bool(groups) and all(shown.values())
+    unique = [frozenset(min(ids) for ids in shown.values())] if is_shown else []
+    stable = frozenset(i for ids in shown.values() for i in ids)
+    return Relation(node, tuple(keys), frozenset(unique), stable)
+
+
+def _text(expression: Expression) -> str:
+    """Return a text that is equal for equal expressions over the same columns."""
+    own = {k: v for k, v in expression.items() if k not in ("below", "metadata", "qualifier", "nullable", "origin")}
+    return f"{own}({', '.join(_text(part) for part in expression['below'])})"
+
+
+def _distinct(node: Node, below: list[Relation]) -> Relation:
+    columns = frozenset(a.id for a in node.output)
+    return Relation(node, below[0].keys, below[0].unique | {columns}, below[0].stable)
+
+
+def _window(node: Node, below: list[Relation]) -> Relation:
+    by = {found.id for item in node.expressions("partitionSpec") if (found := attribute(item)) is not None}
+    child = below[0]
+    keys = tuple(key for key in child.keys if key.columns & by)
+    return Relation(node, keys, child.unique, child.stable)
+
+
+def _join(node: Node, below: list[Relation]) -> Relation:
+    left, right = below
+    kind = node.fields["joinType"].get("object", "").rpartition(".")[2].removesuffix("$")
+    equal = list(_equalities(node, left, right))
+    both = [
+        Key(
+            (_columns_of(a, left) if kind != "RightOuter" else frozenset())
+            | (_columns_of(b, right) if kind in ("Inner", "RightOuter") else frozenset()),
+            {**first, **second},
+        )
+        for a, b in equal
+        if (first := _leaves_of(a, left)) and (second := _leaves_of(b, right))
+    ]
+    if kind in ("Inner", "Cross"):
+        keys, stable = (*both, *left.keys, *right.keys), left.stable | right.stable
+    elif kind in ("LeftOuter", "LeftSemi", "LeftAnti"):
+        keys, stable = (*both, *left.keys), left.stable
+    elif kind == "RightOuter":
+        keys, stable = (*both, *right.keys), right.stable
+    else:
+        return Relation(node)
+    return Relation(node, _merged(keys), _unique(kind, left, right, equal), stable)
+
+
+def _unique(
+    kind: str, left: Relation, right: Relation, equal: Sequence[tuple[Expression, Expression]]
+) -> frozenset[frozenset[int]]:
+    """Return the unique columns of a join: those of one side if it meets at most one row of the other."""
+    if kind in ("LeftSemi", "LeftAnti"):
+        return left.unique
+    ids = [tuple(found.id if (found := attribute(side)) else -1 for side in pair) for pair in equal]
+    one_right = any(key <= {b for _, b in ids} for key in right.unique)
+    one_left = any(key <= {a for a, _ in ids} for key in left.unique)
+    keys = {a | b for a in left.unique for b in right.unique} if kind in ("Inner", "Cross") else set()
+    keys |= set(left.unique) if one_right and kind != "RightOuter" else set()
+    keys |= set(right.unique) if one_left and kind != "LeftOuter" else set()
+    return frozenset(keys)
+
+
+def _merged(keys: Iterable[Key]) -> tuple[Key, ...]:
+    """Return the keys, joining those that show the same column: a column has one value."""
+    merged: list[Key] = []
+    for key in keys:
+        same = [other for other in merged if other.columns & key.columns]
+        for other in same:
+            merged.remove(other)
+            leaves = dict(other.leaves)
+            for leaf, sql in key.leaves.items():
+                leaves.setdefault(leaf, sql)
+            key = Key(other.columns | key.columns, leaves)
+        merged.append(key)
+    return tuple(merged)
+
+
+def _equalities(node: Node, left: Relation, right: Relation) -> Iterator[tuple[Expression, Expression]]:
+    """Yield the expressions of the left and of the right side that a join compares by equality."""
+    ids = [{a.id for a in side.node.output} for side in (left, right)]
+    for condition in node.expressions("condition"):
+        for part in _conjuncts(condition):
+            if class_name(part) not in ("EqualTo", "EqualNullSafe"):
+                continue
+            a, b = part["below"]
+            sides = [(a, b), (b, a)]
+            yield from ((x, y) for x, y in sides if _reads_only(x, ids[0]) and _reads_only(y, ids[1]))
+
+
+def _reads_only(expression: Expression, columns: set[int]) -> bool:
+    return bool(references(expression)) and references(expression) <= columns
+
+
+def _conjuncts(condition: Expression) -> Iterator[Expression]:
+    if class_name(condition) == "And":
+        for part in condition["below"]:
+            yield from _conjuncts(part)
+    else:
+        yield condition
+
+
+def _columns_of(expression: Expression, side: Relation) -> frozenset[int]:
+    """Return the columns of a side that are equal to an expression."""
+    if class_name(expression) != "AttributeReference":
+        return frozenset()
+    id_ = expression["exprId"]["id"]
+    return frozenset((id_,)).union(*(key.columns for key in side.keys if id_ in key.columns))
+
+
+def _leaves_of(expression: Expression, side: Relation) -> dict[Node, str]:
+    if class_name(expression) == "AttributeReference":
+        id_ = expression["exprId"]["id"]
+        return {leaf: sql for key in side.keys if id_ in key.columns for leaf, sql in key.leaves.items()}
+    return _derived(expression, side.keys)
+
+
+def _union(node: Node, below: list[Relation]) -> Relation:
+    return Relation(node, tuple(_by_position(node, below)), stable=frozenset(_stable_by_position(node, below)))
+
+
+def _set_operation(node: Node, below: list[Relation]) -> Relation:
+    columns = frozenset(a.id for a in node.output)
+    unique = frozenset() if node.fields.get("isAll") else frozenset((columns,))
+    return Relation(node, tuple(_by_position(node, below)), unique, frozenset(_stable_by_position(node, below)))
+
+
+def _by_position(node: Node, below: list[Relation]) -> Iterator[Key]:
+    for position, column in enumerate(node.output):
+        leaves: dict[Node, str] = {}
+        for child in below:
+            id_ = child.node.output[position].id
+            for key in child.keys:
+                if id_ in key.columns:
+                    leaves |= key.leaves
+        if leaves:
+            yield Key(frozenset((column.id,)), leaves)
+
+
+def _stable_by_position(node: Node, below: list[Relation]) -> Iterator[int]:
+    for position, column in enumerate(node.output):
+        if all(child.node.output[position].id in child.stable for child in below):
+            yield column.id
+
+
+_RULES: Mapping[str, Callable[[Node, list[Relation]], Relation]] = {
+    "Project": _project,
+    "Filter": _same,
+    "Sort": _same,
+    "Generate": lambda node, below: replace(below[0], node=node, unique=frozenset()),
+    "Aggregate": _aggregate,
+    "Distinct": _distinct,
+    "Window": _window,
+    "Join": _join,
+    "Union": _union,
+    "Intersect": _set_operation,
+    "Except": _set_operation,
+}
+"""Kind of a plan node -> its rule."""

@@ -1,0 +1,276 @@
+"""``TransformRequest``: the next records of a derivative, from new records of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyspark.sql import DataFrame, SparkSession
+
+from airflow_provider_odf.engine import files, slices
+from airflow_provider_odf.engine import query as queries
+from airflow_provider_odf.engine import schema as schemas
+from airflow_provider_odf.engine.column_layout import OP
+from airflow_provider_odf.engine.merge_target import PARTITION, SMALL_SETTINGS
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.slice_file import SlicePlan
+from airflow_provider_odf.engine.spark_errors import query_name
+from airflow_provider_odf.engine.transform import difference, keyed, row_wise
+from airflow_provider_odf.engine.transform.analysis import Analysis, analysis
+from airflow_provider_odf.engine.transform.inputs import History, Input, history, of_request
+from airflow_provider_odf.engine.transform.layout import Result, result
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.protocol import (
+    ContractReport,
+    Evaluation,
+    HistorySlice,
+    NewSlice,
+    TransformRequest,
+    TransformSuccess,
+)
+from airflow_provider_odf.wording import counted
+
+Progress: TypeAlias = Callable[[str], None]
+
+WATERMARK = "odf_watermark"
+"""Parameter of queries: the earliest watermark of the inputs."""
+
+RECORDS = "odf:records:"
+"""Prefix of the views with all records of an input. The rest is its alias."""
+
+
+def execute(spark: SparkSession, request: TransformRequest, progress: Progress) -> TransformSuccess:
+    """Compute the next records and return the slice. ``spark`` must be a session for this request only.
+
+    :raises InvalidQuery: a query is not valid, its result is not a function of the inputs' rows, or its columns are not
+        those of the derivative.
+    :raises InternalError: the slice could not be written.
+    """
+    return _Transform(spark, request, progress).run()
+
+
+@dataclass(frozen=True)
+class _Records:
+    """Records to write: rows with OP, the columns and the columns of their order."""
+
+    frame: DataFrame
+    order: tuple[str, ...]
+
+
+class _Transform:
+    """One request."""
+
+    def __init__(self, spark: SparkSession, request: TransformRequest, progress: Progress) -> None:
+        self._spark, self._request, self._progress = spark, request, progress
+        paths = [s.path for i in request.query_inputs for s in i.history] + [s.path for s in request.history]
+        sizes = [*map(files.size_or_large, paths)]
+        self._is_small = sum(sizes) <= files.SMALL
+        partitions = str(max(8, sum(sizes) // PARTITION))
+        settings = SMALL_SETTINGS if self._is_small else {"spark.sql.shuffle.partitions": partitions}
+        for key, value in settings.items():
+            spark.conf.set(key, value)
+        self._inputs = of_request(spark, request.query_inputs, is_small=self._is_small)
+
+    def run(self) -> TransformSuccess:
+        """Analyze the query and, with a directory for the slice, compute the records."""
+        analyzed, columns = self._analyze()
+        evaluation = self._evaluation(analyzed)
+        schema = schemas.encode(columns.schema)
+        changed_schema = schema if schema != self._request.schema else None
+        if not self._request.new_data_path:
+            return TransformSuccess(schema=changed_schema, evaluation=evaluation)
+        records = self._records(analyzed, columns)
+        self._progress(f"computing new records ({evaluation.kind})")
+        new = self._write(records, columns)
+        if new is not None:
+            self._progress(f"wrote {counted(new.offset_interval.count, 'record')}")
+        return TransformSuccess(
+            new_offset_interval=new.offset_interval if new else None,
+            new_watermark=self._request.watermark,
+            slice=new,
+            schema=changed_schema,
+            evaluation=evaluation,
+            report=self._test(new, schema) if new else None,
+        )
+
+    def _analyze(self) -> tuple[Analysis, Result]:
+        """Return the analysis of the query and the columns of its result.
+
+        :raises InvalidQuery: a query is not valid, or not a function of the inputs' rows.
+        """
+        for i in self._inputs:
+            i.view(self._spark.createDataFrame([], i.history.types), is_raw=True)
+            self._register_records(i, self._spark.createDataFrame([], i.history.types))
+        frame = self._query(is_checked=True)
+        keys = {i.number: i.history.merge.primary_key for i in self._inputs if i.history.merge and i.history.key}
+        analyzed = analysis(frame, keys, [i.alias for i in self._inputs])
+        if faults := analyzed.faults():
+            raise self._refusal(faults[0].word, f"{faults[0].message}: {faults[0].fix}")
+        try:
+            return analyzed, result(frame, self._request)
+        except InvalidQuery as e:
+            raise InvalidQuery(f"transform: {e}") from e
+
+    def _refusal(self, word: str, message: str) -> InvalidQuery:
+        """Return an error with the place of a word in the queries, if one has it."""
+        for number, step in enumerate(self._request.transform.queries, 1):
+            found = queries.line_of(word, step.query)
+            if found:
+                return InvalidQuery(f"transform, {query_name(number, step)}, line {found}: {message}")
+        return InvalidQuery(f"transform: {message}")
+
+    def _query(self, *, is_checked: bool = False) -> DataFrame:
+        """Return the rows of the last query over the views of the inputs."""
+        tables = [i.alias for i in self._inputs] + [f"{RECORDS}{i.alias}" for i in self._inputs]
+        parameters = {WATERMARK: self._watermark()}
+        frame: DataFrame | None = None
+        for number, step in enumerate(self._request.transform.queries, 1):
+            name = query_name(number, step)
+            try:
+                if is_checked:
+                    frame = queries.run(self._spark, step.query, name, tables, parameters)
+                else:
+                    frame = self._spark.sql(step.query, queries.parameters_of(step.query, parameters))
+            except InvalidQuery as e:
+                raise InvalidQuery(f"transform, {e}") from e
+            if step.alias:
+                frame.createOrReplaceTempView(quoted(step.alias))
+                tables.append(step.alias)
+        if frame is None:
+            raise InvalidQuery("the transform has no query")
+        return frame
+
+    def _watermark(self) -> object:
+        watermark = self._request.watermark
+        return Instant.parse(watermark).to_datetime() if watermark else None
+
+    def _register_records(self, i: Input, frame: DataFrame) -> None:
+        frame.createOrReplaceTempView(quoted(f"{RECORDS}{i.alias}"))
+
+    def _evaluation(self, analyzed: Analysis) -> Evaluation:
+        if self._waits:
+            return Evaluation("whole", "the result depends on the watermark or on earlier versions of rows")
+        return analyzed.evaluation()
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the result depends on more than current rows: on the watermark, or on all records of an input."""
+        texts = [step.query for step in self._request.transform.queries]
+        return any(f":{WATERMARK}" in text or RECORDS in text for text in texts)
+
+    def _records(self, analyzed: Analysis, columns: Result) -> _Records:
+        """Return the new records of the derivative."""
+        is_raw = self._reads_operations(analyzed) or columns.operation is not None
+        if columns.operation is not None and not analyzed.is_row_wise:
+            raise self._refusal(
+                self._request.vocab.operation_type_column,
+                f"column {self._request.vocab.operation_type_column} of the result has the name of a system column: "
+                "only a query that computes each row from one record can set operations; rename it",
+            )
+        if analyzed.is_row_wise and self._are_records_enough(analyzed, is_raw=is_raw):
+            return self._row_wise(columns, is_raw=is_raw)
+        if columns.operation is not None:
+            raise InvalidQuery(
+                "transform: the query sets operations itself, so its result cannot be compared with the records of the "
+                f"query before: run `odf reset {self._request.dataset_alias}` to compute all of it with the new query"
+            )
+        if not self._request.history or self._request.is_query_new or self._waits or is_raw:
+            return self._whole(analyzed, columns, is_raw=is_raw)
+        parts = analyzed.parts([i.number for i in self._inputs if i.is_new])
+        if parts is None:
+            return self._whole(analyzed, columns, is_raw=is_raw)
+        found = [keyed.touched(self._spark, part, self._inputs) for part in parts]
+        rows = keyed.evaluate(self._query, self._inputs, found, columns.select)
+        own = self._own(columns)
+        present = own.current(keyed.present(own.records(), found))
+        return _Records(difference.difference(present, rows, columns, analyzed.identity), difference.ORDER)
+
+    def _reads_operations(self, analyzed: Analysis) -> bool:
+        return any(
+            i.history.vocab.operation_type_column.lower() in analyzed.used.get(i.number, ()) for i in self._inputs
+        )
+
+    def _are_records_enough(self, analyzed: Analysis, *, is_raw: bool) -> bool:
+        """Whether new records alone determine those of a row-wise query.
+
+        A query that is new also changes what earlier records gave. A row that vanishes has another offset and system
+        time than when it appeared: queries that show them need the rows themselves.
+        """
+        if self._waits or (self._request.is_query_new and any(i.new_from for i in self._inputs)):
+            return False
+        if is_raw or all(i.history.has_only_additions for i in self._inputs):
+            return True
+        positions = [{i.history.vocab.offset_column, i.history.vocab.system_time_column} for i in self._inputs]
+        return not any(
+            name.lower() in analyzed.used.get(i.number, ())
+            for i, names in zip(self._inputs, positions, strict=True)
+            for name in names
+        )
+
+    def _row_wise(self, columns: Result, *, is_raw: bool) -> _Records:
+        for i in self._inputs:
+            new = i.history.records(i.new_slices) if is_raw else i.changes()
+            i.view(new, is_raw=is_raw)
+        frame = row_wise.with_records(self._spark, self._query())
+        if is_raw:
+            return _Records(row_wise.raw_changes(frame, columns), row_wise.ORDER)
+        has_corrections = any(i.is_new and not i.history.has_only_additions for i in self._inputs)
+        changes = row_wise.changes(frame, columns, has_corrections=has_corrections)
+        return _Records(changes, row_wise.ORDER)
+
+    def _whole(self, analyzed: Analysis, columns: Result, *, is_raw: bool) -> _Records:
+        for i in self._inputs:
+            records = i.history.records()
+            i.view(records if is_raw else i.history.current(records), is_raw=is_raw)
+            if self._waits:
+                self._register_records(i, records)
+        rows = columns.select(self._query())
+        if not self._request.history:
+            return _Records(difference.additions(rows, columns), difference.ORDER)
+        own = self._own(columns)
+        changed = difference.difference(own.current(own.records()), rows, columns, analyzed.identity)
+        return _Records(changed, difference.ORDER)
+
+    def _own(self, columns: Result) -> History:
+        """Return the derivative's own records; earlier slices have null in new columns."""
+        request = self._request
+        return history(
+            self._spark, schemas.encode(columns.schema), request.vocab, None, request.history, self._is_small
+        )
+
+    def _write(self, records: _Records, columns: Result) -> NewSlice | None:
+        request = self._request
+        plan = SlicePlan(
+            directory=request.new_data_path,
+            schema=columns.schema,
+            system_time=Instant.parse(request.system_time),
+            event_time=None,
+            next_offset=request.next_offset,
+            keys=(),
+            label=request.dataset_alias,
+            has_pairs=columns.operation is None,
+        )
+        if self._is_small:
+            ordered = records.frame.coalesce(1).sortWithinPartitions(*map(quoted, records.order))
+            return slices.write_in_order(ordered.select(quoted(OP), *columns.spark_columns).toArrow(), plan)
+        return slices.write_in_task(records.frame, records.order, plan)
+
+    def _test(self, new: NewSlice, schema: str) -> ContractReport | None:
+        request = self._request
+        if request.contract is None:
+            return None
+        from airflow_provider_odf.engine.contract import history as contracts
+
+        self._progress(f"testing contract {request.contract.id}")
+        return contracts.test(
+            self._spark,
+            request.contract,
+            vocab=request.vocab,
+            merge=None,
+            history=(*request.history, HistorySlice(new.path, new.offset_interval)),
+            new_from=request.next_offset,
+            schema=schema,
+            as_of=request.system_time,
+        )
