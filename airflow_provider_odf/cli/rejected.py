@@ -158,10 +158,10 @@ def publish(name: NameArgument, ref: RefArgument = None, store: StoreOption = No
             )
         print(f"{name}: published {counted(rejection.records, 'record')} of {rejection.ref}")
     else:
-        again = "push the input again" if rejection.record.is_pushed else "run the dataset again"
+        again = "push that merges" if rejection.record.is_pushed else "run that merges"
         print(
             f"{name}: {rejection.ref} is not based on the current head and cannot be published. "
-            f"Its input is now marked as accepted: {again} to publish the input"
+            f"The decision is kept: the next {again} the same input publishes it"
         )
 
 

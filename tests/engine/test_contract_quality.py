@@ -106,7 +106,7 @@ def test_sql(tested):
         ("fail", "the value is null"),
         ("error", "the rule has no threshold: add one, such as mustBe or mustBeLessThan"),
         ("error", "the rule has no query"),
-        ("error", "'5' is not a number"),
+        ("error", "mustBe: '5' is not a number"),
         ("error", "must_be_between: 5 is greater than 1"),
         ("error", "{column} cannot be used in a rule of a model: write the column name instead"),
         (
@@ -375,7 +375,7 @@ def test_service_levels(tested):
     wrong = body.replace("6h", "soon").replace("t.at, proc", "t.gone, proc").replace("timestampField: t.at", "x: y")
     assert [*tested(wrong).values()][:3] == [
         ("informational", "cannot be measured without timestampField"),
-        ("fail", "column not found"),
+        ("fail", "column gone not found"),
         ("informational", "cannot be measured without timestampField"),
     ]
 
