@@ -107,7 +107,7 @@ def test_sql(tested):
         ("error", "the rule has no threshold: add one, such as mustBe or mustBeLessThan"),
         ("error", "the rule has no query"),
         ("error", "mustBe: '5' is not a number"),
-        ("error", "must_be_between: 5 is greater than 1"),
+        ("error", "mustBeBetween: 5 is greater than 1"),
         ("error", "{column} cannot be used in a rule of a model: write the column name instead"),
         (
             "error",
