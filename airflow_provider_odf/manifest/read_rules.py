@@ -20,6 +20,7 @@ from airflow_provider_odf.wording import suggestion
 
 _NESTED = ("ARRAY<", "MAP<", "STRUCT<")
 _MOST_PIECES = 20
+_LIST_OF_STRUCTS = re.compile("(ARRAY<)+STRUCT<")
 _KEY = re.compile(r"\bMAP<(\w+)")
 
 
@@ -74,6 +75,21 @@ def _flat(read: ReadStep) -> Iterator[Finding]:
         if column.type.startswith(_NESTED):
             message = f"column {column.name}: {column.type} cannot be read from CSV"
             yield Finding(column.path, message, "declare STRING, and use from_json in preprocess")
+
+
+@rule
+def check_stored(read: ReadStep) -> Iterator[Finding]:
+    """Yield columns that slices cannot have, where no query converts them."""
+    for column in columns(read):
+        kind = re.sub("`[^`]*`", "", column.type)
+        what = "a map" if "MAP<" in kind else "a list of structs" if _LIST_OF_STRUCTS.search(kind) else ""
+        if what:
+            name = column.name
+            rows = f", or one row for each: `inline({name})`" if kind.startswith("ARRAY<STRUCT<") else ""
+            message = f"column {name} has {what}, which datasets do not support"
+            yield Finding(
+                column.path, message, f"select in preprocess, in Spark SQL: `to_json({name}) AS {name}`{rows}"
+            )
 
 
 @rule

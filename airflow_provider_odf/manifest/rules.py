@@ -158,6 +158,7 @@ def _source(source: Source, vocabulary: DatasetVocabulary) -> Iterator[Finding]:
         yield from (finding.under("preprocess") for finding in transform_rules.check_preprocess(source.preprocess))
     yield from (finding.under("merge") for finding in _merge_lists(source))
     if source.preprocess is None:
+        yield from (finding.under("read") for finding in read_rules.check_stored(source.read))
         yield from _columns(source, vocabulary)
 
 
