@@ -120,6 +120,21 @@ class Dataset:
                 return False
         return False
 
+    def common_block(self, one: str, other: str) -> str | None:
+        """Return the newest block that is in the chains of two blocks, or None if they are of different histories.
+
+        :raises ChainCorrupted: a block is missing or damaged.
+        """
+        newer, older = (one, self.block(one)), (other, self.block(other))
+        while newer[0] != older[0]:
+            if newer[1].sequence_number < older[1].sequence_number:
+                newer, older = older, newer
+            previous = newer[1].prev_block_hash
+            if previous is None:
+                return None
+            newer = (previous, self.block(previous))
+        return newer[0]
+
 
 def is_hash(text: str) -> bool:
     """Return whether a text is a block hash as refs and file names have it (base16)."""

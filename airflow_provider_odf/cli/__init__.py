@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from airflow_provider_odf import __version__
-from airflow_provider_odf.cli import contract, forget, gc, inspect, plan, push, rejected, run, show, verify
+from airflow_provider_odf.cli import contract, forget, gc, inspect, plan, push, rejected, reset, run, show, verify
 from airflow_provider_odf.cli.output import near
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError, UnexpectedError
@@ -67,6 +67,7 @@ show.register(app)
 inspect.register(app)
 verify.register(app)
 gc.register(app)
+reset.register(app)
 forget.register(app)
 
 

@@ -1,4 +1,4 @@
-"""Refs of candidates, and which of them still wait for a decision."""
+"""Refs besides the head: of candidates, and which of them still wait for a decision, and of replaced histories."""
 
 from __future__ import annotations
 
@@ -13,20 +13,26 @@ if TYPE_CHECKING:
 CANDIDATE = "candidate-"
 REJECTED = "rejected-"
 ACCEPTED = "accepted-"
+OF_CANDIDATES = (CANDIDATE, REJECTED, ACCEPTED)
+REPLACED = "replaced-"
+"""Prefix of refs to the history that a dataset had before a reset."""
 
 log = logging.getLogger(__name__)
 
 
 def is_settled(dataset: Dataset, ref: str, block_hash: str, head: str) -> bool:
-    """Whether a ref waits for no decision: a candidate that does not build on the head, which can never be published,
-    and a candidate or rejected candidate that the head contains. Heads only move forward, so a ref that is settled for
-    one head is settled for all later ones.
+    """Whether a ref waits for no decision: a candidate that does not build on the head, which can never be published, a
+    rejected candidate that the head contains, and all that are based on the history before a reset. The head moves
+    forward or to a new history, so a ref that is settled for one head is settled for all later ones.
 
     :raises ChainCorrupted: a block between the ref and the head is missing or damaged.
     """
     if ref.startswith(CANDIDATE):
         return block_hash == head or not dataset.contains(block_hash, head)
-    return ref.startswith(REJECTED) and dataset.contains(head, block_hash)
+    if not ref.startswith(OF_CANDIDATES):
+        return False
+    common = dataset.common_block(head, block_hash)
+    return common is None or (ref.startswith(REJECTED) and common == block_hash)
 
 
 def drop_settled(dataset: Dataset, head: str) -> None:

@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
 
 _FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report"}
+_REFS = ("candidate", "earlier history")
 _OF_RUNS = ("merge-*", "poll-*", "savepoint-*", ".turn")
 _HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports", "info/datahub")
 
@@ -106,7 +107,7 @@ def find_gone(store: Store, older_than: float) -> list[Garbage]:
 
 def remove(item: Garbage, dataset: Dataset | None) -> bool:
     """Remove garbage of a dataset, or of one that is gone; return False if a writer needs it by now."""
-    if item.kind == "candidate" and dataset is not None:
+    if item.kind in _REFS and dataset is not None:
         with suppress(CommitConflict):
             dataset.storage.compare_and_set_ref(item.name, dataset.storage.get_ref(item.name), None)
             return True
@@ -121,26 +122,36 @@ def remove(item: Garbage, dataset: Dataset | None) -> bool:
 
 
 def _mark_all(dataset: Dataset, cutoff: float) -> tuple[_Live, list[Garbage]]:
-    """Return the files that refs lead to, and old candidates that nobody can publish any more."""
+    """Return the files that refs lead to, and old refs that nobody needs any more: candidates that nobody can publish,
+    and histories before a reset."""
     live, garbage = _Live(), list[Garbage]()
     old_refs = {item.name: item for item in _files(dataset, "candidate", "refs", cutoff)}
     head = dataset.resolve("head")
     live.mark(dataset, head)
     for ref in dataset.storage.refs():
-        if not ref.startswith(candidate_refs.CANDIDATE):
-            live.mark(dataset, dataset.resolve(ref))
-            continue
-        old = [old_refs[ref]] if ref in old_refs else []
-        try:
-            block_hash = dataset.head(ref)
-            is_settled = block_hash is not None and candidate_refs.is_settled(dataset, ref, block_hash, head)
-            if block_hash is not None and not (is_settled and old):
-                live.mark(dataset, block_hash)
-                continue
-        except OdfError:  # Its blocks are damaged: nobody can publish it.
-            pass
-        garbage += old
+        old = old_refs.get(ref)
+        if ref.startswith(candidate_refs.REPLACED) and old is not None:
+            garbage.append(replace(old, kind="earlier history"))
+        elif not _mark(live, dataset, ref, head, is_old=old is not None) and old is not None:
+            garbage.append(old)
     return live, garbage
+
+
+def _mark(live: _Live, dataset: Dataset, ref: str, head: str, *, is_old: bool) -> bool:
+    """Mark the files of a ref, unless it is old and waits for no decision; return False for a candidate without use.
+
+    :raises ChainCorrupted: the chain is damaged, and the ref is not that of a candidate.
+    """
+    try:
+        block_hash = dataset.head(ref)
+        if block_hash is None or (is_old and candidate_refs.is_settled(dataset, ref, block_hash, head)):
+            return False
+        live.mark(dataset, block_hash)
+    except OdfError:
+        if not ref.startswith(candidate_refs.CANDIDATE):
+            raise
+        return False  # Its blocks are damaged: nobody can publish it.
+    return True
 
 
 def _work(alias: str, work: Path, cutoff: float) -> Iterator[Garbage]:

@@ -96,6 +96,19 @@ class OdfHook(BaseHook):
         source = store.dataset(dataset)
         return tail_rows(source, n, _ref(source, as_of), cache=store.cache(dataset)).arrow()
 
+    def reset(self, dataset: str) -> str:
+        """Remove all data of a derivative from its history, as ``odf reset`` does, and return its head. The next run
+        computes the dataset anew.
+
+        :raises DatasetNotFound: the store has no such dataset.
+        :raises InvalidInput: the dataset is a root.
+        :raises CommitConflict: other writers came first, each time.
+        """
+        from airflow_provider_odf.cycle.reset import reset
+
+        store = self.get_conn()
+        return reset(store, store.dataset(dataset)).head
+
     def test_connection(self) -> tuple[bool, str]:
         """Return whether the store can be read, and the number of its datasets or an error."""
         try:

@@ -10,6 +10,7 @@ from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.evolution.apply import not_before
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId
@@ -32,20 +33,19 @@ SCHEMA = model.SetDataSchema(
 )
 
 
-def commit(dataset: Dataset, *events: model.MetadataEvent, time: Instant = TIME) -> str:
-    """Append events to a dataset and return its new head."""
-    head = dataset.head()
-    draft = Draft(dataset, replay(dataset) if head else None)
+def commit(dataset: Dataset, base: ChainState | None, *events: model.MetadataEvent, time: Instant = TIME) -> str:
+    """Append events to a dataset of which ``base`` is the state, not before its newest block, and return its head."""
+    draft = Draft(dataset, base)
     for event in events:
-        draft.append(event, time)
-    dataset.storage.compare_and_set_ref("head", head, draft.state.head)
+        draft.append(event, not_before(base, time))
+    dataset.storage.compare_and_set_ref("head", base.head if base else None, draft.state.head)
     return draft.state.head
 
 
 def root(store: Store, name: str = "orders") -> Dataset:
     """A root without data."""
     dataset = store.create(DatasetAlias.parse(name))
-    commit(dataset, model.Seed(dataset_id=str(DatasetId.create()), dataset_kind="Root"), SCHEMA)
+    commit(dataset, None, model.Seed(dataset_id=str(DatasetId.create()), dataset_kind="Root"), SCHEMA)
     store.registry.remember(dataset.alias, replay(dataset).dataset_id)
     return dataset
 
@@ -55,6 +55,7 @@ def ingest(dataset: Dataset, time: Instant = TIME) -> str:
     state = replay(dataset)
     return commit(
         dataset,
+        state,
         model.AddData(prev_offset=state.last_offset, new_data=data_slice(dataset, state), new_watermark=TIME),
         time=time,
     )
@@ -69,6 +70,7 @@ def derivative(store: Store, *sources: Dataset, name: str = "report") -> Dataset
     sql = model.TransformSql(engine="spark", query=QUERY)
     commit(
         dataset,
+        None,
         model.Seed(dataset_id=str(DatasetId.create()), dataset_kind="Derivative"),
         model.SetInfo(description="first"),
         model.SetTransform(inputs=inputs, transform=sql),
@@ -108,7 +110,7 @@ def transform(dataset: Dataset, *sources: Dataset, time: Instant = TIME) -> str:
     """Compute a derivative from all that is new in its inputs, and return its new head."""
     state = replay(dataset)
     event = transform_event(dataset, state, *sources)
-    return commit(dataset, *([] if state.schema else [SCHEMA]), event, time=time)
+    return commit(dataset, state, *([] if state.schema else [SCHEMA]), event, time=time)
 
 
 def data_slice(dataset: Dataset, state: ChainState) -> model.DataSlice:
