@@ -120,9 +120,12 @@ class FieldChecks:
         return self._check(clause.path, clause.place.line, kind, description)
 
     def _check(self, path: str, line: int, kind: str, description: str) -> Check:
-        return Check(
-            path, kind, description, self.path, line=line, is_sensitive=self.is_in_sensitive or self.field.is_sensitive
+        # A report shows the whole column for values inside an array or a map.
+        is_shown_whole = "[]" in self.path or "{" in self.path
+        hides = (
+            self.is_in_sensitive or self.field.is_sensitive or (is_shown_whole and self.model.is_sensitive(self.path))
         )
+        return Check(path, kind, description, self.path, line=line, is_sensitive=hides)
 
 
 def _argument(clause: Clause) -> Any:

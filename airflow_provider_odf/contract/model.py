@@ -6,7 +6,6 @@ identifies it, and the place where it is written, which is elsewhere if a field 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -105,8 +104,7 @@ class Model:
 
     def is_sensitive(self, path: str) -> bool:
         """Whether reports must not show values of the column that a path begins with."""
-        field = self.field(re.split(r"[.\[{]", path)[0])
-        return field is not None and field.is_sensitive
+        return any(field.is_sensitive for field in self.fields if _is_in(path.lower(), field.name.lower()))
 
     def field(self, name: str) -> Field | None:
         """Return the field of a name, ignoring case as the engine does, or None."""
@@ -138,6 +136,11 @@ class DataContract:
         :raises KeyError: there is none.
         """
         return {model.name: model for model in self.models}[name]
+
+
+def _is_in(path: str, column: str) -> bool:
+    """Whether a path is a column or begins with it. A name of a column may contain dots."""
+    return path.startswith(column) and path[len(column) : len(column) + 1] in ("", ".", "[", "{")
 
 
 def pointer(*steps: str | int) -> str:

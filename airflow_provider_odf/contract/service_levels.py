@@ -90,7 +90,8 @@ def _of_times(check: Check, level: _Level, duration: str, *fields: str) -> Check
         return replace(check, outcome="informational", reason=f"it applies to model {', '.join(models)}")
     paths = tuple(path for _, path in places)
     columns = paths if len(paths) > 1 else ()
-    return replace(check, model=models.pop(), field=paths[-1], columns=columns, arguments=arguments)
+    hides = any(model.is_sensitive(path) for model, path in places)
+    return replace(check, model=models.pop(), field=paths[-1], columns=columns, arguments=arguments, is_sensitive=hides)
 
 
 def _frequency(check: Check, level: _Level) -> Check:

@@ -271,6 +271,48 @@ def test_decimals_keep_their_digits_in_samples(spark):
     ]
 
 
+def test_no_output_has_a_sensitive_value(spark, tmp_path: Path):
+    """Neither have clauses on other parts of its column, nor those that show one value of it."""
+    text = (
+        HEAD
+        + dedent("""
+      t:
+        fields:
+          id: {type: int}
+          l: {type: array, items: {type: struct, fields: {x: {pii: true}, y: {type: int, maximum: 1}}}}
+          m: {type: map, keys: {type: string, pattern: ^q}, values: {type: string, pii: true}}
+          a.b: {type: string, pii: true, quality: [{type: library, metric: nullValues, mustBe: 9}]}
+          at:
+            type: timestamp
+            classification: confidential
+            quality: [{type: custom, engine: soda, specification: {type: freshness_in_days, must_be_less_than: 1}}]
+        primaryKey: [a.b]
+    """).replace("\n", "\n  ")
+        + dedent("""
+    servicelevels:
+      freshness: {threshold: 1h, timestampField: t.at}
+      retention: {period: 1h, timestampField: t.at}
+      latency: {threshold: 1h, sourceTimestampField: t.at, processedTimestampField: t.at}
+    """)
+    )
+    contract = compile_models(parse(text, "c.yaml"), ["t"])
+    row = "1 AS id, array(struct('leak' AS x, 2 AS y)) AS l, map('k', 'leak') AS m, 'leak' AS `a.b`"
+    rows = spark.sql(f"SELECT {row}, TIMESTAMP'1977-07-07 10:00:00' AS at FROM range(2)")
+    report = sources.test_frames(contract, {"t": rows}, "1977-07-08T10:00:00Z")
+    shown = json.dumps(document(report))
+    assert "leak" not in shown
+    assert "1977" not in shown
+    assert outcomes(document(report)) == {
+        "/l/items/fields/y/maximum": ("fail", 2),
+        "/m/keys/pattern": ("fail", 2),
+        "/a.b/quality/0": ("fail", 0),
+        "/at/quality/0": ("fail", None),
+        "/primaryKey": ("fail", 2),
+        "/servicelevels/freshness": ("fail", None),
+        "/servicelevels/retention": ("fail", None),
+    }
+
+
 def test_options_of_a_server_reach_each_format(spark, tmp_path: Path):
     """Options of Spark stand for those of Hadoop: without them, S3 has no endpoint and Azure no key."""
     for name in ("read", "skipped"):

@@ -218,6 +218,12 @@ def test_coffee_prices_that_break_the_contract_stay_unpublished(dags, store, one
     assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "skipped")
     assert one_jvm.started == started
 
+    rows = "C-102,Highland Filter,Ethiopia,24.00\nC-103,Dark Harbour,Colombia,21.90\nC-105,Andes Espresso,Peru,23.10\n"
+    (folder / "coffee-prices" / "2026-05-02.csv").write_text(f"sku,title,origin,price\n{rows}")
+    assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "success")
+    assert dataset.head() != head
+    assert ("C-105", "Peru") in [(row["sku"], row["origin"]) for row in state_rows(dataset)]
+
 
 def test_an_empty_input_fails_the_merge_and_the_next_poll_until_somebody_decides(dags, store, one_jvm):
     assert run(dags, "bike-stations")["publish"] == "success"

@@ -8,7 +8,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract.conditions import Aggregate, Count, Values
 from airflow_provider_odf.engine.contract.fields import Found
-from airflow_provider_odf.engine.contract.measured import Measured, Verdict
+from airflow_provider_odf.engine.contract.measured import Measured, Verdict, masked
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.sql import first_group, text
 from airflow_provider_odf.protocol import Check
@@ -40,7 +40,8 @@ def latency(check: Check, rows: Rows) -> Measured | Verdict:
     if isinstance(processed, Verdict):
         return processed
     late = f"{_instant(processed)} > {_instant(source)} + {_interval(check)}"
-    example = first_group(f"CAST({_instant(processed)} - {_instant(source)} AS STRING)", _QUOTED)
+    age = first_group(f"CAST({_instant(processed)} - {_instant(source)} AS STRING)", _QUOTED)
+    example = None if check.is_sensitive else age
     shown = (source.column, processed.column)
     about = f"{source.sql} IS NOT NULL AND {processed.sql} IS NOT NULL"
     return Measured(Values(late, about), f"at most {check.arguments['threshold']} later", example, "too late", shown)
@@ -56,7 +57,8 @@ def _extreme(check: Check, rows: Rows, aggregate: str, what: str) -> Measured | 
     is_ok = f"{value} >= {now} - {_interval(check)}"
     sql = f"struct(date_format({value}, {_FORMAT}), {is_ok}, CAST({now} - {value} AS STRING))"
     expected = f"{what} is at most {check.arguments['threshold']} old"
-    return Measured(Aggregate(sql), expected, verdict=lambda count: _verdict(count, expected, what))
+    measured = Measured(Aggregate(sql), expected, verdict=lambda count: _verdict(count, expected, what))
+    return masked(measured) if check.is_sensitive else measured
 
 
 def _verdict(count: Count, expected: str, what: str) -> Verdict:

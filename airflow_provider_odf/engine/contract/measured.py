@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -30,6 +30,16 @@ class Measured:
     what: str = ""
     shown: tuple[str, ...] = ()
     verdict: Callable[[Count], Verdict] | None = None
+
+
+def masked(measured: Measured) -> Measured:
+    """Return the same clause for a report that does not show its value."""
+
+    def verdict(count: Count) -> Verdict:
+        judged = measured.verdict(count) if measured.verdict else Verdict("error")
+        return replace(judged, reason="the value is sensitive", observed=MASK) if judged.observed else judged
+
+    return replace(measured, verdict=verdict)
 
 
 @dataclass(frozen=True)

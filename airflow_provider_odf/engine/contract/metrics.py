@@ -11,7 +11,7 @@ from pyspark.sql import types as T  # noqa: N812
 from airflow_provider_odf.engine.contract import ages, rules, values
 from airflow_provider_odf.engine.contract.conditions import Aggregate, Count, Key, Reference, Values
 from airflow_provider_odf.engine.contract.fields import Found, key_text
-from airflow_provider_odf.engine.contract.measured import MASK, Measured, Verdict, of_number
+from airflow_provider_odf.engine.contract.measured import Measured, Verdict, masked, of_number
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.thresholds import limits_of
 from airflow_provider_odf.protocol import Check
@@ -118,19 +118,9 @@ def _aggregate(sql: str, *kinds: type[T.DataType]) -> Metric:
         arguments = {"fraction": check.arguments.get("fraction", 0)}
         measured = _limited(check, Measured(Aggregate(sql.format(x=found.sql, **arguments)), ""), _value)
         is_one_value = check.arguments["metric"] in ("min", "max", "median", "percentile")
-        return _masked(measured) if check.is_sensitive and is_one_value else measured
+        return masked(measured) if check.is_sensitive and is_one_value else measured
 
     return metric
-
-
-def _masked(measured: Measured) -> Measured:
-    """Return a metric whose value reports do not show."""
-
-    def verdict(count: Count) -> Verdict:
-        judged = measured.verdict(count) if measured.verdict else Verdict("error")
-        return replace(judged, reason="the value is sensitive", observed=MASK)
-
-    return replace(measured, verdict=verdict)
 
 
 def _age(check: Check, rows: Rows) -> Measured | Verdict:
@@ -140,7 +130,8 @@ def _age(check: Check, rows: Rows) -> Measured | Verdict:
         return found
     newest = f"unix_micros(CAST(max({found.sql}) AS TIMESTAMP))"
     age = f"(unix_micros({ages.literal(rows.as_of)}) - {newest}) / {int(check.arguments['seconds'])}000000D"
-    return _limited(check, Measured(Aggregate(age), ""), _value)
+    measured = _limited(check, Measured(Aggregate(age), ""), _value)
+    return masked(measured) if check.is_sensitive else measured
 
 
 def _reference(check: Check, rows: Rows) -> Measured | Verdict:
