@@ -7,9 +7,12 @@ from collections.abc import Sequence
 
 from airflow_provider_odf.contract.thresholds import RuleError
 from airflow_provider_odf.contract.tokens import at, closing, following, is_space, tokens
+from airflow_provider_odf.wording import nearest
 
-_PLACEHOLDER = re.compile(r"\$?\{\s*(model|table|object|schema|field|column|property)\s*\}", re.IGNORECASE)
+_OF_MODELS = ("model", "table", "object", "schema")
 _OF_FIELDS = ("field", "column", "property")
+_PLACEHOLDER = re.compile(rf"\$?\{{\s*({'|'.join((*_OF_MODELS, *_OF_FIELDS))})\s*\}}", re.IGNORECASE)
+_WORD = re.compile(r"\{\s*(\w+)\s*\}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 _EPOCH = (
@@ -48,6 +51,10 @@ def filled(query: str, model: str, field: str | None) -> str:
             )
         return ".".join(map(quoted, field.split(".")))
 
+    for word in _WORD.findall(query):
+        known = [*_OF_MODELS, *_OF_FIELDS]
+        if word.lower() not in known and (close := nearest(word, known, cutoff=0.8)):
+            raise RuleError(f"unknown placeholder {{{word}}}: did you mean {{{close}}}?")
     return _PLACEHOLDER.sub(name, query)
 
 

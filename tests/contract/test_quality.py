@@ -96,6 +96,11 @@ def test_placeholders_without_meaning():
             queries.of_rule("SELECT {field}", "t", field)
 
 
+def test_a_misspelt_placeholder():
+    with pytest.raises(RuleError, match=r"^unknown placeholder \{modle\}: did you mean \{model\}\?$"):
+        queries.of_rule("SELECT count(*) FROM {modle} WHERE a RLIKE '^x{2}{n}'", "t", None)
+
+
 def test_a_rule_without_a_description_says_what_it_tests():
     text = """\
 dataContractSpecification: 1.2.1
