@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from airflow_provider_odf.dialect import ties
 from airflow_provider_odf.dialect.clauses import order
 from airflow_provider_odf.dialect.engine import NodeRule, Translator, refuse_others
 from airflow_provider_odf.dialect.expressions import condition
@@ -46,13 +47,15 @@ def over(t: Translator, node: exp.Expr) -> Value:
     is_window = isinstance(inner, exp.Anonymous) and inner.name.lower() in t.engine.windows
     value = t.call(inner, t.engine.windows, inner.expressions) if is_window else t.expression(inner)
     function = _function(node, value, "OVER")
+    partition = [t.expression(item).sql for item in node.args.get("partition_by") or ()]
     window = exp.Window(
         this=function,
-        partition_by=[t.expression(item).sql for item in node.args.get("partition_by") or ()],
+        partition_by=partition,
         order=order(t, node.args["order"]) if node.args.get("order") else None,
         spec=_frame(node.args["spec"]) if node.args.get("spec") else None,
         over="OVER",
     )
+    ties.break_ties(t, node, window, partition)
     return _replace(value, function, window)
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
+from airflow_provider_odf.dialect import flink, risingwave
 from airflow_provider_odf.dialect.place import QueryRefusal
 from airflow_provider_odf.dialect.query import Queries
 from airflow_provider_odf.dialect.translate import (
-    ENGINES,
     Translation,
     of_name,
     query_steps,
@@ -19,11 +19,15 @@ from airflow_provider_odf.dialect.translate import (
     translate_steps,
 )
 from airflow_provider_odf.dialect.types import UNKNOWN, Columns
+from airflow_provider_odf.dialect.versions import TemporalTable
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import DatasetVocabulary
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.dialect.engine import Engine
     from airflow_provider_odf.manifest.model import TransformSql
+
+ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (flink.TRANSFORM, risingwave.TRANSFORM)}
 
 _DEFAULT = DatasetVocabulary()
 
@@ -75,5 +79,24 @@ def translate(transform: TransformSql, inputs: Mapping[str, Input]) -> Translati
     if transform.engine == "spark":
         return Translation(steps, spark_columns(steps[-1].query))
     engine = of_name(ENGINES, transform.engine)
-    tables = {name: i.typed(has_event_times=engine.name == "flink") for name, i in inputs.items()}
-    return translate_steps(steps, Queries.over(engine, tables))
+    tables = {name: i.typed(has_event_times=engine.has_event_times) for name, i in inputs.items()}
+    versions = _temporal_tables(transform, inputs)
+    return translate_steps(steps, replace(Queries.over(engine, tables), temporal_tables=versions))
+
+
+def _temporal_tables(transform: TransformSql, inputs: Mapping[str, Input]) -> dict[str, TemporalTable]:
+    """:raises QueryRefusal: a temporal table is not an input, or has no such column."""
+    names = {name.lower(): name for name in inputs}
+    tables = {}
+    for table in transform.temporal_tables or ():
+        if table.name.lower() not in names:
+            message = f"temporal table {table.name} is not an input of the transform"
+            raise QueryRefusal(message, f"inputs: {', '.join(inputs)}")
+        name = names[table.name.lower()]
+        columns = {column.name.lower(): column.name for column in inputs[name].columns}
+        if missing := next((key for key in table.primary_key if key.lower() not in columns), None):
+            message = f"temporal table {name} has no column {missing}"
+            raise QueryRefusal(message, f"columns: {', '.join(columns.values())}")
+        keys = tuple(columns[key.lower()] for key in table.primary_key)
+        tables[name.lower()] = TemporalTable(name, keys, inputs[name].vocab)
+    return tables

@@ -16,6 +16,10 @@ from airflow_provider_odf.dialect.place import Refusal
 from airflow_provider_odf.dialect.spark import Value
 from airflow_provider_odf.dialect.types import Columns, Scope, Type
 
+_OF_THE_RUN = (
+    "current_date", "current_row_timestamp", "current_time", "current_timestamp", "current_watermark", "localtime",
+    "localtimestamp", "now", "proctime", "rand", "rand_integer", "random", "unix_timestamp", "uuid",
+)  # fmt: skip
 ADVICE = "write it in another way, or use engine: spark with Spark's SQL"
 
 
@@ -51,7 +55,10 @@ class Engine:
     """A source engine: its parser, and the rules for its nodes and functions.
 
     Values of two type names in ``never_common`` have no common type in CASE, those in ``never_compared`` are not
-    compared. ``is_member`` returns whether IN compares two types like =. ``query`` returns the query in a statement."""
+    compared. ``is_member`` returns whether IN compares two types like =. ``query`` returns the query in a statement.
+
+    In transforms, ``time_windows`` are the window functions in FROM. With ``has_event_times``, windows and joins of
+    event times wait for the watermark."""
 
     name: str
     dialect: type[Dialect]
@@ -63,6 +70,8 @@ class Engine:
     never_compared: Collection[frozenset[str]] = ()
     is_member: Callable[[Type, Type], bool] = lambda value, member: True
     query: Callable[[exp.Expr], exp.Expr] = lambda statement: statement
+    time_windows: Collection[str] = ()
+    has_event_times: bool = False
 
     def common(self, left: Type, right: Type) -> Type | None:
         """Return the type of a CASE over values of two types, or None if this engine and Spark differ."""
@@ -75,11 +84,14 @@ class Engine:
 
 @dataclass(frozen=True)
 class Translator:
-    """Translates expressions in a scope. ``subquery`` translates a query inside an expression."""
+    """Translates expressions in a scope. ``subquery`` translates a query inside an expression.
+
+    ``ties`` are the columns that order rows where the query does not, or None if they keep the order of arrival."""
 
     engine: Engine
     scope: Scope
     subquery: Callable[[exp.Expr, Scope], tuple[exp.Query, Columns]]
+    ties: tuple[exp.Expr, ...] | None = None
 
     def expression(self, node: exp.Expr) -> Value:
         """Return ``node`` as a Spark expression with its type.
@@ -115,6 +127,9 @@ class Translator:
         return rule(Call(self, node, name, self.expressions(arguments)))
 
     def _unknown_function(self, node: exp.Expr, name: str) -> Refusal:
+        if name in _OF_THE_RUN:
+            advice = "use columns instead, such as the event time"
+            return Refusal(node, f"{name} has another value in each run", advice)
         kinds = {"aggregate": self.engine.aggregates, "window": self.engine.windows, "scalar": self.engine.scalars}
         kind = next((kind for kind, table in kinds.items() if name in table), None)
         if kind:

@@ -8,30 +8,33 @@ from typing import cast
 
 from sqlglot import exp
 
+from airflow_provider_odf.dialect import from_clause, group_windows, ties, windows
 from airflow_provider_odf.dialect.clauses import add_order, place_or_expression
 from airflow_provider_odf.dialect.engine import Engine, Translator, chain, refuse_others
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.place import Refusal
 from airflow_provider_odf.dialect.types import INTERVAL, NULL, UNKNOWN, Columns, Scope, Type, common
+from airflow_provider_odf.dialect.versions import TemporalTable
 
 _SELECT = {
     "with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct",
 }  # fmt: skip
 _SET_OPERATION = {"with_", "this", "expression", "distinct", "order", "limit", "offset"}
-_NO_HISTORY = "remove temporal joins and time windows"
-_JOIN_KINDS = {"", "INNER", "OUTER", "CROSS"}
-_JOIN_SIDES = {"", "LEFT", "RIGHT", "FULL"}
+_OUTPUTS = "odf:outputs"
+"""Name of the columns of SELECT in a scope."""
 
 
 @dataclass(frozen=True)
 class Queries:
     """Translates queries over tables: inputs, earlier steps and WITH. Keys of ``tables`` are in lower case.
 
-    ``outer`` is the scope of the expression around a query."""
+    ``outer`` is the scope of the expression around a query. In transforms, ``temporal_tables`` has the inputs whose
+    versions can be read."""
 
     engine: Engine
     tables: Mapping[str, tuple[str, Columns]]
     outer: Scope | None = None
+    temporal_tables: Mapping[str, TemporalTable] | None = None
 
     @classmethod
     def over(cls, engine: Engine, tables: Mapping[str, Columns]) -> Queries:
@@ -39,7 +42,28 @@ class Queries:
 
     def with_table(self, name: str, columns: Columns) -> Queries:
         """Return queries that can also read a table, which hides another one of this name."""
-        return replace(self, tables={**self.tables, name.lower(): (name, columns)})
+        others = self.temporal_tables and {n: t for n, t in self.temporal_tables.items() if n != name.lower()}
+        return replace(self, tables={**self.tables, name.lower(): (name, columns)}, temporal_tables=others)
+
+    @property
+    def is_transform(self) -> bool:
+        return self.temporal_tables is not None
+
+    def table(self, node: exp.Expr) -> tuple[str, Columns]:
+        """Return name and columns of the table that a node names.
+
+        :raises Refusal: it does not exist."""
+        parts = [part.name for part in node.parts] if isinstance(node, exp.Table | exp.Column) else []
+        if len(parts) != 1:
+            advice = "quote a name with dots as a whole"
+            raise Refusal(node, f"table {'.'.join(parts)} does not exist", advice)
+        if parts[0].lower() not in self.tables:
+            names = ", ".join(name for name, _ in self.tables.values())
+            raise Refusal(node, f"table {parts[0]} does not exist", f"tables: {names}")
+        return self.tables[parts[0].lower()]
+
+    def translator(self, scope: Scope) -> Translator:
+        return Translator(self.engine, scope, self._subquery)
 
     def query(self, node: exp.Expr, *, is_named: bool = True) -> tuple[exp.Query, Columns]:
         """Return the query for Spark and its columns. With ``is_named`` every column needs a name that the engines
@@ -51,6 +75,8 @@ class Queries:
             refuse_others(node, {"this"})
             query, columns = self.query(node.this, is_named=is_named)
             return exp.Subquery(this=query), columns
+        if node.meta.get(windows.EMIT_ON_CLOSE) and not (self.is_transform and isinstance(node, exp.Select)):
+            raise Refusal(node, "EMIT ON WINDOW CLOSE is supported only with a SELECT in transforms")
         queries, with_ = self._with(node)
         if isinstance(node, exp.Select):
             query, columns = queries._select(node, is_named)
@@ -70,9 +96,9 @@ class Queries:
         queries, translated = self, []
         for cte in with_.expressions:
             refuse_others(cte, {"this", "alias"})
-            name = _alias(cte)
+            name = from_clause.alias_of(cte)
             query, columns = queries.query(cte.this)
-            translated.append(exp.CTE(this=query, alias=_table_alias(name)))
+            translated.append(exp.CTE(this=query, alias=from_clause.table_alias(name)))
             queries = queries.with_table(name, columns)
         return queries, exp.With(expressions=translated)
 
@@ -86,14 +112,22 @@ class Queries:
             columns = _side_by_side(operator, columns, others)
             kind = cast("type[exp.SetOperation]", type(operator))
             query = kind(this=query, expression=right, distinct=operator.args.get("distinct"))
-            add_order(self._translator(Scope({"": columns}, self.outer)), operator, query)
+            self._add_order(self.translator(Scope({"": columns}, self.outer)), operator, query, columns)
         return query, columns
+
+    def _add_order(self, t: Translator, node: exp.Expr, query: exp.Query, columns: Columns) -> None:
+        add_order(t, node, query)
+        if self.is_transform:
+            ties.order_outputs(node, query, columns)
 
     def _select(self, node: exp.Select, is_named: bool) -> tuple[exp.Select, Columns]:
         refuse_others(node, _SELECT)
         select = exp.Select()
-        t = self._translator(self._from(node, select))
-        columns = _projection(t, node, select, is_named)
+        from_ = from_clause.translate(self, node, select)
+        t = self.translator(from_.scope)
+        if self.is_transform:
+            t = replace(t, ties=ties.of_rows(t, node))
+        columns = _projection(t, node, select, is_named, has_hidden=from_.hides)
         t_outputs = _with_outputs(t, columns)
         if node.args.get("distinct"):
             refuse_others(node.args["distinct"], set())
@@ -101,77 +135,39 @@ class Queries:
         for key, clause, visible in (("where", exp.Where, t), ("having", exp.Having, t_outputs)):
             if node.args.get(key):
                 select.set(key, clause(this=condition(visible, node.args[key].this)))
+        if from_.waits:
+            select.where(*from_.waits, copy=False)
         if group := node.args.get("group"):
             refuse_others(group, {"expressions"})
             select.set("group", exp.Group(expressions=[place_or_expression(t_outputs, g) for g in group.expressions]))
-        add_order(t_outputs, node, select)
-        return select, columns
+        self._add_order(t_outputs, node, select, columns)
+        return self._when_closed(t, node, select, columns)
 
-    def _translator(self, scope: Scope) -> Translator:
-        return Translator(self.engine, scope, self._subquery)
+    def _when_closed(
+        self, t: Translator, node: exp.Select, select: exp.Select, columns: Columns
+    ) -> tuple[exp.Select, Columns]:
+        """Return a SELECT that waits for its windows in GROUP BY, and its columns after GROUP BY and DISTINCT."""
+        if node.args.get("distinct") or node.args.get("group"):
+            columns = group_windows.without_event_times(node, columns)
+        window = group_windows.of_groups(node) if self.engine.has_event_times else None
+        return (group_windows.closed(t, window, select, columns) if window else select), columns
 
     def _subquery(self, node: exp.Expr, scope: Scope) -> tuple[exp.Query, Columns]:
         return replace(self, outer=scope).query(node, is_named=False)
 
-    def _from(self, node: exp.Select, select: exp.Select) -> Scope:
-        if node.args.get("from_") is None:
-            return Scope(outer=self.outer)
-        source, name, columns = self._source(node.args["from_"].this)
-        select.set("from_", exp.From(this=source))
-        scope = Scope({name: columns}, self.outer)
-        for join in node.args.get("joins") or ():
-            translated, scope = self._join(join, scope)
-            select.append("joins", translated)
-        return scope
 
-    def _source(self, node: exp.Expr) -> tuple[exp.Expr, str, Columns]:
-        """Return a table or query in FROM for Spark, its name or alias, and its columns."""
-        alias = _alias(node)
-        if isinstance(node, exp.Subquery):
-            refuse_others(node, {"this", "alias"})
-            query, columns = replace(self, outer=None).query(node.this)
-            return exp.Subquery(this=query, alias=_table_alias(alias)), alias, columns
-        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-            raise Refusal(node, "FROM supports only tables and queries", _NO_HISTORY)
-        if node.args.get("version"):
-            raise Refusal(
-                node, "FOR SYSTEM_TIME AS OF cannot be used in preprocess, which reads only new data", _NO_HISTORY
-            )
-        if node.args.get("db"):
-            name = ".".join(part.name for part in node.parts)
-            raise Refusal(node, f"table {name} does not exist", "quote a name with dots as a whole")
-        refuse_others(node, {"this", "alias"})
-        if node.name.lower() not in self.tables:
-            names = ", ".join(name for name, _ in self.tables.values())
-            raise Refusal(node, f"table {node.name} does not exist", f"tables: {names}")
-        name, columns = self.tables[node.name.lower()]
-        return exp.Table(this=_quoted(name), alias=_table_alias(alias)), alias or name, columns
-
-    def _join(self, node: exp.Join, scope: Scope) -> tuple[exp.Join, Scope]:
-        refuse_others(node, {"this", "side", "kind", "on", "using"})
-        side, kind = (node.side or "").upper(), (node.kind or "").upper()
-        if side not in _JOIN_SIDES or kind not in _JOIN_KINDS:
-            raise Refusal(node, f"{side} {kind} JOIN is not supported".strip())
-        if node.args.get("using"):
-            raise Refusal(node, "JOIN … USING is not supported", "write ON a.x = b.x")
-        source, name, columns = self._source(node.this)
-        if name in scope.tables:
-            raise Refusal(node, f"two tables are named {name}", "give one an alias")
-        both = replace(scope, tables={**scope.tables, name: columns})
-        join = exp.Join(this=source, side=side or None, kind=kind or None)
-        if node.args.get("on"):
-            join.set("on", condition(self._translator(both), node.args["on"]))
-        return join, both
-
-
-def _projection(t: Translator, node: exp.Select, select: exp.Select, is_named: bool) -> Columns:
+def _projection(
+    t: Translator, node: exp.Select, select: exp.Select, is_named: bool, *, has_hidden: bool = False
+) -> Columns:
+    """Translate the columns of SELECT. With ``has_hidden``, * is written out, since tables have other columns."""
     items: list[tuple[str, Type]] = []
     others: Type | None = None
     for item in node.expressions:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             columns = _star(t, item)
             others = columns.others if columns.others is not None else others
-            select.append("expressions", item.copy())
+            for form in _written_out(t, item) if has_hidden else [item.copy()]:
+                select.append("expressions", form)
             items += columns.items
         else:
             form, name, type_ = _item(t, item, is_named)
@@ -182,13 +178,23 @@ def _projection(t: Translator, node: exp.Select, select: exp.Select, is_named: b
     return Columns(tuple(items), others)
 
 
+def _written_out(t: Translator, star: exp.Expr) -> list[exp.Expr]:
+    """Return the columns that * or table.* stands for."""
+    table = star.table.lower() if isinstance(star, exp.Column) else ""
+    tables = [(name, columns) for name, columns in t.scope.tables.items() if not table or name.lower() == table]
+    return [exp.column(column, name or None, quoted=True) for name, columns in tables for column, _ in columns.items]
+
+
 def _item(t: Translator, item: exp.Expr, is_named: bool) -> tuple[exp.Expr, str, Type]:
     value, name = t.expression(item.unalias()), item.alias_or_name
     if value.type == INTERVAL:
         raise Refusal(item, "an interval cannot be a column", "add it to a time")
+    if value.type == group_windows.WINDOW:
+        raise Refusal(item, "a window cannot be a column", "use its start or end, such as TUMBLE_START")
     if is_named and not isinstance(item, (exp.Alias, exp.Column)):
         raise Refusal(item, "this column has no name", "name it: … AS name; engines would choose different names")
-    return exp.alias_(value.sql, name, quoted=True) if isinstance(item, exp.Alias) else value.sql, name, value.type
+    form = exp.alias_(value.sql, name, quoted=True) if isinstance(item, exp.Alias) else value.sql
+    return form, name, group_windows.column_type(item.unalias(), value.type)
 
 
 def _star(t: Translator, item: exp.Expr) -> Columns:
@@ -215,11 +221,12 @@ def _with_outputs(t: Translator, columns: Columns) -> Translator:
     """Return a translator for GROUP BY, HAVING and ORDER BY, which also see output names of SELECT. Columns of tables
     hide these."""
     outputs = Columns(tuple((name, type_) for name, type_ in columns.items if t.scope.type_of(name) is None))
-    return replace(t, scope=replace(t.scope, tables={**t.scope.tables, "": outputs})) if outputs.items else t
+    return replace(t, scope=replace(t.scope, tables={**t.scope.tables, _OUTPUTS: outputs})) if outputs.items else t
 
 
 def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
     """Return the columns of a set operation. Whole numbers are widened; other types must be equal."""
+    left = left.delayed(_delay(node, left, right))
     if left.others is not None or right.others is not None:
         return Columns(tuple((name, UNKNOWN) for name, _ in left.items), left.others)
     if len(left.items) != len(right.items):
@@ -236,17 +243,10 @@ def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
     return Columns(tuple(merged))
 
 
-def _alias(node: exp.Expr) -> str:
-    alias = node.args.get("alias")
-    if alias is None:
-        return ""
-    refuse_others(alias, {"this"})
-    return str(alias.name)
-
-
-def _table_alias(name: str) -> exp.TableAlias | None:
-    return exp.TableAlias(this=_quoted(name)) if name else None
-
-
-def _quoted(name: str) -> exp.Identifier:
-    return exp.to_identifier(name, quoted=True)
+def _delay(node: exp.Expr, left: Columns, right: Columns) -> int | None:
+    """Return the delay of event times in the result of a set operation, or None if they become ordinary times."""
+    pairs = [(a.delay, b.delay) for (_, a), (_, b) in zip(left.items, right.items, strict=False)]
+    delays = [delay for pair in pairs for delay in pair if delay is not None]
+    is_union_all = isinstance(node, exp.Union) and not node.args.get("distinct")
+    is_same = all((a is None) == (b is None) for a, b in pairs)
+    return max(delays) if delays and is_union_all and is_same else None

@@ -5,13 +5,14 @@ The tables only list features that PostgreSQL documents to work as in Spark. The
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.risingwave import RisingWave as Stock
 from sqlglot.parsers.risingwave import RisingWaveParser
 
-from airflow_provider_odf.dialect import arithmetic, calls, expressions, functions, literals, types
+from airflow_provider_odf.dialect import arithmetic, calls, expressions, functions, literals, types, windows
 from airflow_provider_odf.dialect.engine import Engine, Translator, spell
 from airflow_provider_odf.dialect.functions import LAST, SIZE, TEXT, by_type, of_types, row, size
 from airflow_provider_odf.dialect.place import Refusal
@@ -36,6 +37,12 @@ class RisingWave(Stock):
         FUNCTIONS: ClassVar = {}
         FUNCTION_PARSERS: ClassVar = {name: RisingWaveParser.FUNCTION_PARSERS[name] for name in _SYNTAX}
 
+        def _parse_query_modifiers(self, this: Any) -> Any:
+            query = super()._parse_query_modifiers(this)
+            if isinstance(query, exp.Query) and self._match_text_seq("EMIT", "ON", "WINDOW", "CLOSE"):
+                query.meta[windows.EMIT_ON_CLOSE] = True
+            return query
+
 
 def query(statement: exp.Expr) -> exp.Expr:
     """Return the query of a statement, which may be CREATE MATERIALIZED VIEW, with unquoted names in lower case."""
@@ -58,14 +65,21 @@ def literal(t: Translator, node: exp.Expr) -> Value:
 
 
 def calculate(node: exp.Expr, left: Value, right: Value) -> Value:
-    """Translate arithmetic of whole numbers, except division, and of any number with a DOUBLE."""
+    """Translate arithmetic of whole numbers, except division, of any number with a DOUBLE, and times with intervals."""
     sides = (left.type, right.type)
+    if types.INTERVAL in sides:
+        return arithmetic.calculate(node, *(_as_timestamp(side) for side in (left, right)))
     is_whole = all(type_.is_integer for type_ in sides) and not isinstance(node, exp.Div)
     is_double = DOUBLE in sides and types.FLOAT not in sides and all(map(types.is_exact_double, sides))
     if not (is_whole or is_double):
         advice = types.advice(sides, "cast both to DOUBLE")
         raise Refusal(node, f"engines calculate {sides[0]} with {sides[1]} differently", advice)
     return arithmetic.calculate(node, left, right)
+
+
+def _as_timestamp(value: Value) -> Value:
+    """Return a DATE as a TIMESTAMP, which it becomes beside an interval."""
+    return Value(cast_to(value.sql, timestamp()), timestamp()) if value.type == types.DATE else value
 
 
 def cast(t: Translator, node: exp.Expr) -> Value:
@@ -120,3 +134,5 @@ ENGINE = Engine(
     windows=functions.WINDOWS,
     query=query,
 )
+
+TRANSFORM = replace(ENGINE, time_windows=("tumble", "hop"))

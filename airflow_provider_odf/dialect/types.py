@@ -8,7 +8,7 @@ Names of columns ignore case, as in Spark by default.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from sqlglot import exp
@@ -211,6 +211,11 @@ class Columns:
         others = [type_ for name, type_ in types if name == EVERY_COLUMN]
         return cls(tuple(item for item in types if item[0] != EVERY_COLUMN), others[0] if others else None)
 
+    def delayed(self, delay: int | None) -> Columns:
+        """Return the columns with another delay of their event times. With None these are ordinary times."""
+        items = [(n, t if t.delay is None else replace(t, delay=delay)) for n, t in self.items]
+        return replace(self, items=tuple(items))
+
     def type_of(self, name: str) -> Type | None:
         """Return the type of a column, or None if the table cannot have it."""
         return next((type_ for item, type_ in self.items if item.lower() == name.lower()), self.others)
@@ -235,6 +240,9 @@ class Scope:
         if possible:
             return possible[0] if len(set(possible)) == 1 else UNKNOWN
         return self.outer.type_of(name) if self.outer else None
+
+    def delayed(self, delay: int | None) -> Scope:
+        return replace(self, tables={name: columns.delayed(delay) for name, columns in self.tables.items()})
 
     @property
     def names(self) -> list[str]:

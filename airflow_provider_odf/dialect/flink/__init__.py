@@ -1,4 +1,6 @@
-"""``engine: flink``: Flink SQL (names in backticks) over a batch, which is what a source gives to preprocess.
+"""``engine: flink``: Flink SQL (names in backticks).
+
+``ENGINE`` is for preprocess, which reads a batch. ``TRANSFORM`` has the windows of event time in addition.
 
 The rules follow what a real Flink does, and the tests marked ``flink`` compare them with it.
 """
@@ -6,12 +8,14 @@ The rules follow what a real Flink does, and the tests marked ``flink`` compare 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from sqlglot import Dialect, exp, parser, tokens
 from sqlglot.dialects.dialect import NormalizationStrategy
+from sqlglot.tokenizer_core import TokenType
 
-from airflow_provider_odf.dialect import arithmetic, calls, expressions, functions, literals, types
+from airflow_provider_odf.dialect import arithmetic, calls, expressions, functions, group_windows, literals, types
 from airflow_provider_odf.dialect.engine import Call, Engine, FunctionRule, Translator, chain
 from airflow_provider_odf.dialect.flink import casts, numbers, times
 from airflow_provider_odf.dialect.functions import LITERAL, SIZE, TEXT, Parameter, by_type, form, row
@@ -44,8 +48,28 @@ class Flink(Dialect):
         IDENTIFIERS: ClassVar = ["`"]
 
     class Parser(parser.Parser):
+        FUNC_TOKENS: ClassVar = {*parser.Parser.FUNC_TOKENS, TokenType.SESSION}
         FUNCTIONS: ClassVar = {}
         FUNCTION_PARSERS: ClassVar = {name: parser.Parser.FUNCTION_PARSERS[name] for name in _SYNTAX}
+
+        def _parse_table(self, *args: Any, **options: Any) -> exp.Expr | None:
+            """Parse TABLE(window function) as a table with a function, too."""
+            if not self._match_pair(TokenType.TABLE, TokenType.L_PAREN):
+                return super()._parse_table(*args, **options)
+            name = self._curr
+            self._advance()
+            arguments = self._parse_wrapped_csv(self._parse_window_argument)
+            self._match_r_paren()
+            function = exp.Anonymous(this=name.text, expressions=arguments).update_positions(name)
+            return exp.Table(this=function, alias=self._parse_table_alias(alias_tokens=self.TABLE_ALIAS_TOKENS))
+
+        def _parse_window_argument(self) -> exp.Expr | None:
+            """Parse TABLE name, DESCRIPTOR(column) or an interval."""
+            if self._match(TokenType.TABLE):
+                return self._parse_table_parts()
+            if self._match_text_seq("DESCRIPTOR"):
+                return self._parse_wrapped(self._parse_column)
+            return self._parse_bitwise()
 
 
 def is_member(value: Type, member: Type) -> bool:
@@ -121,6 +145,13 @@ SCALARS: dict[str, FunctionRule] = {
     "translate": row("translate", TEXT, TEXT, TEXT),
 }
 
+_SUMS = {"INTEGER": "CAST(sum(a) AS {})", "DECIMAL": "CAST(sum(a) AS {})", "DOUBLE": "sum(a)"}
+
+
+def _sum_type(type_: Type) -> Type:
+    return decimal(types.MAX_PRECISION, type_.scale) if type_.is_decimal else type_
+
+
 ENGINE = Engine(
     name="flink",
     dialect=Flink,
@@ -146,10 +177,7 @@ ENGINE = Engine(
         "max": row("max", _ORDERED, result=None),
         "min": row("min", _ORDERED, result=None),
         # A sum that its type does not hold stops the query, where Flink wraps around.
-        "sum": by_type(
-            {"INTEGER": "CAST(sum(a) AS {})", "DECIMAL": "CAST(sum(a) AS {})", "DOUBLE": "sum(a)"},
-            lambda type_: decimal(types.MAX_PRECISION, type_.scale) if type_.is_decimal else type_,
-        ),
+        "sum": by_type(_SUMS, _sum_type),
     },
     windows={
         **functions.WINDOWS,
@@ -160,4 +188,16 @@ ENGINE = Engine(
     never_common=_NEVER_COMMON,
     never_compared=_NEVER_COMPARED,
     is_member=is_member,
+)
+
+TRANSFORM = replace(
+    ENGINE,
+    scalars={**SCALARS, **group_windows.SCALARS},
+    # Flink adds FLOAT in 32 bits in the order of arrival. The sum of 64 bits, rounded once, does not depend on it.
+    aggregates={
+        **ENGINE.aggregates,
+        "sum": by_type({**_SUMS, "FLOAT": "CAST(sum(CAST(a AS DOUBLE)) AS FLOAT)"}, _sum_type),
+    },
+    time_windows=("tumble", "hop", "cumulate"),
+    has_event_times=True,
 )

@@ -61,14 +61,30 @@ _LARGEST_EXPONENT = 300
 
 
 def power(c: Call) -> Value:
-    """Translate POWER of two literals whose result a DOUBLE holds exactly; of others the last bit depends on the
-    library."""
+    """Translate POWER whose result a DOUBLE holds exactly: of two literals, or of a whole number and an integer.
+
+    In other cases the last bit depends on the library."""
     base, exponent = map(_literal, c.expect(2))
+    if base and base.denominator == 1 and abs(base) > 1 and c.arguments[1].type.is_integer and exponent is None:
+        return _whole_power(int(base), c.arguments[1].sql)
     if base and exponent is not None and exponent.denominator == 1 and abs(exponent) <= _LARGEST_EXPONENT:
         result = base ** int(exponent)
         if abs(result) <= sys.float_info.max and Fraction(float(result)) == result:
             return Value(exp.Literal.number(f"{float(result)!r}D"), DOUBLE)
     raise c.refusal("the last bit may differ unless both arguments are literals with an exact result")
+
+
+def _whole_power(base: int, exponent: exp.Expr) -> Value:
+    """Return the power of a whole number and integers. Exponents without an exact result stop the query."""
+    largest = next(n for n in range(1, 2000) if not _is_exact(base ** (n + 1)))
+    message = f"POWER of {base} is exact only for exponents from 0 to {largest}, not for "
+    exact = f"CASE WHEN a BETWEEN 0 AND {largest} THEN power(b, a) WHEN a IS NULL THEN NULL"
+    form = f"{exact} ELSE raise_error(concat(c, a)) END"
+    return Value(sql(form, exponent, exp.Literal.number(f"{float(base)!r}D"), message), DOUBLE)
+
+
+def _is_exact(number: int) -> bool:
+    return abs(number) <= sys.float_info.max and int(float(number)) == number
 
 
 def _literal(value: Value) -> Fraction | None:
