@@ -79,7 +79,7 @@ REQUESTS = [
         contract=CONTRACT,
     ),
     p.ContractTestRequest(
-        "orders", VOCAB, p.MergeStrategy("Append"), CONTRACT, (p.HistorySlice("/data/f1620", INTERVAL),), 10, "AAAA"
+        "orders", VOCAB, CONTRACT, (p.HistorySlice("/data/f1620", INTERVAL),), 10, "AAAA", p.MergeStrategy("Append")
     ),
 ]
 
@@ -113,6 +113,8 @@ def test_the_wire_speaks_the_specification() -> None:
     assert sorted(content) == [
         "datasetAlias",
         "datasetId",
+        "history",
+        "isQueryNew",
         "newCheckpointPath",
         "newDataPath",
         "nextOffset",
@@ -127,8 +129,10 @@ def test_the_wire_speaks_the_specification() -> None:
         "datasetAlias",
         "datasetId",
         "explicitWatermarks",
+        "history",
         "offsetInterval",
         "queryAlias",
+        "schema",
         "schemaFile",
         "vocab",
     ]

@@ -64,13 +64,16 @@ class Analysis:
         return list(determinism.faults(self.root, dict(self.relations)))
 
     def parts(self, changed: Iterable[int]) -> list[Part] | None:
-        """Return the keys by which changes of these inputs are found in the result, or None if one has no key."""
+        """Return the keys by which changes of these inputs are found in the result, or None if one has no key.
+
+        There are no parts if the query does not read these inputs.
+        """
         numbers = set(changed)
         if numbers & self._subqueries:
             return None
         leaves = [node for node in self.root.nodes() if node.input in numbers]
         common = [key for key in self._keys if all(leaf in key.leaves for leaf in leaves)]
-        if common:
+        if common and leaves:
             return [self._part(common, leaves)]
         parts = []
         for leaf in leaves:

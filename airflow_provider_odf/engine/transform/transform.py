@@ -83,7 +83,7 @@ class _Transform:
             return TransformSuccess(schema=changed_schema, evaluation=evaluation)
         records = self._records(analyzed, columns)
         self._progress(f"computing new records ({evaluation.kind})")
-        new = self._write(records, columns)
+        new = self._write(records, columns) if records is not None else None
         if new is not None:
             self._progress(f"wrote {counted(new.offset_interval.count, 'record')}")
         return TransformSuccess(
@@ -160,8 +160,8 @@ class _Transform:
         texts = [step.query for step in self._request.transform.queries]
         return any(f":{WATERMARK}" in text or RECORDS in text for text in texts)
 
-    def _records(self, analyzed: Analysis, columns: Result) -> _Records:
-        """Return the new records of the derivative."""
+    def _records(self, analyzed: Analysis, columns: Result) -> _Records | None:
+        """Return the new records of the derivative, None if the query reads nothing that is new."""
         is_raw = self._reads_operations(analyzed) or columns.operation is not None
         if columns.operation is not None and not analyzed.is_row_wise:
             raise self._refusal(
@@ -181,6 +181,8 @@ class _Transform:
         parts = analyzed.parts([i.number for i in self._inputs if i.is_new])
         if parts is None:
             return self._whole(analyzed, columns, is_raw=is_raw)
+        if not parts:
+            return None
         found = [keyed.touched(self._spark, part, self._inputs) for part in parts]
         rows = keyed.evaluate(self._query, self._inputs, found, columns.select)
         own = self._own(columns)

@@ -1,0 +1,99 @@
+"""Random queries over inputs that grow, change and shrink: after each step, the rows of a derivative are those that
+DuckDB computes from the current rows of its inputs, and its history takes back only what was there."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from airflow_provider_odf.protocol import MergeStrategy
+from tests.engine.conftest import Polled
+from tests.engine.derived import Derived, net, records
+from tests.engine.queries import random_query
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_STEPS = 5
+_TIME = pa.timestamp("us")
+
+
+@pytest.mark.spark
+def test_queries(spark: SparkSession, tmp_path: Path) -> None:
+    check(spark, tmp_path, seed=1, count=16)
+
+
+@pytest.mark.spark
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(100, 125))
+def test_many_queries(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    check(spark, tmp_path, seed=seed, count=40)
+
+
+def check(spark: SparkSession, work: Path, *, seed: int, count: int) -> None:
+    r = Random(seed)
+    readings = Polled(
+        spark, work / "readings", "event_time TIMESTAMP; sensor STRING; v BIGINT", MergeStrategy("Append")
+    )
+    people = Polled(spark, work / "people", "id BIGINT; name STRING", MergeStrategy("Snapshot", ("id",)))
+    queries = [random_query(r, r.choice([1, 2, 2, 3])).sql for _ in range(count)]
+    derived = [
+        Derived.of(spark, work / f"d{n}", sql, readings=readings, people=people) for n, sql in enumerate(queries)
+    ]
+    for step in range(_STEPS):
+        if step != 2:  # In this step only people change, and in the next one only readings.
+            readings.poll([*_readings(r)])
+        if step != 3:
+            people.poll([*_people(r)])
+        expected = _computed(queries, {"readings": readings, "people": people})
+        for sql, of, rows in zip(queries, derived, expected, strict=True):
+            of.step()
+            assert _naive(of.rows) == rows, f"seed {seed}, step {step}, {of.evaluation} ({of.reason}): {sql}"
+
+
+def _readings(r: Random) -> Iterator[dict[str, Any]]:
+    for _ in range(r.randrange(1, 7)):
+        time = dt.datetime(2024, 4, r.randrange(1, 5), r.randrange(3), tzinfo=dt.timezone.utc)
+        yield {
+            "event_time": time.isoformat(),
+            "sensor": r.choice(["a", "b", "c", None]),
+            "v": r.choice([*range(6), None]),
+        }
+
+
+def _people(r: Random) -> Iterator[dict[str, Any]]:
+    for id_ in r.sample(range(7), r.randrange(1, 6)):
+        yield {"id": id_, "name": r.choice(["a", "b", "c", "d", None])}
+
+
+def _computed(queries: list[str], inputs: dict[str, Polled]) -> list[Counter[tuple[Any, ...]]]:
+    types = {
+        "readings": pa.schema([("event_time", _TIME), ("sensor", pa.string()), ("v", pa.int64())]),
+        "people": pa.schema([("event_time", _TIME), ("id", pa.int64()), ("name", pa.string())]),
+    }
+    with duckdb.connect() as db:
+        for name, of in inputs.items():
+            rows = [*_naive(net(records(of.history, of.vocab))).elements()]
+            columns = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), types[name], strict=True)]
+            db.register(name, pa.table(columns, schema=types[name]))
+        return [Counter(_times(row) for row in db.execute(sql).fetchall()) for sql in queries]
+
+
+def _naive(rows: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
+    return Counter({_times(row): number for row, number in rows.items()})
+
+
+def _times(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        v.replace(tzinfo=None) if isinstance(v, dt.datetime) else dt.datetime.combine(v, dt.time())
+        if isinstance(v, dt.date) else v
+        for v in row
+    )  # fmt: skip
