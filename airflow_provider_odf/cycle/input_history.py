@@ -30,8 +30,8 @@ def check_input(derivative: Dataset, source: Dataset, head: str, position: Input
         return
     command = derivative.command("reset", "{}")
     raise InputRewritten(
-        f"dataset {derivative.alias}: the history of its input {source.alias} was rewritten: it no longer contains the "
-        f"block {block_hash}, up to which {derivative.alias} was computed. {source.alias} was reset, replaced or "
-        f"restored from an older copy: restore the history of {source.alias} that has this block, or run `{command}` "
-        f"to compute {derivative.alias} anew from the present one"
+        f"the history of the input {source.alias} was rewritten: it no longer contains the block {block_hash}, up to "
+        f"which {derivative.alias} was computed. {source.alias} was reset, replaced or restored from an older copy: "
+        f"restore the history of {source.alias} that has this block, or run `{command}` to compute {derivative.alias} "
+        "anew from the present one"
     )

@@ -72,10 +72,10 @@ def test_an_input_with_another_history(store: Store, is_collected: bool) -> None
         check_input(report, orders, head, at)
     assert not caught.value.is_transient
     assert re.fullmatch(
-        r"dataset report: the history of its input orders was rewritten: it no longer contains the block f1620\w{64}, "
-        r"up to which report was computed\. orders was reset, replaced or restored from an older copy: restore the "
-        r"history of orders that has this block, or run `odf reset report --store \S+` to compute report anew from the "
-        r"present one",
+        r"the history of the input orders was rewritten: it no longer contains the block f1620\w{64}, up to which "
+        r"report was computed\. orders was reset, replaced or restored from an older copy: restore the history of "
+        r"orders that has this block, or run `odf reset report --store \S+` to compute report anew from "
+        r"the present one",
         str(caught.value),
     )
     assert old in str(caught.value)
