@@ -78,7 +78,7 @@ def transform_request(
         dataset_alias=str(derivative.alias),
         system_time=str(system_time),
         vocab=state.vocab,
-        transform=translated(state.transform.transform, query_inputs),
+        transform=translated(state.transform.transform, {i.alias: i.state for i in inputs}),
         query_inputs=query_inputs,
         next_offset=0 if state.last_offset is None else state.last_offset + 1,
         new_checkpoint_path="",

@@ -85,11 +85,12 @@ def transform_request(
     :raises InvalidInput: a query has no exact translation.
     """
     snapshot = manifest.snapshot
-    inputs = []
+    inputs, states = [], {}
     for item, dataset in zip(event.inputs, input_datasets(store, event), strict=True):
         source = replay(dataset) if dataset is not None else None
         if dataset is None or source is None or source.schema is None:
             return None
+        states[str(item.alias)] = source
         inputs.append(query_input(dataset, source, str(item.alias)))
     schema = snapshot.last(model.SetDataSchema) or (state.schema if state else None)
     return protocol.TransformRequest(
@@ -97,7 +98,7 @@ def transform_request(
         dataset_alias=str(snapshot.alias),
         system_time="1970-01-01T00:00:00Z",
         vocab=ddl.vocabulary(snapshot.last(model.SetVocab) or (state.set_vocab if state else None)),
-        transform=translated(event.transform, inputs),
+        transform=translated(event.transform, states),
         query_inputs=tuple(inputs),
         next_offset=0,
         new_checkpoint_path="",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.manifest.manifest import Manifest
+
+SPARK = "spark"
+"""Engine whose queries are run as they are."""
 
 
 def with_ids(manifest: Manifest, store: Store) -> Manifest:
@@ -94,10 +97,19 @@ def query_input(dataset: Dataset, state: ChainState, alias: str) -> protocol.Tra
     )
 
 
-def translated(sql: model.TransformSql, inputs: Sequence[protocol.TransformRequestInput]) -> protocol.Transform:
-    """Return the queries of a transform as the engine runs them.
+def translated(sql: model.TransformSql, inputs: Mapping[str, ChainState]) -> protocol.Transform:
+    """Return the queries of a transform as the engine runs them. ``inputs`` are by their names in queries.
 
-    :raises InvalidInput: a query has no exact translation.
+    :raises InvalidInput: a query has no exact translation, or an input has a column without a type in Spark.
     """
-    steps = tuple(protocol.SqlQueryStep(step.query, step.alias) for step in sql.steps)
-    return protocol.Transform(sql.engine, steps, version=sql.version)
+    if sql.engine == SPARK and not sql.temporal_tables:
+        steps = tuple(protocol.SqlQueryStep(step.query, step.alias) for step in sql.steps)
+        return protocol.Transform(sql.engine, steps, version=sql.version)
+    from airflow_provider_odf.dialect import derivative  # The import of the SQL parser takes a third of a second.
+
+    columns = {
+        name: derivative.Input(ddl.odf_columns(chain_schema.data_schema(state.schema)), state.vocab)
+        for name, state in inputs.items()
+        if state.schema is not None
+    }
+    return derivative.to_spark(sql, columns)
