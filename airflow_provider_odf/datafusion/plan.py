@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from airflow_provider_odf.datafusion import json_operators, nesting, session, types
+from airflow_provider_odf.datafusion import determinism, json_operators, nesting, session, types
 from airflow_provider_odf.datafusion.json_functions import PREFIX
 from airflow_provider_odf.datafusion.query_problem import ONLY_QUERIES, QueryProblem, problem
 from airflow_provider_odf.datafusion.tokens import find, words
@@ -23,9 +23,6 @@ INPUT = "input"
 
 _ROW_WISE = frozenset(("Projection", "Filter", "SubqueryAlias", "Union", "Unnest"))
 """Nodes of logical plans that compute each row from a single row."""
-
-_OF_THE_QUERY = re.compile(r"\b(random|uuid|now|current_date|current_time|current_timestamp|today)\(")
-"""Functions whose value differs between runs of a query."""
 
 _STATEMENTS = ("Explain", "Analyze", "DescribeTable")
 
@@ -42,17 +39,45 @@ class Plan:
     is_row_wise: bool
 
 
+@dataclass(frozen=True)
+class TransformPlan(Plan):
+    """Plan of the queries of a transform. ``used`` has the columns of each table that the result depends on."""
+
+    used: Mapping[str, frozenset[str]]
+
+
 def plan(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> Plan:
     """Plan queries against empty tables with these columns. Each query can read earlier queries by alias.
 
     :raises QueryProblem: DataFusion rejects a query, it is not a query, or Spark cannot hold its result.
     :raises InvalidInput: the package ``datafusion`` is not installed.
     """
+    frame = _over_empty_tables(steps, tables)
+    return Plan(_output(frame, steps), _is_row_wise(frame, frozenset(tables)))
+
+
+def plan_transform(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> TransformPlan:
+    """Plan the queries of a transform like `plan`.
+
+    :raises QueryProblem: in addition, the value of a query is not determined by the rows of the tables.
+    """
+    frame = _over_empty_tables(steps, tables)
+    output = _output(frame, steps)
+    text = frame.logical_plan().display_indent()
+    determinism.check(steps, text)
+    used = determinism.used_columns(frame.optimized_logical_plan().display_indent(), tables)
+    return TransformPlan(output, _is_row_wise(frame, frozenset(tables)), used)
+
+
+def _over_empty_tables(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> DataFrame:
     nesting.check(steps)
     context = session.create()
     for name, schema in tables.items():
-        context.register_record_batches(name, [[types.empty(schema)]])
-    frame = last(context, steps)
+        context.register_record_batches(types.quoted(name), [[types.empty(schema)]])
+    return last(context, steps)
+
+
+def _output(frame: DataFrame, steps: Sequence[SqlQueryStep]) -> pa.Schema:
     number, query = len(steps), steps[-1].query
     try:
         # The query is planned only once: planning takes time quadratic in the terms of an expression. No batch of the
@@ -61,7 +86,7 @@ def plan(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> Plan
     except Exception as e:
         raise problem(e, query, number) from e
     _check(output, query, number)
-    return Plan(output.remove_metadata(), _is_row_wise(frame, frozenset(tables)))
+    return output.remove_metadata()
 
 
 def last(context: SessionContext, steps: Sequence[SqlQueryStep]) -> DataFrame:
@@ -117,7 +142,7 @@ def _is_row_wise(frame: DataFrame, inputs: frozenset[str]) -> bool:
     The plan is not optimized and has subqueries as nodes.
     """
     plan = frame.logical_plan().display_indent()
-    if _OF_THE_QUERY.search(plan):
+    if determinism.OF_THE_RUN.search(plan):
         return False
     return all(_is_row_wise_node(line.strip(), inputs) for line in plan.split("\n"))
 

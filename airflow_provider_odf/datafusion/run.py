@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,63 +31,79 @@ _NO_MEMORY = "Resources exhausted"
 class Job:
     """Queries to run, here or in a Spark worker.
 
-    ``input`` has the columns as DataFusion gets them, ``output`` the columns of the last query as Spark gets them.
-    ``version`` is the version of the package that planned the queries. ``memory`` is the number of bytes to hold before
-    data are spilled to the directory ``scratch``.
+    ``tables`` has the columns of each table as DataFusion gets them, ``output`` the columns of the last query as Spark
+    gets them. ``version`` is the version of the package that planned the queries. ``memory`` is the number of bytes to
+    hold before data are spilled to the directory ``scratch``. ``purpose`` begins messages.
     """
 
     steps: tuple[SqlQueryStep, ...]
-    input: pa.Schema
+    tables: Mapping[str, pa.Schema]
     output: pa.Schema
     version: str
     memory: int
     scratch: str
+    purpose: str = "preprocess"
 
-    def by_part(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run row-wise queries part by part, in order.
+    def by_part(self, batches: Iterable[pa.RecordBatch], table: str = INPUT) -> Iterator[pa.RecordBatch]:
+        """Run row-wise queries on the rows of one table, part by part, in order. The other tables are empty.
 
         :raises InvalidQuery: the queries cannot process a value.
         """
         self._check_version()
         context = session.create()
+        for name, schema in self.tables.items():
+            context.register_record_batches(types.quoted(name), [[types.empty(schema)]])
         for part in _parts(batches):
-            context.deregister_table(INPUT)
-            context.register_record_batches(INPUT, [self._batches(part)])
+            context.deregister_table(types.quoted(table))
+            context.register_record_batches(types.quoted(table), [self._batches(part, table)])
             yield from self._rows(context)
 
     def at_once(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run queries that need more than one row, on all rows at once.
+        """Run queries that need more than one row, on all rows of the only table at once.
 
-        A file holds the rows, since a query may read them several times.
+        :raises InvalidQuery: the queries cannot process a value.
+        :raises InternalError: the memory does not suffice, even with spilling.
+        """
+        (name,) = self.tables
+        yield from self.together((name, batch) for batch in batches)
+
+    def together(self, batches: Iterable[tuple[str, pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
+        """Run queries on all rows of all tables at once. Each batch has the name of its table.
+
+        Files hold the rows, since a query may read them several times.
 
         :raises InvalidQuery: the queries cannot process a value.
         :raises InternalError: the memory does not suffice, even with spilling.
         """
         self._check_version()
         with tempfile.TemporaryDirectory(prefix="odf-query-", dir=_directory(self.scratch)) as directory:
-            file = Path(directory) / "input.arrow"
-            with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, self.input) as writer:
-                for batch in batches:
-                    writer.write_batch(types.rows_to_datafusion(batch, self.input))
+            files = {name: Path(directory) / f"{number}.arrow" for number, name in enumerate(self.tables)}
+            with contextlib.ExitStack() as stack:
+                sinks = {name: stack.enter_context(pa.OSFile(str(file), "wb")) for name, file in files.items()}
+                writers = {n: stack.enter_context(pa.ipc.new_file(sinks[n], self.tables[n])) for n in files}
+                for name, batch in batches:
+                    writers[name].write_batch(types.rows_to_datafusion(batch, self.tables[name]))
             context = session.create(memory=self.memory, scratch=directory)
-            context.register_arrow(INPUT, file, schema=self.input)
+            for name, file in files.items():
+                context.register_arrow(types.quoted(name), file, schema=self.tables[name])
             yield from self._rows(context)
 
-    def on_table(self, table: pa.Table) -> pa.Table:
-        """Run the queries on a small table in memory.
+    def on_tables(self, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Run the queries on small tables in memory.
 
         :raises InvalidQuery: the queries cannot process a value.
         """
         context = session.create()
-        batches = self._batches(table.to_batches()) or [types.empty(self.input)]
-        context.register_record_batches(INPUT, [batches])
+        for name, table in tables.items():
+            batches = self._batches(table.to_batches(), name) or [types.empty(self.tables[name])]
+            context.register_record_batches(types.quoted(name), [batches])
         return pa.Table.from_batches(self._rows(context), schema=self.output)
 
-    def _batches(self, batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
-        return [types.rows_to_datafusion(batch, self.input) for batch in batches]
+    def _batches(self, batches: Iterable[pa.RecordBatch], table: str) -> list[pa.RecordBatch]:
+        return [types.rows_to_datafusion(batch, self.tables[table]) for batch in batches]
 
     def _rows(self, context: SessionContext) -> Iterator[pa.RecordBatch]:
-        with _as_user_errors():
+        with _as_user_errors(self.purpose):
             # Partitions one by one: otherwise the branches of a UNION would come in any order.
             for partition in last(context, self.steps).execute_stream_partitioned():
                 for batch in partition:
@@ -129,12 +145,12 @@ def _directory(scratch: str) -> str | None:
 
 
 @contextlib.contextmanager
-def _as_user_errors() -> Iterator[None]:
+def _as_user_errors(purpose: str) -> Iterator[None]:
     """Raise errors of a running query as InvalidQuery, except a lack of memory."""
     try:
         yield
     except QueryProblem as e:
-        raise InvalidQuery(f"preprocess, {e}") from e
+        raise InvalidQuery(f"{purpose}, {e}") from e
     except GeneratorExit:
         raise
     except BaseException as e:
@@ -142,5 +158,5 @@ def _as_user_errors() -> Iterator[None]:
         if not isinstance(e, Exception) and type(e).__name__ != "PanicException":
             raise
         if _NO_MEMORY in str(e):
-            raise InternalError(f"preprocess: {brief(str(e))}") from e
-        raise InvalidQuery(f"preprocess: {brief(str(e))}") from e
+            raise InternalError(f"{purpose}: {brief(str(e))}") from e
+        raise InvalidQuery(f"{purpose}: {brief(str(e))}") from e

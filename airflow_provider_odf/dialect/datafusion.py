@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def output(steps: Sequence[protocol.SqlQueryStep], tables: Mapping[str, tuple[protocol.Column, ...] | None]) -> Columns:
+def output(
+    steps: Sequence[protocol.SqlQueryStep],
+    tables: Mapping[str, tuple[protocol.Column, ...] | None],
+    *,
+    is_transform: bool = False,
+) -> Columns:
     """Return the columns of the last query, planned by DataFusion over empty tables. If a table has no declared
     columns, only the syntax is checked, and the columns are unknown.
 
@@ -28,7 +33,7 @@ def output(steps: Sequence[protocol.SqlQueryStep], tables: Mapping[str, tuple[pr
         if len(schemas) < len(tables):
             plan.syntax(steps)
             return Columns(others=UNKNOWN)
-        planned = plan.plan(steps, schemas)
+        planned = plan.plan_transform(steps, schemas) if is_transform else plan.plan(steps, schemas)
     except QueryProblem as e:
         raise QueryRefusal(e.message, e.advice, number=e.number, line=e.line, column=e.column) from None
     return Columns(tuple((f.name, column_type(types.ddl(types.to_spark(f.type)))) for f in planned.output))

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
-from airflow_provider_odf.dialect import flink, risingwave
+from airflow_provider_odf.dialect import datafusion, flink, risingwave
 from airflow_provider_odf.dialect.place import QueryRefusal
 from airflow_provider_odf.dialect.query import Queries
 from airflow_provider_odf.dialect.translate import (
+    Steps,
     Translation,
     of_name,
     query_steps,
     spark_columns,
     translate_steps,
 )
-from airflow_provider_odf.dialect.types import UNKNOWN, Columns
+from airflow_provider_odf.dialect.types import Columns
 from airflow_provider_odf.dialect.versions import TemporalTable
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import DatasetVocabulary
@@ -60,28 +61,35 @@ def to_spark(transform: TransformSql, inputs: Mapping[str, Input]) -> protocol.T
 
     :raises InvalidInput: a query has no exact translation; the message has its number, line and column."""
     try:
-        steps = translate(transform, inputs).steps
+        # DataFusion's queries are planned by the engine.
+        is_datafusion = transform.engine == DATAFUSION
+        steps = _steps(transform, inputs) if is_datafusion else translate(transform, inputs).steps
     except QueryRefusal as refusal:
         raise InvalidInput(f"transform{refusal}") from None
     return protocol.Transform(transform.engine, steps, version=transform.version)
 
 
 def translate(transform: TransformSql, inputs: Mapping[str, Input]) -> Translation:
-    """Return the queries for the engine, with the columns of the output. Those of DataFusion's queries are unknown.
+    """Return the queries for the engine, with the columns of the output. DataFusion plans its queries.
 
     :raises QueryRefusal: a query is not valid or has no exact translation."""
-    steps = query_steps(transform, inputs)
-    if transform.temporal_tables and transform.engine != "flink":
-        message = f"temporalTables are not supported with engine: {transform.engine}"
-        raise QueryRefusal(message, "remove them, or use engine: flink")
+    steps = _steps(transform, inputs)
     if transform.engine == DATAFUSION:
-        return Translation(steps, Columns(others=UNKNOWN))
+        tables = {name: i.columns for name, i in inputs.items()}
+        return Translation(steps, datafusion.output(steps, tables, is_transform=True))
     if transform.engine == "spark":
         return Translation(steps, spark_columns(steps[-1].query))
     engine = of_name(ENGINES, transform.engine)
-    tables = {name: i.typed(has_event_times=engine.has_event_times) for name, i in inputs.items()}
+    typed = {name: i.typed(has_event_times=engine.has_event_times) for name, i in inputs.items()}
     versions = _temporal_tables(transform, inputs)
-    return translate_steps(steps, replace(Queries.over(engine, tables), temporal_tables=versions))
+    return translate_steps(steps, replace(Queries.over(engine, typed), temporal_tables=versions))
+
+
+def _steps(transform: TransformSql, inputs: Mapping[str, Input]) -> Steps:
+    if transform.temporal_tables and transform.engine != "flink":
+        message = f"temporalTables are not supported with engine: {transform.engine}"
+        raise QueryRefusal(message, "remove them, or use engine: flink")
+    return query_steps(transform, inputs)
 
 
 def _temporal_tables(transform: TransformSql, inputs: Mapping[str, Input]) -> dict[str, TemporalTable]:

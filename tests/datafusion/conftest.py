@@ -41,7 +41,7 @@ def job() -> Callable[..., Job]:
         steps = tuple(SqlQueryStep(q, f"step {n}" if n < len(queries) else None) for n, q in enumerate(queries, 1))
         planned = plan(steps, {INPUT: columns})
         output = pa.schema([pa.field(f.name, types.to_spark(f.type)) for f in planned.output])
-        return Job(steps, columns, output, session.installed_version(), 64 * 1024 * 1024, "")
+        return Job(steps, {"input": columns}, output, session.installed_version(), 64 * 1024 * 1024, "")
 
     return job
 
@@ -49,4 +49,4 @@ def job() -> Callable[..., Job]:
 @pytest.fixture(scope="session")
 def run(job: Callable[..., Job]) -> Callable[..., pa.Table]:
     """The rows of the last of some queries over ROWS, as Spark gets them."""
-    return lambda *queries: job(*queries).on_table(ROWS)
+    return lambda *queries: job(*queries).on_tables({"input": ROWS})

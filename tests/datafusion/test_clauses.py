@@ -72,7 +72,7 @@ def test_clauses_are_those_of_datafusion(job: Callable[..., Job], column: str) -
             assert alone(query) is None, query
             continue
         try:
-            table = planned.on_table(ROWS)
+            table = planned.on_tables({"input": ROWS})
         except Exception:
             assert alone(query) is None, query
             continue

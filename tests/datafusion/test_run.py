@@ -104,8 +104,8 @@ def test_values_that_cannot_be_are_errors(run: Callable[..., pa.Table], expressi
 
 
 def test_without_rows(job: Callable[..., Any]) -> None:
-    assert job("select id from input").on_table(ROWS.slice(0, 0)).num_rows == 0
-    assert job("select count(*) as c from input").on_table(ROWS.slice(0, 0)).to_pylist() == [{"c": 0}]
+    assert job("select id from input").on_tables({"input": ROWS.slice(0, 0)}).num_rows == 0
+    assert job("select count(*) as c from input").on_tables({"input": ROWS.slice(0, 0)}).to_pylist() == [{"c": 0}]
 
 
 def from_spark(table: pa.Table) -> list[pa.RecordBatch]:
@@ -119,13 +119,13 @@ def from_spark(table: pa.Table) -> list[pa.RecordBatch]:
 def test_part_by_part_and_at_once_give_the_same(job: Callable[..., Any], tmp_path: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("airflow_provider_odf.datafusion.run.PART_ROWS", 2)
     row_wise = job("select id, t, l, cast(t as varchar) as x from input where n <> 2 or n is null")
-    wanted = row_wise.on_table(ROWS)
+    wanted = row_wise.on_tables({"input": ROWS})
     assert wanted["x"].to_pylist() == ["1970-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", None]
     parts = list(row_wise.by_part(iter(from_spark(ROWS))))
     assert [batch.num_rows for batch in parts] == [2, 1]
     assert pa.Table.from_batches(parts) == wanted
     job = replace(job("select id, t from input order by id desc nulls last"), scratch=str(tmp_path))
-    assert pa.Table.from_batches(job.at_once(iter(from_spark(ROWS)))) == job.on_table(ROWS)
+    assert pa.Table.from_batches(job.at_once(iter(from_spark(ROWS)))) == job.on_tables({"input": ROWS})
     assert list(tmp_path.iterdir()) == []
 
 
