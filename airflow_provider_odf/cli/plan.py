@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,8 @@ from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Place, Pr
 from airflow_provider_odf.redaction import without
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.evolution.changes import Change
     from airflow_provider_odf.evolution.difference import Difference
@@ -46,19 +49,25 @@ def plan_manifests(
 ) -> None:
     """Show the blocks that a run would append before the data, with their changes, or why a change is refused.
 
+    For a derivative it also shows how its query is evaluated; Spark analyzes a query that no run has evaluated yet.
     Nothing is written. Exit 0 with or without changes, 1 if a dataset cannot be read, 2 if a change is refused.
     """
+    from airflow_provider_odf.evolution.plan import Plan
+
     target = open_store(store)
     loaded = load_manifests(manifests, target)
     print_warnings(loaded)
     plans: list[Plan] = []
     unreadable: list[tuple[str, Problem]] = []
-    for manifest in loaded.manifests:
-        try:
-            plans.append(_plan(target, manifest))
-        except Exception as e:  # any error: the other datasets follow
-            problem = Problem(Place(str(manifest.file)), str(as_odf_error(e)))
-            unreadable.append((str(manifest.snapshot.alias), problem))
+    with _Planner(target) as planner:
+        for manifest in loaded.manifests:
+            try:
+                plans.append(planner.plan(manifest))
+            except ManifestInvalid as e:
+                plans.append(Plan(str(manifest.snapshot.alias), False, problems=tuple(e.problems)))
+            except Exception as e:  # any error: the other datasets follow
+                problem = Problem(Place(str(manifest.file)), str(as_odf_error(e)))
+                unreadable.append((str(manifest.snapshot.alias), problem))
     _print(plans, unreadable, how)
     if problems := all_problems(loaded):
         raise ManifestInvalid(problems)
@@ -67,19 +76,60 @@ def plan_manifests(
     raise typer.Exit(2 if any(plan.problems for plan in plans) else int(bool(unreadable)))
 
 
-def _plan(store: Store, manifest: Manifest) -> Plan:
-    """Return the plan of a manifest.
+class _Planner:
+    """Makes the plans of one command. Only the query of a derivative that no run has analyzed yet starts Spark."""
 
-    :raises DatasetGone: the dataset was deleted from the store.
-    """
-    from airflow_provider_odf.chain.replay import replay
-    from airflow_provider_odf.evolution.inputs import with_ids
-    from airflow_provider_odf.evolution.plan import plan
+    def __init__(self, store: Store) -> None:
+        from airflow_provider_odf.runner.local import LocalRunner
 
-    dataset = store.get(manifest.snapshot.alias)
-    if dataset is None:
-        store.check_new(manifest.snapshot.alias)
-    return plan(replay(dataset) if dataset else None, with_ids(manifest, store))
+        self._store, self._runner = store, LocalRunner()
+
+    def __enter__(self) -> _Planner:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._runner.close()
+
+    def plan(self, manifest: Manifest) -> Plan:
+        """Return the plan of a manifest.
+
+        :raises DatasetGone: the dataset was deleted from the store.
+        """
+        from airflow_provider_odf.chain.replay import replay
+        from airflow_provider_odf.evolution.inputs import with_ids
+        from airflow_provider_odf.evolution.plan import plan
+
+        dataset = self._store.get(manifest.snapshot.alias)
+        if dataset is None:
+            self._store.check_new(manifest.snapshot.alias)
+        manifest = with_ids(manifest, self._store)
+        state = replay(dataset) if dataset else None
+        planned = plan(state, manifest)
+        return planned if planned.problems else self._with_evaluation(planned, manifest, dataset, state)
+
+    def _with_evaluation(
+        self, planned: Plan, manifest: Manifest, dataset: Dataset | None, state: ChainState | None
+    ) -> Plan:
+        """Return the plan with a note on how the query of a derivative is evaluated, or with what is wrong with it."""
+        from airflow_provider_odf.evolution import evaluations
+        from airflow_provider_odf.evolution.analysis import analyzed_transform
+        from airflow_provider_odf.manifest import model
+
+        event = manifest.snapshot.last(model.SetTransform)
+        if event is None:
+            return planned
+        found = evaluations.recorded(dataset, event.transform) if dataset is not None else None
+        if found is None:
+            try:
+                found = analyzed_transform(
+                    state, manifest, event, self._store, lambda request: self._runner.submit(request).result()
+                )
+            except ManifestInvalid as e:
+                return replace(planned, problems=tuple(e.problems))
+        note = (
+            f"evaluation: {found.kind}: {found.reason}" if found else "its query is analyzed once its inputs have data"
+        )
+        return replace(planned, notes=(*planned.notes, note))
 
 
 def _print(plans: Sequence[Plan], unreadable: Sequence[tuple[str, Problem]], how: Format) -> None:

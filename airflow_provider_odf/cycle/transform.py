@@ -18,6 +18,7 @@ from airflow_provider_odf.cycle.messages import Candidate, InputHead, TransformI
 from airflow_provider_odf.cycle.related import with_related
 from airflow_provider_odf.cycle.transform_request import NOWHERE, InputState, transform_request, watermark_of
 from airflow_provider_odf.errors import CommitConflict, DatasetNotFound, StillRejected
+from airflow_provider_odf.evolution import evaluations
 from airflow_provider_odf.evolution.apply import not_before
 from airflow_provider_odf.evolution.inputs import input_datasets
 from airflow_provider_odf.instant import Instant
@@ -150,6 +151,8 @@ class _Step:
             contract=contract,
         )
         success = cast(protocol.TransformSuccess, cycle.ask(request))
+        if success.evaluation is not None and self.base.transform is not None:
+            evaluations.keep(self.dataset, self.base.transform.transform, success.evaluation)
         self.add_blocks(success)
         head = self.draft.state.head
         if head == self.base.head:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, AssetAny
 
 from airflow_provider_odf.errors import OdfError
-from airflow_provider_odf.manifest import declared_names, graph_rules
+from airflow_provider_odf.evolution import evaluations
+from airflow_provider_odf.manifest import declared_names, graph_rules, model
 from airflow_provider_odf.manifest.graph import Graph
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, DatasetRef, parse_ref
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.errors import Problem
     from airflow_provider_odf.hooks.odf import OdfHook
@@ -31,11 +33,18 @@ class StoreNames:
     def __init__(self, hook: OdfHook) -> None:
         self.hook = hook
 
+    def dataset(self, alias: DatasetAlias) -> Dataset | None:
+        """Return a dataset of the store, or None if it has none of that name."""
+        try:
+            return self._store.get(alias)
+        except (OdfError, OSError):
+            return None
+
     def find(self, ref: DatasetRef) -> str | None:
         """Return the alias of a dataset as the store spells it, or None if the store has no such dataset."""
         try:
             alias = self._by_id.get(str(ref)) if isinstance(ref, DatasetId) else ref
-            dataset = self._store.get(alias) if alias is not None else None
+            dataset = self.dataset(alias) if alias is not None else None
         except (OdfError, OSError):
             return None
         return str(dataset.alias) if dataset is not None else None
@@ -103,4 +112,6 @@ def _name(ref: DatasetRef, declared: Declared, store: StoreNames) -> str | None:
 
 def evaluation(manifest: Manifest, store: StoreNames) -> Evaluation | None:
     """Return how the newest run evaluated the query of a derivative, or None before the first run."""
-    return None
+    event = manifest.snapshot.last(model.SetTransform)
+    dataset = store.dataset(manifest.snapshot.alias)
+    return evaluations.recorded(dataset, event.transform) if event is not None and dataset is not None else None

@@ -46,7 +46,10 @@ def analyze(state: ChainState | None, manifest: Manifest, changes: tuple[Change,
         if isinstance(event, columns.Source) and (event in changed or schema_changes):
             problems += _problems(state, manifest, index, event, ask)
         elif isinstance(event, model.SetTransform) and (event in changed or schema_changes):
-            problems += _transform_problems(state, manifest, index, event, ask, store)
+            try:
+                analyzed_transform(state, manifest, event, store, ask)
+            except ManifestInvalid as e:
+                problems += e.problems
     if problems:
         raise ManifestInvalid(sorted(problems))
 
@@ -66,15 +69,23 @@ def _problems(
         yield Problem(place, str(e))
 
 
-def _transform_problems(
-    state: ChainState | None, manifest: Manifest, index: int, event: model.SetTransform, ask: Ask, store: Store
-) -> Iterator[Problem]:
+def analyzed_transform(
+    state: ChainState | None, manifest: Manifest, event: model.SetTransform, store: Store, ask: Ask
+) -> protocol.Evaluation | None:
+    """Have the engine analyze a transform, whose inputs have ids, and return how it evaluates the query; None while an
+    input has no columns.
+
+    :raises ManifestInvalid: the query is not valid, or its columns are not those of the dataset.
+    :raises InternalError: the engine broke down.
+    """
+    index = manifest.snapshot.metadata.index(event)
     try:
         request = transform_request(state, manifest, event, store)
-        if request is not None:
-            ask(request)
+        success = ask(request) if request is not None else None
     except (InvalidQuery, InvalidInput) as e:
-        yield Problem(_place(manifest, (index, "transform"), event.transform, _PLACE.match(str(e))), str(e))
+        place = _place(manifest, (index, "transform"), event.transform, _PLACE.match(str(e)))
+        raise ManifestInvalid([Problem(place, str(e))]) from e
+    return success.evaluation if isinstance(success, protocol.TransformSuccess) else None
 
 
 def transform_request(
