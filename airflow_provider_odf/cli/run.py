@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from traceback import format_exception
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,7 +76,6 @@ def validate(
         raise typer.BadParameter(f"unknown format {how!r}: use text or json", param_hint="--format")
     loaded = load_manifests(paths, None)
     problems = all_problems(loaded)
-    loaded = replace(loaded, warnings=(*loaded.warnings, *_not_runnable(loaded.manifests)))
     if how == "json":
         entries = [("error", p) for p in problems] + [("warning", w) for w in loaded.warnings]
         print_json([problem_json(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
@@ -93,15 +91,6 @@ def validate(
     raise typer.Exit(1 if problems or is_empty else 0)
 
 
-def _not_runnable(manifests: Sequence[Manifest]) -> Iterator[Problem]:
-    """Yield a warning for each dataset of a kind that cannot be run yet."""
-    from airflow_provider_odf.cycle.dataset_kinds import unsupported
-
-    for manifest in manifests:
-        if reason := unsupported(manifest.snapshot.kind):
-            yield Problem(manifest.place("kind"), f"{manifest.snapshot.name} cannot be run: {reason}")
-
-
 def run(
     manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST")],
     store: StoreOption = None,
@@ -114,7 +103,6 @@ def run(
     All datasets share one JVM. It is only started if there is new data.
     """
     from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.dataset_kinds import KINDS
     from airflow_provider_odf.cycle.run import run_all
     from airflow_provider_odf.runner.local import LocalRunner
     from airflow_provider_odf.source.options import from_environment
@@ -128,8 +116,7 @@ def run(
         raise ManifestInvalid(problems)
     if not loaded.manifests:
         raise InvalidInput(no_manifests(manifests))
-    if any(manifest.snapshot.kind in KINDS for manifest in loaded.manifests):
-        note_new_store(target)
+    note_new_store(target)
     code = 0
     with LocalRunner() as runner:
         cycles = [

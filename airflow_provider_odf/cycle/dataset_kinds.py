@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.errors import OdfError
-
 if TYPE_CHECKING:
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.messages import Candidate, NewInput, UpToDate
@@ -37,20 +35,14 @@ def _derivative() -> Kind:
 
 
 KINDS: Mapping[str, Callable[[], Kind]] = {"Root": _root, "Derivative": _derivative}
-"""Kind of dataset that can be run -> its steps."""
-
-
-def unsupported(name: str) -> str | None:
-    """Return why datasets of a kind cannot be run, or None."""
-    return None if name in KINDS else f"{name.lower()} datasets are not supported yet"
+"""Kind of dataset -> its steps."""
 
 
 def kind_of(cycle: Cycle) -> Kind:
-    """Return the kind of a cycle's dataset. Without a manifest it is a root: only roots take pushed data.
+    """Return the kind of a cycle's dataset: the manifest's, else the chain's."""
+    if cycle.manifest is not None:
+        return KINDS[cycle.manifest.snapshot.kind]()
+    from airflow_provider_odf.chain.replay import replay
 
-    :raises OdfError: such datasets cannot be run yet.
-    """
-    name = cycle.manifest.snapshot.kind if cycle.manifest is not None else "Root"
-    if reason := unsupported(name):
-        raise OdfError(reason)
-    return KINDS[name]()
+    dataset = cycle.store.get(cycle.dataset)
+    return KINDS[replay(dataset).kind if dataset is not None else "Root"]()

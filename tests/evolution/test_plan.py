@@ -10,12 +10,12 @@ import pytest
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import ManifestInvalid
+from airflow_provider_odf.evolution.inputs import with_ids
 from airflow_provider_odf.evolution.plan import plan
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 
 from .editing import (
-    HEAD,
     Edited,
     polling,
     pushing,
@@ -49,16 +49,31 @@ def test_what_is_planned_is_what_is_applied(with_data: Edited) -> None:
     ]
 
 
-def test_a_new_derivative_dataset_has_inputs_without_ids(tmp_path: Path) -> None:
-    edited = Edited(tmp_path)
-    text = (
-        HEAD.replace("Root", "Derivative")
-        + f"    - {{kind: SetTransform, inputs: [{{datasetRef: other}}], transform: {sql('select 1 as event_time')}}}\n"
+def test_a_new_derivative_has_the_ids_of_its_inputs(with_data: Edited, tmp_path: Path) -> None:
+    file = tmp_path / "derived.yaml"
+    file.write_text(
+        "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: derived\n  kind: Derivative\n  metadata:\n"
+        f"    - {{kind: SetTransform, inputs: [{{datasetRef: things}}], transform: {sql('select 1 as event_time')}}}\n"
     )
-    edited.file.write_text(text)
-    planned = plan(None, load([edited.file]).manifests[0])
+    planned = plan(None, with_ids(load([file]).manifests[0], with_data.store))
     assert refused(planned) == []
-    assert [change.event.kind for change in planned.changes] == ["SetTransform"]
+    [change] = planned.changes
+    assert isinstance(change.event, model.SetTransform)
+    things = replay(with_data.store.dataset("things")).dataset_id
+    assert [(i.dataset_ref, i.alias) for i in change.event.inputs] == [(things, "things")]
+
+
+def test_an_input_that_the_store_does_not_have_is_refused(with_data: Edited, tmp_path: Path) -> None:
+    file = tmp_path / "derived.yaml"
+    file.write_text(
+        "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: derived\n  kind: Derivative\n  metadata:\n"
+        f"    - {{kind: SetTransform, inputs: [{{datasetRef: thing}}], transform: {sql('select 1 as event_time')}}}\n"
+    )
+    with pytest.raises(ManifestInvalid) as refusal:
+        with_ids(load([file]).manifests[0], with_data.store)
+    [problem] = refusal.value.problems
+    assert (problem.place.line, problem.fix) == (7, "did you mean `things`?")
+    assert problem.message == f"input thing is not in the store {with_data.store.location}"
 
 
 def test_nothing_is_written_where_something_is_refused(with_data: Edited) -> None:
