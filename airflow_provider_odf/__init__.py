@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.operators.publish import PublishOperator
     from airflow_provider_odf.operators.push_source import PushSourceOperator
     from airflow_provider_odf.operators.transform import TransformOperator
+    from airflow_provider_odf.operators.verify import VerifyOperator
     from airflow_provider_odf.sensors.polling_source import PollingSourceSensor
     from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
@@ -33,6 +34,7 @@ __all__ = [
     "PublishOperator",
     "PushSourceOperator",
     "TransformOperator",
+    "VerifyOperator",
     "__version__",
     "build_dags",
     "raise_manifest_errors",
@@ -51,6 +53,7 @@ _MODULES = {
     "PublishOperator": "operators.publish",
     "PushSourceOperator": "operators.push_source",
     "TransformOperator": "operators.transform",
+    "VerifyOperator": "operators.verify",
     "build_dags": "dag.factory",
     "raise_manifest_errors": "dag.factory",
 }

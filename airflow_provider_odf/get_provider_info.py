@@ -22,7 +22,9 @@ def get_provider_info() -> dict[str, Any]:
             {"integration-name": _NAME, "external-doc-url": "https://docs.opendatafabric.org/", "tags": ["software"]}
         ],
         "operators": [
-            _modules("operators", "polling_source", "push_source", "merge", "transform", "contract_test", "publish")
+            _modules(
+                "operators", "polling_source", "push_source", "merge", "transform", "contract_test", "publish", "verify"
+            )
         ],
         "sensors": [_modules("sensors", "polling_source")],
         "triggers": [_modules("triggers", "polling_source")],

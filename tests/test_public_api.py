@@ -16,6 +16,7 @@ PUBLIC = [
     "PublishOperator",
     "PushSourceOperator",
     "TransformOperator",
+    "VerifyOperator",
     "__version__",
     "build_dags",
     "raise_manifest_errors",

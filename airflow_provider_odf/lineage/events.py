@@ -147,6 +147,11 @@ def publish(subject: Subject, head: str, counts: OutputCounts, *, is_first: bool
     return TaskLineage(outputs=(_with_facets(output, facets),))
 
 
+def verify(subject: Subject, head: str) -> TaskLineage:
+    """Return the lineage of a task that verifies a dataset."""
+    return TaskLineage(inputs=(odf_input(subject, head),))
+
+
 def source_dataset(source: EditionNames) -> InputDataset:
     """Return a source as the input of a task."""
     from openlineage.client.event_v2 import InputDataset

@@ -71,12 +71,16 @@ def names_of(uris: Sequence[str]) -> list[EditionNames]:
 
 def subject_of(store: Store, candidate: Candidate) -> Subject:
     """Return the dataset as of a candidate."""
+    return subject_at(store, candidate.dataset, candidate.candidate)
+
+
+def subject_at(store: Store, alias: str, block_hash: str) -> Subject:
+    """Return a dataset as of a block."""
     from airflow_provider_odf.chain.replay import replay
     from airflow_provider_odf.lineage.subject import of_dataset
 
-    dataset = store.dataset(candidate.dataset)
-    state = replay(dataset, candidate.candidate)
-    return of_dataset(store, dataset, state, edition=settings.read().naming_spec)
+    dataset = store.dataset(alias)
+    return of_dataset(store, dataset, replay(dataset, block_hash), edition=settings.read().naming_spec)
 
 
 def transform_of(store: Store, candidate: Candidate) -> tuple[Transform, tuple[Input, ...]] | None:
@@ -96,15 +100,12 @@ def transform_of(store: Store, candidate: Candidate) -> tuple[Transform, tuple[I
 
 def _input(store: Store, declared: TransformInput, positions: Mapping[str, InputPosition]) -> Input | None:
     """Return an input as of the block that was read; None if none was, or if the store does not have the dataset."""
-    from airflow_provider_odf.chain.replay import replay
     from airflow_provider_odf.lineage.events import Input
-    from airflow_provider_odf.lineage.subject import of_dataset
 
     position, dataset = positions.get(declared.dataset_ref), store.find(declared.dataset_ref)
     if dataset is None or position is None or position.block_hash is None:
         return None
-    state = replay(dataset, position.block_hash)
-    subject = of_dataset(store, dataset, state, edition=settings.read().naming_spec)
+    subject = subject_at(store, str(dataset.alias), position.block_hash)
     return Input(declared.alias or str(dataset.alias), subject, position.block_hash)
 
 
