@@ -1,0 +1,61 @@
+"""Airflow's scheduler in the test process. Its executor runs tasks here too, one after the other, with the JVM that
+tests share: Airflow's own executors start a process and a JVM for each task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from airflow.dag_processing.dagbag import DagBag
+from airflow.executors.base_executor import BaseExecutor
+from airflow.executors.workloads import ExecuteTask
+from airflow.jobs.job import Job, run_job
+from airflow.jobs.scheduler_job_runner import SchedulerJobRunner
+from airflow.models.dag import DagModel
+from airflow.models.dagrun import DagRun
+from airflow.sdk.api.datamodels._generated import TaskInstance as TaskToRun
+from airflow.sdk.execution_time.supervisor import run_task_in_process
+from airflow.utils.session import create_session
+from sqlalchemy import select, update
+
+
+class InProcessExecutor(BaseExecutor):
+    """Runs tasks of DAGs that are parsed already."""
+
+    def __init__(self, dags: DagBag) -> None:
+        super().__init__(parallelism=1)
+        self.dags = dags
+
+    def _process_workloads(self, workload_items: Sequence[ExecuteTask]) -> None:
+        for workload in workload_items:
+            ti = workload.ti
+            del self.queued_tasks[ti.key]
+            names = ("task_id", "dag_id", "run_id", "try_number", "map_index")
+            fields = {name: getattr(ti, name) for name in names}
+            task = self.dags.dags[ti.dag_id].get_task(ti.task_id)
+            to_run = TaskToRun(id=UUID(str(ti.id)), dag_version_id=UUID(str(ti.dag_version_id)), **fields)
+            run_task_in_process(ti=to_run, task=task)
+            self.success(ti.key)
+
+
+def schedule(dags: DagBag) -> None:
+    """Run the scheduler until it has nothing more to do."""
+    with create_session() as session:
+        session.execute(update(DagModel).where(DagModel.dag_id.in_(dags.dags)).values(is_paused=False))
+    job = Job()
+    runner = SchedulerJobRunner(
+        job, num_runs=3, only_idle=True, scheduler_idle_sleep_time=0, executors=[InProcessExecutor(dags)]
+    )
+    run_job(job=job, execute_callable=runner._execute)
+    with create_session() as session:
+        session.execute(update(DagModel).values(is_paused=True))
+
+
+def runs(*dag_ids: str) -> list[tuple[str, str, dict[str, str]]]:
+    """The runs of DAGs in the order of their start: DAG, type, and states of the tasks."""
+    with create_session() as session:
+        found = session.scalars(select(DagRun).where(DagRun.dag_id.in_(dag_ids)).order_by(DagRun.id))
+        return [
+            (run.dag_id, str(run.run_type), {ti.task_id: str(ti.state) for ti in run.get_task_instances(session=session)})
+            for run in found
+        ]
