@@ -1,4 +1,4 @@
-"""``VerifyOperator``: check a dataset against its hashes."""
+"""``VerifyOperator``: check a dataset against its hashes, and a derivative against its inputs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import subject_at
 from airflow_provider_odf.wording import counted
@@ -18,38 +17,41 @@ if TYPE_CHECKING:
 
 
 class VerifyOperator(OdfOperator):
-    """Checks every block and every slice of a dataset against its hashes. The first fault fails the task, which is not
-    retried: the message names the file.
+    """Checks every block and every slice of a dataset against its hashes, and computes the records of a derivative
+    again from the recorded positions of its inputs.
 
-    The XCom has the block that was the head, and numbers: ``{"dataset", "head", "blocks", "slices", "records"}``.
+    The first fault fails the task, which is not retried. The message names the file, or the block whose records differ
+    from those computed again, with rows of the difference.
+
+    The XCom has the block that was the head, and numbers: ``{"dataset", "head", "blocks", "slices", "records",
+    "transformations"}``.
 
     :param dataset: alias of the dataset. (templated)
-    :param replay: compute a derivative again, too.
+    :param replay: compute the records of a derivative again, on Spark. For a root no JVM is started.
     """
 
     template_fields: Sequence[str] = OdfOperator.template_fields
 
-    def __init__(self, *, replay: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *, replay: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.replay = replay
         self._head: str | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.chain.verify import verify
+        from airflow_provider_odf.cycle.replay import replay_transforms
 
-        if self.replay:
-            raise InvalidInput("replay=True is not supported yet")
-        dataset = self.odf.dataset(self.cycle.dataset)
+        cycle = self.cycle
+        dataset = self.odf.dataset(cycle.dataset)
         head = dataset.resolve("head")
-        verified = verify(dataset, head, self.log.info)
+        numbers = asdict(verify(dataset, head, self.log.info))
+        if self.replay:
+            replayed = replay_transforms(self.odf, dataset, cycle.ask, self.log.info)
+            numbers["transformations"] = replayed.transformations
         self._head = head
-        numbers = (
-            counted(verified.blocks, "block"),
-            counted(verified.slices, "slice"),
-            counted(verified.records, "record"),
-        )
-        self.log.info("%s: ok: %s", dataset.alias, ", ".join(numbers))
-        return {"dataset": str(dataset.alias), "head": head, **asdict(verified)}
+        counts = ", ".join(counted(number, noun[:-1]) for noun, number in numbers.items())
+        self.log.info("%s: ok: %s", dataset.alias, counts)
+        return {"dataset": str(dataset.alias), "head": head, **numbers}
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events

@@ -6,16 +6,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from airflow.api.common.trigger_dag import trigger_dag
+from airflow.assets.manager import asset_manager
 from airflow.dag_processing.dagbag import DagBag
 from airflow.executors.base_executor import BaseExecutor
 from airflow.executors.workloads import ExecuteTask
 from airflow.jobs.job import Job, run_job
 from airflow.jobs.scheduler_job_runner import SchedulerJobRunner
+from airflow.models.asset import AssetModel
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
+from airflow.sdk import Asset
 from airflow.sdk.api.datamodels._generated import TaskInstance as TaskToRun
 from airflow.sdk.execution_time.supervisor import run_task_in_process
 from airflow.utils.session import create_session
+from airflow.utils.types import DagRunTriggeredByType
 from sqlalchemy import select, update
 
 
@@ -37,18 +42,32 @@ class InProcessExecutor(BaseExecutor):
             run_task_in_process(ti=to_run, task=task)
             self.success(ti.key)
 
+    def end(self) -> None:
+        """Nothing runs between two heartbeats."""
 
-def schedule(dags: DagBag) -> None:
+
+def schedule(dags: DagBag, paused: Sequence[str] = ()) -> None:
     """Run the scheduler until it has nothing more to do."""
     with create_session() as session:
-        session.execute(update(DagModel).where(DagModel.dag_id.in_(dags.dags)).values(is_paused=False))
+        session.execute(update(DagModel).values(is_paused=DagModel.dag_id.not_in(set(dags.dags) - set(paused))))
     job = Job()
     runner = SchedulerJobRunner(
-        job, num_runs=3, only_idle=True, scheduler_idle_sleep_time=0, executors=[InProcessExecutor(dags)]
+        job, num_runs=10, only_idle=True, scheduler_idle_sleep_time=0, executors=[InProcessExecutor(dags)]
     )
     run_job(job=job, execute_callable=runner._execute)
+
+
+def trigger(*dag_ids: str) -> None:
+    """Queue a run of each DAG."""
+    for dag_id in dag_ids:
+        trigger_dag(dag_id, triggered_by=DagRunTriggeredByType.TEST)
+
+
+def emit(uri: str) -> None:
+    """Register an event of an asset, as a task does that publishes it."""
     with create_session() as session:
-        session.execute(update(DagModel).values(is_paused=True))
+        asset = session.scalars(select(AssetModel).where(AssetModel.uri == uri)).one()
+        asset_manager.register_asset_change(asset=Asset(name=asset.name, uri=asset.uri), session=session)
 
 
 def runs(*dag_ids: str) -> list[tuple[str, str, dict[str, str]]]:
@@ -56,6 +75,10 @@ def runs(*dag_ids: str) -> list[tuple[str, str, dict[str, str]]]:
     with create_session() as session:
         found = session.scalars(select(DagRun).where(DagRun.dag_id.in_(dag_ids)).order_by(DagRun.id))
         return [
-            (run.dag_id, str(run.run_type), {ti.task_id: str(ti.state) for ti in run.get_task_instances(session=session)})
+            (
+                run.dag_id,
+                str(run.run_type),
+                {ti.task_id: str(ti.state) for ti in run.get_task_instances(session=session)},
+            )
             for run in found
         ]

@@ -1,0 +1,160 @@
+"""The datasets of the page about derivatives, as Airflow runs them: by hand and by its scheduler."""
+
+import pytest
+
+from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
+from airflow_provider_odf.chain.verify import verify
+from docs.pages import DOCS, blocks
+from tests.examples.scheduler import emit, runs, schedule, trigger
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.spark,
+    pytest.mark.slow,
+    # Airflow's own.
+    pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:The HMAC key"),
+]
+
+PAGE = (DOCS / "how-to" / "derive-a-dataset.md").read_text()
+LATER = "dags/data/customers/2026-05-08.csv"
+LOADER = "# airflow dag\nfrom airflow_provider_odf import build_dags\n\nglobals().update(build_dags(__file__))\n"
+CONTRACT = """\
+dataContractSpecification: 1.2.1
+id: orders-with-cities
+info: {title: Orders, version: 1.0.0}
+models:
+  orders-with-cities:
+    fields:
+      order_id: {type: long, required: true, unique: true}
+"""
+LAST = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: big-cities
+  kind: Derivative
+  metadata:
+    - kind: SetTransform
+      inputs: [{datasetRef: revenue-by-city, alias: revenue}]
+      transform:
+        kind: Sql
+        engine: spark
+        query: SELECT event_time, city, revenue FROM revenue WHERE revenue > 30
+"""
+FIRST, SECOND, THIRD = "orders-with-cities", "revenue", "big-cities"
+"""DAGs of derivatives: a generated one, the page's own one, and a generated one behind it."""
+TASKS = {
+    FIRST: {"transform", "contract_test", "publish"},
+    SECOND: {"transform", "publish", "verify"},
+    THIRD: {"transform", "publish"},
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The files of the page, but for the one that comes later, and a third level."""
+    for block in blocks(PAGE):
+        if block.file is not None and block.file != LATER:
+            (tmp_path / block.file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / block.file).write_text(block.text)
+    dags = tmp_path / "dags"
+    (dags / "odf.py").write_text(LOADER)
+    (dags / "odf.yaml").write_text("defaults: {schedule: null}\n")
+    (dags / ".airflowignore").write_text("revenue-by-city.yaml\n")
+    (dags / "big-cities.yaml").write_text(LAST)
+    (dags / "orders-with-cities.datacontract.yaml").write_text(CONTRACT)
+    return tmp_path
+
+
+@pytest.fixture
+def dags(database, store, one_jvm, folder, read_again):
+    return read_again(folder)
+
+
+def rows(store, name, *columns):
+    return [tuple(str(row[c]) for c in columns) for row in tail_rows(store.dataset(name), 100)]
+
+
+def heads(store):
+    return {str(dataset.alias): dataset.head() for dataset in store.datasets()}
+
+
+def new_runs(earlier):
+    """The runs of derivatives since, by DAG: their type, and the one state of all tasks."""
+    found = {}
+    for dag_id, kind, states in runs(FIRST, SECOND, THIRD)[len(earlier) :]:
+        assert set(states) == TASKS[dag_id]
+        (state,) = set(states.values())
+        found.setdefault(dag_id, []).append((kind, state))
+    return found
+
+
+ONCE = [("asset_triggered", "success")]
+SKIPPED = [("asset_triggered", "skipped")]
+
+
+def test_the_scheduler_runs_three_levels_and_events_only_wake_them(dags, store, folder, one_jvm, lineage):
+    trigger("orders", "customers")
+    schedule(dags)
+    ran = new_runs([])
+    # Each of its two inputs wakes the first one: one run takes both.
+    assert sorted(ran[FIRST]) == SKIPPED + ONCE
+    assert (ran[SECOND], ran[THIRD]) == (ONCE, ONCE)
+    assert rows(store, "revenue-by-city", "op", "city", "revenue") == [
+        ("+A", "Bergen", "25.00"),
+        ("+A", "Oslo", "52.50"),
+    ]
+    assert rows(store, "big-cities", "op", "city", "revenue") == [("+A", "Oslo", "52.50")]
+    check_lineage(lineage, store)
+
+    # Doubled events.
+    before, published, earlier = one_jvm.started, heads(store), runs(FIRST, SECOND, THIRD)
+    for name in ("orders", "orders", "customers", "orders-with-cities", "revenue-by-city"):
+        emit(store.dataset(name).uri)
+    schedule(dags)
+    assert new_runs(earlier) == {FIRST: SKIPPED, SECOND: SKIPPED, THIRD: SKIPPED}
+    assert (one_jvm.started, heads(store)) == (before, published)
+
+    # Lost events: Airflow sends none to a paused DAG.
+    (later,) = (block for block in blocks(PAGE) if block.file == LATER)
+    (folder / LATER).write_text(later.text)
+    earlier = runs(FIRST, SECOND, THIRD)
+    trigger("customers")
+    schedule(dags, paused=[FIRST])
+    schedule(dags)
+    assert new_runs(earlier) == {}
+    (folder / "dags" / "data" / "orders" / "2.csv").write_text(
+        "order_id,ordered_at,customer_id,amount\n4,2026-05-09T08:00:00Z,11,7.00\n"
+    )
+    trigger("orders")
+    schedule(dags)
+    assert new_runs(earlier) == {FIRST: ONCE, SECOND: ONCE, THIRD: ONCE}
+    assert {order for (order,) in rows(store, "orders-with-cities", "order_id")[3:]} == {"3", "4"}
+    assert sorted(state(store, "revenue-by-city")) == [("Bergen", "37.50"), ("Oslo", "47.00")]
+    assert sorted(state(store, "big-cities")) == [("Bergen", "37.50"), ("Oslo", "47.00")]
+    for dataset in store.datasets():
+        verify(dataset)
+
+
+def state(store, name):
+    return [(row["city"], str(row["revenue"])) for row in state_rows(store.dataset(name))]
+
+
+def check_lineage(lineage, store):
+    """The transform of the second level read the version that is the first one's head."""
+    event = lineage(28)[(f"{SECOND}.transform", "COMPLETE")]
+    first, second = store.dataset("orders-with-cities"), store.dataset("revenue-by-city")
+    versions = [
+        (part["name"], part["facets"]["version"]["datasetVersion"]) for part in event["inputs"] + event["outputs"]
+    ]
+    assert versions == [(first.location, first.head()), (second.location, second.head())]
+    fields = event["outputs"][0]["facets"]["columnLineage"]["fields"]
+    assert {
+        name: [(i["name"], i["field"], i["transformations"][0]["subtype"]) for i in field["inputFields"]]
+        for name, field in fields.items()
+    } == {
+        "event_time": [(first.location, "ordered_at", "AGGREGATION")],
+        "city": [(first.location, "city", "IDENTITY")],
+        "revenue": [(first.location, "amount", "AGGREGATION")],
+    }
