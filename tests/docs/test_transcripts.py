@@ -18,6 +18,7 @@ PAGES = [
     "how-to/describe-a-dataset.md",
     "how-to/use-a-contract.md",
     "how-to/decide-on-held-back-inputs.md",
+    "how-to/derive-a-dataset.md",
     "how-to/reset-a-derivative.md",
 ]
 

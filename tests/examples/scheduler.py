@@ -51,8 +51,9 @@ def schedule(dags: DagBag, paused: Sequence[str] = ()) -> None:
     with create_session() as session:
         session.execute(update(DagModel).values(is_paused=DagModel.dag_id.not_in(set(dags.dags) - set(paused))))
     job = Job()
+    # On SQLite a run becomes due with the next whole second.
     runner = SchedulerJobRunner(
-        job, num_runs=10, only_idle=True, scheduler_idle_sleep_time=0, executors=[InProcessExecutor(dags)]
+        job, num_runs=8, only_idle=True, scheduler_idle_sleep_time=0.2, executors=[InProcessExecutor(dags)]
     )
     run_job(job=job, execute_callable=runner._execute)
 
