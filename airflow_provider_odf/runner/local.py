@@ -29,6 +29,9 @@ PACKAGES = "ODF_SPARK_PACKAGES"
 """Environment variable with a comma-separated list of Maven artifacts for Spark, such as JDBC drivers:
 ``group:artifact:version``."""
 
+MOST_ROWS = "ODF_MAX_RESULT_ROWS"
+"""Environment variable with the maximum number of rows of a derivative's result in one task of Spark."""
+
 _TAIL_LINES = 200
 _PATIENCE_SECONDS = 2
 _LAST_LINE = b"\n"
@@ -53,6 +56,8 @@ class LocalRunner:
         settings = dict(conf or {})
         if packages := os.environ.get(PACKAGES):
             settings.setdefault("spark.jars.packages", packages)
+        if most_rows := os.environ.get(MOST_ROWS):
+            settings.setdefault("spark.odf.maxResultRows", most_rows)
         bounds = memory.bounds(settings.get("spark.driver.memory") or os.environ.get(memory.VARIABLE))
         is_bounded = master == EVERY_PROCESSOR and bounds.tasks is not None
         self._settings = {

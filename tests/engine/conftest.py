@@ -128,3 +128,16 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     if request.param == "large":
         monkeypatch.setattr(files, "SMALL", -1)
     return request.param
+
+
+@pytest.fixture
+def people(spark: SparkSession, tmp_path: Path) -> Polled:
+    """A Snapshot of people. Its event time is the day of the poll."""
+    return Polled(spark, tmp_path / "people", "id BIGINT; name STRING", MergeStrategy("Snapshot", ("id",)))
+
+
+@pytest.fixture
+def readings(spark: SparkSession, tmp_path: Path) -> Polled:
+    """Readings of sensors, which only grow."""
+    columns = "event_time TIMESTAMP; sensor STRING; v BIGINT"
+    return Polled(spark, tmp_path / "readings", columns, MergeStrategy("Append"))

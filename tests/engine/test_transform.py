@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airflow_provider_odf.protocol import MergeStrategy
+from airflow_provider_odf.protocol import MergeStrategy, SqlQueryStep
 from tests.engine.conftest import Polled
 from tests.engine.derived import Derived
 
@@ -23,19 +23,6 @@ UTC = dt.timezone.utc
 
 def day(number: int) -> dt.datetime:
     return dt.datetime(2024, 4, number, tzinfo=UTC)
-
-
-@pytest.fixture
-def people(spark: SparkSession, tmp_path: Path) -> Polled:
-    """A Snapshot of people. Its event time is the day of the poll."""
-    return Polled(spark, tmp_path / "people", "id BIGINT; name STRING", MergeStrategy("Snapshot", ("id",)))
-
-
-@pytest.fixture
-def readings(spark: SparkSession, tmp_path: Path) -> Polled:
-    """Readings of sensors, which only grow."""
-    columns = "event_time TIMESTAMP; sensor STRING; v BIGINT"
-    return Polled(spark, tmp_path / "readings", columns, MergeStrategy("Append"))
 
 
 def person(id_: int, name: str) -> dict[str, Any]:
@@ -203,3 +190,56 @@ def test_join_corrects_the_rows_of_a_changed_dimension(
         ("-C", (day(3), "c", None)),
         ("+C", (day(3), "c", "zoe")),
     ]
+
+
+def test_a_changed_query_writes_the_difference(spark: SparkSession, tmp_path: Path, readings: Polled) -> None:
+    totals = Derived.of(spark, tmp_path / "d", GROUPS, readings=readings)
+    readings.poll([reading(1, "a", 1), reading(2, "b", 2)])
+    totals.step()
+    totals.queries = (SqlQueryStep(GROUPS.replace("FROM readings", "FROM readings WHERE sensor <> 'b'")),)
+    totals.is_query_new = True
+    readings.poll([reading(3, "a", 10)])
+    totals.step()
+    assert totals.records[2:] == [
+        ("-R", (day(2), "b", 1, 2)),
+        ("-C", (day(1), "a", 1, 1)),
+        ("+C", (day(3), "a", 2, 11)),
+    ]
+
+
+def test_a_row_wise_query_that_changes_is_compared_with_all_rows(
+    spark: SparkSession, tmp_path: Path, readings: Polled
+) -> None:
+    hot = Derived.of(spark, tmp_path / "d", "SELECT event_time, v FROM readings WHERE v > 1", readings=readings)
+    readings.poll([reading(1, "a", 1), reading(2, "b", 2), reading(3, "c", 3)])
+    hot.step()
+    hot.queries, hot.is_query_new = (SqlQueryStep("SELECT event_time, v FROM readings WHERE v <> 2"),), True
+    hot.step()
+    assert hot.records[2:] == [("+A", (day(1), 1)), ("-R", (day(2), 2))]
+
+
+def test_a_changelog_whose_retractions_have_no_values(spark: SparkSession, tmp_path: Path) -> None:
+    """The source retracts a row by its key alone: the derivative takes back the row that was there."""
+    stream = Polled(
+        spark,
+        tmp_path / "s",
+        "op STRING; event_time TIMESTAMP; id BIGINT; name STRING",
+        MergeStrategy("ChangelogStream", ("id",)),
+    )
+    upper = Derived.of(spark, tmp_path / "u", "SELECT event_time, id, upper(name) AS name FROM s", s=stream)
+    names = Derived.of(
+        spark,
+        tmp_path / "n",
+        "SELECT max(event_time) AS event_time, name, count(*) AS n FROM s GROUP BY name",
+        s=stream,
+    )
+    time = "2024-04-01T00:00:00Z"
+    stream.poll([{"op": "+A", "event_time": time, "id": n, "name": name} for n, name in enumerate(["a", "b", "b"])])
+    upper.step()
+    names.step()
+    stream.poll([{"op": "-R", "event_time": time, "id": 1, "name": None}])
+    upper.step()
+    names.step()
+    assert upper.rows == Counter({(day(1), 0, "A"): 1, (day(1), 2, "B"): 1})
+    assert upper.records[-1] == ("-R", (day(1), 1, "B"))
+    assert names.rows == Counter({(day(1), "a", 1): 1, (day(1), "b", 1): 1})

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -148,8 +149,7 @@ def _changes_of_keys(of: Input, new: DataFrame) -> DataFrame:
     old = before.current(_with_keys(before.records(), keys, history.key))
     now = history.current(_with_keys(history.records(), keys, history.key))
     offset, op, time = (quoted(c) for c in vocab.columns[:3])
-    newest = new.groupBy(*history.key).agg({vocab.offset_column: "max", vocab.system_time_column: "max"})
-    newest = newest.toDF(*history.key, "odf:offset", "odf:time")
+    newest = new.groupBy(*key).agg(F.expr(f"max({offset}) AS `odf:offset`"), F.expr(f"max({time}) AS `odf:time`"))
     row = f"struct({', '.join(columns)})"
     sides = (
         old.selectExpr(*key, f"{row} AS `odf:old`")

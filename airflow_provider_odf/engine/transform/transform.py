@@ -16,6 +16,7 @@ from airflow_provider_odf.engine.merge_target import PARTITION, SMALL_SETTINGS
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import SlicePlan
 from airflow_provider_odf.engine.spark_errors import query_name
+from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.engine.transform import difference, keyed, row_wise
 from airflow_provider_odf.engine.transform.analysis import Analysis, analysis
 from airflow_provider_odf.engine.transform.inputs import History, Input, history, of_request
@@ -36,6 +37,18 @@ Progress: TypeAlias = Callable[[str], None]
 
 WATERMARK = "odf_watermark"
 """Parameter of queries: the earliest watermark of the inputs."""
+
+MOST_ROWS = 10_000_000
+"""Number of rows of a result, in one task of Spark, that is never too large."""
+
+MOST_ROWS_PER_RECORD = 100
+"""Number of result rows for each input record above which a larger result is an error: most likely a join lacks a
+condition, and the result would fill the disk."""
+
+MOST_ROWS_SETTING = "spark.odf.maxResultRows"
+
+_POSITION_BITS = 33
+"""Bits of ``monotonically_increasing_id`` that number the rows of a task."""
 
 RECORDS = "odf:records:"
 """Prefix of the views with all records of an input. The rest is its alias."""
@@ -123,7 +136,9 @@ class _Transform:
 
     def _query(self, *, is_checked: bool = False) -> DataFrame:
         """Return the rows of the last query over the views of the inputs."""
-        tables = [i.alias for i in self._inputs] + [f"{RECORDS}{i.alias}" for i in self._inputs]
+        tables = [i.alias for i in self._inputs]
+        if self._waits:
+            tables += [f"{RECORDS}{alias}" for alias in tables]
         parameters = {WATERMARK: self._watermark()}
         frame: DataFrame | None = None
         for number, step in enumerate(self._request.transform.queries, 1):
@@ -141,6 +156,18 @@ class _Transform:
         if frame is None:
             raise InvalidQuery("the transform has no query")
         return frame
+
+    def _bounded(self) -> DataFrame:
+        """Return the rows of the last query, with an error instead of far too many."""
+        records = sum(s.offset_interval.count for i in self._inputs for s in i.history.slices)
+        default = max(MOST_ROWS, MOST_ROWS_PER_RECORD * records)
+        most = int(self._spark.conf.get(MOST_ROWS_SETTING, None) or default)
+        reason = text(
+            f"the result has more than {most:,} rows of {records:,} input records: does a join lack a condition? To "
+            f"allow more, set {MOST_ROWS_SETTING} (ODF_MAX_RESULT_ROWS for a local Spark)"
+        )
+        position = f"(monotonically_increasing_id() & {2**_POSITION_BITS - 1})"
+        return self._query().where(f"CASE WHEN {position} < {most} THEN TRUE ELSE raise_error({reason}) END")
 
     def _watermark(self) -> object:
         watermark = self._request.watermark
@@ -184,7 +211,7 @@ class _Transform:
         if not parts:
             return None
         found = [keyed.touched(self._spark, part, self._inputs) for part in parts]
-        rows = keyed.evaluate(self._query, self._inputs, found, columns.select)
+        rows = keyed.evaluate(self._bounded, self._inputs, found, columns.select)
         own = self._own(columns)
         present = own.current(keyed.present(own.records(), found))
         return _Records(difference.difference(present, rows, columns, analyzed.identity), difference.ORDER)
@@ -228,7 +255,7 @@ class _Transform:
             i.view(records if is_raw else i.history.current(records), is_raw=is_raw)
             if self._waits:
                 self._register_records(i, records)
-        rows = columns.select(self._query())
+        rows = columns.select(self._bounded())
         if not self._request.history:
             return _Records(difference.additions(rows, columns), difference.ORDER)
         own = self._own(columns)

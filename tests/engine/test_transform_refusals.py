@@ -1,0 +1,127 @@
+"""Queries that a transform refuses before anything is written, with their place, and those that it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from airflow_provider_odf.engine.transform import transform
+from airflow_provider_odf.errors import InvalidQuery
+from tests.engine.conftest import Polled
+from tests.engine.derived import Derived
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+READING = {"event_time": "2024-04-01T00:00:00Z", "sensor": "a", "v": 1}
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (
+            "SELECT event_time, sensor, rand() AS x FROM readings",
+            "transform, query 1, line 1: rand has another value in each run: take times and values from the data",
+        ),
+        (
+            "SELECT current_date AS event_time, sensor FROM readings",
+            "transform, query 1, line 1: current_date has another value in each run: take times and values from "
+            "the data",
+        ),
+        (
+            "SELECT event_time, v FROM readings\nWHERE event_time < now()",
+            "transform, query 1, line 2: now has another value in each run: take times and values from the data",
+        ),
+        (
+            "SELECT event_time, v FROM readings ORDER BY v\nLIMIT 3",
+            "transform, query 1, line 2: the ORDER BY before LIMIT has ties: rows with equal values in it can have any "
+            "order: add columns to ORDER BY until no two rows are equal in it",
+        ),
+        (
+            "SELECT event_time, v FROM readings LIMIT 3",
+            "transform, query 1, line 1: LIMIT without ORDER BY takes any rows: add ORDER BY with a unique order",
+        ),
+        (
+            "SELECT event_time, sensor, row_number() OVER (PARTITION BY sensor ORDER BY v) AS n FROM readings",
+            "transform, query 1, line 1: the order of row_number has ties: rows with equal values in it can have any "
+            "order: add columns to its ORDER BY until no two rows are equal in it",
+        ),
+        (
+            "SELECT max(event_time) AS event_time, first(v) AS v FROM readings GROUP BY sensor",
+            "transform, query 1, line 1: first depends on the order of the rows, which is not defined: use min_by or "
+            "max_by",
+        ),
+        (
+            "SELECT max(event_time) AS event_time, collect_list(v) AS v FROM readings GROUP BY sensor",
+            "transform, query 1, line 1: collect_list depends on the order of the rows, which is not defined: sort it: "
+            "sort_array(collect_list(…))",
+        ),
+        (
+            "SELECT sensor, v FROM readings",
+            "transform: the result has no column event_time, the event time of each row: select it, or name another "
+            "column in SetVocab.eventTimeColumn",
+        ),
+        (
+            "SELECT * FROM readings",
+            "transform: column offset has the name of a system column: rename it in the query (`offset AS offset_1`), "
+            "or, if the dataset has no data yet, rename the system column with SetVocab.offsetColumn",
+        ),
+        (
+            "SELECT event_time, sensr FROM readings",
+            "transform, query 1, line 1: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter "
+            "with name `sensr` cannot be resolved. Did you mean one of the following? [`sensor`,",
+        ),
+        ("SELECT event_time FROM reading", "transform, query 1, line 1: unknown table reading"),
+        (
+            "SELECT v AS event_time FROM readings",
+            "transform: event time column event_time must be DATE or TIMESTAMP, not BIGINT: convert it in the query, "
+            "in Spark SQL `timestamp_seconds(event_time)` for seconds, `timestamp_millis(event_time)` for "
+            "milliseconds, `make_date(event_time, 1, 1)` for a year, or name another column in SetVocab.eventTimeColumn",
+        ),
+        ("DROP TABLE readings", "transform, query 1: a query must be one SELECT over readings"),
+    ],
+)
+def test_refused_when_planned(spark: SparkSession, tmp_path: Path, readings: Polled, query: str, message: str) -> None:
+    readings.poll([READING])
+    derived = Derived.of(spark, tmp_path / "d", query, readings=readings)
+    with pytest.raises(InvalidQuery) as refusal:
+        transform.execute(spark.newSession(), derived.request(is_analyzed_only=True), lambda _: None)
+    assert str(refusal.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT event_time, sensor, rank() OVER (ORDER BY v) AS n FROM readings",
+        "SELECT event_time, sensor, sum(v) OVER (PARTITION BY sensor ORDER BY event_time) AS n FROM readings",
+        "SELECT event_time, sensor, v FROM readings ORDER BY v, sensor, event_time LIMIT 3",
+        "SELECT max(event_time) AS event_time, sort_array(collect_list(v)) AS v FROM readings GROUP BY sensor",
+        "SELECT max(event_time) AS event_time, sensor FROM readings GROUP BY sensor ORDER BY sensor LIMIT 1",
+        "SELECT event_time, id, name FROM people ORDER BY id LIMIT 2",
+    ],
+)
+def test_deterministic_queries_are_accepted(
+    spark: SparkSession, tmp_path: Path, readings: Polled, people: Polled, query: str
+) -> None:
+    readings.poll([READING])
+    people.poll([{"id": 1, "name": "ann"}])
+    assert Derived.of(spark, tmp_path / "d", query, readings=readings, people=people).step().slice is not None
+
+
+def test_a_result_that_explodes_is_an_error(
+    spark: SparkSession, tmp_path: Path, readings: Polled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transform, "MOST_ROWS", 100)
+    monkeypatch.setattr(transform, "MOST_ROWS_PER_RECORD", 2)
+    readings.poll([{**READING, "v": n} for n in range(30)])
+    cross = Derived.of(
+        spark, tmp_path / "d", "SELECT a.event_time, a.v FROM readings a CROSS JOIN readings b", readings=readings
+    )
+    with pytest.raises(Exception, match="the result has more than 100 rows of 30 input records: does a join lack a"):
+        cross.step()
+    assert not list((tmp_path / "d").iterdir())
+    assert cross.history == ()
