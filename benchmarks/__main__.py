@@ -24,6 +24,7 @@ CASES = (
     "logical_hash",
     "triggers",
     "contract",
+    "derivative",
 )
 
 

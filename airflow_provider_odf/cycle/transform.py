@@ -89,6 +89,7 @@ def _inputs(cycle: Cycle, dataset: Dataset, state: ChainState, heads: dict[str, 
             )
         before = state.query_inputs.get(item.dataset_ref, NOWHERE)
         current = replay(source, heads[item.dataset_ref]) if heads else replay(source)
+        cycle.store.check_identity(source, current.dataset_id)
         check_input(dataset, source, current.head, before)
         found.append(InputState(source, current, before, str(item.alias)))
     return found

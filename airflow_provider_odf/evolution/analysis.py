@@ -101,6 +101,7 @@ def transform_request(
         source = replay(dataset) if dataset is not None else None
         if dataset is None or source is None or source.schema is None:
             return None
+        store.check_identity(dataset, source.dataset_id)  # The id of an input comes from the registry.
         states[str(item.alias)] = source
         inputs.append(query_input(dataset, source, str(item.alias)))
     schema = snapshot.last(model.SetDataSchema) or (state.schema if state else None)

@@ -18,7 +18,7 @@ from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.publish import contract_test
 from airflow_provider_odf.cycle.read import read
-from airflow_provider_odf.errors import ChainCorrupted, ContractRejected
+from airflow_provider_odf.errors import ChainCorrupted, ContractRejected, DatasetGone
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.seal import first_altered, seal
@@ -206,7 +206,7 @@ def test_random_flips(cached: Path, manifest: Path, write: Write, run: Run, stor
         error = run(manifest).error
         if ".work" not in file.parts and (error or file.name != "head"):
             shutil.copyfile(origin, file)
-        assert error is None or isinstance(error, ChainCorrupted), (file, error)
+        assert error is None or isinstance(error, ChainCorrupted | DatasetGone), (file, error)
         assert prices(store) == [("a", 15 if error else 16), ("b", 1 if error else 2), ("c", 1)], file
         assert verify(store.dataset("prices")).records == (33 if error else 37), file
         outcomes[f"{file.parent.name[:5]}: {'error' if error else 'right rows'}"] += 1

@@ -80,7 +80,8 @@ READING = {"event_time": "2024-04-01T00:00:00Z", "sensor": "a", "v": 1}
             "SELECT v AS event_time FROM readings",
             "transform: event time column event_time must be DATE or TIMESTAMP, not BIGINT: convert it in the query, "
             "in Spark SQL `timestamp_seconds(event_time)` for seconds, `timestamp_millis(event_time)` for "
-            "milliseconds, `make_date(event_time, 1, 1)` for a year, or name another column in SetVocab.eventTimeColumn",
+            "milliseconds, `make_date(event_time, 1, 1)` for a year, or name another column in "
+            "SetVocab.eventTimeColumn",
         ),
         ("DROP TABLE readings", "transform, query 1: a query must be one SELECT over readings"),
     ],

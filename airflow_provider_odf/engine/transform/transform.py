@@ -117,7 +117,7 @@ class _Transform:
             i.view(self._spark.createDataFrame([], i.history.types), is_raw=True)
             self._register_records(i, self._spark.createDataFrame([], i.history.types))
         frame = self._query(is_checked=True)
-        keys = {i.number: i.history.merge.primary_key for i in self._inputs if i.history.merge and i.history.key}
+        keys = {i.number: i.history.merge.primary_key for i in self._inputs if i.history.merge}
         analyzed = analysis(frame, keys, [i.alias for i in self._inputs])
         if faults := analyzed.faults():
             raise self._refusal(faults[0].word, f"{faults[0].message}: {faults[0].fix}")
@@ -254,7 +254,8 @@ class _Transform:
             records = i.history.records()
             i.view(records if is_raw else i.history.current(records), is_raw=is_raw)
             if self._waits:
-                self._register_records(i, records)
+                # A derivative corrects its past, whose earlier records are no versions of a row.
+                self._register_records(i, i.history.current(records) if i.history.merge is None else records)
         rows = columns.select(self._bounded())
         if not self._request.history:
             return _Records(difference.additions(rows, columns), difference.ORDER)
