@@ -31,7 +31,7 @@ _NODES = frozenset({
     # Nodes of parsed plans.
     "MultiAlias", "NamedParameter", "PosParameter", "UnresolvedAlias", "UnresolvedAttribute",
     "UnresolvedExtractValue", "UnresolvedFunction", "UnresolvedGenerator", "UnresolvedHaving", "UnresolvedHint",
-    "UnresolvedInlineTable", "UnresolvedRegex", "UnresolvedRelation", "UnresolvedStar",
+    "UnresolvedInlineTable", "UnresolvedOrdinal", "UnresolvedRegex", "UnresolvedRelation", "UnresolvedStar",
     "UnresolvedStarExceptOrReplace", "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases",
     "UnresolvedTableValuedFunction", "UnresolvedWith", "WithWindowDefinition",
 })  # fmt: skip

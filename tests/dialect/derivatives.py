@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -62,14 +63,18 @@ def queries(sql: TransformSql, tables: dict[str, Table]) -> list[str]:
 
 def rows(spark: SparkSession, sql: TransformSql, tables: dict[str, Table], *watermarks: str | None) -> list[list[str]]:
     """Return the rows of the result as sorted texts for each watermark."""
+    from airflow_provider_odf.engine import query
+
     session = spark.newSession()
     for name, table in tables.items():
         table.create(session, name)
     results = []
     for watermark in watermarks:
-        moment = "NULL" if watermark is None else f"TIMESTAMP'{watermark}'"
+        moment = watermark and dt.datetime.fromisoformat(watermark).replace(tzinfo=dt.timezone.utc)
+        readable = [*tables, *(f"odf:records:{name}" for name in tables)]
         for step in to_spark(sql, {name: table.input for name, table in tables.items()}).queries:
-            frame = session.sql(step.query.replace(":odf_watermark", moment))
+            frame = query.run(session, step.query, "query", readable, {"odf_watermark": moment})
+            readable.append(step.alias or "")
             if step.alias:
                 frame.createOrReplaceTempView(f"`{step.alias}`")
         columns = ", ".join(f"coalesce(CAST(`{name}` AS STRING), '-')" for name in frame.columns)

@@ -171,12 +171,8 @@ def test_holdings_and_their_market_value(spark: SparkSession) -> None:
 def test_daily_cases(spark: SparkSession) -> None:
     cases = Table(
         "province STRING, id BIGINT, reported_date TIMESTAMP",
-        [
-            "0, 'BC', 1, '2020-03-01'",
-            "0, 'BC', 2, '2020-03-01'",
-            "0, 'ON', 1, '2020-03-01'",
-            "0, 'BC', 3, '2020-03-02'",
-        ],
+        [f"0, {row}" for row in ("'BC', 1, '2020-03-01'", "'BC', 2, '2020-03-01'", "'ON', 1, '2020-03-01'")]
+        + ["0, 'BC', 3, '2020-03-02'"],
         event_time="reported_date",
     )
     daily = transform(
