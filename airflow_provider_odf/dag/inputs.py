@@ -94,13 +94,12 @@ def schedule(manifest: Manifest, declared: Declared, store: StoreNames) -> Any:
 
 def unknown(manifest: Manifest, declared: Declared, store: StoreNames) -> Iterator[Problem]:
     """Yield a warning for each input that is neither declared nor in the store."""
+
+    def is_known(ref: str) -> bool:
+        return ref.lower() in declared.invalid or store.find(parse_ref(ref)) is not None
+
     if declared.is_whole:
-        graph = Graph({**declared.graph.manifests, manifest.snapshot.alias: manifest})
-        yield from graph_rules.unknown_inputs_of(
-            manifest.snapshot.alias,
-            graph,
-            lambda ref: ref.lower() in declared.invalid or store.find(parse_ref(ref)) is not None,
-        )
+        yield from graph_rules.unknown_inputs_of(manifest.snapshot.alias, declared.graph, is_known)
 
 
 def _name(ref: DatasetRef, declared: Declared, store: StoreNames) -> str | None:

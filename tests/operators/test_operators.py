@@ -1,5 +1,6 @@
 """What the operators say without Spark; what they do with it is in tests/examples."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,14 @@ from airflow_provider_odf import (
     PollingSourceOperator,
     PublishOperator,
     TransformOperator,
+    VerifyOperator,
 )
 from airflow_provider_odf.chain.codec import decode_frame
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId
+from tests.cycle import derivatives
 from tests.manifests import appending
 
 
@@ -122,6 +127,49 @@ def test_publishing_what_is_not_there_says_so(where):
         PublishOperator(task_id="publish", candidate=candidate, store=where["store"]).execute({})
 
 
+@pytest.fixture
+def derived(tmp_path):
+    """A derivative whose only input was never ingested."""
+    store = Store.open(tmp_path / "derived")
+    root = store.create(DatasetAlias.parse("orders"))
+    derivatives.commit(root, None, model.Seed(dataset_id=str(DatasetId.create()), dataset_kind="Root"))
+    derivatives.derivative(store, root)
+    return str(tmp_path / "derived")
+
+
+def test_a_transform_without_new_records_skips_and_starts_no_jvm(derived):
+    head = Store.open(derived).dataset("report").head()
+    transform = TransformOperator(task_id="transform", dataset="report", store=derived)
+    with pytest.raises(AirflowSkipException, match="report: up to date: input orders has no data yet"):
+        transform.execute({})
+    assert Store.open(derived).dataset("report").head() == head
+    assert transform.task_lineage() is None
+
+
+def test_a_transform_whose_input_is_missing_says_so(derived):
+    shutil.rmtree(Path(derived, "orders"))
+    with pytest.raises(AirflowFailException, match=r"report: its input orders .* is not in"):
+        TransformOperator(task_id="transform", dataset="report", store=derived).execute({})
+
+
+@pytest.mark.parametrize("replay", [True, False])
+def test_verifying_counts_what_is_intact(derived, replay):
+    dataset = Store.open(derived).dataset("orders")
+    verify = VerifyOperator(task_id="verify", dataset="orders", store=derived, replay=replay)
+    numbers = {"blocks": 1, "slices": 0, "records": 0} | ({"transformations": 0} if replay else {})
+    assert verify.execute({}) == {"dataset": "orders", "head": dataset.head(), **numbers}
+    (read,) = verify.task_lineage().inputs
+    assert (read.name, read.facets["version"].datasetVersion) == (dataset.location, dataset.head())
+
+
+def test_verifying_a_damaged_dataset_fails_without_retries(derived):
+    dataset = Store.open(derived).dataset("orders")
+    block = Path(dataset.location, "blocks", dataset.head())
+    block.write_bytes(block.read_bytes()[:-1] + b"!")
+    with pytest.raises(AirflowFailException, match=f"{block}: checksum mismatch"):
+        VerifyOperator(task_id="verify", dataset="orders", store=derived).execute({})
+
+
 @pytest.mark.parametrize(
     ("operator", "fields"),
     [
@@ -129,6 +177,7 @@ def test_publishing_what_is_not_there_says_so(where):
         (MergeOperator, ("dataset", "manifest", "store", "contract", "data", "source_name")),
         (ContractTestOperator, ("dataset", "manifest", "store", "contract", "candidate", "source_name")),
         (TransformOperator, ("dataset", "manifest", "store", "contract")),
+        (VerifyOperator, ("dataset", "manifest", "store", "contract")),
         (PublishOperator, ("dataset", "manifest", "store", "contract", "candidate")),
     ],
 )
