@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
-from airflow_provider_odf.dialect import datafusion, flink, risingwave
+from airflow_provider_odf.dialect import datafusion, flink, risingwave, ties
 from airflow_provider_odf.dialect.place import QueryRefusal
 from airflow_provider_odf.dialect.query import Queries
 from airflow_provider_odf.dialect.translate import (
@@ -39,6 +39,7 @@ class Input:
 
     columns: tuple[protocol.Column, ...]
     vocab: DatasetVocabulary = _DEFAULT
+    is_derivative: bool = False
 
     def typed(self, *, has_event_times: bool) -> Columns:
         """Return the columns with their types, and with the event time marked if the engine waits for it."""
@@ -106,5 +107,10 @@ def _temporal_tables(transform: TransformSql, inputs: Mapping[str, Input]) -> di
             message = f"temporal table {name} has no column {missing}"
             raise QueryRefusal(message, f"columns: {', '.join(columns.values())}")
         keys = tuple(columns[key.lower()] for key in table.primary_key)
-        tables[name.lower()] = TemporalTable(name, keys, inputs[name].vocab)
+        tables[name.lower()] = TemporalTable(name, keys, inputs[name].vocab, _order(inputs[name]))
     return tables
+
+
+def _order(table: Input) -> tuple[str, ...]:
+    """Return the columns that order records of one event time."""
+    return ties.names(table.typed(has_event_times=False)) if table.is_derivative else ()

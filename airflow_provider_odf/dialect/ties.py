@@ -37,9 +37,13 @@ def _columns(scope: Scope) -> list[exp.Expr]:
     return [
         exp.column(name, None if is_single else table or None, quoted=True)
         for table, columns in scope.tables.items()
-        for name, type_ in columns.items
-        if _has_order(type_)
+        for name in names(columns)
     ]
+
+
+def names(columns: Columns) -> tuple[str, ...]:
+    """Return the columns that break ties in the order of rows."""
+    return tuple(name for name, type_ in columns.items if _has_order(type_))
 
 
 def _has_order(type_: Type) -> bool:

@@ -1,7 +1,8 @@
 """Temporal tables of Flink: the versions of each key, from the records of an input.
 
 A record that adds a row (+A, +C) begins a version at its event time. The next record of the key that adds or retracts
-a row (-R) ends it. Of records with one event time, the last one counts.
+a row (-R) ends it. Of records with one event time, the last one counts: of a root by offset, of a derivative by its
+columns, because its offsets depend on how its inputs arrived. Of a derivative, the view has only the current rows.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ _CHANGES_THE_TABLE = "it must be an input of the transform, in temporalTables wi
 
 @dataclass(frozen=True)
 class TemporalTable:
-    """An input whose versions can be read: its name, primary key and system columns."""
+    """An input whose versions can be read: its name, primary key and system columns, and the columns that order records
+    of one event time before their offset does."""
 
     name: str
     primary_key: tuple[str, ...]
     vocab: DatasetVocabulary
+    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class Versions:
     def sql(self) -> exp.Query:
         offset, op, _, event_time = map(_quote, self.table.vocab.columns)
         keys = ", ".join(map(_quote, self.table.primary_key))
-        until = f"lead({event_time}) OVER (PARTITION BY {keys} ORDER BY {event_time}, {offset}) AS {_quote(_UNTIL)}"
+        order = ", ".join((event_time, *map(_quote, self.table.order), offset))
+        until = f"lead({event_time}) OVER (PARTITION BY {keys} ORDER BY {order}) AS {_quote(_UNTIL)}"
         records = exp.select("*", until, dialect=Output).from_(_quote(RECORDS + self.table.name), dialect=Output)
         numbered = records.where(f"{op} <> {CORRECT_FROM}", dialect=Output)
         return exp.select("*").from_(numbered.subquery()).where(f"{op} IN {PRESENT}", dialect=Output)

@@ -108,7 +108,9 @@ def translated(sql: model.TransformSql, inputs: Mapping[str, ChainState]) -> pro
     from airflow_provider_odf.dialect import derivative  # The import of the SQL parser takes a third of a second.
 
     columns = {
-        name: derivative.Input(ddl.odf_columns(chain_schema.data_schema(state.schema)), state.vocab)
+        name: derivative.Input(
+            ddl.odf_columns(chain_schema.data_schema(state.schema)), state.vocab, state.kind == "Derivative"
+        )
         for name, state in inputs.items()
         if state.schema is not None
     }
