@@ -243,3 +243,49 @@ def test_a_changelog_whose_retractions_have_no_values(spark: SparkSession, tmp_p
     assert upper.rows == Counter({(day(1), 0, "A"): 1, (day(1), 2, "B"): 1})
     assert upper.records[-1] == ("-R", (day(1), 1, "B"))
     assert names.rows == Counter({(day(1), "a", 1): 1, (day(1), "b", 1): 1})
+
+
+def test_datafusion_carries_added_and_retracted_rows(spark: SparkSession, tmp_path: Path, people: Polled) -> None:
+    query = "SELECT event_time, id, upper(name) AS name FROM people WHERE name <> 'x'"
+    upper = Derived.of(spark, tmp_path / "d", query, people=people)
+    upper.engine = "datafusion"
+    people.poll([person(2, "bob"), person(1, "ann")])
+    upper.step()
+    people.poll([person(1, "anna"), person(2, "x")])
+    upper.step()
+    assert upper.evaluation == "row-wise"
+    assert upper.records == [
+        ("+A", (day(1), 1, "ANN")),
+        ("+A", (day(1), 2, "BOB")),
+        ("-R", (day(1), 1, "ANN")),
+        ("-R", (day(1), 2, "BOB")),
+        ("+A", (day(2), 1, "ANNA")),
+    ]
+
+
+def test_datafusion_computes_other_queries_as_a_whole(
+    spark: SparkSession, tmp_path: Path, people: Polled, readings: Polled
+) -> None:
+    query = (
+        "SELECT max(r.event_time) AS event_time, p.name, count(*) AS n FROM readings r JOIN people p ON p.id = r.v "
+        "GROUP BY p.name"
+    )
+    names = Derived.of(spark, tmp_path / "d", query, readings=readings, people=people)
+    names.engine = "datafusion"
+    people.poll([person(1, "ann"), person(2, "bob")])
+    readings.poll([reading(1, "a", 1), reading(2, "a", 2)])
+    names.step()
+    readings.poll([reading(3, "a", 1)])
+    names.step()
+    assert names.evaluation == "whole"
+    assert names.rows == Counter({(day(3), "ann", 2): 1, (day(2), "bob", 1): 1})
+
+
+def test_datafusion_query_that_names_op(spark: SparkSession, tmp_path: Path, people: Polled) -> None:
+    raw = Derived.of(spark, tmp_path / "d", "SELECT op, event_time, name FROM people", people=people)
+    raw.engine = "datafusion"
+    people.poll([person(1, "ann")])
+    raw.step()
+    people.poll([person(1, "anna")])
+    raw.step()
+    assert raw.records == [("+A", (day(1), "ann")), ("-C", (day(1), "ann")), ("+C", (day(2), "anna"))]

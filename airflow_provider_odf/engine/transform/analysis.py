@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.transform import determinism
 from airflow_provider_odf.engine.transform.plan_tree import Attribute, Node, tree
-from airflow_provider_odf.engine.transform.row_keys import Key, Relation, analyze
+from airflow_provider_odf.engine.transform.row_keys import Key, Part, Relation, analyze
 from airflow_provider_odf.engine.transform.used_columns import inputs_of_subqueries, used_columns
 from airflow_provider_odf.protocol import Evaluation
 from airflow_provider_odf.wording import listed
@@ -23,19 +23,8 @@ MOST_COLUMNS = 8
 
 
 @dataclass(frozen=True)
-class Part:
-    """A key by which a part of the result is computed: the result's columns, in order, and SQL of the same values over
-    the columns of each input that has them all or some; None where an input does not have a column's value."""
-
-    columns: tuple[str, ...]
-    inputs: Mapping[int, tuple[str | None, ...]]
-    changed: tuple[int, ...]
-    """Numbers of the inputs whose changes this key finds."""
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """What is known of a query from its plan. Inputs are named by their numbers."""
+class PlanAnalysis:
+    """What is known of a query from Spark's plan, see `query.Analysis`."""
 
     root: Node
     relations: Mapping[Node, Relation]
@@ -128,7 +117,12 @@ def _agreed(key: Key, leaves: Sequence[Node]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def analysis(frame: DataFrame, primary_keys: Mapping[int, Sequence[str]], aliases: Sequence[str]) -> Analysis:
+def analysis(
+    frame: DataFrame,
+    primary_keys: Mapping[int, Sequence[str]],
+    aliases: Sequence[str],
+    kind: type[PlanAnalysis] = PlanAnalysis,
+) -> PlanAnalysis:
     """Return the analysis of a query over views with marks. ``primary_keys`` are the unique columns of inputs."""
     root = tree(spark_internals.plan_without_aliases(frame))
-    return Analysis(root, analyze(root, primary_keys), aliases)
+    return kind(root, analyze(root, primary_keys), aliases)

@@ -20,6 +20,9 @@ from airflow_provider_odf.engine.transform.plan_tree import MARK
 from airflow_provider_odf.merge_strategies import APPEND
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeStrategy, TransformRequestInput
 
+RECORDS = "odf:records:"
+"""Prefix of the views with all records of an input. The rest is its alias."""
+
 
 @dataclass(frozen=True)
 class History:
@@ -65,7 +68,7 @@ class History:
         return records if self.has_only_additions else rows_not_undone(records, self.columns, self.vocab)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Input:
     """An input of a transform. ``number`` is its position in the query inputs."""
 
@@ -110,6 +113,10 @@ class Input:
             "*", f"named_struct('input', {self.number}, 'offset', {offset}, 'op', {op}) AS {mark}"
         )
         marked.selectExpr(*shown).createOrReplaceTempView(quoted(self.alias))
+
+    def view_records(self, frame: DataFrame) -> None:
+        """Register records as the view that queries over versions of rows read."""
+        frame.createOrReplaceTempView(quoted(f"{RECORDS}{self.alias}"))
 
 
 def of_request(spark: SparkSession, inputs: Sequence[TransformRequestInput], *, is_small: bool) -> list[Input]:

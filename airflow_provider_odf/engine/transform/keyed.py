@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.transform.analysis import Part
 from airflow_provider_odf.engine.transform.inputs import History, Input
+from airflow_provider_odf.engine.transform.row_keys import Part
 
 MOST_VALUES = 200_000
 """Maximum number of values of a key that are held in memory."""

@@ -47,6 +47,17 @@ class Relation:
         return any(key <= columns for key in self.unique) or {a.id for a in self.node.output} <= columns
 
 
+@dataclass(frozen=True)
+class Part:
+    """A key by which a part of the result is computed: the result's columns, in order, and SQL of the same values over
+    the columns of each input that has them all or some; None where an input does not have a column's value."""
+
+    columns: tuple[str, ...]
+    inputs: Mapping[int, tuple[str | None, ...]]
+    changed: tuple[int, ...]
+    """Numbers of the inputs whose changes this key finds."""
+
+
 def analyze(root: Node, primary_keys: Mapping[int, Sequence[str]]) -> dict[Node, Relation]:
     """Return what is known of each node. ``primary_keys`` are the unique columns of inputs, by number."""
     known: dict[Node, Relation] = {}

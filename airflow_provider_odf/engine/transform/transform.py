@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.engine import files, slices
-from airflow_provider_odf.engine import query as queries
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.column_layout import OP
 from airflow_provider_odf.engine.merge_target import PARTITION, SMALL_SETTINGS
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import SlicePlan
-from airflow_provider_odf.engine.spark_errors import query_name
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.engine.transform import difference, keyed, row_wise
-from airflow_provider_odf.engine.transform.analysis import Analysis, analysis
 from airflow_provider_odf.engine.transform.inputs import History, Input, history, of_request
 from airflow_provider_odf.engine.transform.layout import Result, result
+from airflow_provider_odf.engine.transform.query import Analysis, Query
+from airflow_provider_odf.engine.transform.spark_query import SparkQuery
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.merge_strategies import PRESENT
 from airflow_provider_odf.protocol import (
     ContractReport,
-    Evaluation,
     HistorySlice,
     NewSlice,
     TransformRequest,
@@ -34,9 +34,6 @@ from airflow_provider_odf.protocol import (
 from airflow_provider_odf.wording import counted
 
 Progress: TypeAlias = Callable[[str], None]
-
-WATERMARK = "odf_watermark"
-"""Parameter of queries: the earliest watermark of the inputs."""
 
 MOST_ROWS = 10_000_000
 """Number of rows of a result, in one task of Spark, that is never too large."""
@@ -49,9 +46,6 @@ MOST_ROWS_SETTING = "spark.odf.maxResultRows"
 
 _POSITION_BITS = 33
 """Bits of ``monotonically_increasing_id`` that number the rows of a task."""
-
-RECORDS = "odf:records:"
-"""Prefix of the views with all records of an input. The rest is its alias."""
 
 
 def execute(spark: SparkSession, request: TransformRequest, progress: Progress) -> TransformSuccess:
@@ -85,11 +79,13 @@ class _Transform:
         for key, value in settings.items():
             spark.conf.set(key, value)
         self._inputs = of_request(spark, request.query_inputs, is_small=self._is_small)
+        self._query = _query(spark, request, self._inputs, is_small=self._is_small)
 
     def run(self) -> TransformSuccess:
         """Analyze the query and, with a directory for the slice, compute the records."""
-        analyzed, columns = self._analyze()
-        evaluation = self._evaluation(analyzed)
+        analyzed, frame = self._query.analyze()
+        columns = self._columns(frame)
+        evaluation = analyzed.evaluation()
         schema = schemas.encode(columns.schema)
         changed_schema = schema if schema != self._request.schema else None
         if not self._request.new_data_path:
@@ -108,90 +104,17 @@ class _Transform:
             report=self._test(new, schema) if new else None,
         )
 
-    def _analyze(self) -> tuple[Analysis, Result]:
-        """Return the analysis of the query and the columns of its result.
-
-        :raises InvalidQuery: a query is not valid, or not a function of the inputs' rows.
-        """
-        for i in self._inputs:
-            i.view(self._spark.createDataFrame([], i.history.types), is_raw=True)
-            self._register_records(i, self._spark.createDataFrame([], i.history.types))
-        frame = self._query(is_checked=True)
-        keys = {i.number: i.history.merge.primary_key for i in self._inputs if i.history.merge}
-        analyzed = analysis(frame, keys, [i.alias for i in self._inputs])
-        if faults := analyzed.faults():
-            raise self._refusal(faults[0].word, f"{faults[0].message}: {faults[0].fix}")
+    def _columns(self, frame: DataFrame) -> Result:
         try:
-            return analyzed, result(frame, self._request)
+            return result(frame, self._request)
         except InvalidQuery as e:
             raise InvalidQuery(f"transform: {e}") from e
-
-    def _refusal(self, word: str, message: str) -> InvalidQuery:
-        """Return an error with the place of a word in the queries, if one has it."""
-        for number, step in enumerate(self._request.transform.queries, 1):
-            found = queries.line_of(word, step.query)
-            if found:
-                return InvalidQuery(f"transform, {query_name(number, step)}, line {found}: {message}")
-        return InvalidQuery(f"transform: {message}")
-
-    def _query(self, *, is_checked: bool = False) -> DataFrame:
-        """Return the rows of the last query over the views of the inputs."""
-        tables = [i.alias for i in self._inputs]
-        if self._waits:
-            tables += [f"{RECORDS}{alias}" for alias in tables]
-        parameters = {WATERMARK: self._watermark()}
-        frame: DataFrame | None = None
-        for number, step in enumerate(self._request.transform.queries, 1):
-            name = query_name(number, step)
-            try:
-                if is_checked:
-                    frame = queries.run(self._spark, step.query, name, tables, parameters)
-                else:
-                    frame = self._spark.sql(step.query, queries.parameters_of(step.query, parameters))
-            except InvalidQuery as e:
-                raise InvalidQuery(f"transform, {e}") from e
-            if step.alias:
-                frame.createOrReplaceTempView(quoted(step.alias))
-                tables.append(step.alias)
-        if frame is None:
-            raise InvalidQuery("the transform has no query")
-        return frame
-
-    def _bounded(self) -> DataFrame:
-        """Return the rows of the last query, with an error instead of far too many."""
-        records = sum(s.offset_interval.count for i in self._inputs for s in i.history.slices)
-        default = max(MOST_ROWS, MOST_ROWS_PER_RECORD * records)
-        most = int(self._spark.conf.get(MOST_ROWS_SETTING, None) or default)
-        reason = text(
-            f"the result has more than {most:,} rows of {records:,} input records: does a join lack a condition? To "
-            f"allow more, set {MOST_ROWS_SETTING} (ODF_MAX_RESULT_ROWS for a local Spark)"
-        )
-        position = f"(monotonically_increasing_id() & {2**_POSITION_BITS - 1})"
-        return self._query().where(f"CASE WHEN {position} < {most} THEN TRUE ELSE raise_error({reason}) END")
-
-    def _watermark(self) -> object:
-        watermark = self._request.watermark
-        return Instant.parse(watermark).to_datetime() if watermark else None
-
-    def _register_records(self, i: Input, frame: DataFrame) -> None:
-        frame.createOrReplaceTempView(quoted(f"{RECORDS}{i.alias}"))
-
-    def _evaluation(self, analyzed: Analysis) -> Evaluation:
-        if self._waits:
-            return Evaluation("whole", "the result depends on the watermark or on earlier versions of rows")
-        return analyzed.evaluation()
-
-    @property
-    def _waits(self) -> bool:
-        """Whether the result depends on more than current rows: on the watermark, or on all records of an input."""
-        texts = [step.query for step in self._request.transform.queries]
-        return any(f":{WATERMARK}" in text or RECORDS in text for text in texts)
 
     def _records(self, analyzed: Analysis, columns: Result) -> _Records | None:
         """Return the new records of the derivative, None if the query reads nothing that is new."""
         is_raw = self._reads_operations(analyzed) or columns.operation is not None
         if columns.operation is not None and not analyzed.is_row_wise:
-            raise self._refusal(
+            raise self._query.refusal(
                 self._request.vocab.operation_type_column,
                 f"column {self._request.vocab.operation_type_column} of the result has the name of a system column: "
                 "only a query that computes each row from one record can set operations; rename it",
@@ -203,7 +126,7 @@ class _Transform:
                 "transform: the query sets operations itself, so its result cannot be compared with the records of the "
                 f"query before: run `odf reset {self._request.dataset_alias}` to compute all of it with the new query"
             )
-        if not self._request.history or self._request.is_query_new or self._waits or is_raw:
+        if not self._request.history or self._request.is_query_new or self._query.waits or is_raw:
             return self._whole(analyzed, columns, is_raw=is_raw)
         parts = analyzed.parts([i.number for i in self._inputs if i.is_new])
         if parts is None:
@@ -211,7 +134,7 @@ class _Transform:
         if not parts:
             return None
         found = [keyed.touched(self._spark, part, self._inputs) for part in parts]
-        rows = keyed.evaluate(self._bounded, self._inputs, found, columns.select)
+        rows = keyed.evaluate(self._rows, self._inputs, found, columns.select)
         own = self._own(columns)
         present = own.current(keyed.present(own.records(), found))
         return _Records(difference.difference(present, rows, columns, analyzed.identity), difference.ORDER)
@@ -227,7 +150,7 @@ class _Transform:
         A query that is new also changes what earlier records gave. A row that vanishes has another offset and system
         time than when it appeared: queries that show them need the rows themselves.
         """
-        if self._waits or (self._request.is_query_new and any(i.new_from for i in self._inputs)):
+        if self._query.waits or (self._request.is_query_new and any(i.new_from for i in self._inputs)):
             return False
         if is_raw or all(i.history.has_only_additions for i in self._inputs):
             return True
@@ -239,29 +162,56 @@ class _Transform:
         )
 
     def _row_wise(self, columns: Result, *, is_raw: bool) -> _Records:
-        for i in self._inputs:
-            new = i.history.records(i.new_slices) if is_raw else i.changes()
-            i.view(new, is_raw=is_raw)
-        frame = row_wise.with_records(self._spark, self._query())
+        changed = {i: i.history.records(i.new_slices) if is_raw else i.changes() for i in self._inputs}
+        is_additive = all(not i.is_new or i.history.has_only_additions for i in self._inputs)
+        if not (is_raw or is_additive or self._query.carries_records):
+            return self._row_wise_by_difference(changed, columns)
+        for i, records in changed.items():
+            i.view(records, is_raw=is_raw)
+        frame = self._query.rows_with_records()
         if is_raw:
             return _Records(row_wise.raw_changes(frame, columns), row_wise.ORDER)
-        has_corrections = any(i.is_new and not i.history.has_only_additions for i in self._inputs)
-        changes = row_wise.changes(frame, columns, has_corrections=has_corrections)
+        changes = row_wise.changes(frame, columns, has_corrections=not is_additive)
         return _Records(changes, row_wise.ORDER)
+
+    def _row_wise_by_difference(self, changed: Mapping[Input, DataFrame], columns: Result) -> _Records:
+        """Return the difference of what removed and added records give, for a query that cannot tell which record a row
+        comes from."""
+
+        def rows(condition: str) -> DataFrame:
+            for i, records in changed.items():
+                op = quoted(i.history.vocab.operation_type_column)
+                i.view(records.where(f"{op} {condition} {PRESENT}"), is_raw=False)
+            return columns.select(self._query.rows())
+
+        removed, added = rows("NOT IN"), rows("IN")
+        return _Records(difference.difference(removed, added, columns, ()), difference.ORDER)
 
     def _whole(self, analyzed: Analysis, columns: Result, *, is_raw: bool) -> _Records:
         for i in self._inputs:
             records = i.history.records()
             i.view(records if is_raw else i.history.current(records), is_raw=is_raw)
-            if self._waits:
+            if self._query.waits:
                 # A derivative corrects its past, whose earlier records are no versions of a row.
-                self._register_records(i, i.history.current(records) if i.history.merge is None else records)
-        rows = columns.select(self._bounded())
+                i.view_records(i.history.current(records) if i.history.merge is None else records)
+        rows = columns.select(self._rows())
         if not self._request.history:
             return _Records(difference.additions(rows, columns), difference.ORDER)
         own = self._own(columns)
         changed = difference.difference(own.current(own.records()), rows, columns, analyzed.identity)
         return _Records(changed, difference.ORDER)
+
+    def _rows(self) -> DataFrame:
+        """Return the rows of the query, with an error instead of far too many."""
+        records = sum(s.offset_interval.count for i in self._inputs for s in i.history.slices)
+        default = max(MOST_ROWS, MOST_ROWS_PER_RECORD * records)
+        most = int(self._spark.conf.get(MOST_ROWS_SETTING, None) or default)
+        reason = text(
+            f"the result has more than {most:,} rows of {records:,} input records: does a join lack a condition? To "
+            f"allow more, set {MOST_ROWS_SETTING} (ODF_MAX_RESULT_ROWS for a local Spark)"
+        )
+        position = f"(monotonically_increasing_id() & {2**_POSITION_BITS - 1})"
+        return self._query.rows().where(f"CASE WHEN {position} < {most} THEN TRUE ELSE raise_error({reason}) END")
 
     def _own(self, columns: Result) -> History:
         """Return the derivative's own records; earlier slices have null in new columns."""
@@ -304,3 +254,11 @@ class _Transform:
             schema=schema,
             as_of=request.system_time,
         )
+
+
+def _query(spark: SparkSession, request: TransformRequest, inputs: Sequence[Input], *, is_small: bool) -> Query:
+    if request.transform.engine == DATAFUSION:
+        from airflow_provider_odf.engine.transform.datafusion_query import DataFusionQuery
+
+        return DataFusionQuery(spark, request, inputs, is_small=is_small)
+    return SparkQuery(spark, request, inputs)

@@ -1,0 +1,93 @@
+"""Queries of a transform that Spark runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from airflow_provider_odf.engine import query as queries
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.spark_errors import query_name
+from airflow_provider_odf.engine.transform import query, row_wise
+from airflow_provider_odf.engine.transform.analysis import PlanAnalysis, analysis
+from airflow_provider_odf.engine.transform.inputs import RECORDS, Input
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.protocol import Evaluation, TransformRequest
+
+WATERMARK = "odf_watermark"
+"""Parameter of queries: the earliest watermark of the inputs."""
+
+
+@dataclass(frozen=True)
+class _Waiting(PlanAnalysis):
+    """Analysis of a query that reads more than current rows."""
+
+    is_row_wise = False
+
+    def evaluation(self) -> Evaluation:
+        return Evaluation("whole", "the result depends on the watermark or on earlier versions of rows")
+
+
+class SparkQuery:
+    """See `query.Query`."""
+
+    carries_records = True
+
+    def __init__(self, spark: SparkSession, request: TransformRequest, inputs: Sequence[Input]) -> None:
+        self._spark, self._request, self._inputs = spark, request, inputs
+        texts = [step.query for step in request.transform.queries]
+        self.waits = any(f":{WATERMARK}" in text or RECORDS in text for text in texts)
+
+    def analyze(self) -> tuple[query.Analysis, DataFrame]:
+        for i in self._inputs:
+            empty = self._spark.createDataFrame([], i.history.types)
+            i.view(empty, is_raw=True)
+            if self.waits:
+                i.view_records(empty)
+        frame = self._last(is_checked=True)
+        # A key that identifies rows is unique whether or not its newest record counts.
+        keys = {i.number: i.history.merge.primary_key for i in self._inputs if i.history.merge}
+        kind = _Waiting if self.waits else PlanAnalysis
+        analyzed = analysis(frame, keys, [i.alias for i in self._inputs], kind)
+        for fault in analyzed.faults():
+            raise self.refusal(fault.word, f"{fault.message}: {fault.fix}")
+        return analyzed, frame
+
+    def rows(self) -> DataFrame:
+        return self._last(is_checked=False)
+
+    def rows_with_records(self) -> DataFrame:
+        return row_wise.with_records(self._spark, self.rows())
+
+    def refusal(self, word: str, message: str) -> InvalidQuery:
+        return query.refusal(self._request.transform.queries, word, message)
+
+    def _last(self, *, is_checked: bool) -> DataFrame:
+        """Return the rows of the last query. The others become views."""
+        tables = [i.alias for i in self._inputs]
+        if self.waits:
+            tables += [f"{RECORDS}{alias}" for alias in tables]
+        frame: DataFrame | None = None
+        for number, step in enumerate(self._request.transform.queries, 1):
+            parameters = queries.parameters_of(step.query, {WATERMARK: self._watermark()})
+            try:
+                frame = (
+                    queries.run(self._spark, step.query, query_name(number, step), tables, parameters)
+                    if is_checked
+                    else self._spark.sql(step.query, parameters)
+                )
+            except InvalidQuery as e:
+                raise InvalidQuery(f"transform, {e}") from e
+            if step.alias:
+                frame.createOrReplaceTempView(quoted(step.alias))
+                tables.append(step.alias)
+        if frame is None:
+            raise InvalidQuery("the transform has no query")
+        return frame
+
+    def _watermark(self) -> object:
+        watermark = self._request.watermark
+        return Instant.parse(watermark).to_datetime() if watermark else None
