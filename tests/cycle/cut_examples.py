@@ -382,5 +382,7 @@ TOP_PLAYERS = Example(
 
 EXAMPLES = {
     "overdue shipments": OVERDUE_SHIPMENTS,
+    "currency conversion": CURRENCY_CONVERSION,
+    "trading": TRADING,
     "leaderboard": TOP_PLAYERS,
 }

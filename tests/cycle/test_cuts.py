@@ -3,7 +3,8 @@ rows, event time that waits for the watermark, and derivatives of derivatives.""
 
 import pytest
 
-from .cut_examples import EXAMPLES
+from .cut_examples import EXAMPLES as SMALL
+from .cut_tokens import REWARDS_OF_TOKENS
 from .cuts import Folder
 
 pytestmark = pytest.mark.spark
@@ -12,8 +13,12 @@ CUTS = {"at once": [3], "one by one": [1, 1, 1], "mixed": [1, 2]}
 """Numbers of pieces that arrive together."""
 
 
+EXAMPLES = SMALL | {"rewards of tokens": REWARDS_OF_TOKENS}
+SLOW = pytest.param("rewards of tokens", marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [*SMALL, SLOW])
 def test_the_state_is_the_same_for_all_cuts(tmp_path, engine, name, cut):
     example = EXAMPLES[name]
     folder = Folder(tmp_path, example, engine)
