@@ -105,18 +105,23 @@ class Input:
 
     def view(self, frame: DataFrame, *, is_raw: bool) -> None:
         """Register rows as the view that queries read, with the mark of this input."""
-        vocab = self.history.vocab
-        offset, op = quoted(vocab.offset_column), quoted(vocab.operation_type_column)
-        shown = [f"CAST({APPEND} AS INT) AS {op}" if not is_raw and c == op else c for c in map(quoted, frame.columns)]
-        mark = quoted(f"{MARK}{self.number}")
-        marked = frame.selectExpr(
-            "*", f"named_struct('input', {self.number}, 'offset', {offset}, 'op', {op}) AS {mark}"
-        )
-        marked.selectExpr(*shown).createOrReplaceTempView(quoted(self.alias))
+        op = quoted(self.history.vocab.operation_type_column)
+        columns = [*map(quoted, frame.columns)]
+        shown = [f"CAST({APPEND} AS INT) AS {op}" if not is_raw and c == op else c for c in columns]
+        self._marked(frame, self.number).selectExpr(*shown).createOrReplaceTempView(quoted(self.alias))
 
     def view_records(self, frame: DataFrame) -> None:
-        """Register records as the view that queries over versions of rows read."""
-        frame.createOrReplaceTempView(quoted(f"{RECORDS}{self.alias}"))
+        """Register records as the view that queries over versions of rows read.
+
+        Its mark has a negative number: analysis takes it for an input of its own, in which only offsets are unique.
+        """
+        marked = self._marked(frame, -1 - self.number).select(*map(quoted, frame.columns))
+        marked.createOrReplaceTempView(quoted(f"{RECORDS}{self.alias}"))
+
+    def _marked(self, frame: DataFrame, number: int) -> DataFrame:
+        offset, op = map(quoted, self.history.vocab.columns[:2])
+        mark = quoted(f"{MARK}{number}")
+        return frame.selectExpr("*", f"named_struct('input', {number}, 'offset', {offset}, 'op', {op}) AS {mark}")
 
 
 def of_request(spark: SparkSession, inputs: Sequence[TransformRequestInput], *, is_small: bool) -> list[Input]:
