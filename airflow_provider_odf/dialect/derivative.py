@@ -11,6 +11,7 @@ from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.dialect import datafusion, flink, risingwave, ties
 from airflow_provider_odf.dialect.place import QueryRefusal
 from airflow_provider_odf.dialect.query import Queries
+from airflow_provider_odf.dialect.tables import TemporalTable
 from airflow_provider_odf.dialect.translate import (
     Steps,
     Translation,
@@ -20,7 +21,6 @@ from airflow_provider_odf.dialect.translate import (
     translate_steps,
 )
 from airflow_provider_odf.dialect.types import Columns
-from airflow_provider_odf.dialect.versions import TemporalTable
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import DatasetVocabulary
 

@@ -13,8 +13,8 @@ from airflow_provider_odf.dialect.clauses import add_order, place_or_expression
 from airflow_provider_odf.dialect.engine import Engine, Translator, chain, refuse_others
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect.tables import Tables
 from airflow_provider_odf.dialect.types import INTERVAL, NULL, UNKNOWN, Columns, Scope, Type, common
-from airflow_provider_odf.dialect.versions import TemporalTable
 
 _SELECT = {
     "with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct",
@@ -25,45 +25,12 @@ _OUTPUTS = "odf:outputs"
 
 
 @dataclass(frozen=True)
-class Queries:
-    """Translates queries over tables: inputs, earlier steps and WITH. Keys of ``tables`` are in lower case.
-
-    ``outer`` is the scope of the expression around a query. In transforms, ``temporal_tables`` has the inputs whose
-    versions can be read."""
-
-    engine: Engine
-    tables: Mapping[str, tuple[str, Columns]]
-    outer: Scope | None = None
-    temporal_tables: Mapping[str, TemporalTable] | None = None
+class Queries(Tables):
+    """Translates queries over tables."""
 
     @classmethod
     def over(cls, engine: Engine, tables: Mapping[str, Columns]) -> Queries:
         return cls(engine, {name.lower(): (name, columns) for name, columns in tables.items()})
-
-    def with_table(self, name: str, columns: Columns) -> Queries:
-        """Return queries that can also read a table, which hides another one of this name."""
-        others = self.temporal_tables and {n: t for n, t in self.temporal_tables.items() if n != name.lower()}
-        return replace(self, tables={**self.tables, name.lower(): (name, columns)}, temporal_tables=others)
-
-    @property
-    def is_transform(self) -> bool:
-        return self.temporal_tables is not None
-
-    def table(self, node: exp.Expr) -> tuple[str, Columns]:
-        """Return name and columns of the table that a node names.
-
-        :raises Refusal: it does not exist."""
-        parts = [part.name for part in node.parts] if isinstance(node, exp.Table | exp.Column) else []
-        if len(parts) != 1:
-            advice = "quote a name with dots as a whole"
-            raise Refusal(node, f"table {'.'.join(parts)} does not exist", advice)
-        if parts[0].lower() not in self.tables:
-            names = ", ".join(name for name, _ in self.tables.values())
-            raise Refusal(node, f"table {parts[0]} does not exist", f"tables: {names}")
-        return self.tables[parts[0].lower()]
-
-    def translator(self, scope: Scope) -> Translator:
-        return Translator(self.engine, scope, self._subquery)
 
     def query(self, node: exp.Expr, *, is_named: bool = True) -> tuple[exp.Query, Columns]:
         """Return the query for Spark and its columns. With ``is_named`` every column needs a name that the engines
@@ -152,7 +119,7 @@ class Queries:
         window = group_windows.of_groups(node) if self.engine.has_event_times else None
         return (group_windows.closed(t, window, select, columns) if window else select), columns
 
-    def _subquery(self, node: exp.Expr, scope: Scope) -> tuple[exp.Query, Columns]:
+    def subquery(self, node: exp.Expr, scope: Scope) -> tuple[exp.Query, Columns]:
         return replace(self, outer=scope).query(node, is_named=False)
 
 

@@ -18,26 +18,14 @@ from airflow_provider_odf.dialect.place import Refusal
 from airflow_provider_odf.dialect.spark import Output, Value
 from airflow_provider_odf.dialect.types import Columns, Scope
 from airflow_provider_odf.merge_strategies import CORRECT_FROM, PRESENT
-from airflow_provider_odf.protocol import DatasetVocabulary
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.dialect.query import Queries
+    from airflow_provider_odf.dialect.tables import Tables, TemporalTable
 
 RECORDS = "odf:records:"
 """Prefix of the views with all records of inputs."""
 _UNTIL = "odf:until"
 _CHANGES_THE_TABLE = "it must be an input of the transform, in temporalTables with its primaryKey"
-
-
-@dataclass(frozen=True)
-class TemporalTable:
-    """An input whose versions can be read: its name, primary key and system columns, and the columns that order records
-    of one event time before their offset does."""
-
-    name: str
-    primary_key: tuple[str, ...]
-    vocab: DatasetVocabulary
-    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +56,7 @@ class Versions:
         ]
 
 
-def of(queries: Queries, node: exp.Table) -> Versions:
+def of(queries: Tables, node: exp.Table) -> Versions:
     """Return the versions of the table in ``table FOR SYSTEM_TIME AS OF …``.
 
     :raises Refusal: the table has no versions."""

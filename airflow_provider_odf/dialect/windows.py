@@ -17,7 +17,7 @@ from airflow_provider_odf.dialect.types import Columns, Scope, timestamp
 from airflow_provider_odf.dialect.watermark import has_passed, in_microseconds, microseconds
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.dialect.query import Queries
+    from airflow_provider_odf.dialect.tables import Tables
 
 EMIT_ON_CLOSE = "emit_on_window_close"
 """Key in the metadata of a query that waits until its windows are closed."""
@@ -37,7 +37,7 @@ _FORMS = {
 """The windows of a time in microseconds, in Spark SQL."""
 
 
-def table(queries: Queries, node: exp.Expr, *, is_decided: bool) -> tuple[exp.Query, Columns]:
+def table(queries: Tables, node: exp.Expr, *, is_decided: bool) -> tuple[exp.Query, Columns]:
     """Return the rows of a table with the windows that contain them. With ``is_decided``, only closed windows.
 
     :raises Refusal: the function, the table or an interval is not supported."""
