@@ -22,13 +22,13 @@ from tests.engine.queries import random_query
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_STEPS = 5
+_STEPS = 4
 _TIME = pa.timestamp("us")
 
 
 @pytest.mark.spark
 def test_queries(spark: SparkSession, tmp_path: Path) -> None:
-    check(spark, tmp_path, seed=1, count=16)
+    check(spark, tmp_path, seed=1, count=10)
 
 
 @pytest.mark.spark
