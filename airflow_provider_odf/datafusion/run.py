@@ -107,7 +107,9 @@ class Job:
             # Partitions one by one: otherwise the branches of a UNION would come in any order.
             for partition in last(context, self.steps).execute_stream_partitioned():
                 for batch in partition:
-                    yield types.rows_to_spark(batch.to_pyarrow(), self.output)
+                    rows = batch.to_pyarrow()
+                    if rows.num_rows:  # Spark reads no batch after an empty one.
+                        yield types.rows_to_spark(rows, self.output)
 
     def _check_version(self) -> None:
         """Check the version of DataFusion, since types and results may differ between versions.

@@ -145,3 +145,9 @@ def test_more_than_fits_into_memory_is_spilled(job: Callable[..., Any], tmp_path
 def test_a_worker_with_another_version(job: Callable[..., Any]) -> None:
     with pytest.raises(InvalidQuery, match=r"planned with datafusion 1\.2\.3, and this Spark worker has"):
         list(replace(job("select id from input"), version="1.2.3").by_part(iter([])))
+
+
+def test_there_is_no_empty_batch_after_which_spark_would_read_nothing(job):
+    union = job("select id from input where id < 0 union all select id from input")
+    assert all(batch.num_rows for batch in union.on_tables({"input": ROWS}).to_batches())
+    assert union.on_tables({"input": ROWS}).num_rows == ROWS.num_rows
