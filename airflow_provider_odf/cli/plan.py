@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,7 +59,7 @@ def plan_manifests(
     print_warnings(loaded)
     plans: list[Plan] = []
     unreadable: list[tuple[str, Problem]] = []
-    with _Planner(target) as planner:
+    with _Planner(target, loaded.manifests) as planner:
         for manifest in loaded.manifests:
             try:
                 plans.append(planner.plan(manifest))
@@ -79,10 +79,11 @@ def plan_manifests(
 class _Planner:
     """Makes the plans of one command. Only the query of a derivative that no run has analyzed yet starts Spark."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, manifests: Iterable[Manifest]) -> None:
         from airflow_provider_odf.runner.local import LocalRunner
 
         self._store, self._runner = store, LocalRunner()
+        self._declared = {manifest.snapshot.alias for manifest in manifests}
 
     def __enter__(self) -> _Planner:
         return self
@@ -102,7 +103,7 @@ class _Planner:
         dataset = self._store.get(manifest.snapshot.alias)
         if dataset is None:
             self._store.check_new(manifest.snapshot.alias)
-        manifest = with_ids(manifest, self._store)
+        manifest = with_ids(manifest, self._store, self._declared)
         state = replay(dataset) if dataset else None
         planned = plan(state, manifest)
         return planned if planned.problems else self._with_evaluation(planned, manifest, dataset, state)
@@ -113,13 +114,14 @@ class _Planner:
         """Return the plan with a note on how the query of a derivative is evaluated, or with what is wrong with it."""
         from airflow_provider_odf.evolution import evaluations
         from airflow_provider_odf.evolution.analysis import analyzed_transform
+        from airflow_provider_odf.evolution.inputs import NEW
         from airflow_provider_odf.manifest import model
 
         event = manifest.snapshot.last(model.SetTransform)
         if event is None:
             return planned
         found = evaluations.recorded(dataset, event.transform) if dataset is not None else None
-        if found is None:
+        if found is None and not any(item.dataset_ref.startswith(NEW[:-3]) for item in event.inputs):
             try:
                 found = analyzed_transform(
                     state, manifest, event, self._store, lambda request: self._runner.submit(request).result()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.errors import ManifestInvalid, Problem
 from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.manifest.names import DatasetAlias, parse_ref
 from airflow_provider_odf.wording import nearest
 
 if TYPE_CHECKING:
@@ -22,16 +23,21 @@ SPARK = "spark"
 """Engine whose queries are run as they are."""
 
 
-def with_ids(manifest: Manifest, store: Store) -> Manifest:
+NEW = "did:odf:(new {})"
+"""Stands for the id of a dataset that does not exist yet."""
+
+
+def with_ids(manifest: Manifest, store: Store, new: Collection[DatasetAlias] = ()) -> Manifest:
     """Return the manifest with the ids of its inputs, each with its alias in queries: the name it was given, else the
     dataset's.
 
+    :param new: datasets that will exist; NEW stands for their ids.
     :raises ManifestInvalid: the store has no such dataset, or an input is named twice.
     """
     snapshot = manifest.snapshot
     problems: list[Problem] = []
     events = [
-        _resolved(event, manifest, index, store, problems) if isinstance(event, model.SetTransform) else event
+        _resolved(event, manifest, index, store, new, problems) if isinstance(event, model.SetTransform) else event
         for index, event in enumerate(snapshot.metadata)
     ]
     if problems:
@@ -40,13 +46,22 @@ def with_ids(manifest: Manifest, store: Store) -> Manifest:
 
 
 def _resolved(
-    event: model.SetTransform, manifest: Manifest, index: int, store: Store, problems: list[Problem]
+    event: model.SetTransform,
+    manifest: Manifest,
+    index: int,
+    store: Store,
+    new: Collection[DatasetAlias],
+    problems: list[Problem],
 ) -> model.SetTransform:
     found: list[model.TransformInput] = []
     seen: set[str] = set()
     for number, item in enumerate(event.inputs):
         place = manifest.place("metadata", index, "inputs", number, "dataset_ref")
         dataset = store.find(item.dataset_ref)
+        if dataset is None and parse_ref(item.dataset_ref) in new:
+            ref = item.dataset_ref
+            found.append(item.model_copy(update={"dataset_ref": NEW.format(ref), "alias": item.alias or ref}))
+            continue
         if dataset is None:
             problems.append(Problem(place, *_unknown(item.dataset_ref, store)))
             continue
