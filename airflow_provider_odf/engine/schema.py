@@ -142,6 +142,11 @@ def plain(schema: pa.Schema) -> pa.Schema:
     return pa.schema([f.with_type(with_types(f.type, views)) for f in schema])
 
 
+def readable(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with the types that Spark reads the columns as."""
+    return pa.schema([f.with_type(with_types(f.type, _READ_AS)) for f in schema])
+
+
 def evolve(stored: pa.Schema, new: pa.Schema) -> pa.Schema:
     """Return the dataset's schema with the new data: the stored columns, then the new nullable ones.
 

@@ -289,3 +289,15 @@ def test_datafusion_query_that_names_op(spark: SparkSession, tmp_path: Path, peo
     people.poll([person(1, "anna")])
     raw.step()
     assert raw.records == [("+A", (day(1), "ann")), ("-C", (day(1), "ann")), ("+C", (day(2), "anna"))]
+
+
+def test_a_table_joined_with_itself_by_other_values(spark: SparkSession, tmp_path: Path, readings: Polled) -> None:
+    """Each change is found in both places that the query reads it in."""
+    query = "SELECT a.event_time, a.v, b.v AS next, b.sensor FROM readings a JOIN readings b ON b.v = a.v + 1"
+    pairs = Derived.of(spark, tmp_path / "d", query, readings=readings)
+    readings.poll([reading(1, "a", 1), reading(2, "b", 3)])
+    pairs.step()
+    readings.poll([reading(3, "c", 2)])
+    pairs.step()
+    assert pairs.evaluation == "keyed"
+    assert pairs.rows == Counter({(day(1), 1, 2, "c"): 1, (day(3), 2, 3, "b"): 1})

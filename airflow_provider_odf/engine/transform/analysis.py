@@ -105,7 +105,8 @@ class PlanAnalysis:
             if node.input is not None and node.input not in self._subqueries:
                 by_input.setdefault(node.input, []).append(node)
         inputs = {number: tuple(_agreed(key, leaves) for key in chosen) for number, leaves in by_input.items()}
-        return Part(columns, inputs, tuple(dict.fromkeys(leaf.input for leaf in changed if leaf.input is not None)))
+        found = [(leaf.input, tuple(key.leaves[leaf] for key in chosen)) for leaf in changed if leaf.input is not None]
+        return Part(columns, inputs, tuple(dict.fromkeys(found)))
 
     def _shown(self, key: Key) -> Attribute:
         return next(a for a in self.root.output if a.id in key.columns)

@@ -141,7 +141,7 @@ def history(
     is_small: bool,
 ) -> History:
     """Return a dataset's history; ``schema`` is encoded as in requests."""
-    return History(spark, from_arrow_schema(schemas.decode(schema)), vocab, merge, slices, is_small)
+    return History(spark, from_arrow_schema(schemas.readable(schemas.decode(schema))), vocab, merge, slices, is_small)
 
 
 def _has_only_additions(path: str, column: str) -> bool:

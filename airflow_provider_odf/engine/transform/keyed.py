@@ -45,10 +45,10 @@ class Touched:
 def touched(spark: SparkSession, part: Part, inputs: Sequence[Input]) -> Touched:
     """Return the values of a key in the new records."""
     names = [f"odf:key{number}" for number in range(len(part.columns))]
+    by_number = {i.number: i for i in inputs}
     frames = [
-        i.changes().selectExpr(*(f"{sql} AS {quoted(n)}" for sql, n in zip(part.inputs[i.number], names, strict=True)))
-        for i in inputs
-        if i.number in part.changed and i.is_new
+        by_number[number].changes().selectExpr(*(f"{s} AS {quoted(n)}" for s, n in zip(sql, names, strict=True)))
+        for number, sql in part.changed
     ]
     values = frames[0]
     for frame in frames[1:]:

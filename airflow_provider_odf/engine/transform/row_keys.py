@@ -49,13 +49,16 @@ class Relation:
 
 @dataclass(frozen=True)
 class Part:
-    """A key by which a part of the result is computed: the result's columns, in order, and SQL of the same values over
-    the columns of each input that has them all or some; None where an input does not have a column's value."""
+    """A key by which a part of the result is computed.
+
+    ``columns`` are the result's columns that show it. ``inputs`` has SQL of the same values over the columns of each
+    input, by number, None where the rows of an input do not have a value. ``changed`` are the inputs whose changes this
+    key finds, each with the SQL of its values; an input that the query reads twice can be there twice.
+    """
 
     columns: tuple[str, ...]
     inputs: Mapping[int, tuple[str | None, ...]]
-    changed: tuple[int, ...]
-    """Numbers of the inputs whose changes this key finds."""
+    changed: tuple[tuple[int, tuple[str, ...]], ...]
 
 
 def analyze(root: Node, primary_keys: Mapping[int, Sequence[str]]) -> dict[Node, Relation]:
