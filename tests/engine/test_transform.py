@@ -301,3 +301,18 @@ def test_a_table_joined_with_itself_by_other_values(spark: SparkSession, tmp_pat
     pairs.step()
     assert pairs.evaluation == "keyed"
     assert pairs.rows == Counter({(day(1), 1, 2, "c"): 1, (day(3), 2, 3, "b"): 1})
+
+
+def test_a_key_that_some_rows_do_not_have(spark: SparkSession, tmp_path: Path, readings: Polled) -> None:
+    """The query filters out sensors that are no numbers before it converts them."""
+    query = (
+        "SELECT max(event_time) AS event_time, CAST(sensor AS BIGINT) AS number, count(*) AS n FROM readings "
+        "WHERE sensor RLIKE '^[0-9]+$' GROUP BY CAST(sensor AS BIGINT)"
+    )
+    numbers = Derived.of(spark, tmp_path / "d", query, readings=readings)
+    readings.poll([reading(1, "7", 1), reading(1, "x", 1)])
+    numbers.step()
+    readings.poll([reading(2, "07", 1), reading(2, "y", 1)])
+    numbers.step()
+    assert numbers.evaluation == "keyed"
+    assert numbers.rows == Counter({(day(2), 7, 2): 1})

@@ -1,6 +1,7 @@
 """SQL of the expressions that can be keys: deterministic functions of columns that Spark prints and reads alike.
 
-Only what is listed here is used. An expression that is not listed is no key, which costs time but is never wrong.
+Only what is listed here is used. An expression that is not listed is no key, which costs time but is never wrong. Casts
+and arithmetic give null where the query would fail: the query may have filtered out such rows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _FUNCTIONS = {
 }  # fmt: skip
 """Class of an expression -> the function with the same arguments."""
 
-_OPERATORS = {"Add": "+", "Subtract": "-", "Multiply": "*"}
+_ARITHMETIC = {"Add": "try_add", "Subtract": "try_subtract", "Multiply": "try_multiply"}
 _EXACT = ("long", "integer", "short", "byte")
 _LITERALS = (*_EXACT, "string", "boolean", "date", "timestamp", "timestamp_ntz")
 _NO_KEY = ("float", "double", "variant", "map", "struct", "array", "interval")
@@ -40,10 +41,10 @@ def key_sql(expression: Expression, columns: Mapping[int, str]) -> str | None:
     if not all(below):
         return None
     inner = [part for part in below if part is not None]
-    if kind == "Cast" and _is_ansi(expression) and isinstance(expression["dataType"], str):
-        return f"CAST({inner[0]} AS {expression['dataType']})"
-    if kind in _OPERATORS and len(inner) == 2:
-        return f"({inner[0]} {_OPERATORS[kind]} {inner[1]})"
+    if kind == "Cast" and _is_comparable(expression["dataType"]) and not _is_time(expression["dataType"]):
+        return f"TRY_CAST({inner[0]} AS {expression['dataType']})"
+    if kind in _ARITHMETIC:
+        return f"{_ARITHMETIC[kind]}({', '.join(inner)})"
     return f"{_FUNCTIONS[kind]}({', '.join(inner)})" if kind in _FUNCTIONS else None
 
 
@@ -58,5 +59,6 @@ def _is_comparable(kind: Any) -> bool:
     return isinstance(kind, str) and not kind.startswith(_NO_KEY)
 
 
-def _is_ansi(expression: Expression) -> bool:
-    return "ANSI" in str(expression.get("evalMode", "ANSI")) and _is_comparable(expression["dataType"])
+def _is_time(kind: str) -> bool:
+    """Whether a value of a type can have microseconds, which the result does not keep: a time from text."""
+    return kind.startswith("timestamp")
