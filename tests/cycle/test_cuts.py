@@ -12,13 +12,17 @@ pytestmark = pytest.mark.spark
 CUTS = {"at once": [3], "one by one": [1, 1, 1], "mixed": [1, 2]}
 """Numbers of pieces that arrive together."""
 
+LARGE = "rewards of tokens"
+EXAMPLES = SMALL | {LARGE: REWARDS_OF_TOKENS}
+CASES = [
+    *((name, cut) for name in SMALL for cut in CUTS),
+    (LARGE, "one by one"),
+    *(pytest.param(LARGE, cut, marks=pytest.mark.torture) for cut in ("at once", "mixed")),
+]
+"""The large example has five derivatives; `make torture` runs its other cuts."""
 
-EXAMPLES = SMALL | {"rewards of tokens": REWARDS_OF_TOKENS}
-SLOW = pytest.param("rewards of tokens", marks=pytest.mark.slow)
 
-
-@pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("name", [*SMALL, SLOW])
+@pytest.mark.parametrize(("name", "cut"), CASES)
 def test_the_state_is_the_same_for_all_cuts(tmp_path, engine, name, cut):
     example = EXAMPLES[name]
     folder = Folder(tmp_path, example, engine)
