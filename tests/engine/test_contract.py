@@ -447,7 +447,7 @@ def test_execute(spark, tmp_path: Path):
     contract = Contract("urn:c", "m", "digest", (check("required"),))
     said: list[str] = []
     request = ContractTestRequest(
-        "acc/cities", DatasetVocabulary(), APPEND, contract, tuple(history.slices), 0, history.schema
+        "acc/cities", DatasetVocabulary(), contract, tuple(history.slices), 0, history.schema, APPEND
     )
     success = engine.execute(spark, request, said.append)
     assert success.report.result == "passed"

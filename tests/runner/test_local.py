@@ -91,10 +91,10 @@ def test_refusal_comes_as_invalid_query(runner: LocalRunner, raw_query) -> None:
         runner.submit(raw_query("SELECT a / 0 FROM input")).result(60)
 
 
-def test_transform_is_refused(runner: LocalRunner) -> None:
+def test_transform_without_a_query_is_refused(runner: LocalRunner) -> None:
     vocab = protocol.DatasetVocabulary()
     request = protocol.TransformRequest("", "d", "", vocab, protocol.Transform("spark"), (), 0, "", "")
-    with pytest.raises(errors.InvalidQuery, match="not supported yet"):
+    with pytest.raises(errors.InvalidQuery, match="the transform has no query"):
         runner.submit(request).result(60)
 
 
