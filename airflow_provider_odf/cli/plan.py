@@ -114,14 +114,14 @@ class _Planner:
         """Return the plan with a note on how the query of a derivative is evaluated, or with what is wrong with it."""
         from airflow_provider_odf.evolution import evaluations
         from airflow_provider_odf.evolution.analysis import analyzed_transform
-        from airflow_provider_odf.evolution.inputs import NEW
+        from airflow_provider_odf.evolution.inputs import has_new_input
         from airflow_provider_odf.manifest import model
 
         event = manifest.snapshot.last(model.SetTransform)
         if event is None:
             return planned
         found = evaluations.recorded(dataset, event.transform) if dataset is not None else None
-        if found is None and not any(item.dataset_ref.startswith(NEW[:-3]) for item in event.inputs):
+        if found is None and not has_new_input(event):
             try:
                 found = analyzed_transform(
                     state, manifest, event, self._store, lambda request: self._runner.submit(request).result()

@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.cycle import Cycle
 
 
-def transform(cycle: Cycle) -> Candidate | UpToDate:
-    """Return the candidate with everything that is new in the inputs, or why there is none."""
-    new = new_input(cycle)
-    return new if isinstance(new, UpToDate) else make_candidate(cycle, new)
-
-
 def new_input(cycle: Cycle) -> TransformInput | UpToDate:
     """Return the heads of the inputs if the derivative has not read them yet, or why there is nothing to do. The
     manifest is applied first.

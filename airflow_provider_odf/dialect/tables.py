@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -28,7 +29,7 @@ class TemporalTable:
 
 
 @dataclass(frozen=True)
-class Tables:
+class Tables(ABC):
     """Inputs, earlier steps and WITH. Keys of ``tables`` are in lower case.
 
     ``outer`` is the scope of the expression around a query. In transforms, ``temporal_tables`` has the inputs whose
@@ -64,13 +65,13 @@ class Tables:
     def translator(self, scope: Scope) -> Translator:
         return Translator(self.engine, scope, self.subquery)
 
+    @abstractmethod
     def subquery(self, node: exp.Expr, scope: Scope) -> tuple[exp.Query, Columns]:
         """Return the translation of a query inside an expression."""
-        raise NotImplementedError
 
+    @abstractmethod
     def query(self, node: exp.Expr, *, is_named: bool = True) -> tuple[exp.Query, Columns]:
         """Return the query for Spark and its columns. With ``is_named`` every column needs a name that the engines
         share.
 
         :raises Refusal: there is no exact translation."""
-        raise NotImplementedError

@@ -45,37 +45,26 @@ def analyzed_plan(frame: DataFrame) -> Any:
 
 def plan_without_aliases(frame: DataFrame) -> Any:
     """Return the analyzed plan of a frame, with common table expressions inlined and without views and aliases."""
-    from pyspark import SparkContext
-
-    jvm: Any = SparkContext._jvm
-    catalyst = jvm.org.apache.spark.sql.catalyst
+    catalyst = _jvm().org.apache.spark.sql.catalyst
     plan = catalyst.optimizer.InlineCTE(True, False).apply(analyzed_plan(frame))
     return catalyst.analysis.EliminateSubqueryAliases.apply(catalyst.analysis.EliminateView.apply(plan))
 
 
 def frame_of(spark: SparkSession, plan: Any) -> DataFrame:
     """Return the rows of an analyzed plan."""
-    from pyspark import SparkContext
     from pyspark.sql import DataFrame
 
-    jvm: Any = SparkContext._jvm
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
+    return DataFrame(_jvm().org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
 
 
 def project(columns: Any, plan: Any) -> Any:
     """Return a plan with these columns, a sequence of the JVM, of another plan."""
-    from pyspark import SparkContext
-
-    jvm: Any = SparkContext._jvm
-    return jvm.org.apache.spark.sql.catalyst.plans.logical.Project(columns, plan)
+    return _jvm().org.apache.spark.sql.catalyst.plans.logical.Project(columns, plan)
 
 
 def with_children(plan: Any, children: Sequence[Any]) -> Any:
     """Return a plan with other children."""
-    from pyspark import SparkContext
-
-    jvm: Any = SparkContext._jvm
-    return plan.withNewChildren(jvm.PythonUtils.toSeq(list(children)))
+    return plan.withNewChildren(_jvm().PythonUtils.toSeq(list(children)))
 
 
 def schema_json(frame: DataFrame) -> str:
@@ -101,10 +90,7 @@ def _names(plan: Any) -> Iterator[str]:
 @cache
 def builtin_functions() -> frozenset[str]:
     """Return the names of Spark's built-in functions, without catalogs."""
-    from pyspark import SparkContext
-
-    jvm: Any = SparkContext._jvm
-    analysis = jvm.org.apache.spark.sql.catalyst.analysis
+    analysis = _jvm().org.apache.spark.sql.catalyst.analysis
     registries = (analysis.FunctionRegistry, analysis.TableFunctionRegistry)
     names = " ".join(registry.functionSet().mkString(" ") for registry in registries)
     return frozenset(name.rpartition(".")[2] for name in names.split())
@@ -112,12 +98,15 @@ def builtin_functions() -> frozenset[str]:
 
 def heap_bytes() -> int:
     """Return the maximum heap size of the driver in bytes."""
-    from pyspark import SparkContext
-
-    jvm: Any = SparkContext._jvm
-    return int(jvm.java.lang.Runtime.getRuntime().maxMemory())
+    return int(_jvm().java.lang.Runtime.getRuntime().maxMemory())
 
 
 def size_in_bytes(frame: DataFrame) -> int:
     """Return Spark's estimate of the size of a frame: of its files, or more."""
     return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
+
+
+def _jvm() -> Any:
+    from pyspark import SparkContext
+
+    return SparkContext._jvm

@@ -22,16 +22,15 @@ if TYPE_CHECKING:
 SPARK = "spark"
 """Engine whose queries are run as they are."""
 
-
-NEW = "did:odf:(new {})"
-"""Stands for the id of a dataset that does not exist yet."""
+_NEW = "did:odf:(new "
+"""Begins what stands for the id of a dataset that does not exist yet."""
 
 
 def with_ids(manifest: Manifest, store: Store, new: Collection[DatasetAlias] = ()) -> Manifest:
     """Return the manifest with the ids of its inputs, each with its alias in queries: the name it was given, else the
     dataset's.
 
-    :param new: datasets that will exist; NEW stands for their ids.
+    :param new: datasets that will exist; their ids say so, see ``has_new_input``.
     :raises ManifestInvalid: the store has no such dataset, or an input is named twice.
     """
     snapshot = manifest.snapshot
@@ -60,7 +59,7 @@ def _resolved(
         dataset = store.find(item.dataset_ref)
         if dataset is None and parse_ref(item.dataset_ref) in new:
             ref = item.dataset_ref
-            found.append(item.model_copy(update={"dataset_ref": NEW.format(ref), "alias": item.alias or ref}))
+            found.append(item.model_copy(update={"dataset_ref": f"{_NEW}{ref})", "alias": item.alias or ref}))
             continue
         if dataset is None:
             problems.append(Problem(place, *_unknown(item.dataset_ref, store)))
@@ -82,6 +81,11 @@ def _unknown(ref: str, store: Store) -> tuple[str, str]:
     near = nearest(ref, [str(dataset.alias) for dataset in store.datasets()])
     fix = f"did you mean `{near}`?" if near else "run the manifest of the input first, with the same store"
     return f"input {ref} is not in the store {store.location}", fix
+
+
+def has_new_input(transform: model.SetTransform) -> bool:
+    """Whether an input of a transform does not exist yet."""
+    return any(item.dataset_ref.startswith(_NEW) for item in transform.inputs)
 
 
 def input_datasets(store: Store, transform: model.SetTransform) -> Iterator[Dataset | None]:

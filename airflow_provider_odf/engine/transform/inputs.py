@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow.parquet as pq
@@ -17,7 +17,7 @@ from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.current_rows import current_rows, newest_records, rows_not_undone
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform.plan_tree import MARK
-from airflow_provider_odf.merge_strategies import APPEND
+from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT, OperationColumn
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeStrategy, TransformRequestInput
 
 RECORDS = "odf:records:"
@@ -89,19 +89,16 @@ class Input:
     def before(self) -> History:
         """Return the history up to the new records."""
         old = tuple(s for s in self.history.slices if s.offset_interval.start < self.new_from)
-        return History(
-            self.history.spark, self.history.types, self.history.vocab, self.history.merge, old, self.history.is_small
-        )
+        return replace(self.history, slices=old)
 
     def changes(self) -> DataFrame:
         """Return the new records, as changes of the current rows.
 
-        Records of a ChangelogStream come from the source, which may retract a row with other values or without any.
+        Where the source gives the operations (ChangelogStream), it may retract a row with other values or without any.
         """
-        new = self.history.records(self.new_slices)
-        if self.history.merge is None or self.history.merge.kind != "ChangelogStream":
-            return new
-        return _changes_of_keys(self, new)
+        new, merge = self.history.records(self.new_slices), self.history.merge
+        is_of_source = merge is not None and merge.traits.operation_column is OperationColumn.REQUIRED
+        return _changes_of_keys(self, new) if is_of_source else new
 
     def view(self, frame: DataFrame, *, is_raw: bool) -> None:
         """Register rows as the view that queries read, with the mark of this input."""
@@ -154,6 +151,10 @@ def _has_only_additions(path: str, column: str) -> bool:
 
 def _changes_of_keys(of: Input, new: DataFrame) -> DataFrame:
     """Return the difference of the current rows with the keys of new records, before and after them."""
+
+    def step(operation: int, side: str) -> str:
+        return f"named_struct('op', {operation}, 'row', `odf:{side}`)"
+
     history, vocab = of.history, of.history.vocab
     key, columns = [quoted(k) for k in history.key], [quoted(c) for c in history.columns]
     keys = new.selectExpr(*key).distinct()
@@ -170,9 +171,9 @@ def _changes_of_keys(of: Input, new: DataFrame) -> DataFrame:
     )
     changed = sides.where("NOT (`odf:old` <=> `odf:new`)")
     steps = (
-        "CASE WHEN `odf:old` IS NULL THEN array(named_struct('op', 0, 'row', `odf:new`)) "
-        "WHEN `odf:new` IS NULL THEN array(named_struct('op', 1, 'row', `odf:old`)) "
-        "ELSE array(named_struct('op', 2, 'row', `odf:old`), named_struct('op', 3, 'row', `odf:new`)) END"
+        f"CASE WHEN `odf:old` IS NULL THEN array({step(APPEND, 'new')}) "
+        f"WHEN `odf:new` IS NULL THEN array({step(RETRACT, 'old')}) "
+        f"ELSE array({step(CORRECT_FROM, 'old')}, {step(CORRECT_TO, 'new')}) END"
     )
     # Both records of a correction get numbers of their own; corrections are told by neighbouring offsets.
     opened = changed.selectExpr("`odf:offset`", "`odf:time`", f"posexplode({steps}) AS (`odf:n`, `odf:step`)")

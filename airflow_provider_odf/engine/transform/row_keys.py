@@ -150,13 +150,8 @@ def _aggregate(node: Node, below: list[Relation]) -> Relation:
     child = below[0]
     by_text: dict[str, Key | None] = {}
     for group in groups:
-        plain = attribute(group) if class_name(group) == "AttributeReference" else None
-        if plain is not None:
-            leaves = {leaf: sql for key in child.keys if plain.id in key.columns for leaf, sql in key.leaves.items()}
-            by_text[_text(group)] = Key(frozenset((plain.id,)), leaves) if leaves else None
-        else:
-            leaves = _derived(group, child.keys)
-            by_text[_text(group)] = Key(frozenset(), leaves) if leaves else None
+        leaves = _leaves_of(group, child)
+        by_text[_text(group)] = Key(frozenset(), leaves) if leaves else None
     shown: dict[str, set[int]] = {text: set() for text in by_text}
     for item in node.expressions("aggregateExpressions"):
         value = item["below"][0] if class_name(item) == "Alias" else item
