@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.transform import determinism
+from airflow_provider_odf.engine.transform.linear import Linear, is_linear, totals
 from airflow_provider_odf.engine.transform.plan_tree import Attribute, Node, tree
 from airflow_provider_odf.engine.transform.row_keys import Key, Part, Relation, analyze
 from airflow_provider_odf.engine.transform.used_columns import inputs_of_subqueries, used_columns
@@ -24,11 +25,16 @@ MOST_COLUMNS = 8
 
 @dataclass(frozen=True)
 class PlanAnalysis:
-    """What is known of a query from Spark's plan, see `query.Analysis`."""
+    """What is known of a query from Spark's plan, see `query.Analysis`.
+
+    ``inexact`` are columns of the result whose sums do not add up: those of floating-point numbers depend on the order
+    of rows, and try_sum hides an overflow.
+    """
 
     root: Node
     relations: Mapping[Node, Relation]
     aliases: Sequence[str]
+    inexact: frozenset[str] = frozenset()
 
     @cached_property
     def is_row_wise(self) -> bool:
@@ -41,12 +47,15 @@ class PlanAnalysis:
         return used_columns(self.root)
 
     @cached_property
-    def identity(self) -> tuple[str, ...]:
-        """Columns of the result that tell which row became which when it changes."""
+    def identity(self) -> tuple[str, ...] | None:
+        """Columns of the result that tell which row became which when it changes, None if there are none.
+
+        The only row of a result needs no column.
+        """
         relation = self.relations[self.root]
         unique = min(relation.unique, key=len, default=None)
-        chosen = unique if unique is not None else relation.stable
-        return tuple(a.name for a in self.root.output if a.id in chosen)
+        chosen = unique if unique is not None else relation.stable or None
+        return None if chosen is None else tuple(a.name for a in self.root.output if a.id in chosen)
 
     def faults(self) -> list[determinism.Fault]:
         """Return why the query is not a function of its inputs' rows, empty if it is."""
@@ -72,6 +81,19 @@ class PlanAnalysis:
             parts.append(self._part(own, [leaf]))
         return parts
 
+    def linear(self, changed: Iterable[int]) -> Linear | None:
+        """Return how new records of these inputs add to the result, or None if it also depends on their other rows."""
+        numbers = set(changed)
+        if numbers & self._subqueries:
+            return None
+        if is_linear(self.root, numbers):
+            return Linear()
+        below, found = totals(self.root, self.relations) or (None, None)
+        if below is None or found is None or not is_linear(below, numbers):
+            return None
+        sums = {name for name, function in found.functions.items() if function == "sum"}
+        return None if sums & self.inexact else Linear(found)
+
     def evaluation(self) -> Evaluation:
         """Return the form of evaluation for the user."""
         if self.is_row_wise:
@@ -80,7 +102,10 @@ class PlanAnalysis:
         if self.parts(everything) is not None:
             names = sorted({name for part in self.parts(everything) or () for name in part.columns})
             return Evaluation("keyed", f"new records are found in the result by {listed(names)}")
-        without = [n for n in sorted({*everything, *self._subqueries}) if self.parts([n]) is None]
+        if self.linear(everything) == Linear():
+            return Evaluation("keyed", "new records are joined with the rows of the other inputs")
+        inputs = sorted({*everything, *self._subqueries})
+        without = [n for n in inputs if self.parts([n]) is None and self.linear([n]) != Linear()]
         names = [self.aliases[number] for number in without]
         if len(names) < len(self.aliases):
             return Evaluation(
@@ -123,7 +148,8 @@ def analysis(
     primary_keys: Mapping[int, Sequence[str]],
     aliases: Sequence[str],
     kind: type[PlanAnalysis] = PlanAnalysis,
+    inexact: Iterable[str] = (),
 ) -> PlanAnalysis:
     """Return the analysis of a query over views with marks. ``primary_keys`` are the unique columns of inputs."""
     root = tree(spark_internals.plan_without_aliases(frame))
-    return kind(root, analyze(root, primary_keys), aliases)
+    return kind(root, analyze(root, primary_keys), aliases, frozenset(inexact))

@@ -14,6 +14,7 @@ from airflow_provider_odf.engine import datafusion
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform import query
 from airflow_provider_odf.engine.transform.inputs import Input
+from airflow_provider_odf.engine.transform.linear import Linear
 from airflow_provider_odf.engine.transform.row_keys import Part
 from airflow_provider_odf.engine.transform.row_wise import RECORD
 from airflow_provider_odf.errors import InvalidQuery
@@ -27,9 +28,12 @@ class _Planned:
 
     is_row_wise: bool
     used: Mapping[int, Collection[str]]
-    identity: tuple[str, ...] = ()
+    identity: tuple[str, ...] | None = None
 
     def parts(self, changed: Iterable[int]) -> list[Part] | None:
+        return None
+
+    def linear(self, changed: Iterable[int]) -> Linear | None:
         return None
 
     def evaluation(self) -> Evaluation:

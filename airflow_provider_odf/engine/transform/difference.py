@@ -22,11 +22,11 @@ def additions(rows: DataFrame, result: Result) -> DataFrame:
     return rows.selectExpr(operation, *result.spark_columns, order, "1 AS `odf:pair`", "0 AS `odf:side`")
 
 
-def difference(present: DataFrame, rows: DataFrame, result: Result, identity: Collection[str]) -> DataFrame:
+def difference(present: DataFrame, rows: DataFrame, result: Result, identity: Collection[str] | None) -> DataFrame:
     """Return the records that turn the present rows into the rows of the result. Both have the columns of the result.
 
     ``identity`` are columns that tell which row became which: vanished and new rows that are equal in them are
-    corrections. Without them there are none.
+    corrections. There are none if it is None; if it is empty, the result has one row.
     """
     columns = result.spark_columns
     net = (
@@ -41,7 +41,7 @@ def difference(present: DataFrame, rows: DataFrame, result: Result, identity: Co
         "col"
     )
     row = f"struct({', '.join(columns)})"
-    if not identity or set(identity) >= set(result.columns):
+    if identity is None or set(identity) >= set(result.columns):
         return changed.selectExpr(
             f"IF(`odf:is_new`, {APPEND}, {RETRACT}) AS {quoted(OP)}",
             *columns,
@@ -49,14 +49,14 @@ def difference(present: DataFrame, rows: DataFrame, result: Result, identity: Co
             "1 AS `odf:pair`",
             "0 AS `odf:side`",
         )
-    same = ", ".join(map(quoted, identity))
+    same = ", ".join([*map(quoted, identity), ""])
     numbered = changed.selectExpr(
-        "*", f"row_number() OVER (PARTITION BY {same}, `odf:is_new` ORDER BY {row}) AS `odf:pair`"
+        "*", f"row_number() OVER (PARTITION BY {same}`odf:is_new` ORDER BY {row}) AS `odf:pair`"
     )
     paired = numbered.selectExpr(
         "*",
-        f"max(IF(`odf:is_new`, {row}, NULL)) OVER (PARTITION BY {same}, `odf:pair`) AS `odf:new`",
-        f"count(1) OVER (PARTITION BY {same}, `odf:pair`) AS `odf:sides`",
+        f"max(IF(`odf:is_new`, {row}, NULL)) OVER (PARTITION BY {same}`odf:pair`) AS `odf:new`",
+        f"count(1) OVER (PARTITION BY {same}`odf:pair`) AS `odf:sides`",
     )
     corrects = "`odf:sides` = 2"
     return paired.selectExpr(
@@ -66,4 +66,27 @@ def difference(present: DataFrame, rows: DataFrame, result: Result, identity: Co
         f"IF({corrects}, `odf:new`, {row}) AS `odf:order`",
         "`odf:pair`",
         "IF(`odf:is_new`, 1, 0) AS `odf:side`",
+    )
+
+
+def of_rows(rows: DataFrame, result: Result) -> DataFrame:
+    """Return the records that turn the row ``odf:old`` into the row ``odf:new``, or add that where there is no old one.
+
+    Groups identify the rows; those of a query that shows nothing else do not change.
+    """
+
+    def step(operation: int, row: str, side: int) -> str:
+        return f"named_struct('op', {operation}, 'row', {row}, 'side', {side})"
+
+    steps = (
+        f"IF(`odf:old` IS NULL, array({step(APPEND, '`odf:new`', 1)}), "
+        f"array({step(CORRECT_FROM, '`odf:old`', 0)}, {step(CORRECT_TO, '`odf:new`', 1)}))"
+    )
+    changed = rows.where("NOT (`odf:old` <=> `odf:new`)").selectExpr("`odf:new`", f"explode({steps}) AS `odf:step`")
+    return changed.selectExpr(
+        f"`odf:step`.op AS {quoted(OP)}",
+        *(f"`odf:step`.row.{column} AS {column}" for column in result.spark_columns),
+        "`odf:new` AS `odf:order`",
+        "1 AS `odf:pair`",
+        "`odf:step`.side AS `odf:side`",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -59,7 +59,11 @@ class History:
     @cached_property
     def has_only_additions(self) -> bool:
         """Whether no record takes back another, from the statistics in the files."""
-        return all(_has_only_additions(s.path, self.vocab.operation_type_column) for s in self.slices)
+        return self.are_additions(self.slices)
+
+    def are_additions(self, slices: Iterable[HistorySlice]) -> bool:
+        """Whether no record of these slices takes back another."""
+        return all(_has_only_additions(s.path, self.vocab.operation_type_column) for s in slices)
 
     def current(self, records: DataFrame) -> DataFrame:
         """Return the current rows among records that contain all records of each key or, without one, of each row."""
@@ -86,6 +90,11 @@ class Input:
     def new_slices(self) -> tuple[HistorySlice, ...]:
         return tuple(s for s in self.history.slices if s.offset_interval.start >= self.new_from)
 
+    @cached_property
+    def only_grows(self) -> bool:
+        """Whether no new record takes back another."""
+        return not self._is_of_source and self.history.are_additions(self.new_slices)
+
     def before(self) -> History:
         """Return the history up to the new records."""
         old = tuple(s for s in self.history.slices if s.offset_interval.start < self.new_from)
@@ -96,9 +105,13 @@ class Input:
 
         Where the source gives the operations (ChangelogStream), it may retract a row with other values or without any.
         """
-        new, merge = self.history.records(self.new_slices), self.history.merge
-        is_of_source = merge is not None and merge.traits.operation_column is OperationColumn.REQUIRED
-        return _changes_of_keys(self, new) if is_of_source else new
+        new = self.history.records(self.new_slices)
+        return _changes_of_keys(self, new) if self._is_of_source else new
+
+    @property
+    def _is_of_source(self) -> bool:
+        merge = self.history.merge
+        return merge is not None and merge.traits.operation_column is OperationColumn.REQUIRED
 
     def view(self, frame: DataFrame, *, is_raw: bool) -> None:
         """Register rows as the view that queries read, with the mark of this input."""

@@ -13,7 +13,7 @@ from airflow_provider_odf.engine.transform.inputs import History, Input
 from airflow_provider_odf.engine.transform.row_keys import Part
 
 MOST_VALUES = 200_000
-"""Maximum number of values of a key that are held in memory."""
+"""Maximum number of rows that are held in memory, such as values of a key."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Touched:
     def of_result(self, rows: DataFrame, *, inverse: bool = False) -> DataFrame:
         """Return the rows of the result with these values, or those without."""
         columns = [quoted(name) for name in self.part.columns]
-        return _matching(rows, self.values, list(zip(columns, self.names, strict=True)), inverse=inverse)
+        return matching(rows, self.values, list(zip(columns, self.names, strict=True)), inverse=inverse)
 
     def of_input(self, rows: DataFrame, number: int) -> DataFrame:
         """Return the rows of an input that can be in these parts of the result."""
@@ -39,7 +39,7 @@ class Touched:
         if not known:
             return rows
         values = self.values.select(*(quoted(name) for _, name in known)).distinct()
-        return _matching(rows, values, known)
+        return matching(rows, values, known)
 
 
 def touched(spark: SparkSession, part: Part, inputs: Sequence[Input]) -> Touched:
@@ -53,11 +53,15 @@ def touched(spark: SparkSession, part: Part, inputs: Sequence[Input]) -> Touched
     values = frames[0]
     for frame in frames[1:]:
         values = values.unionAll(frame)
-    values = values.distinct()
-    found = values.limit(MOST_VALUES + 1).toArrow()
-    if found.num_rows <= MOST_VALUES:
-        values = spark.createDataFrame(found, values.schema).hint("broadcast")
-    return Touched(part, values)
+    return Touched(part, in_memory(spark, values.distinct()))
+
+
+def in_memory(spark: SparkSession, rows: DataFrame) -> DataFrame:
+    """Return rows that are used several times, computed once unless there are too many."""
+    found = rows.limit(MOST_VALUES + 1).toArrow()
+    if found.num_rows > MOST_VALUES:
+        return rows
+    return spark.createDataFrame(found, rows.schema).hint("broadcast")
 
 
 def evaluate(
@@ -106,10 +110,13 @@ def _current(history: History, part: Touched, number: int) -> DataFrame:
     return history.current(part.of_input(history.records(), number))
 
 
-def _matching(
+def matching(
     rows: DataFrame, values: DataFrame, pairs: Sequence[tuple[str, str]], *, inverse: bool = False
 ) -> DataFrame:
-    """Return the rows whose expressions have values of a table; null is equal to null."""
+    """Return the rows whose expressions have values of a table; null is equal to null.
+
+    ``pairs`` are SQL over the rows with the name of a column of the table.
+    """
     named = rows.selectExpr("*", *(f"{sql} AS {quoted(f'odf:match{n}')}" for n, (sql, _) in enumerate(pairs)))
     left, right = named.alias("l"), values.alias("r")
     condition = " AND ".join(f"l.{quoted(f'odf:match{n}')} <=> r.{quoted(name)}" for n, (_, name) in enumerate(pairs))

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.query import line_of
 from airflow_provider_odf.engine.spark_errors import query_name
+from airflow_provider_odf.engine.transform.linear import Linear
 from airflow_provider_odf.engine.transform.row_keys import Part
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Evaluation, SqlQueryStep
@@ -26,14 +27,20 @@ class Analysis(Protocol):
         """Names of the columns, in lower case, that the result depends on, by input."""
 
     @property
-    def identity(self) -> tuple[str, ...]:
-        """Columns of the result that tell which row became which when it changes."""
+    def identity(self) -> tuple[str, ...] | None:
+        """Columns of the result that tell which row became which when it changes, None if there are none.
+
+        The only row of a result needs no column.
+        """
 
     def parts(self, changed: Iterable[int]) -> list[Part] | None:
         """Return the keys by which changes of these inputs are found in the result, or None if one has no key.
 
         There are no parts if the query does not read these inputs.
         """
+
+    def linear(self, changed: Iterable[int]) -> Linear | None:
+        """Return how new records of these inputs add to the result, or None if it also depends on their other rows."""
 
     def evaluation(self) -> Evaluation:
         """Return the form of evaluation for the user."""

@@ -158,7 +158,8 @@ def _aggregate(node: Node, below: list[Relation]) -> Relation:
         if (found := attribute(item)) is not None and _text(value) in shown:
             shown[_text(value)].add(found.id)
     keys = [Key(frozenset(shown[text]), key.leaves) for text, key in by_text.items() if key is not None and shown[text]]
-    is_shown = bool(groups) and all(shown.values())
+    # Without groups, there is one row.
+    is_shown = all(shown.values())
     unique = [frozenset(min(ids) for ids in shown.values())] if is_shown else []
     stable = frozenset(i for ids in shown.values() for i in ids)
     return Relation(node, tuple(keys), frozenset(unique), stable)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import query as queries
 from airflow_provider_odf.engine.schema import quoted
@@ -51,7 +52,7 @@ class SparkQuery:
         # A key that identifies rows is unique whether or not its newest record counts.
         keys = {i.number: i.history.merge.primary_key for i in self._inputs if i.history.merge}
         kind = _Waiting if self.waits else PlanAnalysis
-        analyzed = analysis(frame, keys, [i.alias for i in self._inputs], kind)
+        analyzed = analysis(frame, keys, [i.alias for i in self._inputs], kind, self._inexact(frame))
         for fault in analyzed.faults():
             raise self.refusal(fault.word, f"{fault.message}: {fault.fix}")
         return analyzed, frame
@@ -64,6 +65,13 @@ class SparkQuery:
 
     def refusal(self, word: str, message: str) -> InvalidQuery:
         return query.refusal(self._request.transform.queries, word, message)
+
+    def _inexact(self, frame: DataFrame) -> Iterator[str]:
+        """Yield the columns whose sums do not add up. Spark's plans do not tell try_sum from sum."""
+        hides_overflow = any("try_sum" in step.query.lower() for step in self._request.transform.queries)
+        for field in frame.schema.fields:
+            if hides_overflow or not isinstance(field.dataType, (T.IntegralType, T.DecimalType)):
+                yield field.name
 
     def _last(self, *, is_checked: bool) -> DataFrame:
         """Return the rows of the last query. The others become views."""

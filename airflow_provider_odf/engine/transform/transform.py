@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,9 +16,10 @@ from airflow_provider_odf.engine.merge_target import PARTITION, SMALL_SETTINGS
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import SlicePlan
 from airflow_provider_odf.engine.sql import text
-from airflow_provider_odf.engine.transform import difference, keyed, row_wise
+from airflow_provider_odf.engine.transform import difference, increments, keyed, row_wise
 from airflow_provider_odf.engine.transform.inputs import History, Input, history, of_request
 from airflow_provider_odf.engine.transform.layout import Result, result
+from airflow_provider_odf.engine.transform.linear import Linear
 from airflow_provider_odf.engine.transform.query import Analysis, Query
 from airflow_provider_odf.engine.transform.spark_query import SparkQuery
 from airflow_provider_odf.errors import InvalidQuery
@@ -71,15 +72,17 @@ class _Transform:
 
     def __init__(self, spark: SparkSession, request: TransformRequest, progress: Progress) -> None:
         self._spark, self._request, self._progress = spark, request, progress
-        paths = [s.path for i in request.query_inputs for s in i.history] + [s.path for s in request.history]
-        sizes = [*map(files.size_or_large, paths)]
-        self._is_small = sum(sizes) <= files.SMALL
-        partitions = str(max(8, sum(sizes) // PARTITION))
-        settings = SMALL_SETTINGS if self._is_small else {"spark.sql.shuffle.partitions": partitions}
-        for key, value in settings.items():
-            spark.conf.set(key, value)
+        self._fit([*(s for i in request.query_inputs for s in i.history), *request.history])
         self._inputs = of_request(spark, request.query_inputs, is_small=self._is_small)
         self._query = _query(spark, request, self._inputs, is_small=self._is_small)
+
+    def _fit(self, slices: Iterable[HistorySlice]) -> None:
+        """Set Spark's settings by the size of the slices that the next frames read."""
+        size = sum(files.size_or_large(s.path) for s in slices)
+        self._is_small = size <= files.SMALL
+        partitions = {"spark.sql.shuffle.partitions": str(max(8, size // PARTITION))}
+        for key, value in (SMALL_SETTINGS if self._is_small else partitions).items():
+            self._spark.conf.set(key, value)
 
     def run(self) -> TransformSuccess:
         """Analyze the query and, with a directory for the slice, compute the records."""
@@ -128,11 +131,16 @@ class _Transform:
             )
         if not self._request.history or self._request.is_query_new or self._query.waits or is_raw:
             return self._whole(analyzed, columns, is_raw=is_raw)
-        parts = analyzed.parts([i.number for i in self._inputs if i.is_new])
+        changed = [i.number for i in self._inputs if i.is_new]
+        parts = analyzed.parts(changed)
+        if parts == []:
+            return None
+        linear = analyzed.linear(changed)
+        records = self._incremental(analyzed, linear, columns) if linear else None
+        if records is not None:
+            return records
         if parts is None:
             return self._whole(analyzed, columns, is_raw=is_raw)
-        if not parts:
-            return None
         found = [keyed.touched(self._spark, part, self._inputs) for part in parts]
         rows = keyed.evaluate(self._rows, self._inputs, found, columns.select)
         own = self._own(columns)
@@ -152,7 +160,7 @@ class _Transform:
         """
         if self._query.waits or (self._request.is_query_new and any(i.new_from for i in self._inputs)):
             return False
-        if is_raw or all(i.history.has_only_additions for i in self._inputs):
+        if is_raw or all(i.only_grows for i in self._inputs):
             return True
         positions = [{i.history.vocab.offset_column, i.history.vocab.system_time_column} for i in self._inputs]
         return not any(
@@ -163,7 +171,7 @@ class _Transform:
 
     def _row_wise(self, columns: Result, *, is_raw: bool) -> _Records:
         changed = {i: i.history.records(i.new_slices) if is_raw else i.changes() for i in self._inputs}
-        is_additive = all(not i.is_new or i.history.has_only_additions for i in self._inputs)
+        is_additive = all(i.only_grows for i in self._inputs)
         if not (is_raw or is_additive or self._query.carries_records):
             return self._row_wise_by_difference(changed, columns)
         for i, records in changed.items():
@@ -185,7 +193,28 @@ class _Transform:
             return columns.select(self._query.rows())
 
         removed, added = rows("NOT IN"), rows("IN")
-        return _Records(difference.difference(removed, added, columns, ()), difference.ORDER)
+        return _Records(difference.difference(removed, added, columns, None), difference.ORDER)
+
+    def _incremental(self, analyzed: Analysis, linear: Linear, columns: Result) -> _Records | None:
+        """Return the records of a linear query, None if they do not follow from the new records of its inputs."""
+        if not self._are_records_enough(analyzed, is_raw=False):
+            return None
+        self._fit(increments.slices(self._inputs, self._request.history if linear.totals else ()))
+
+        def rows() -> DataFrame:
+            return columns.select(self._rows())
+
+        taken = increments.removed(rows, self._inputs)
+        if linear.totals is None:
+            new = increments.added(rows, self._inputs)
+            old = taken if taken is not None else new.limit(0)
+            changes = difference.difference(old, new, columns, analyzed.identity)
+        elif taken is None:
+            new = increments.added(rows, self._inputs)
+            changes = increments.totals(self._spark, new, self._own(columns), linear.totals, columns)
+        else:
+            return None
+        return _Records(changes, difference.ORDER)
 
     def _whole(self, analyzed: Analysis, columns: Result, *, is_raw: bool) -> _Records:
         for i in self._inputs:

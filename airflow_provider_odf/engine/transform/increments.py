@@ -1,0 +1,82 @@
+"""Results of queries that are linear in their new records: what these add to the result and take from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.transform import difference
+from airflow_provider_odf.engine.transform.inputs import History, Input
+from airflow_provider_odf.engine.transform.keyed import in_memory, matching
+from airflow_provider_odf.engine.transform.layout import Result
+from airflow_provider_odf.engine.transform.linear import Totals
+from airflow_provider_odf.merge_strategies import PRESENT
+from airflow_provider_odf.protocol import HistorySlice
+
+
+def slices(inputs: Sequence[Input], own: Sequence[HistorySlice]) -> Iterator[HistorySlice]:
+    """Yield the slices that an evaluation reads: all but those of an input whose new records are evaluated alone."""
+    changed = [i for i in inputs if i.is_new]
+    yield from own
+    for i in inputs:
+        yield from i.new_slices if changed == [i] else i.history.slices
+
+
+def added(query: Callable[[], DataFrame], inputs: Sequence[Input]) -> DataFrame:
+    """Return the rows that new records add. ``query`` runs over the views that are registered at the time."""
+    return _sum(query, inputs, "IN", [i for i in inputs if i.is_new])
+
+
+def removed(query: Callable[[], DataFrame], inputs: Sequence[Input]) -> DataFrame | None:
+    """Return the rows that new records take from the result, None if they only add."""
+    shrinking = [i for i in inputs if i.is_new and not i.only_grows]
+    return _sum(query, inputs, "NOT IN", shrinking) if shrinking else None
+
+
+def totals(spark: SparkSession, new: DataFrame, own: History, of: Totals, result: Result) -> DataFrame:
+    """Return the records of an aggregate from its rows over new records: each of them is added to the present row of
+    its group. They have the columns of `difference.difference`."""
+    groups, columns = [*map(quoted, of.groups)], result.spark_columns
+    new = in_memory(spark, new)
+    types = {f.name: f.dataType.simpleString() for f in new.schema.fields}
+    sums = [F.expr(f"CAST({f}({quoted(c)}) AS {types[c]}) AS {quoted(c)}") for c, f in of.functions.items()]
+    row = f"struct({', '.join(columns)})"
+    both = _present(own, new, groups).selectExpr(*columns, f"{row} AS `odf:old`")
+    both = both.unionAll(new.selectExpr(*columns, "NULL AS `odf:old`"))
+    rows = both.groupBy(*groups).agg(F.expr("any_value(`odf:old`, true) AS `odf:old`"), *sums)
+    return difference.of_rows(rows.selectExpr("`odf:old`", f"{row} AS `odf:new`"), result)
+
+
+def _present(own: History, new: DataFrame, groups: Sequence[str]) -> DataFrame:
+    """Return the present rows of a derivative in the groups of new rows."""
+    records = own.records()
+    if not groups:
+        return own.current(records)
+    pairs = [(group, f"odf:group{n}") for n, group in enumerate(groups)]
+    values = new.selectExpr(*(f"{group} AS {quoted(name)}" for group, name in pairs))
+    return own.current(matching(records, values, pairs))
+
+
+def _sum(
+    query: Callable[[], DataFrame], inputs: Sequence[Input], condition: str, changed: Sequence[Input]
+) -> DataFrame:
+    """Return the rows for the records of each changed input that meet a condition on their operation.
+
+    Beside the records of one input, those before it have their rows now, those after it their earlier ones.
+    """
+    found: DataFrame | None = None
+    for of in changed:
+        for i in inputs:
+            op = quoted(i.history.vocab.operation_type_column)
+            if i is of:
+                rows = i.changes().where(f"{op} {condition} {PRESENT}")
+            else:
+                history = i.history if i.number < of.number else i.before()
+                rows = history.current(history.records())
+            i.view(rows, is_raw=False)
+        found = query() if found is None else found.unionAll(query())
+    assert found is not None  # noqa: S101 - an evaluation has new records
+    return found
