@@ -119,6 +119,14 @@ class InternalError(EngineError):
         self.backtrace = backtrace
 
 
+class EngineLost(InternalError):
+    """The engine ended before it answered; ``was_closed`` tells whether its client ended it."""
+
+    def __init__(self, message: str, backtrace: str = "", *, was_closed: bool = False) -> None:
+        super().__init__(message, backtrace)
+        self.was_closed = was_closed
+
+
 class ChainError(OdfError):
     """The chain of a dataset is missing or damaged, or does not allow the operation."""
 

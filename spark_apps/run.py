@@ -22,7 +22,7 @@ def run(request_file: str, response_file: str) -> None:
         def respond(response: protocol.Response) -> None:
             responses.write(protocol.dumps_response(operation, response) + "\n")
 
-        respond(answer(spark, request, lambda message: respond(protocol.Progress(message))))
+        respond(answer(spark, request, respond))
     spark.stop()
 
 

@@ -13,7 +13,7 @@ from airflow_provider_odf.datahub import assertions, urns
 from airflow_provider_odf.datahub.assertions import Target
 from airflow_provider_odf.datahub.events import Run, run_event
 from airflow_provider_odf.datahub.schema import schema_fields, schema_metadata
-from airflow_provider_odf.lineage.events import Subject
+from airflow_provider_odf.lineage.dataset import Subject
 from airflow_provider_odf.protocol import Contract, ContractReport
 
 

@@ -9,12 +9,13 @@ from typing import TypeAlias
 from pyspark.sql import SparkSession
 
 from airflow_provider_odf import errors
-from airflow_provider_odf.engine import session, spark_errors
+from airflow_provider_odf.engine import application, session, spark_errors
 from airflow_provider_odf.protocol import (
     ContractTestRequest,
     InternalError,
     InvalidQuery,
     MergeRequest,
+    Progress,
     RawQueryRequest,
     Request,
     Response,
@@ -24,17 +25,18 @@ from airflow_provider_odf.protocol import (
     TransformRequest,
 )
 
-Progress: TypeAlias = Callable[[str], None]
+Report: TypeAlias = Callable[[str], None]
 
 
-def answer(spark: SparkSession, request: Request, progress: Progress) -> Response:
-    """Run a request and return its last response. Exceptions become responses.
+def answer(spark: SparkSession, request: Request, respond: Callable[[Progress], None]) -> Response:
+    """Run a request and return its last response. Exceptions become responses. ``respond`` gets all others.
 
     Requests can run at the same time in threads. Each has its own session on the one Spark context, so that views and
     settings stay separate.
     """
     try:
-        return _execute(session.of_request(spark), request, progress)
+        respond(Progress(engine=application.describe(spark)))
+        return _execute(session.of_request(spark), request, lambda message: respond(Progress(message)))
     except errors.OdfError as e:
         return InternalError(str(e), traceback.format_exc()) if e.is_transient else InvalidQuery(str(e))
     except Exception as e:
@@ -42,7 +44,7 @@ def answer(spark: SparkSession, request: Request, progress: Progress) -> Respons
         return InvalidQuery(str(refused)) if refused else InternalError(_short(e), traceback.format_exc())
 
 
-def _execute(spark: SparkSession, request: Request, progress: Progress) -> Success:
+def _execute(spark: SparkSession, request: Request, progress: Report) -> Success:
     # A request needs only the modules of its own operation.
     if isinstance(request, MergeRequest):
         from airflow_provider_odf.engine import merge

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.engine import session
+from airflow_provider_odf.engine import application, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,6 +48,7 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
         app_name, master, session.SETTINGS | dict(conf) | own, meanwhile=_import_operations
     )
     threading.Thread(target=_watch_jvm, args=(jvm, work), daemon=True).start()
+    has_listener = application.has_listener(spark)
     handler = RequestHandler(spark, jvm, responses)
     with ThreadPoolExecutor(threads, thread_name_prefix="request") as pool:
         for line in iter(sys.stdin.buffer.readline, b""):
@@ -57,6 +58,8 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
             pool.submit(handler.handle, number, protocol.loads_request(text))
         # No client waits for the requests that still run.
         handler.close()
+        if has_listener:
+            spark.stop()  # else the listener would not report the application's end
         jvm.kill()
         jvm.wait()
         _exit(0, work)
@@ -82,7 +85,7 @@ class RequestHandler:
                 self._responses.write(f"{number} {protocol.dumps_response(operation, response)}\n".encode())
                 self._responses.flush()
 
-        outcome = answer(self._spark, request, lambda message: respond(protocol.Progress(message)))
+        outcome = answer(self._spark, request, respond)
         if not (isinstance(outcome, protocol.InternalError) and self._has_lost_jvm()):
             respond(outcome)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseHook
@@ -16,15 +16,19 @@ from airflow_provider_odf.errors import InvalidInput
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from airflow_provider_odf.hooks.applications import ApplicationLineage
     from airflow_provider_odf.protocol import Request, Success
     from airflow_provider_odf.runner import LocalRunner, Runner, SparkSubmitRunner
-    from airflow_provider_odf.runner.runner import OnProgress
+    from airflow_provider_odf.runner.runner import OnEngine, OnProgress
+
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 class TaskRunner:
     """The runner of a task. It reads the connection with the first request, since most polls send none."""
 
     def __init__(self, spark_conn_id: str | None) -> None:
+        self.applications: ApplicationLineage | None = None
         self._spark_conn_id = spark_conn_id
         self._runner: Runner | None = None
         self._open = ExitStack()
@@ -35,12 +39,18 @@ class TaskRunner:
         :raises InvalidInput: no runner supports the type of the connection.
         """
         if self._runner is None:
-            runner = open_runner(self._spark_conn_id or settings.read().spark_conn_id)
+            lineage = self.applications.settings if self.applications is not None else {}
+            runner = open_runner(self._spark_conn_id or settings.read().spark_conn_id, lineage)
             self._runner = self._open.enter_context(runner)
         return self._runner
 
-    def submit(self, request: Request, on_progress: OnProgress | None = None) -> Future[Success]:
-        return self.open().submit(request, on_progress)
+    def submit(
+        self, request: Request, on_progress: OnProgress | None = None, on_engine: OnEngine | None = None
+    ) -> Future[Success]:
+        runner = self.open()
+        if self.applications is None:
+            return runner.submit(request, on_progress, on_engine)
+        return self.applications.submit(runner, request, on_progress)
 
     def close(self) -> None:
         if self._runner is not None:
@@ -56,29 +66,31 @@ class TaskRunner:
         self._open.__exit__(kind, error, trace)
 
 
-def open_runner(spark_conn_id: str | None = None) -> Runner:
+def open_runner(spark_conn_id: str | None = None, conf: Mapping[str, str] = NO_SETTINGS) -> Runner:
     """Return the runner of a connection. It starts nothing before its first request.
+
+    :param conf: settings of Spark, beside those of the connection.
 
     :raises InvalidInput: no runner supports the type of the connection.
     """
     if not spark_conn_id:
-        return local()
+        return local(conf)
     kind = BaseHook.get_connection(spark_conn_id).conn_type or ""
     if kind not in RUNNERS:
         raise InvalidInput(f"connection {spark_conn_id!r} is of type {kind!r}: use a connection of type 'spark'")
-    return RUNNERS[kind](spark_conn_id)
+    return RUNNERS[kind](spark_conn_id, conf)
 
 
-def local() -> LocalRunner:
+def local(conf: Mapping[str, str] = NO_SETTINGS) -> LocalRunner:
     """Return a runner with Spark in a child process, as ``[odf] local_master`` and ``local_memory`` configure it."""
     from airflow_provider_odf.runner import LocalRunner
 
     values = settings.read()
-    conf = {"spark.driver.memory": values.local_memory} if values.local_memory else {}
-    return LocalRunner(values.local_master, conf)
+    memory = {"spark.driver.memory": values.local_memory} if values.local_memory else {}
+    return LocalRunner(values.local_master, {**conf, **memory})
 
 
-def spark_submit(spark_conn_id: str) -> SparkSubmitRunner:
+def spark_submit(spark_conn_id: str, conf: Mapping[str, str] = NO_SETTINGS) -> SparkSubmitRunner:
     """Return a runner that calls spark-submit with the connection's settings, read as the Spark provider reads them:
     master, deploy mode, queue, namespace, Kerberos, program.
 
@@ -100,14 +112,14 @@ def spark_submit(spark_conn_id: str) -> SparkSubmitRunner:
     namespace = connection["namespace"]
     return SparkSubmitRunner(
         connection["master"],
-        {"spark.kubernetes.namespace": namespace} if namespace else {},
+        {**conf, **({"spark.kubernetes.namespace": namespace} if namespace else {})},
         deploy_mode=connection["deploy_mode"] or "client",
         arguments=arguments,
         spark_submit=connection["spark_binary"] or "spark-submit",
     )
 
 
-RUNNERS: Mapping[str, Callable[[str], Runner]] = {
+RUNNERS: Mapping[str, Callable[[str, Mapping[str, str]], Runner]] = {
     "spark": spark_submit,
     "yarn": spark_submit,
     "k8s": spark_submit,

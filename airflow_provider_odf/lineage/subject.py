@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.lineage import uri
-from airflow_provider_odf.lineage.events import About, Subject
+from airflow_provider_odf.lineage.contract_facts import ContractFacts
+from airflow_provider_odf.lineage.dataset import About, Subject
 from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, DatasetNames, Edition, EditionNames, Identifier
 from airflow_provider_odf.manifest import ddl, model, public_source
 
@@ -25,6 +26,8 @@ def of_dataset(
     *,
     edition: Edition = "current",
     file_authority: str = FILE_AUTHORITY,
+    contract: ContractFacts | None = None,
+    owners: tuple[str, ...] = (),
 ) -> Subject:
     """Return a dataset as of a state of its chain."""
     return Subject(
@@ -36,6 +39,8 @@ def of_dataset(
         description=state.info.description if state.info else None,
         about=_about(state),
         edition=edition,
+        contract=contract or ContractFacts(),
+        owners=owners,
     )
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow.sdk import BaseOperator
@@ -14,6 +15,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from airflow_provider_odf import settings
 from airflow_provider_odf.error_conversion import storage_error
 from airflow_provider_odf.errors import CandidateRejected, InternalError, InvalidInput, OdfError
+from airflow_provider_odf.hooks.applications import of_task
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.hooks.runners import TaskRunner
@@ -29,8 +31,12 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.messages import Candidate, UpToDate
     from airflow_provider_odf.manifest.manifest import Manifest
+    from airflow_provider_odf.operators.lineage_datasets import Datasets
 
 log = logging.getLogger(__name__)
+
+DEFAULT_OWNER = "airflow"
+"""Owner of tasks that name none."""
 
 
 class OdfOperator(LineageMixin, BaseOperator):
@@ -69,6 +75,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         self.spark_conn_id = spark_conn_id
         self.contract = contract
         self.shown: Candidate | None = None
+        self.is_skipped = False
         self.has_report = False
 
     @cached_property
@@ -132,6 +139,22 @@ class OdfOperator(LineageMixin, BaseOperator):
             self.contract,
         )
 
+    @cached_property
+    def datasets(self) -> Datasets:
+        """Datasets in the lineage of the task."""
+        from airflow_provider_odf.contract.binding import Location, find
+        from airflow_provider_odf.operators.lineage_datasets import Datasets
+
+        manifest = self.dataset_manifest
+        if manifest is not None:
+            contract = find(manifest, self.contract)
+        else:
+            contract = Location(Path(self.contract)) if self.contract else None
+        dag = self.get_dag()
+        owner = dag.owner if self.owner == DEFAULT_OWNER and dag is not None else self.owner
+        owners = tuple(filter(None, (name.strip() for name in owner.split(","))))
+        return Datasets(self.odf, self.dataset_name, contract, owners)
+
     def execute(self, context: Context) -> Any:
         """Do the task's work.
 
@@ -140,6 +163,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         """
         from airflow_provider_odf.cycle.messages import Candidate
 
+        self.runner.applications = of_task(context, lambda: self.planned_lineage())
         with airflow_errors(), self.runner:
             self._check_published(context)
             try:
@@ -191,6 +215,7 @@ class OdfOperator(LineageMixin, BaseOperator):
 
         :raises AirflowSkipException: always.
         """
+        self.is_skipped = True
         for notice in result.notices:
             self.log.warning(notice)
         reason = f"{self.dataset or self.manifest}: {result.reason}"

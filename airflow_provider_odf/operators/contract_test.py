@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.datahub import report_to_datahub
-from airflow_provider_odf.operators.lineage import subject_of
+from airflow_provider_odf.operators.lineage import alias_of
 from airflow_provider_odf.ui.links import BlockLink, ReportLink, report_url
 
 if TYPE_CHECKING:
@@ -92,4 +92,11 @@ class ContractTestOperator(OdfOperator):
         contract = self.cycle.contract if self._report is not None else None
         if self.shown is None or self._report is None or contract is None:
             return None
-        return events.contract_test(subject_of(self.odf, self.shown), self.shown.candidate, contract, self._report)
+        subject = self.datasets.at(self.shown.dataset, self.shown.candidate)
+        return events.contract_test(subject, self.shown.candidate, contract, self._report)
+
+    def planned_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        alias = self.dataset_name or alias_of(self.candidate)
+        return events.read(self.datasets.now(alias)[0], None) if alias is not None else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import settings
@@ -10,107 +12,108 @@ from airflow_provider_odf import settings
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
 
-    from airflow_provider_odf.chain.state import InputPosition
-    from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.messages import Candidate
-    from airflow_provider_odf.lineage.events import Input, OutputCounts, Subject, TaskLineage
+    from airflow_provider_odf.cycle.messages import Candidate, Input
+    from airflow_provider_odf.lineage.dataset import Counts
+    from airflow_provider_odf.lineage.events import TaskLineage
     from airflow_provider_odf.lineage.naming import EditionNames
-    from airflow_provider_odf.manifest.fragments import TransformInput
     from airflow_provider_odf.manifest.manifest import Manifest
-    from airflow_provider_odf.protocol import Transform
+
+log = logging.getLogger(__name__)
 
 
 class LineageMixin:
-    """Reports `task_lineage` when a task starts, succeeds and fails."""
+    """Reports the datasets of a task when it starts, succeeds, fails and is skipped."""
 
     def task_lineage(self) -> TaskLineage | None:
-        """Return the lineage of what the task has done so far, or None."""
+        """Return the lineage of what the task has done so far, or None if it has done nothing."""
+        return None
+
+    def planned_lineage(self) -> TaskLineage | None:
+        """Return the datasets that the task reads and writes, as they are known without its work."""
         return None
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
-        return self._operator_lineage()
+        return _operator_lineage(self.planned_lineage())
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:
-        return self._operator_lineage()
+        return _operator_lineage(self.task_lineage() or self.planned_lineage())
 
     def get_openlineage_facets_on_failure(self, task_instance: Any) -> OperatorLineage[Any, Any]:
-        return self._operator_lineage()
-
-    def _operator_lineage(self) -> OperatorLineage[Any, Any]:
-        from airflow.providers.openlineage.extractors import OperatorLineage
-
-        lineage = self.task_lineage()
-        if lineage is None:
-            return OperatorLineage()
-        return OperatorLineage(
-            inputs=list(lineage.inputs),
-            outputs=list(lineage.outputs),
-            run_facets=dict(lineage.run_facets),
-            job_facets=dict(lineage.job_facets),
-        )
+        return _operator_lineage(self.task_lineage() or self.planned_lineage())
 
 
-def source_of(manifest: Manifest) -> EditionNames | None:
-    """Return the polling source of a manifest, or None if lineage has no name for it."""
+def _operator_lineage(lineage: TaskLineage | None) -> OperatorLineage[Any, Any]:
+    from airflow.providers.openlineage.extractors import OperatorLineage
+
+    if lineage is None:
+        return OperatorLineage()
+    return OperatorLineage(
+        inputs=list(lineage.inputs),
+        outputs=list(lineage.outputs),
+        run_facets=dict(lineage.run_facets),
+        job_facets=dict(lineage.job_facets),
+    )
+
+
+def sources_of(manifest: Manifest | None) -> list[EditionNames]:
+    """Return the polling source of a manifest; none if it has none, or if lineage has no name for it."""
     from airflow_provider_odf.lineage.subject import of_source
     from airflow_provider_odf.manifest.model import SetPollingSource
 
-    polling = manifest.snapshot.last(SetPollingSource)
-    if polling is None:
-        return None
-    return of_source(polling.fetch, base=str(manifest.file.parent), edition=settings.read().naming_spec)
+    polling = manifest.snapshot.last(SetPollingSource) if manifest is not None else None
+    if manifest is None or polling is None:
+        return []
+    source = of_source(polling.fetch, base=str(manifest.file.parent), edition=settings.read().naming_spec)
+    return [source] if source else []
 
 
-def names_of(uris: Sequence[str]) -> list[EditionNames]:
-    """Return the names of pushed files and URIs, without the queries of URIs: these may hold keys."""
+def names_of(uris: Iterable[str]) -> list[EditionNames]:
+    """Return the names of pushed files and URIs, without the queries of URIs: these may hold keys. URIs without a
+    naming rule have none."""
     from airflow_provider_odf.lineage.uri import from_uri
 
-    edition = settings.read().naming_spec
-    return [from_uri(uri.removesuffix("?***")).in_edition(edition) for uri in uris]
+    edition, names = settings.read().naming_spec, []
+    for uri in uris:
+        try:
+            names.append(from_uri(uri.removesuffix("?***")).in_edition(edition))
+        except ValueError as e:
+            log.info("no lineage of an input: %s", e)
+    return names
 
 
-def subject_of(store: Store, candidate: Candidate) -> Subject:
-    """Return the dataset as of a candidate."""
-    return subject_at(store, candidate.dataset, candidate.candidate)
+def pushed_names(data: Any) -> list[EditionNames]:
+    """Return the names of the files and URIs in an operator's ``data``; records and XComs have none."""
+    from airflow_provider_odf.source import uris
+
+    texts = [data] if isinstance(data, str) else data if isinstance(data, Sequence) else ()
+    return names_of(uris.shown(text) for text in texts if isinstance(text, str))
 
 
-def subject_at(store: Store, alias: str, block_hash: str) -> Subject:
-    """Return a dataset as of a block."""
-    from airflow_provider_odf.chain.replay import replay
-    from airflow_provider_odf.lineage.subject import of_dataset
+def alias_of(xcom: Any) -> str | None:
+    """Return the dataset that an XCom names, or None."""
+    from airflow_provider_odf.manifest.names import DatasetAlias
 
-    dataset = store.dataset(alias)
-    return of_dataset(store, dataset, replay(dataset, block_hash), edition=settings.read().naming_spec)
-
-
-def transform_of(store: Store, candidate: Candidate) -> tuple[Transform, tuple[Input, ...]] | None:
-    """Return the transform of a derivative's candidate, and those of its inputs that are in the store, as of the blocks
-    that were read."""
-    from airflow_provider_odf import protocol
-    from airflow_provider_odf.chain.replay import replay
-
-    state = replay(store.dataset(candidate.dataset), candidate.candidate)
-    if state.transform is None:
+    try:
+        return str(DatasetAlias.parse(xcom["dataset"]))
+    except (KeyError, TypeError, ValueError):
         return None
-    inputs = (_input(store, declared, state.query_inputs) for declared in state.transform.inputs)
-    sql = state.transform.transform
-    steps = tuple(protocol.SqlQueryStep(step.query, step.alias) for step in sql.steps)
-    return protocol.Transform(sql.engine, steps), tuple(filter(None, inputs))
 
 
-def _input(store: Store, declared: TransformInput, positions: Mapping[str, InputPosition]) -> Input | None:
-    """Return an input as of the block that was read; None if none was, or if the store does not have the dataset."""
-    from airflow_provider_odf.lineage.events import Input
+def read_by(new_input: Input | None) -> Counts | None:
+    """Return the size of the files of an input, None without one."""
+    from airflow_provider_odf.lineage.dataset import Counts
 
-    position, dataset = positions.get(declared.dataset_ref), store.find(declared.dataset_ref)
-    if dataset is None or position is None or position.block_hash is None:
+    if new_input is None:
         return None
-    subject = subject_at(store, str(dataset.alias), position.block_hash)
-    return Input(declared.alias or str(dataset.alias), subject, position.block_hash)
+    paths = [Path(path) for file in new_input.files for path in file.paths]
+    try:
+        return Counts(size=sum(path.stat().st_size for path in paths), files=len(paths))
+    except OSError:  # They may be gone after the merge.
+        return Counts(files=len(paths))
 
 
-def written_by(candidate: Candidate) -> OutputCounts:
+def written_by(candidate: Candidate) -> Counts:
     """Return the size of a candidate's new data."""
-    from airflow_provider_odf.lineage.events import OutputCounts
+    from airflow_provider_odf.lineage.dataset import Counts
 
-    return OutputCounts(records=candidate.records, size=candidate.size)
+    return Counts(records=candidate.records, size=candidate.size)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
-from airflow_provider_odf.operators.lineage import names_of, source_of, subject_of, written_by
+from airflow_provider_odf.operators.lineage import alias_of, names_of, pushed_names, read_by, sources_of, written_by
 from airflow_provider_odf.operators.push import PushMixin, push_id
 from airflow_provider_odf.settings.push_paths import author_prefixes
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
 
     from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.messages import Candidate, Input, Pushed
+    from airflow_provider_odf.cycle.messages import Candidate, Input
     from airflow_provider_odf.errors import CommitConflict
+    from airflow_provider_odf.lineage.dataset import Counts
     from airflow_provider_odf.lineage.events import TaskLineage
 
 
@@ -56,7 +57,8 @@ class MergeOperator(PushMixin, OdfOperator):
         self.push_paths = push_paths
         self.written = author_prefixes(data)
         self.source_name = source_name
-        self._pushed: Pushed | None = None
+        self._input: Input | None = None
+        self._read: Counts | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.xcom import pass_candidate
@@ -72,15 +74,30 @@ class MergeOperator(PushMixin, OdfOperator):
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events
 
-        if self.shown is None:
+        shown = self.shown
+        if shown is None:
             return None
-        subject = subject_of(self.odf, self.shown)
-        written = written_by(self.shown)
-        if self._pushed is None:
-            source = source_of(self.dataset_manifest) if self.dataset_manifest is not None else None
-            return events.merge(source, subject, self.shown.candidate, written)
-        inputs = tuple(map(events.source_dataset, names_of(self._pushed.origins)))
-        return events.merge(None, subject, self.shown.candidate, written)._replace(inputs=inputs)
+        pushed = self._input.pushed if self._input is not None else None
+        name = self._input.source_name if self._input is not None else self.source_name
+        return events.merge(
+            sources_of(self.dataset_manifest) if pushed is None else names_of(pushed.origins),
+            self.datasets.at(shown.dataset, shown.candidate),
+            shown.candidate,
+            written_by(shown),
+            reading=self.datasets.reading(shown, name, has_manifest_source=pushed is None),
+            read=self._read,
+        )
+
+    def planned_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        alias = self.dataset_name or alias_of(self.data)
+        if alias is None:
+            return None
+        subject, head = self.datasets.now(alias)
+        is_xcom = isinstance(self.data, dict)
+        sources = sources_of(self.dataset_manifest) if is_xcom else pushed_names(self.data)
+        return events.merge(sources, subject, head if self.is_skipped else None)
 
     def _merge(self, cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
         """Return the candidate, merged again onto the new head where another writer published since the poll."""
@@ -99,7 +116,7 @@ class MergeOperator(PushMixin, OdfOperator):
                 return poll(cycle)
             raise conflict  # Only an upstream task knows the source.
 
-        self._pushed = new_input.pushed
+        self._input, self._read = new_input, read_by(new_input)  # the merge removes its files
         self.runner.open()  # `merge` discards its input after an error: find a wrong connection before.
         return settle_input(cycle, take, lambda current: merge(cycle, current))
 

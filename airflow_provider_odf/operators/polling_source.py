@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.operators.base import OdfOperator
-from airflow_provider_odf.operators.lineage import source_of
+from airflow_provider_odf.operators.lineage import read_by, sources_of
 from airflow_provider_odf.ui.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
 
+    from airflow_provider_odf.lineage.dataset import Counts
     from airflow_provider_odf.lineage.events import TaskLineage
 
 
@@ -40,6 +41,7 @@ class PollingSourceOperator(OdfOperator):
     def __init__(self, *, manifest: str, read_on_spark: bool = False, **kwargs: Any) -> None:
         super().__init__(manifest=manifest, **kwargs)
         self.read_on_spark = read_on_spark
+        self._read: Counts | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.poll import poll
@@ -49,6 +51,7 @@ class PollingSourceOperator(OdfOperator):
         new_input = poll(self.cycle)
         if isinstance(new_input, UpToDate):
             self.skip(new_input)
+        self._read = read_by(new_input)
         if self.read_on_spark:
             new_input = read(self.cycle, new_input)
         for warning in new_input.warnings:
@@ -58,8 +61,7 @@ class PollingSourceOperator(OdfOperator):
         self.log.info("%s: new input: %s%s", new_input.dataset, ", ".join(labels[:MOST_SHOWN]), more)
         return pass_input(self.odf, new_input)
 
-    def task_lineage(self) -> TaskLineage | None:
+    def planned_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events
 
-        source = source_of(self.dataset_manifest) if self.dataset_manifest is not None else None
-        return events.poll(source) if source else None
+        return events.poll(sources_of(self.dataset_manifest), self._read)

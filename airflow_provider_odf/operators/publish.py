@@ -10,7 +10,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow_provider_odf import protocol
 from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.operators.base import OdfOperator
-from airflow_provider_odf.operators.lineage import subject_of, written_by
+from airflow_provider_odf.operators.lineage import alias_of, written_by
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
 from airflow_provider_odf.wording import counted
 
@@ -70,5 +70,11 @@ class PublishOperator(OdfOperator):
         if self.shown is None:
             return None
         before = replay(self.odf.dataset(self.shown.dataset), self.shown.base)
-        subject = subject_of(self.odf, self.shown)
+        subject = self.datasets.at(self.shown.dataset, self.shown.candidate)
         return events.publish(subject, self.shown.candidate, written_by(self.shown), is_first=not before.has_data)
+
+    def planned_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        alias = self.dataset_name or alias_of(self.candidate)
+        return events.publish(self.datasets.now(alias)[0], None) if alias is not None else None

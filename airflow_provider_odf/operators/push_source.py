@@ -13,7 +13,7 @@ from airflow_provider_odf.cycle.sources import DEFAULT_SOURCE
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.base import OdfOperator
-from airflow_provider_odf.operators.lineage import names_of
+from airflow_provider_odf.operators.lineage import names_of, pushed_names, read_by
 from airflow_provider_odf.operators.push import PushMixin, push_id
 from airflow_provider_odf.settings.push_paths import author_prefixes
 
@@ -75,11 +75,16 @@ class PushSourceOperator(PushMixin, OdfOperator):
         return pass_input(self.odf, new_input)
 
     def task_lineage(self) -> TaskLineage | None:
-        from airflow_provider_odf.lineage.events import TaskLineage, source_dataset
+        from airflow_provider_odf.lineage import events
 
         if self._input is None or self._input.pushed is None:
             return None
-        return TaskLineage(inputs=tuple(map(source_dataset, names_of(self._input.pushed.origins))))
+        return events.poll(names_of(self._input.pushed.origins), read_by(self._input))
+
+    def planned_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        return events.poll(pushed_names(self.data))
 
     def _conf(self, context: Context) -> Mapping[str, Any]:
         """Return the data to push in the form of a run's conf."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.operators.base import OdfOperator
-from airflow_provider_odf.operators.lineage import subject_of, transform_of, written_by
+from airflow_provider_odf.operators.lineage import written_by
 from airflow_provider_odf.ui.links import BlockLink, ReportLink
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.messages import Candidate, TransformInput
     from airflow_provider_odf.errors import CommitConflict
     from airflow_provider_odf.lineage.events import TaskLineage
+    from airflow_provider_odf.manifest.model import SetTransform
 
 
 class TransformOperator(OdfOperator):
@@ -50,12 +52,35 @@ class TransformOperator(OdfOperator):
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events
 
-        read = transform_of(self.odf, self.shown) if self.shown is not None else None
-        if self.shown is None or read is None:
+        shown, datasets = self.shown, self.datasets
+        read = datasets.read_inputs(shown) if shown is not None else None
+        if shown is None or read is None:
             return None
-        query, inputs = read
-        subject = subject_of(self.odf, self.shown)
-        return events.transform(inputs, query, subject, self.shown.candidate, written_by(self.shown))
+        transform, inputs = read
+        subject = datasets.at(shown.dataset, shown.candidate)
+        return events.transform(inputs, datasets.query(transform), subject, shown.candidate, written_by(shown))
+
+    def planned_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        datasets, transform = self.datasets, self._declared()
+        if self.dataset_name is None or transform is None:
+            return None
+        subject, head = datasets.now(self.dataset_name)
+        inputs = list(datasets.inputs(transform))
+        if not self.is_skipped:
+            inputs, head = [replace(item, version=None) for item in inputs], None
+        return events.transform(inputs, datasets.query(transform), subject, head)
+
+    def _declared(self) -> SetTransform | None:
+        """Return the transform in the manifest, else in the chain."""
+        from airflow_provider_odf.chain.replay import replay
+        from airflow_provider_odf.manifest.model import SetTransform
+
+        if self.dataset_manifest is not None:
+            return self.dataset_manifest.snapshot.last(SetTransform)
+        dataset = self.odf.get(self.dataset_name) if self.dataset_name is not None else None
+        return replay(dataset).transform if dataset is not None else None
 
     def _transform(self) -> Candidate | UpToDate:
         """Return the candidate, computed again on the new head where another writer published first."""

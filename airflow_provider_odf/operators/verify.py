@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.operators.base import OdfOperator
-from airflow_provider_odf.operators.lineage import subject_at
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
@@ -58,4 +57,9 @@ class VerifyOperator(OdfOperator):
 
         if self._head is None:
             return None
-        return events.verify(subject_at(self.odf, self.cycle.dataset, self._head), self._head)
+        return events.read(self.datasets.at(self.cycle.dataset, self._head), self._head)
+
+    def planned_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        return events.read(self.datasets.now(self.dataset_name)[0], None) if self.dataset_name is not None else None

@@ -37,6 +37,7 @@ from airflow_provider_odf.protocol.envelope import loads_response as loads_respo
 from airflow_provider_odf.protocol.messages import OPERATIONS as OPERATIONS
 from airflow_provider_odf.protocol.messages import ContractTestRequest as ContractTestRequest
 from airflow_provider_odf.protocol.messages import ContractTestSuccess as ContractTestSuccess
+from airflow_provider_odf.protocol.messages import Engine as Engine
 from airflow_provider_odf.protocol.messages import Evaluation as Evaluation
 from airflow_provider_odf.protocol.messages import InternalError as InternalError
 from airflow_provider_odf.protocol.messages import InvalidQuery as InvalidQuery

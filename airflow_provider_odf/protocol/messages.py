@@ -277,10 +277,23 @@ class SourceTestSuccess:
 
 
 @dataclass(frozen=True)
+class Engine:
+    """The Spark application that answers a request, and the version of Spark.
+
+    ``reported_run`` is the id of its run in lineage if Spark's own OpenLineage listener reports it, else None.
+    """
+
+    application: str
+    version: str
+    reported_run: str | None = None
+
+
+@dataclass(frozen=True)
 class Progress:
-    """The engine is still working. ``message`` is an extension."""
+    """The engine is still working. Its fields are extensions; the first message of an answer has ``engine``."""
 
     message: str = ""
+    engine: Engine | None = None
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,10 @@ from typing import IO
 
 from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.engine import archive, jvm
+from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps, memory
-from airflow_provider_odf.runner.runner import OnProgress, report_progress, root_cause, settle
+from airflow_provider_odf.runner.runner import OnEngine, OnProgress, Reports, root_cause, settle
 
 EVERY_PROCESSOR = "local[*]"
 
@@ -34,6 +35,9 @@ MOST_ROWS = "ODF_MAX_RESULT_ROWS"
 
 _TAIL_LINES = 200
 _PATIENCE_SECONDS = 2
+_LISTENER_SECONDS = 30
+"""Time that Spark's OpenLineage listener has to send its last events."""
+
 _LAST_LINE = b"\n"
 
 
@@ -42,7 +46,7 @@ class LocalRunner:
 
     ``conf`` are Spark settings. Their ``spark.driver.memory`` is the heap, else ``ODF_LOCAL_MEMORY`` of the environment
     (see ``runner.memory``), else Java's default, a quarter of the memory. ``threads`` requests run concurrently; others
-    wait. When the JVM dies, running requests fail with ``errors.InternalError``, and the next request starts a new one.
+    wait. When the JVM dies, running requests fail with ``errors.EngineLost``, and the next request starts a new one.
     """
 
     def __init__(
@@ -60,24 +64,32 @@ class LocalRunner:
             settings.setdefault("spark.odf.maxResultRows", most_rows)
         bounds = memory.bounds(settings.get("spark.driver.memory") or os.environ.get(memory.VARIABLE))
         is_bounded = master == EVERY_PROCESSOR and bounds.tasks is not None
-        self._settings = {
-            "app_name": "odf",
-            "master": f"local[{bounds.tasks}]" if is_bounded else master,
-            "conf": {**bounds.conf, **settings},
-            "threads": threads,
-        }
+        self._conf = {**bounds.conf, **settings}
+        self._settings = {"master": f"local[{bounds.tasks}]" if is_bounded else master, "threads": threads}
         self._environment = bounds.environment
         self._child: _Child | None = None
         # Reentrant: a signal handler may close the runner in the thread that is submitting a request.
         self._lock = threading.RLock()
 
-    def submit(self, request: protocol.Request, on_progress: OnProgress | None = None) -> Future[protocol.Success]:
+    def submit(
+        self,
+        request: protocol.Request,
+        on_progress: OnProgress | None = None,
+        on_engine: OnEngine | None = None,
+    ) -> Future[protocol.Success]:
+        reports = Reports(on_progress, on_engine)
         with self._lock:
             if self._child is None or self._child.has_ended:
-                self._child = _Child(self._settings, self._environment)
+                self._child = _Child(self._of_application(request), self._environment)
                 self.started += 1
-                report_progress(on_progress, "starting Spark")
-            return self._child.ask(request, on_progress)
+                reports.progress("starting Spark")
+            return self._child.ask(request, reports)
+
+    def _of_application(self, request: protocol.Request) -> dict[str, object]:
+        """Return the settings of an engine. The first request names the application, which answers later ones too."""
+        conf = {**jobs.listener_settings(), **self._conf}
+        name = conf.get("spark.app.name") or jobs.of_request(request)
+        return {**self._settings, "app_name": name, "conf": {**conf, "spark.app.name": name}}
 
     def close(self) -> None:
         with self._lock:
@@ -98,7 +110,7 @@ class LocalRunner:
 @dataclass(frozen=True)
 class _Pending:
     future: Future[protocol.Success]
-    on_progress: OnProgress | None
+    reports: Reports
 
 
 class _Child:
@@ -111,6 +123,7 @@ class _Child:
     def __init__(self, settings: Mapping[str, object], environment: Mapping[str, str]) -> None:
         jvm.find_java()
         self.has_ended = False
+        self._patience: float = _PATIENCE_SECONDS
         self._scratch = TemporaryDirectory("spark")
         self._pending: dict[str, _Pending] = {}
         self._numbers = itertools.count(1)
@@ -131,17 +144,17 @@ class _Child:
         self._responses.start()
         self._requests.start()
 
-    def ask(self, request: protocol.Request, on_progress: OnProgress | None) -> Future[protocol.Success]:
+    def ask(self, request: protocol.Request, reports: Reports) -> Future[protocol.Success]:
         future: Future[protocol.Success] = Future()
         future.set_running_or_notify_cancel()
         number = str(next(self._numbers))
         line = f"{number} {protocol.dumps_request(request)}\n".encode()
-        self._pending[number] = _Pending(future, on_progress)
+        self._pending[number] = _Pending(future, reports)
         self._lines.put(line)
         # Either `_clean_up` fails the request, or it has run before.
         if self.has_ended and self._pending.pop(number, None) is not None:
             future.set_exception(
-                errors.InternalError("the Spark process exited unexpectedly: see the engine log, then run again")
+                errors.EngineLost("the Spark process exited unexpectedly: see the engine log, then run again")
             )
         return future
 
@@ -150,7 +163,7 @@ class _Child:
         self.has_ended = True
         self._lines.put(_LAST_LINE)
         try:
-            self._process.wait(_PATIENCE_SECONDS)
+            self._process.wait(self._patience)
         except subprocess.TimeoutExpired:  # still starting Spark; its JVM ends with it
             self._process.kill()
         # With a limit: in a signal handler this thread may hold the lock of a future.
@@ -179,8 +192,10 @@ class _Child:
 
     def _handle(self, number: str, response: protocol.Response) -> None:
         if isinstance(response, protocol.Progress):
+            if response.engine is not None and response.engine.reported_run is not None:
+                self._patience = _LISTENER_SECONDS
             if (pending := self._pending.get(number)) is not None:
-                report_progress(pending.on_progress, response.message)
+                pending.reports.pass_on(response)
         elif (pending := self._pending.pop(number, None)) is not None:
             settle(pending.future, response)
 
@@ -201,7 +216,7 @@ class _Child:
         reason = f"{reason}: {cause}" if (cause := root_cause(self._tail)) and not was_closed else reason
         for number in list(self._pending):
             if (pending := self._pending.pop(number, None)) is not None:
-                pending.future.set_exception(errors.InternalError(reason, output))
+                pending.future.set_exception(errors.EngineLost(reason, output, was_closed=was_closed))
         for pipe in (self._process.stdout, self._process.stderr):
             _pipe(pipe).close()
 

@@ -5,28 +5,36 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, TypeAlias
 
 from airflow_provider_odf import errors, protocol
 
 OnProgress: TypeAlias = Callable[[str], None]
+OnEngine: TypeAlias = Callable[[protocol.Engine], None]
 
 
 class Runner(Protocol):
     """Sends requests to an engine, which it starts with the first one."""
 
-    def submit(self, request: protocol.Request, on_progress: OnProgress | None = None) -> Future[protocol.Success]:
-        """Send a request and return its future. ``on_progress`` is called from another thread with progress messages.
+    def submit(
+        self,
+        request: protocol.Request,
+        on_progress: OnProgress | None = None,
+        on_engine: OnEngine | None = None,
+    ) -> Future[protocol.Success]:
+        """Send a request and return its future. ``on_progress`` is called from another thread with progress messages,
+        and ``on_engine`` with the Spark application, once it works on the request.
 
         The future raises ``errors.InvalidQuery`` if the engine refuses the request, ``errors.InternalError`` if it
-        fails.
+        fails, ``errors.EngineLost`` if it ends without an answer.
 
         :raises InvalidInput: the engine cannot be started, because Java or spark-submit is missing.
         """
 
     def close(self) -> None:
-        """End the engine; futures that are not done raise ``errors.InternalError``."""
+        """End the engine; futures that are not done raise ``errors.EngineLost``."""
 
     def __enter__(self) -> Runner: ...
 
@@ -35,13 +43,26 @@ class Runner(Protocol):
     ) -> None: ...
 
 
-def report_progress(on_progress: OnProgress | None, message: str) -> None:
-    """Call ``on_progress``. Its errors must not fail the request."""
-    if on_progress:
+@dataclass(frozen=True)
+class Reports:
+    """Who hears of an answer before it is complete. Errors of these functions do not fail the request."""
+
+    on_progress: OnProgress | None = None
+    on_engine: OnEngine | None = None
+
+    def pass_on(self, progress: protocol.Progress) -> None:
+        """Pass a message of the engine on."""
         try:
-            on_progress(message)
+            if progress.engine and self.on_engine:
+                self.on_engine(progress.engine)
+            if progress.message and self.on_progress:
+                self.on_progress(progress.message)
         except Exception:
-            logging.getLogger(__name__).exception("progress could not be reported: %s", message)
+            logging.getLogger(__name__).exception("progress could not be reported: %s", progress.message)
+
+    def progress(self, message: str) -> None:
+        """Report progress of the runner itself."""
+        self.pass_on(protocol.Progress(message))
 
 
 def settle(future: Future[protocol.Success], response: protocol.Response) -> None:

@@ -16,10 +16,10 @@ from pathlib import Path
 from types import TracebackType
 
 from airflow_provider_odf import errors, protocol
-from airflow_provider_odf.lineage.jobs import spark_application
+from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps
-from airflow_provider_odf.runner.runner import OnProgress, report_progress, root_cause, settle
+from airflow_provider_odf.runner.runner import OnEngine, OnProgress, Reports, root_cause, settle
 from airflow_provider_odf.watchdog import Watchdog
 
 _TAIL_LINES = 200
@@ -53,7 +53,7 @@ class SparkSubmitRunner:
         self._master = master
         self._name = (conf or {}).get("spark.app.name")
         self._options = ["--master", master, "--deploy-mode", deploy_mode]
-        self._options += [part for key, value in (conf or {}).items() for part in ("--conf", f"{key}={value}")]
+        self._options += _conf(conf or {})
         self._options += arguments
         self._exchange = exchange
         self._spark_submit = spark_submit
@@ -62,11 +62,16 @@ class SparkSubmitRunner:
         self._is_closed = False
         self._lock = threading.Lock()
 
-    def submit(self, request: protocol.Request, on_progress: OnProgress | None = None) -> Future[protocol.Success]:
+    def submit(
+        self,
+        request: protocol.Request,
+        on_progress: OnProgress | None = None,
+        on_engine: OnEngine | None = None,
+    ) -> Future[protocol.Success]:
         future: Future[protocol.Success] = Future()
         future.set_running_or_notify_cancel()
         program = find_spark_submit(self._spark_submit)
-        self._pool.submit(self._run, program, request, on_progress, future)
+        self._pool.submit(self._run, program, request, Reports(on_progress, on_engine), future)
         return future
 
     def close(self) -> None:
@@ -90,42 +95,40 @@ class SparkSubmitRunner:
     ) -> None:
         self.close()
 
-    def _run(
-        self, program: str, request: protocol.Request, on_progress: OnProgress | None, future: Future[protocol.Success]
-    ) -> None:
+    def _run(self, program: str, request: protocol.Request, reports: Reports, future: Future[protocol.Success]) -> None:
         try:
             with TemporaryDirectory("submit", self._exchange) as directory:
-                settle(future, self._ask(program, request, on_progress, directory))
+                settle(future, self._ask(program, request, reports, directory))
         except Exception as e:
             future.set_exception(e)
 
-    def _ask(
-        self, program: str, request: protocol.Request, on_progress: OnProgress | None, directory: Path
-    ) -> protocol.Response:
+    def _ask(self, program: str, request: protocol.Request, reports: Reports, directory: Path) -> protocol.Response:
         request_file, response_file = directory / "request.json", directory / "response.jsonl"
         request_file.write_text(protocol.dumps_request(request), encoding="utf-8")
         response_file.touch()
         main = [str(apps.application("run.py")), str(request_file), str(response_file)]
-        name = self._name or spark_application(protocol.operation(request), request.dataset_alias)
+        name = self._name or jobs.of_request(request)
         # spark-submit uses the last of two equal options, so a name in the arguments wins.
-        options = ["--name", name, *self._options, "--py-files", str(apps.bundle(directory))]
+        options = ["--name", name, *_conf(jobs.listener_settings()), *self._options]
+        options += ["--py-files", str(apps.bundle(directory))]
         with self._start([program, *options, *main]) as process, _watched(process):
             tail = _Tail(process)
-            report_progress(on_progress, f"submitted {name}")
-            responses = _Responses(response_file, on_progress)
+            reports.progress(f"submitted {name}")
+            responses = _Responses(response_file, reports)
             while not _has_ended(process):
                 responses.read()
             with self._lock:
                 self._running.discard(process)
             responses.read()
-            return responses.outcome or protocol.InternalError(
-                f"spark-submit exited with code {process.returncode} without a response: {tail.root_cause}", tail.text
-            )
+            if responses.outcome is None:
+                message = f"spark-submit exited with code {process.returncode} without a response: {tail.root_cause}"
+                raise errors.EngineLost(message, tail.text, was_closed=self._is_closed)
+            return responses.outcome
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._is_closed:
-                raise errors.InternalError("the runner was closed")
+                raise errors.EngineLost("the runner was closed", was_closed=True)
             process = subprocess.Popen(
                 ["/bin/sh", "-c", _ONCE_WATCHED, *command],
                 stdin=subprocess.PIPE,
@@ -158,6 +161,10 @@ def find_spark_submit(program: str = "spark-submit") -> str:
     return path
 
 
+def _conf(settings: Mapping[str, str]) -> list[str]:
+    return [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+
+
 def _pythons(master: str) -> dict[str, str]:
     """Return variables that make the driver, and local workers, use this Python instead of ``python3``."""
     names = ["PYSPARK_DRIVER_PYTHON", *(["PYSPARK_PYTHON"] if master.startswith("local") else [])]
@@ -167,11 +174,11 @@ def _pythons(master: str) -> dict[str, str]:
 class _Responses:
     """The response file as it grows."""
 
-    def __init__(self, file: Path, on_progress: OnProgress | None) -> None:
+    def __init__(self, file: Path, reports: Reports) -> None:
         self.outcome: protocol.Response | None = None
         self._file = file
         self._offset = 0
-        self._on_progress = on_progress
+        self._reports = reports
 
     def read(self) -> None:
         """Report new progress, and keep the outcome. An incomplete line is left for the next call."""
@@ -181,7 +188,7 @@ class _Responses:
         for line in whole.splitlines():
             response = protocol.loads_response(line.decode())
             if isinstance(response, protocol.Progress):
-                report_progress(self._on_progress, response.message)
+                self._reports.pass_on(response)
             else:
                 self.outcome = response
 

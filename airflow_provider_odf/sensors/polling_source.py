@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.operators.base import airflow_errors
-from airflow_provider_odf.operators.lineage import LineageMixin, source_of
+from airflow_provider_odf.operators.lineage import LineageMixin, sources_of
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
 if TYPE_CHECKING:
@@ -78,12 +78,11 @@ class PollingSourceSensor(LineageMixin, BaseSensorOperator):
             raise AirflowFailException(event["message"])
         self.log.info("%s: the source has new data", self.dataset or self.manifest)
 
-    def task_lineage(self) -> TaskLineage | None:
+    def planned_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events
         from airflow_provider_odf.settings.manifests import load_one
 
-        source = source_of(load_one(self.manifest, self.dataset))
-        return events.poll(source) if source else None
+        return events.poll(sources_of(load_one(self.manifest, self.dataset)))
 
     def _trigger(self) -> PollingSourceTrigger:
         return PollingSourceTrigger(

@@ -15,7 +15,7 @@ import pytest
 from airflow_provider_odf.datahub.events import Batch, Run
 from airflow_provider_odf.datahub.proposals import Assertions, Options
 from airflow_provider_odf.lineage import naming
-from airflow_provider_odf.lineage.events import Subject
+from airflow_provider_odf.lineage.dataset import Subject
 from airflow_provider_odf.protocol import Check, CheckResult, Column, Contract, ContractReport
 
 SUBJECT = Subject(

@@ -37,7 +37,8 @@ def request_(tmp_path: Path) -> RawQueryRequest:
 def answer(spark, request: RawQueryRequest, progress: list[str] | None = None) -> object:
     from airflow_provider_odf.engine.request import answer
 
-    return answer(spark, request, [].append if progress is None else progress.append)
+    messages = [] if progress is None else progress
+    return answer(spark, request, lambda response: response.message and messages.append(response.message))
 
 
 def test_reads_and_writes_and_tells_notices(spark, request_: RawQueryRequest, tmp_path: Path) -> None:

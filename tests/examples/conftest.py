@@ -19,6 +19,8 @@ os.environ["AIRFLOW__OPENLINEAGE__NAMESPACE"] = "odf-tests"
 os.environ["AIRFLOW__OPENLINEAGE__TRANSPORT"] = json.dumps(
     {"type": "file", "log_file_path": str(EVENTS), "append": True}
 )
+# A forked process would lack the threads of Airflow's API server, which run in the test process.
+os.environ["AIRFLOW__OPENLINEAGE__EXECUTE_IN_THREAD"] = "True"
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +44,7 @@ def one_jvm(spark_child, monkeypatch):
     """Tasks use the shared runner and leave it open."""
 
     @contextmanager
-    def opened(_conn_id):
+    def opened(_conn_id, _conf):
         yield spark_child
 
     monkeypatch.setattr("airflow_provider_odf.hooks.runners.open_runner", opened)

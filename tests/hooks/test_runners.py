@@ -23,7 +23,7 @@ def test_without_a_connection_spark_runs_in_a_child_process(monkeypatch):
         assert isinstance(runner, LocalRunner)
         assert runner.started == 0
         assert runner._settings["master"] == "local[2]"
-        assert runner._settings["conf"]["spark.driver.memory"] == "700m"
+        assert runner._conf["spark.driver.memory"] == "700m"
 
 
 def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch, tmp_path):
@@ -41,7 +41,12 @@ def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch, 
     with open_runner("cluster") as runner:
         error = runner.submit(REQUEST).exception(60)
     assert str(error) == "spark-submit exited with code 0 without a response: "
-    assert (tmp_path / "asked").read_text().splitlines()[:10] == [
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [name.partition("=")[0] for name in asked[3:6:2]] == [
+        "spark.openlineage.applicationRunId",
+        "spark.openlineage.dataset.removePath.pattern",
+    ]
+    assert [*asked[:2], *asked[6:14]] == [
         *("--name", "odf_raw_query_a"),
         *("--master", "spark://10.0.0.1:7077"),
         *("--deploy-mode", "cluster"),

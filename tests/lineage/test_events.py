@@ -9,7 +9,8 @@ from openlineage.client import event_v2
 from openlineage.client.serde import Serde
 
 from airflow_provider_odf.lineage import events, naming
-from airflow_provider_odf.lineage.events import About, Input, OutputCounts, Subject, TaskLineage
+from airflow_provider_odf.lineage.dataset import About, Counts, Input, Subject
+from airflow_provider_odf.lineage.events import TaskLineage
 from airflow_provider_odf.lineage.naming import Identifier
 from airflow_provider_odf.lineage.uri import from_uri
 from airflow_provider_odf.protocol import (
@@ -21,6 +22,7 @@ from airflow_provider_odf.protocol import (
     SqlQueryStep,
     Transform,
 )
+from tests.lineage_schemas import schema_errors
 
 SOURCE = from_uri("https://example.com/cities.csv?year=2024").in_edition()
 SUBJECT = Subject(
@@ -103,11 +105,13 @@ def plain(facets: dict[str, Any]) -> dict[str, Any]:
 
 
 DATASET_FACETS = {
+    "dataSource": {"name": "file", "uri": "file:///store/"},
     "version": {"datasetVersion": "f1620aa"},
     "datasetType": {"datasetType": "TABLE", "subType": "ODF"},
     "symlinks": {
         "identifiers": [
             {"namespace": "file://127.0.0.1:0", "name": "/store/acme/cities", "type": "LOCATION"},
+            {"namespace": "file", "name": "/store/acme/cities/data", "type": "LOCATION"},
             {"namespace": "odf+file:///store", "name": "acme/cities", "type": "ALIAS"},
             {"namespace": "did:odf", "name": "fed0126262ba1", "type": "ID"},
         ]
@@ -136,19 +140,19 @@ DATASET_FACETS = {
 @pytest.mark.parametrize(
     "lineage",
     [
-        events.poll(SOURCE),
-        events.merge(SOURCE, SUBJECT, "f1620aa", OutputCounts(3, 1024, 1)),
-        events.merge(None, Subject(naming.s3("b", "k"), "s3://b", "k", edition="2024"), "f1620aa", OutputCounts(0)),
+        events.poll([SOURCE]),
+        events.merge([SOURCE], SUBJECT, "f1620aa", Counts(3, 1024, 1)),
+        events.merge([], Subject(naming.s3("b", "k"), "s3://b", "k", edition="2024"), "f1620aa", Counts(0)),
         events.contract_test(SUBJECT, "f1620aa", CONTRACT, REPORT),
-        events.publish(SUBJECT, "f1620aa", OutputCounts(3, 1024, 1), is_first=True),
+        events.publish(SUBJECT, "f1620aa", Counts(3, 1024, 1), is_first=True),
     ],
 )
-def test_events_are_valid(lineage: TaskLineage, schema_errors):
+def test_events_are_valid(lineage: TaskLineage):
     assert schema_errors(event(lineage)) == []
 
 
-def test_validation_sees_what_is_wrong(schema_errors):
-    wrong = event(events.publish(SUBJECT, "f1620aa", OutputCounts(3), is_first=False))
+def test_validation_sees_what_is_wrong():
+    wrong = event(events.publish(SUBJECT, "f1620aa", Counts(3), is_first=False))
     wrong["run"]["runId"] = "no uuid"
     wrong["outputs"][0]["facets"]["lifecycleStateChange"]["lifecycleStateChange"] = "APPEND"
     del wrong["outputs"][0]["facets"]["version"]["datasetVersion"]
@@ -156,19 +160,27 @@ def test_validation_sees_what_is_wrong(schema_errors):
 
 
 def test_poll_reads_the_source():
-    built = event(events.poll(SOURCE))
+    built = event(events.poll([SOURCE]))
     assert built["inputs"] == [
-        {"namespace": "https://example.com", "name": "/cities.csv?year=2024", "facets": {}, "inputFacets": {}}
+        {
+            "namespace": "https://example.com",
+            "name": "/cities.csv?year=2024",
+            "facets": built["inputs"][0]["facets"],
+            "inputFacets": {},
+        }
     ]
+    source = {"dataSource": {"name": "https://example.com", "uri": "https://example.com"}}
+    assert plain(built["inputs"][0]["facets"]) == source
     assert built["outputs"] == []
 
 
 def test_merge_writes_the_candidate():
-    built = event(events.merge(from_uri("/data/cities.csv").in_edition(), SUBJECT, "f1620aa", OutputCounts(3, 1024, 1)))
+    built = event(events.merge([from_uri("/data/cities.csv").in_edition()], SUBJECT, "f1620aa", Counts(3, 1024, 1)))
     assert plain(built["inputs"][0]["facets"]) == {
+        "dataSource": {"name": "file", "uri": "file:"},
         "symlinks": {
             "identifiers": [{"namespace": "file://127.0.0.1:0", "name": "/data/cities.csv", "type": "LOCATION"}]
-        }
+        },
     }
     (output,) = built["outputs"]
     assert (output["namespace"], output["name"]) == ("file", "/store/acme/cities")
@@ -242,7 +254,7 @@ def test_contract_test_reads_the_candidate():
 
 @pytest.mark.parametrize(("is_first", "change"), [(True, "CREATE"), (False, "ALTER")])
 def test_publish_writes_the_head(is_first: bool, change: str):
-    built = event(events.publish(SUBJECT, "f1620aa", OutputCounts(3), is_first=is_first))
+    built = event(events.publish(SUBJECT, "f1620aa", Counts(3), is_first=is_first))
     assert built["inputs"] == []
     (output,) = built["outputs"]
     assert plain(output["facets"]) == {**DATASET_FACETS, "lifecycleStateChange": {"lifecycleStateChange": change}}
@@ -253,11 +265,12 @@ def test_edition_of_2024_names_the_dataset():
     assert subject.edition_names.primary == Identifier("s3://b", "/odf/cities")
     assert subject.links == (
         (Identifier("s3://b", "odf/cities"), "LOCATION"),
+        (Identifier("s3://b", "odf/cities/data"), "LOCATION"),
         (Identifier("odf+s3://b/odf", "cities"), "ALIAS"),
     )
 
 
-def test_a_transform_reads_versions_of_its_inputs_and_writes_a_version_of_the_derivative(schema_errors):
+def test_a_transform_reads_versions_of_its_inputs_and_writes_a_version_of_the_derivative():
     prices = replace(SUBJECT, names=naming.local_file("/store/prices"), alias="prices", id="did:odf:fed0127")
     prices = replace(prices, columns=(Column("city", "STRING"), Column("price", "DOUBLE")))
     report = replace(SUBJECT, names=naming.local_file("/store/report"), alias="report")
@@ -270,7 +283,7 @@ def test_a_transform_reads_versions_of_its_inputs_and_writes_a_version_of_the_de
         ),
     )
     inputs = [Input("c", SUBJECT, "f1620aa"), Input("prices", prices, "f1620bb")]
-    built = event(events.transform(inputs, query, report, "f1620cc", OutputCounts(3, 100)))
+    built = event(events.transform(inputs, query, report, "f1620cc", Counts(3, 100)))
     assert schema_errors(built) == []
     assert [(i["name"], i["facets"]["version"]["datasetVersion"]) for i in built["inputs"]] == [
         ("/store/acme/cities", "f1620aa"),
@@ -278,6 +291,7 @@ def test_a_transform_reads_versions_of_its_inputs_and_writes_a_version_of_the_de
     ]
     assert {i["name"] for i in built["inputs"][1]["facets"]["symlinks"]["identifiers"]} == {
         "/store/prices",
+        "/store/prices/data",
         "prices",
         "fed0127",
     }
@@ -298,8 +312,8 @@ def test_a_transform_reads_versions_of_its_inputs_and_writes_a_version_of_the_de
     )
 
 
-def test_a_query_that_cannot_be_analyzed_has_the_lineage_of_datasets(schema_errors):
+def test_a_query_that_cannot_be_analyzed_has_the_lineage_of_datasets():
     query = Transform("spark", (SqlQueryStep("SELECT x[? FROM c"),))
-    built = event(events.transform([Input("c", SUBJECT, "f1620aa")], query, SUBJECT, "f1620cc", OutputCounts(3)))
+    built = event(events.transform([Input("c", SUBJECT, "f1620aa")], query, SUBJECT, "f1620cc", Counts(3)))
     assert schema_errors(built) == []
     assert "columnLineage" not in built["outputs"][0]["facets"]

@@ -12,7 +12,7 @@ from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.lineage import subject
-from airflow_provider_odf.lineage.events import About
+from airflow_provider_odf.lineage.dataset import About
 from airflow_provider_odf.lineage.naming import Identifier
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
@@ -36,6 +36,7 @@ def test_dataset(tmp_path: Path):
     assert described.edition_names.primary == Identifier("file", f"{tmp_path}/acme/cities")
     assert described.links == (
         (Identifier("file://127.0.0.1:0", f"{tmp_path}/acme/cities"), "LOCATION"),
+        (Identifier("file", f"{tmp_path}/acme/cities/data"), "LOCATION"),
         (Identifier(f"odf+file://{tmp_path}", "acme/cities"), "ALIAS"),
         (Identifier("did:odf", "fed0126262ba1"), "ID"),
     )

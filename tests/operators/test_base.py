@@ -59,13 +59,13 @@ def test_killing_a_task_stops_spark(monkeypatch):
         def __exit__(self, *error):
             pass
 
-        def submit(self, request, on_progress):
+        def submit(self, request, on_progress, on_engine):
             operator.on_kill()
 
         def close(self):
             closed.append(True)
 
-    monkeypatch.setattr("airflow_provider_odf.hooks.runners.open_runner", lambda conn_id: Runner())
+    monkeypatch.setattr("airflow_provider_odf.hooks.runners.open_runner", lambda conn_id, conf: Runner())
     operator = OdfOperator(task_id="x")
     operator.on_kill()
     with operator.runner:

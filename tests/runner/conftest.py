@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from openlineage.client.event_v2 import RunEvent
+from openlineage.client.serde import Serde
 
+from airflow_provider_odf.hooks.applications import ApplicationLineage
+from airflow_provider_odf.lineage.applications import Parents, RunName
 from airflow_provider_odf.protocol import Column, RawQueryRequest, ReadStep, SqlQueryStep, Transform
 
 MakeRequest = Callable[..., RawQueryRequest]
@@ -29,3 +35,21 @@ def raw_query(tmp_path: Path) -> MakeRequest:
         )
 
     return make
+
+
+class Applications(ApplicationLineage):
+    """Keeps the events."""
+
+    def __init__(self) -> None:
+        dag = RunName("airflow", "readings", "01941f29-7c00-7087-8906-40e512c257bc")
+        task = RunName("airflow", "readings.poll", "01941f29-7c00-7087-8906-40e512c257bd")
+        self.events: list[dict[str, Any]] = []
+        super().__init__(Parents(task, dag), lambda: None, self._keep)
+
+    def _keep(self, event: RunEvent) -> None:
+        self.events.append(json.loads(Serde.to_json(event)))
+
+
+@pytest.fixture
+def applications() -> Applications:
+    return Applications()

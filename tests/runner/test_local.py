@@ -9,12 +9,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.runner import LocalRunner
+from tests.lineage_schemas import schema_errors
 
 pytestmark = pytest.mark.spark
 
@@ -98,17 +100,37 @@ def test_transform_without_a_query_is_refused(runner: LocalRunner) -> None:
         runner.submit(request).result(60)
 
 
-def test_death_of_the_jvm_is_an_internal_error_and_the_next_request_starts_another(raw_query) -> None:
+def check_runs(events: list[dict[str, Any]], ends: list[str]) -> None:
+    """Each application and its action starts once and ends once, in this way."""
+    assert [error for event in events for error in schema_errors(event)] == []
+    application, action = "odf_raw_query_readings", "odf_raw_query_readings.raw_query"
+    order = [[("START", application), ("START", action), (end, action), (end, application)] for end in ends]
+    assert [(e["eventType"], e["job"]["name"]) for e in events] == [pair for run in order for pair in run]
+    assert len({e["run"]["runId"] for e in events}) == 2 * len(ends)
+    for start, of_action in zip(events[::4], events[1::4], strict=True):
+        assert start["job"]["namespace"] == of_action["job"]["namespace"] == "airflow"
+        above, below = start["run"]["facets"]["parent"], of_action["run"]["facets"]["parent"]
+        assert (above["job"]["name"], above["run"]["runId"][-2:]) == ("readings.poll", "bd")
+        assert (below["job"]["name"], below["run"]["runId"]) == (application, start["run"]["runId"])
+        assert above["root"]["job"]["name"] == below["root"]["job"]["name"] == "readings"
+
+
+def test_death_of_the_jvm_is_an_internal_error_and_the_next_request_starts_another(raw_query, applications) -> None:
     before = jvms()
-    with LocalRunner("local[2]") as runner:
-        running = runner.submit(raw_query(SLOW))
+    with LocalRunner("local[2]", applications.settings) as runner:
+        running = applications.submit(runner, raw_query(SLOW), None)
         wait_until(lambda: jvms() - before)
         (jvm,) = jvms() - before
         os.kill(jvm, signal.SIGKILL)
-        with pytest.raises(errors.InternalError, match="exited with code"):
+        with pytest.raises(errors.EngineLost, match="exited with code"):
             running.result(30)
-        assert runner.submit(raw_query()).result(60).num_records == 2
+        assert applications.submit(runner, raw_query(), None).result(60).num_records == 2
         assert runner.started == 2
+    check_runs(applications.events, ["FAIL", "COMPLETE"])
+    (message,) = {
+        e["run"]["facets"]["errorMessage"]["message"] for e in applications.events if e["eventType"] == "FAIL"
+    }
+    assert "exited with code" in message
 
 
 def test_a_heap_that_is_too_small_is_told(raw_query) -> None:
@@ -120,14 +142,15 @@ def test_a_heap_that_is_too_small_is_told(raw_query) -> None:
     assert "OutOfMemoryError" in e.value.backtrace or "heap" in e.value.backtrace.lower()
 
 
-def test_close_ends_a_running_request_and_leaves_no_process(raw_query) -> None:
+def test_close_ends_a_running_request_and_leaves_no_process(raw_query, applications) -> None:
     before, engines = jvms(), below(os.getpid(), "serve.py")
     runner = LocalRunner("local[2]")
-    running = runner.submit(raw_query(SLOW))
+    running = applications.submit(runner, raw_query(SLOW), None)
     wait_until(lambda: jvms() - before)
     runner.close()
-    with pytest.raises(errors.InternalError, match="the runner was closed"):
+    with pytest.raises(errors.EngineLost, match="the runner was closed"):
         running.result(1)
+    check_runs(applications.events, ["ABORT"])
     assert jvms() == before
     assert below(os.getpid(), "serve.py") == engines
 

@@ -1,0 +1,116 @@
+"""The facet ``columnLineage``: from queries, from merges that keep columns, and from the contract."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.lineage import columns
+from airflow_provider_odf.lineage.columns import Origin
+from airflow_provider_odf.redaction import redact
+
+if TYPE_CHECKING:
+    from openlineage.client.facet_v2 import DatasetFacet
+    from openlineage.client.facet_v2 import column_lineage_dataset as facet
+
+    from airflow_provider_odf.lineage.dataset import Input, Subject
+    from airflow_provider_odf.lineage.naming import Identifier
+    from airflow_provider_odf.protocol import Transform
+
+_INPUT = "input"
+"""Name of the source in preprocess queries."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a merge reads its source. ``columns`` are the declared ones, None if they are those of the files;
+    ``added`` are columns of the dataset that come from no source."""
+
+    columns: tuple[str, ...] | None = None
+    preprocess: Transform | None = None
+    added: frozenset[str] = frozenset()
+
+
+def of_transform(inputs: Sequence[Input], query: Transform, subject: Subject) -> dict[str, DatasetFacet]:
+    """Return the lineage of a derivative's columns, from its queries."""
+    subjects = {i.query_alias: i.subject for i in inputs}
+    tables = {alias: [column.name for column in s.columns] for alias, s in subjects.items()}
+    origins = columns.origins(query.engine, query.queries, tables, _names(subject))
+    return _facet(subject, origins, {alias: [s.edition_names.primary] for alias, s in subjects.items()})
+
+
+def of_merge(sources: Sequence[Identifier], reading: Reading, subject: Subject) -> dict[str, DatasetFacet]:
+    """Return the lineage of a dataset's columns from its source: by preprocess, else each from its namesake."""
+    if not sources:
+        return _facet(subject, {}, {})
+    output = [name for name in _names(subject) if name not in reading.added]
+    query = reading.preprocess
+    if query is not None:
+        tables = {_INPUT: reading.columns or tuple({*output, *_words(query)})}
+        origins = columns.origins(query.engine, query.queries, tables, output)
+    else:
+        kept = [name for name in output if reading.columns is None or name in reading.columns]
+        origins = {name: (Origin(_INPUT, name, "IDENTITY"),) for name in kept}
+    return _facet(subject, origins, {_INPUT: sources})
+
+
+def _names(subject: Subject) -> list[str]:
+    return [column.name for column in subject.columns]
+
+
+def _words(query: Transform) -> Iterable[str]:
+    """Return what may be a column of the source in a query."""
+    words = [re.findall(r"\w+|(?<=[`\"])[^`\"]+(?=[`\"])", step.query) for step in query.queries]
+    return {word.lower(): word for found in words for word in found}.values()
+
+
+def _facet(
+    subject: Subject, origins: Mapping[str, Iterable[Origin]], datasets: Mapping[str, Sequence[Identifier]]
+) -> dict[str, DatasetFacet]:
+    from openlineage.client.facet_v2 import column_lineage_dataset as facet
+
+    def inputs(origin: Origin) -> list[facet.InputField]:
+        way = facet.Transformation(type="DIRECT", subtype=origin.way, masking=False)
+        return [facet.InputField(name.namespace, name.name, origin.column, [way]) for name in datasets[origin.table]]
+
+    fields = {name: facet.Fields([i for origin in of for i in inputs(origin)]) for name, of in origins.items()}
+    for column in subject.columns:
+        facts = subject.contract.columns.get(column.name.lower())
+        if facts and (stated := _of_contract(facts.lineage)):
+            own = fields.get(column.name, facet.Fields([]))
+            stated.inputFields = [*own.inputFields, *(i for i in stated.inputFields if i not in own.inputFields)]
+            fields[column.name] = stated
+    return {"columnLineage": facet.ColumnLineageDatasetFacet(fields)} if fields else {}
+
+
+def _of_contract(lineage: Mapping[str, Any]) -> facet.Fields | None:
+    """Return the inputs in a contract's ``lineage`` object; it has the form of OpenLineage's."""
+    from openlineage.client.facet_v2 import column_lineage_dataset as facet
+
+    listed = lineage.get("inputFields")
+    found = []
+    for item in listed if isinstance(listed, list) else ():
+        match item:
+            case {"namespace": str(namespace), "name": str(name), "field": str(field)}:
+                ways = list(_transformations(item.get("transformations")))
+                found.append(facet.InputField(redact(namespace), redact(name), field, ways))
+    if not found:
+        return None
+    texts = [lineage.get(key) for key in ("transformationDescription", "transformationType")]
+    return facet.Fields(found, *(redact(text) if isinstance(text, str) else None for text in texts))
+
+
+def _transformations(listed: object) -> Iterable[facet.Transformation]:
+    from openlineage.client.facet_v2 import column_lineage_dataset as facet
+
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, dict) and isinstance(item.get("type"), str):
+            subtype, text = (item.get(key) for key in ("subtype", "description"))
+            yield facet.Transformation(
+                type=item["type"],
+                subtype=subtype if isinstance(subtype, str) else None,
+                description=redact(text) if isinstance(text, str) else None,
+                masking=bool(item.get("masking")),
+            )
