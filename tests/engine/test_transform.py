@@ -180,11 +180,6 @@ def test_join_corrects_the_rows_of_a_changed_dimension(
     joined.step()
     assert joined.evaluation == "keyed"
     assert joined.records[3:] == [
-        ("-R", (day(1), "a", "ann")),
-        ("+A", (day(1), "a", "anna")),
-        ("-R", (day(3), "c", None)),
-        ("+A", (day(3), "c", "zoe")),
-    ] or joined.records[3:] == [
         ("-C", (day(1), "a", "ann")),
         ("+C", (day(1), "a", "anna")),
         ("-C", (day(3), "c", None)),

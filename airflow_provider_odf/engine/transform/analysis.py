@@ -102,8 +102,12 @@ class PlanAnalysis:
         if self.parts(everything) is not None:
             names = sorted({name for part in self.parts(everything) or () for name in part.columns})
             return Evaluation("keyed", f"new records are found in the result by {listed(names)}")
-        if self.linear(everything) == Linear():
+        linear = self.linear(everything)
+        if linear == Linear():
             return Evaluation("keyed", "new records are joined with the rows of the other inputs")
+        if linear is not None:
+            reason = "new records are added to the present totals; as a whole when they take earlier ones back"
+            return Evaluation("keyed", reason)
         inputs = sorted({*everything, *self._subqueries})
         without = [n for n in inputs if self.parts([n]) is None and self.linear([n]) != Linear()]
         names = [self.aliases[number] for number in without]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from airflow_provider_odf.engine.plan_nodes import class_name
 from airflow_provider_odf.engine.transform.key_sql import key_sql
@@ -197,7 +198,7 @@ def _join(node: Node, below: list[Relation]) -> Relation:
         if (first := _leaves_of(a, left)) and (second := _leaves_of(b, right))
     ]
     if kind in ("Inner", "Cross"):
-        keys, stable = (*both, *left.keys, *right.keys), left.stable | right.stable
+        keys, stable = (*both, *left.keys, *right.keys), _stable(left, right, equal)
     elif kind in ("LeftOuter", "LeftSemi", "LeftAnti"):
         keys, stable = (*both, *left.keys), left.stable
     elif kind == "RightOuter":
@@ -207,15 +208,29 @@ def _join(node: Node, below: list[Relation]) -> Relation:
     return Relation(node, _merged(keys), _unique(kind, left, right, equal), stable)
 
 
-def _unique(
-    kind: str, left: Relation, right: Relation, equal: Sequence[tuple[Expression, Expression]]
-) -> frozenset[frozenset[int]]:
+def _stable(left: Relation, right: Relation, equal: _Equal) -> frozenset[int]:
+    """Return the stable columns of an inner join. Of a side that has one row for each row of the other, only those are
+    that the other side has too."""
+    (a, one_left), (b, one_right) = _met(left, right, equal)
+    if one_right:
+        return left.stable | right.stable & b
+    return right.stable | left.stable & a if one_left else left.stable | right.stable
+
+
+def _met(left: Relation, right: Relation, equal: _Equal) -> tuple[tuple[set[int], bool], tuple[set[int], bool]]:
+    """Return for each side the columns that a join compares, and whether a row of the other meets at most one of it."""
+    ids = [{found.id for pair in equal if (found := attribute(pair[side]))} for side in (0, 1)]
+    one_left, one_right = (
+        any(key <= columns for key in of.unique) for of, columns in zip((left, right), ids, strict=True)
+    )
+    return (ids[0], one_left), (ids[1], one_right)
+
+
+def _unique(kind: str, left: Relation, right: Relation, equal: _Equal) -> frozenset[frozenset[int]]:
     """Return the unique columns of a join: those of one side if it meets at most one row of the other."""
     if kind in ("LeftSemi", "LeftAnti"):
         return left.unique
-    ids = [tuple(found.id if (found := attribute(side)) else -1 for side in pair) for pair in equal]
-    one_right = any(key <= {b for _, b in ids} for key in right.unique)
-    one_left = any(key <= {a for a, _ in ids} for key in left.unique)
+    (_, one_left), (_, one_right) = _met(left, right, equal)
     keys = {a | b for a in left.unique for b in right.unique} if kind in ("Inner", "Cross") else set()
     keys |= set(left.unique) if one_right and kind != "RightOuter" else set()
     keys |= set(right.unique) if one_left and kind != "LeftOuter" else set()
@@ -235,6 +250,9 @@ def _merged(keys: Iterable[Key]) -> tuple[Key, ...]:
             key = Key(other.columns | key.columns, leaves)
         merged.append(key)
     return tuple(merged)
+
+
+_Equal: TypeAlias = Sequence[tuple[Expression, Expression]]
 
 
 def _equalities(node: Node, left: Relation, right: Relation) -> Iterator[tuple[Expression, Expression]]:
