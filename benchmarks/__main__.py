@@ -25,6 +25,7 @@ CASES = (
     "triggers",
     "contract",
     "derivative",
+    "replay",
 )
 
 
