@@ -83,7 +83,7 @@ def redact(text: str, secrets: Collection[str] = ()) -> str:
     """
     text = _PEM.sub(MASK, without(text, secrets))
     text = _HEADER.sub(lambda match: f"{match[1]}{match[2]}{hidden(match[3])}", text)
-    text = _SCHEME_OF_AUTHORIZATION.sub(rf"\1 {MASK}", parameters(_without_users(text)))
+    text = _SCHEME_OF_AUTHORIZATION.sub(rf"\1 {MASK}", parameters(without_users(text)))
     return _without_named(_FLAG.sub(rf"\1{MASK}", text))
 
 
@@ -92,6 +92,12 @@ def without(text: str, secrets: Collection[str]) -> str:
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = _without(text, secret)
     return text
+
+
+def without_users(text: str) -> str:
+    """Return the text with the user info of URLs masked."""
+    text = _USER_QUOTED.sub(f"{MASK}%40", _USER.sub(f"{MASK}@", text))
+    return _USER_OF_WEB.sub(rf"\g<scheme>{MASK}@", text)
 
 
 def parameters(text: str) -> str:
@@ -161,11 +167,6 @@ def _without(text: str, secret: str) -> str:
     end = next((part for part in parts if text.endswith(secret[:part])), 0)
     text = MASK * bool(begin) + text[begin:]
     return text[: len(text) - end] + MASK * bool(end)
-
-
-def _without_users(text: str) -> str:
-    text = _USER_QUOTED.sub(f"{MASK}%40", _USER.sub(f"{MASK}@", text))
-    return _USER_OF_WEB.sub(rf"\g<scheme>{MASK}@", text)
 
 
 def _without_named(text: str) -> str:

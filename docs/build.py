@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from airflow_provider_odf.manifest.json_schema import manifest_schema, settings_schema
 from docs import manifests
-from docs.generate import cli, errors, manifest, operators, settings
+from docs.generate import cli, errors, lineage_names, manifest, operators, settings
 from docs.pages import DOCS, ROOT, link_problems, pages
 
 
@@ -26,6 +26,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "odf.schema.json": lambda: _json(settings_schema()),
     "reference/cli.md": cli.page,
     "reference/errors.md": errors.page,
+    "reference/lineage-names.md": lineage_names.page,
     "reference/manifest.md": manifest.page,
     "reference/operators.md": operators.page,
     "reference/settings.md": settings.page,

@@ -13,7 +13,20 @@ import typer
 from typer.core import TyperGroup
 
 from airflow_provider_odf import __version__
-from airflow_provider_odf.cli import contract, forget, gc, inspect, plan, push, rejected, reset, run, show, verify
+from airflow_provider_odf.cli import (
+    contract,
+    forget,
+    gc,
+    inspect,
+    lineage,
+    plan,
+    push,
+    rejected,
+    reset,
+    run,
+    show,
+    verify,
+)
 from airflow_provider_odf.cli.output import near
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError, UnexpectedError
@@ -65,6 +78,7 @@ rejected.register(app)
 contract.register(app)
 show.register(app)
 inspect.register(app)
+lineage.register(app)
 verify.register(app)
 gc.register(app)
 reset.register(app)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.lineage import uri
 from airflow_provider_odf.lineage.contract_facts import ContractFacts
 from airflow_provider_odf.lineage.dataset import About, Subject
-from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, DatasetNames, Edition, EditionNames, Identifier
+from airflow_provider_odf.lineage.naming import (
+    FILE_AUTHORITY,
+    DatasetNames,
+    Edition,
+    EditionNames,
+    Identifier,
+    uri,
+    web,
+)
 from airflow_provider_odf.manifest import ddl, model, public_source
 
 if TYPE_CHECKING:
@@ -17,6 +25,8 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.protocol import Column
+
+log = logging.getLogger(__name__)
 
 
 def of_dataset(
@@ -61,7 +71,8 @@ def of_source(
     """
     try:
         names = _source_names(fetch, base, filled, secrets, file_authority)
-    except ValueError:
+    except ValueError as e:
+        log.info("no lineage of the source: %s", e)
         return None
     return names.in_edition(edition) if names else None
 
@@ -77,7 +88,7 @@ def _source_names(
         case model.FetchStepFilesGlob(path=path):
             return uri.from_glob(filled or path, base=base, file_authority=file_authority)
         case model.FetchStepContainer(image=image):
-            return DatasetNames(Identifier("oci", filled or image))
+            return web.image(filled or image)
         case model.FetchStepMqtt(host=host, port=port, topics=topics):
             return DatasetNames(Identifier(f"mqtt://{host}:{port}", ",".join(topic.path for topic in topics)))
         case _:

@@ -70,7 +70,7 @@ def sources_of(manifest: Manifest | None) -> list[EditionNames]:
 def names_of(uris: Iterable[str]) -> list[EditionNames]:
     """Return the names of pushed files and URIs, without the queries of URIs: these may hold keys. URIs without a
     naming rule have none."""
-    from airflow_provider_odf.lineage.uri import from_uri
+    from airflow_provider_odf.lineage.naming.uri import from_uri
 
     edition, names = settings.read().naming_spec, []
     for uri in uris:

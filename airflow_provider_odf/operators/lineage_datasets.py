@@ -12,10 +12,11 @@ from airflow_provider_odf import protocol, settings
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract import binding
 from airflow_provider_odf.errors import OdfError
-from airflow_provider_odf.lineage import contract_facts, uri
+from airflow_provider_odf.lineage import contract_facts
 from airflow_provider_odf.lineage.column_facet import Reading
 from airflow_provider_odf.lineage.contract_facts import ContractFacts
 from airflow_provider_odf.lineage.dataset import Counts, Input, Subject
+from airflow_provider_odf.lineage.naming import uri
 from airflow_provider_odf.lineage.subject import of_dataset
 from airflow_provider_odf.manifest import ddl, model
 

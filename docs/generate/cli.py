@@ -90,6 +90,6 @@ def _default(parameter: Any) -> str:
         return f"${parameter.envvar}, else {parameter.show_default}"
     if isinstance(parameter.show_default, str):
         return parameter.show_default
-    if parameter.required or parameter.is_flag or parameter.default is None:
+    if parameter.required or getattr(parameter, "is_flag", False) or parameter.default is None:
         return ""
     return str(getattr(parameter.default, "value", parameter.default))

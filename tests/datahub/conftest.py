@@ -14,12 +14,12 @@ import pytest
 
 from airflow_provider_odf.datahub.events import Batch, Run
 from airflow_provider_odf.datahub.proposals import Assertions, Options
-from airflow_provider_odf.lineage import naming
 from airflow_provider_odf.lineage.dataset import Subject
+from airflow_provider_odf.lineage.naming import files
 from airflow_provider_odf.protocol import Check, CheckResult, Column, Contract, ContractReport
 
 SUBJECT = Subject(
-    names=naming.s3("lake", "acme/orders"),
+    names=files.s3("lake", "acme/orders"),
     store="s3://lake/",
     alias="acme/orders",
     id="did:odf:fed0126262ba1",

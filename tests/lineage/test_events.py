@@ -8,11 +8,11 @@ import pytest
 from openlineage.client import event_v2
 from openlineage.client.serde import Serde
 
-from airflow_provider_odf.lineage import events, naming
+from airflow_provider_odf.lineage import events
 from airflow_provider_odf.lineage.dataset import About, Counts, Input, Subject
 from airflow_provider_odf.lineage.events import TaskLineage
-from airflow_provider_odf.lineage.naming import Identifier
-from airflow_provider_odf.lineage.uri import from_uri
+from airflow_provider_odf.lineage.naming import Identifier, files
+from airflow_provider_odf.lineage.naming.uri import from_uri
 from airflow_provider_odf.protocol import (
     Check,
     CheckResult,
@@ -26,7 +26,7 @@ from tests.lineage_schemas import schema_errors
 
 SOURCE = from_uri("https://example.com/cities.csv?year=2024").in_edition()
 SUBJECT = Subject(
-    names=naming.local_file("/store/acme/cities"),
+    names=files.local_file("/store/acme/cities"),
     store="file:///store/",
     alias="acme/cities",
     id="did:odf:fed0126262ba1",
@@ -142,7 +142,7 @@ DATASET_FACETS = {
     [
         events.poll([SOURCE]),
         events.merge([SOURCE], SUBJECT, "f1620aa", Counts(3, 1024, 1)),
-        events.merge([], Subject(naming.s3("b", "k"), "s3://b", "k", edition="2024"), "f1620aa", Counts(0)),
+        events.merge([], Subject(files.s3("b", "k"), "s3://b", "k", edition="2024"), "f1620aa", Counts(0)),
         events.contract_test(SUBJECT, "f1620aa", CONTRACT, REPORT),
         events.publish(SUBJECT, "f1620aa", Counts(3, 1024, 1), is_first=True),
     ],
@@ -261,7 +261,7 @@ def test_publish_writes_the_head(is_first: bool, change: str):
 
 
 def test_edition_of_2024_names_the_dataset():
-    subject = Subject(naming.s3("b", "odf/cities"), "s3://b/odf", "cities", edition="2024")
+    subject = Subject(files.s3("b", "odf/cities"), "s3://b/odf", "cities", edition="2024")
     assert subject.edition_names.primary == Identifier("s3://b", "/odf/cities")
     assert subject.links == (
         (Identifier("s3://b", "odf/cities"), "LOCATION"),
@@ -271,9 +271,9 @@ def test_edition_of_2024_names_the_dataset():
 
 
 def test_a_transform_reads_versions_of_its_inputs_and_writes_a_version_of_the_derivative():
-    prices = replace(SUBJECT, names=naming.local_file("/store/prices"), alias="prices", id="did:odf:fed0127")
+    prices = replace(SUBJECT, names=files.local_file("/store/prices"), alias="prices", id="did:odf:fed0127")
     prices = replace(prices, columns=(Column("city", "STRING"), Column("price", "DOUBLE")))
-    report = replace(SUBJECT, names=naming.local_file("/store/report"), alias="report")
+    report = replace(SUBJECT, names=files.local_file("/store/report"), alias="report")
     report = replace(report, columns=(Column("op", "INT"), Column("name", "STRING"), Column("total", "DOUBLE")))
     query = Transform(
         "spark",

@@ -81,9 +81,9 @@ def test_what_people_say_of_a_dataset(tmp_path: Path):
         (model.FetchStepUrl(url="${{ env.URL }}"), "https://h/x?a=1", Identifier("https://h", "/x")),
         (model.FetchStepUrl(url="${{ env.URL }}"), None, None),
         (model.FetchStepUrl(url="data/x.csv"), None, Identifier("file", "/dags/data/x.csv")),
-        (model.FetchStepUrl(url="gopher://h/x"), None, None),
+        (model.FetchStepUrl(url="mailto:x@y"), None, None),
         (model.FetchStepFilesGlob(path="data/*.csv"), None, Identifier("file", "/dags/data")),
-        (model.FetchStepContainer(image="ghcr.io/acme/x:1"), None, Identifier("oci", "ghcr.io/acme/x:1")),
+        (model.FetchStepContainer(image="ghcr.io/acme/x:1"), None, Identifier("oci://ghcr.io", "acme/x:1")),
         (
             model.FetchStepMqtt(host="h", port=1883, topics=(model.MqttTopicSubscription(path="a/#"),)),
             None,

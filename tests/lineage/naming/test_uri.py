@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.lineage.naming import Identifier
-from airflow_provider_odf.lineage.uri import from_glob, from_uri
+from airflow_provider_odf.lineage.naming.uri import from_glob, from_uri
 
 
 def primary(uri: str, **options: object) -> tuple[str, str]:
@@ -49,6 +49,19 @@ def primary(uri: str, **options: object) -> tuple[str, str]:
         ("https://example.com/x?b=2&a=1#part", "https://example.com", "/x?a=1&b=2"),
         ("https://example.com/x?api_key=1&a=1&X-Amz-Signature=f&TOKEN=t", "https://example.com", "/x?a=1"),
         ("ftp://u@example.com/x", "ftp://example.com", "/x"),
+        ("https://example.com/%7ea%2fb%c3%a9", "https://example.com", "/~a%2Fb%C3%A9"),
+        ("https://b.s3.amazonaws.com/k?X-Amz-Date=1&X-Amz-Signature=2&v=3", "https://b.s3.amazonaws.com", "/k?v=3"),
+        (
+            "https://acct.blob.core.windows.net/c/p?sv=1&se=2&sig=3&part=4",
+            "https://acct.blob.core.windows.net",
+            "/c/p?part=4",
+        ),
+        ("https://example.com/x?sv=1&Expires=2", "https://example.com", "/x?Expires=2&sv=1"),
+        ("sftp://h:22/x", "sftp://h", "/x"),
+        ("viewfs://cluster/p", "viewfs://cluster", "/p"),
+        ("hdfs:///p", "hdfs", "/p"),
+        ("gopher://u:p@X:1/y/?q", "gopher://X:1", "/y"),
+        ("custom:/p", "custom", "/p"),
     ],
 )
 def test_uris(uri: str, namespace: str, name: str):
@@ -104,8 +117,27 @@ def test_globs_are_named_by_their_directory(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("uri", "message"),
-    [("gopher://x/y", "no naming rule for URIs with the scheme gopher"), ("abfss://acct/p", "names no container")],
+    [("mailto:x", "no naming rule for mailto URIs"), ("abfss://acct/p", "names no container")],
 )
 def test_no_rule(uri: str, message: str):
     with pytest.raises(ValueError, match=message):
         from_uri(uri)
+
+
+@pytest.mark.parametrize(
+    ("uri", "namespace"),
+    [
+        ("/", "file"),
+        ("/warehouse/x/", "file:/warehouse/x"),
+        ("file:///w", "file:/w"),
+        ("dbfs:/w/x", "dbfs:/w/x"),
+        ("s3a://b", "s3://b"),
+        ("s3://b/w/x/", "s3://b/w/x"),
+        ("gs://b/w", "gs://b/w"),
+        ("hdfs://nn:8020/w/", "hdfs://nn:8020/w"),
+        ("abfs://c@a.dfs.core.windows.net/w", "abfss://c@a.dfs.core.windows.net/w"),
+    ],
+)
+def test_tables_of_a_warehouse(uri: str, namespace: str) -> None:
+    """The names that Spark's listener gives tables of a catalog."""
+    assert from_uri(uri, "default.t").current == Identifier(namespace, "default.t")

@@ -1,0 +1,158 @@
+"""``odf lineage``: the names of datasets in lineage, and what a dataset was made of."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from airflow_provider_odf.cli.output import (
+    Format,
+    FormatOption,
+    NameArgument,
+    RefOption,
+    StoreOption,
+    print_json,
+    print_rows,
+)
+from airflow_provider_odf.cli.run import existing_store
+from airflow_provider_odf.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.lineage.upstream import Node
+
+app = typer.Typer(
+    name="lineage", help="Show names in lineage events, and the upstream graph of a dataset.", no_args_is_help=True
+)
+
+
+class NamingSpec(str, Enum):
+    current = "current"
+    former = "2024"
+
+
+EditionOption = Annotated[
+    NamingSpec,
+    typer.Option(
+        "--naming-spec",
+        help="Edition of the naming specification, as `[odf] naming_spec`.",
+        envvar=["ODF_NAMING_SPEC", "AIRFLOW__ODF__NAMING_SPEC"],
+    ),
+]
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the commands of this module to the tool."""
+    parent.add_typer(app)
+
+
+@app.callback()
+def options() -> None:
+    """Options before a command."""
+
+
+@app.command()
+def name(
+    uri: Annotated[
+        str, typer.Argument(help="URI, JDBC URL or path; `-` reads lines from standard input.", metavar="URI")
+    ],
+    table: Annotated[str | None, typer.Argument(help="Table, for a database or a warehouse.", metavar="TABLE")] = None,
+    edition: EditionOption = NamingSpec.current,
+) -> None:
+    """Print the namespace and the name of a dataset in lineage events, separated by a tab.
+
+    With `-`, each line of standard input has a URI and, after a tab, a table where needed. Each line gets one answer:
+    namespace and name, or `error` and the reason why there is no name.
+    """
+    if uri != "-":
+        try:
+            print(_name(uri, table, edition))
+        except ValueError as e:
+            raise InvalidInput(f"no name in lineage: {e}") from None
+        return
+    for line in sys.stdin.buffer:
+        address, _, named = line.decode(errors="replace").rstrip("\r\n").partition("\t")
+        try:
+            print(_name(address, named or None, edition), flush=True)
+        except ValueError as e:
+            print(f"error\t{e}", flush=True)
+
+
+def _name(uri: str, table: str | None, edition: NamingSpec) -> str:
+    from airflow_provider_odf.lineage.naming.uri import from_uri
+
+    primary = from_uri(uri, table).in_edition(edition.value).primary
+    return f"{_line(primary.namespace)}\t{_line(primary.name)}"
+
+
+def _line(text: str) -> str:
+    """Return a text with control characters percent-encoded, for output by lines."""
+    return re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]", lambda m: "".join(f"%{b:02X}" for b in m[0].encode()), text)
+
+
+@app.command()
+def show(
+    name: NameArgument,
+    ref: RefOption = None,
+    store: StoreOption = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option("--also", help="Further store to look up inputs in; repeatable.", metavar="STORE"),
+    ] = None,
+    edition: EditionOption = NamingSpec.current,
+    how: FormatOption = Format.table,
+) -> None:
+    """Show the upstream graph of a dataset: its sources and inputs, and those of its inputs, as of the blocks that were
+    read. JSON has every node once, with the names of its inputs."""
+    from airflow_provider_odf.lineage.upstream import nodes, upstream
+
+    stores = [existing_store(one) for one in (store, *(also or ()))]
+    root = upstream(stores, stores[0].dataset(name), ref=ref or "head", edition=edition.value)
+    if how is Format.json:
+        print_json([_entry(node) for node in nodes(root)])
+    else:
+        print_rows(list(_rows(root)), how)
+
+
+def _entry(node: Node) -> dict[str, Any]:
+    return {**_identity(node), "version": node.version, "inputs": [_identity(above) for above in node.inputs]}
+
+
+def _identity(node: Node) -> dict[str, Any]:
+    from airflow_provider_odf.lineage.upstream import identifier
+
+    known = identifier(node)
+    return {
+        "label": node.label,
+        "kind": node.kind,
+        "namespace": known.namespace if known else None,
+        "name": known.name if known else None,
+    }
+
+
+def _rows(root: Node) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a tree; a node that was shown before is not expanded again."""
+    shown: set[tuple[str, str, str | None]] = set()
+    rest = [(root, "", "")]
+    while rest:
+        node, branch, indent = rest.pop()
+        is_repeated = bool(node.inputs) and node.key in shown
+        shown.add(node.key)
+        identity = _identity(node)
+        yield {
+            "dataset or source": branch + node.label + (" (see above)" if is_repeated else ""),
+            "kind": node.kind,
+            "version": (node.version or "")[:13],
+            "namespace": identity["namespace"],
+            "name": identity["name"],
+        }
+        if not is_repeated:
+            last = len(node.inputs) - 1
+            rest += [
+                (above, f"{indent}{'└─ ' if at == last else '├─ '}", f"{indent}{'   ' if at == last else '│  '}")
+                for at, above in reversed(list(enumerate(node.inputs)))
+            ]

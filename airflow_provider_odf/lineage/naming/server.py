@@ -1,0 +1,176 @@
+"""Names of a model of a data contract on one of the contract's servers: the same table of rules for both
+specifications of contracts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from airflow_provider_odf.lineage.naming import DatasetNames, Identifier, databases, files, sqlserver, stores, tables
+from airflow_provider_odf.lineage.naming.authority import host, hosts
+from airflow_provider_odf.lineage.naming.stores import Store
+from airflow_provider_odf.lineage.naming.uri import from_uri, kafka
+
+_Server: TypeAlias = Mapping[str, Any]
+_Rule: TypeAlias = Callable[[_Server, str], DatasetNames]
+
+_MODEL = re.compile(r"\{(model|table)\}")
+_AZURE = re.compile(
+    r"(?:https|az|abfss?|wasbs?)://(?P<account>[^/@.]+)\.(?P<kind>blob|dfs)\.core\.windows\.net/(?P<container>[^/]+)/(?P<path>.*)"
+)
+
+
+def from_server(server: _Server, model: str, *, folder: Path) -> DatasetNames:
+    """Return the names of a model.
+
+    :param server: an entry of the contract's ``servers``, with its variables filled in.
+    :param model: the model's name on the server: its physical name, else its name.
+    :param folder: the contract's folder, for relative paths.
+    :raises ValueError: the entry lacks a field, or there is no naming rule for its type.
+    """
+    kind = str(server.get("type") or "").lower()
+    if kind == "local":
+        path = Path(_model_in(_text(server, "path"), model)).expanduser()
+        return from_uri(str(path), base=str(folder))
+    if not (rule := TYPES.get(kind)):
+        raise ValueError(f"there is no naming rule for servers of type {kind}" if kind else "the server has no type")
+    return rule(server, model)
+
+
+def _database(store: Store, *fields: str) -> _Rule:
+    """Return the rule of a database; the fields name the levels around a table."""
+
+    def names(server: _Server, model: str) -> DatasetNames:
+        return store.of_table(_address(server, store.port), *_levels(server, model, *fields))
+
+    return names
+
+
+def _other(server: _Server, model: str) -> DatasetNames:
+    """Return the names in a database without a rule: those of Spark's listener for unknown drivers of JDBC."""
+    outer, table = _levels(server, model, "catalog" if server.get("catalog") else "database", "schema")
+    namespace = f"{str(server['type']).lower()}://{_address(server)}"
+    return DatasetNames(Identifier(namespace, ".".join([*outer, *table])))
+
+
+def _sql_server(server: _Server, model: str) -> DatasetNames:
+    table = ".".join(part for part in (server.get("schema"), model) if part)
+    return sqlserver.of_server(_address(server), "", str(server.get("database") or ""), table)
+
+
+def _synapse(server: _Server, model: str) -> DatasetNames:
+    _, table = _levels(server, model)
+    outer = [str(server["schema"])] if server.get("schema") and len(table) == 1 else []
+    return databases.synapse(_address(server, stores.SYNAPSE.port), str(server.get("database") or ""), [*outer, *table])
+
+
+def _redshift(server: _Server, model: str) -> DatasetNames:
+    outer, table = _levels(server, model, "database", "schema")
+    cluster, region = server.get("clusterIdentifier"), server.get("region")
+    address = server.get("host") or server.get("endpoint") or (f"{cluster}.{region}" if cluster and region else "")
+    authority = re.sub(r"^\w+://", "", str(address)).partition("/")[0]
+    return databases.redshift(host(authority, str(server.get("port") or stores.REDSHIFT.port)), outer, table)
+
+
+def _snowflake(server: _Server, model: str) -> DatasetNames:
+    outer = [str(server[field]) for field in ("database", "schema") if server.get(field)]
+    return databases.snowflake(host(_text(server, "account")), outer[: 3 - min(len(tables.split(model)), 3)], model)
+
+
+def _bigquery(server: _Server, model: str) -> DatasetNames:
+    return stores.BIGQUERY.of_table("", *_levels(server, model, "project", "dataset"))
+
+
+def _databricks(server: _Server, model: str) -> DatasetNames:
+    address = re.sub(r"^\w+://", "", _text(server, "host")).partition("/")[0]
+    return databases.unity_catalog(address, *_levels(server, model, "catalog", "schema"))
+
+
+def _athena(server: _Server, model: str) -> DatasetNames:
+    outer, table = _levels(server, model, "schema")
+    catalog = str(server.get("catalog") or "")
+    known = [catalog] if catalog and catalog.lower() != "awsdatacatalog" and len(outer) + len(table) < 3 else []
+    return databases.athena(_text(server, "regionName", "region"), [*known, *outer], table)
+
+
+def _glue(server: _Server, model: str) -> DatasetNames:
+    account = re.sub(r"\D", "", _text(server, "account"))
+    region = _text(server, "region", "regionName")
+    return stores.GLUE.names(region=region, account=account, database=_text(server, "database"), table=model)
+
+
+def _kafka(server: _Server, model: str) -> DatasetNames:
+    return kafka(_text(server, "host"), _model_in(str(server.get("topic") or model), model))
+
+
+def _pubsub(server: _Server, model: str) -> DatasetNames:
+    topic = _model_in(str(server.get("topic") or model), model)
+    return stores.PUBSUB.names(kind="topic", project_id=_text(server, "project"), id=topic)
+
+
+def _kinesis(server: _Server, model: str) -> DatasetNames:
+    stream = _model_in(str(server.get("stream") or model), model)
+    return DatasetNames(Identifier(f"kinesis://{_text(server, 'region')}", stream))
+
+
+def _location(server: _Server, model: str) -> DatasetNames:
+    return from_uri(_model_in(_text(server, "location"), model))
+
+
+def _azure(server: _Server, model: str) -> DatasetNames:
+    location = _model_in(_text(server, "location"), model)
+    if not (match := _AZURE.fullmatch(location)):
+        return from_uri(location)
+    rule = files.wasbs if match["kind"] == "blob" and location.startswith("wasb") else files.abfss
+    return rule(match["container"], match["account"], match["path"])
+
+
+def _address(server: _Server, port: str = "") -> str:
+    return hosts(re.sub(r"^\w+://", "", _text(server, "host")).partition("/")[0], str(server.get("port") or port))
+
+
+def _levels(server: _Server, model: str, *fields: str) -> tuple[list[str], list[str]]:
+    """Return the levels around a model that its name does not have itself, and the parts of its name."""
+    table = tables.parts(model)
+    missing = fields[: max(len(fields) + 1 - len(table), 0)]
+    return [str(server[field]) for field in missing if server.get(field)], table
+
+
+def _model_in(text: str, model: str) -> str:
+    return _MODEL.sub(lambda _: model, text)
+
+
+def _text(server: _Server, *fields: str) -> str:
+    for field in fields:
+        if server.get(field):
+            return str(server[field])
+    raise ValueError(f"the server has no {fields[0]}")
+
+
+TYPES: Mapping[str, _Rule] = {
+    **dict.fromkeys(("api", "s3", "gcs", "sftp", "custom"), _location),
+    **dict.fromkeys(("postgres", "postgresql"), _database(stores.POSTGRES, "database", "schema")),
+    **dict.fromkeys(("denodo", "dremio", "exasol", "hana", "impala", "informix", "presto", "vertica"), _other),
+    "athena": _athena,
+    "azure": _azure,
+    "bigquery": _bigquery,
+    "clickhouse": _database(stores.CLICKHOUSE, "database"),
+    "databricks": _databricks,
+    "db2": _database(stores.DB2, "database", "schema"),
+    "glue": _glue,
+    "hive": _database(stores.HIVE, "database"),
+    "kafka": _kafka,
+    "kinesis": _kinesis,
+    "mysql": _database(stores.MYSQL, "database"),
+    "oracle": _database(stores.ORACLE, "serviceName", "schema"),
+    "pubsub": _pubsub,
+    "redshift": _redshift,
+    "snowflake": _snowflake,
+    "sqlserver": _sql_server,
+    "synapse": _synapse,
+    "teradata": _database(stores.TERADATA, "database"),
+    "trino": _database(stores.TRINO, "catalog", "schema"),
+}
+"""Type of a server -> rule."""

@@ -1,0 +1,104 @@
+"""Upstream graph of a dataset, from the chains of stores: its sources, and the inputs of derivatives, as of the blocks
+that were read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.lineage import subject
+from airflow_provider_odf.lineage.naming import Edition, EditionNames, Identifier
+from airflow_provider_odf.manifest import model, public_source
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.state import ChainState, InputPosition
+    from airflow_provider_odf.chain.store import Store
+
+
+@dataclass(frozen=True)
+class Node:
+    """A dataset or a source. ``label`` is a dataset's name, or describes a source without its secrets.
+
+    ``kind`` is ``Root``, ``Derivative``, ``Polling source``, ``Push source``, or ``Unknown`` for an input that no store
+    has. ``names`` are None if lineage has no name; ``version`` is a block hash.
+    """
+
+    label: str
+    kind: str
+    names: EditionNames | None = None
+    version: str | None = None
+    inputs: tuple[Node, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str | None]:
+        """Identity of the node in a graph."""
+        return self.kind, self.label, self.version
+
+
+@dataclass(frozen=True)
+class _Graph:
+    stores: Sequence[Store]
+    edition: Edition
+    nodes: dict[tuple[str, str], Node] = field(default_factory=dict)
+
+    def dataset(self, store: Store, dataset: Dataset, block_hash: str) -> Node:
+        state = replay(dataset, block_hash)
+        key = (dataset.uri, state.head)
+        if key not in self.nodes:
+            names = subject.of_dataset(store, dataset, state, edition=self.edition).edition_names
+            inputs = tuple(self._inputs(state))
+            self.nodes[key] = Node(str(dataset.alias), state.kind, names, state.head, inputs)
+        return self.nodes[key]
+
+    def _inputs(self, state: ChainState) -> Iterator[Node]:
+        if state.polling_source is not None:
+            fetch = state.polling_source.fetch
+            names = None if _is_relative(fetch) else subject.of_source(fetch, base="/", edition=self.edition)
+            yield Node(public_source.fetch(fetch), "Polling source", names)
+        for source in state.push_sources.values():
+            yield Node(source.source_name, "Push source")
+        for declared in state.transform.inputs if state.transform else ():
+            yield self._input(declared.dataset_ref, declared.alias, state.query_inputs)
+
+    def _input(self, ref: str, alias: str | None, positions: Mapping[str, InputPosition]) -> Node:
+        """Return an input as of the block that was read, or as of its head if nothing was read yet."""
+        for store in self.stores:
+            if (dataset := store.find(ref)) is not None:
+                position = positions.get(ref)
+                return self.dataset(store, dataset, (position.block_hash if position else None) or "head")
+        return Node(alias or ref, "Unknown")
+
+
+def upstream(stores: Sequence[Store], dataset: Dataset, *, ref: str = "head", edition: Edition = "current") -> Node:
+    """Return the node of a dataset of the first store, with all nodes above it.
+
+    :param stores: the dataset's store, then further ones in which inputs are looked up.
+    :param ref: ref or block hash of the dataset.
+    """
+    return _Graph(stores, edition).dataset(stores[0], dataset, ref)
+
+
+def nodes(root: Node) -> Iterator[Node]:
+    """Yield every node once, a node before its inputs."""
+    seen, queue = {root.key}, [root]
+    for node in queue:
+        yield node
+        for above in node.inputs:
+            if above.key not in seen:
+                seen.add(above.key)
+                queue.append(above)
+
+
+def identifier(node: Node) -> Identifier | None:
+    """Return the name of a node in lineage events, or None."""
+    return node.names.primary if node.names else None
+
+
+def _is_relative(fetch: model.FetchStep) -> bool:
+    """Whether a source is a path relative to the manifest's folder, which the chain does not have."""
+    path = getattr(fetch, "url", None) or getattr(fetch, "path", None) or "/"
+    return not re.match(r"/|\$\{\{|[A-Za-z][\w+.-]*:", path.strip())
