@@ -1,54 +1,8 @@
 """Examples in the SQL of Flink and RisingWave, as their authors wrote them for these engines."""
 
-from .cuts import Example, Root
+from tests.reference_manifests import manifests
 
-OVERDUE = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: com.acme.shipments.overdue
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs:
-        - datasetRef: com.acme.orders
-        - datasetRef: com.acme.shipments
-      transform:
-        kind: Sql
-        engine: flink
-        queries:
-          - alias: order_shipments
-            query: |
-              SELECT
-                o.event_time as order_time,
-                o.order_id,
-                o.quantity as order_quantity,
-                CAST(s.event_time as TIMESTAMP(3)) as shipped_time,
-                COALESCE(s.quantity, 0) as shipped_quantity
-              FROM `com.acme.orders` as o
-              LEFT JOIN `com.acme.shipments` as s
-              ON
-                o.order_id = s.order_id
-                AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL '2' DAY
-          - alias: order_shipments_agg
-            query: |
-              SELECT
-                TUMBLE_START(order_time, INTERVAL '1' DAY) as order_time,
-                order_id,
-                count(*) as num_shipments,
-                min(shipped_time) as first_shipment,
-                max(shipped_time) as last_shipment,
-                max(order_quantity) as order_quantity,
-                sum(shipped_quantity) as shipped_quantity_total
-              FROM order_shipments
-              GROUP BY TUMBLE(order_time, INTERVAL '1' DAY), order_id
-          - query: |
-              SELECT *
-              FROM order_shipments_agg
-              WHERE order_quantity <> shipped_quantity_total
-    - kind: SetVocab
-      eventTimeColumn: order_time
-"""
+from .cuts import Example, Root
 
 OVERDUE_SHIPMENTS = Example(
     roots={
@@ -61,7 +15,7 @@ OVERDUE_SHIPMENTS = Example(
             "{kind: Ledger, primaryKey: [shipment_id]}",
         ),
     },
-    derivatives={"com.acme.shipments.overdue": OVERDUE},
+    derivatives=manifests("com.acme.shipments.overdue"),
     pieces=[
         {
             "com.acme.orders": [
@@ -104,38 +58,6 @@ OVERDUE_SHIPMENTS = Example(
     },
 )
 
-CAD = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: my.trading.transactions.cad
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs:
-        - datasetRef: ca.bankofcanada.exchange-rates.daily
-        - datasetRef: my.trading.transactions
-      transform:
-        kind: Sql
-        engine: flink
-        temporalTables:
-          - name: ca.bankofcanada.exchange-rates.daily
-            primaryKey:
-              - currency_base
-        query: |
-          SELECT
-            tr.`event_time`,
-            tr.`symbol`,
-            tr.`quantity`,
-            tr.`price` as `price_usd`,
-            tr.`price` * exc.`rate` as `price_cad`,
-            tr.`settlement` as `settlement_usd`,
-            tr.`settlement` * exc.`rate` as `settlement_cad`
-          FROM `my.trading.transactions` as tr
-          LEFT JOIN `ca.bankofcanada.exchange-rates.daily` FOR SYSTEM_TIME AS OF tr.`event_time` as exc
-          ON tr.`currency` = exc.`currency_base` AND exc.`currency_target` = 'CAD'
-"""
-
 CURRENCY_CONVERSION = Example(
     roots={
         "ca.bankofcanada.exchange-rates.daily": Root(
@@ -154,7 +76,7 @@ CURRENCY_CONVERSION = Example(
             "{kind: Ledger, primaryKey: [event_time]}",
         ),
     },
-    derivatives={"my.trading.transactions.cad": CAD},
+    derivatives=manifests("my.trading.transactions.cad"),
     pieces=[
         {
             "my.trading.transactions": [
@@ -196,61 +118,6 @@ CURRENCY_CONVERSION = Example(
     },
 )
 
-HOLDINGS = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: my.trading.holdings
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs:
-        - datasetRef: my.trading.transactions
-      transform:
-        kind: Sql
-        engine: flink
-        query: |
-          SELECT
-            event_time,
-            symbol,
-            quantity,
-            price,
-            settlement,
-            sum(quantity) over(partition by symbol order by event_time rows unbounded preceding) as cum_quantity,
-            sum(settlement) over(partition by symbol order by event_time rows unbounded preceding) as cum_balance
-          FROM `my.trading.transactions`
-"""
-
-MARKET_VALUE = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: my.trading.holdings.market-value
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs:
-        - datasetRef: com.yahoo.finance.tickers.daily
-        - datasetRef: my.trading.holdings
-      transform:
-        kind: Sql
-        engine: flink
-        temporalTables:
-          - name: my.trading.holdings
-            primaryKey:
-              - symbol
-        query: |
-          SELECT
-            tickers.`event_time`,
-            holdings.`symbol`,
-            holdings.`cum_quantity`,
-            holdings.`quantity` as `quantity`,
-            tickers.`close_adj` * holdings.`cum_quantity` as `market_value`
-          FROM `com.yahoo.finance.tickers.daily` as tickers
-          JOIN `my.trading.holdings` FOR SYSTEM_TIME AS OF tickers.`event_time` AS holdings
-          ON tickers.`symbol` = holdings.`symbol`
-"""
-
 TRADING = Example(
     roots={
         "com.yahoo.finance.tickers.daily": Root(
@@ -270,7 +137,7 @@ TRADING = Example(
             "{kind: UpsertStream, primaryKey: [id]}",
         ),
     },
-    derivatives={"my.trading.holdings": HOLDINGS, "my.trading.holdings.market-value": MARKET_VALUE},
+    derivatives=manifests("my.trading.holdings", "my.trading.holdings.market-value"),
     pieces=[
         {
             "my.trading.transactions": [
@@ -326,42 +193,6 @@ TRADING = Example(
     },
 )
 
-LEADERBOARD = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: leaderboard
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs:
-        - datasetRef: player-scores
-          alias: player_scores
-      transform:
-        kind: Sql
-        engine: risingwave
-        queries:
-          - alias: leaderboard
-            query: |
-              create materialized view leaderboard as
-              select
-                *
-              from (
-                select
-                  row_number() over (partition by 1 order by score desc) as place,
-                  match_time,
-                  match_id,
-                  player_id,
-                  score
-                from player_scores
-              )
-              where place <= 2
-          - query: |
-              select * from leaderboard
-    - kind: SetVocab
-      eventTimeColumn: match_time
-"""
-
 TOP_PLAYERS = Example(
     roots={
         "player-scores": Root(
@@ -369,7 +200,7 @@ TOP_PLAYERS = Example(
             "{kind: UpsertStream, primaryKey: [match_id, player_id]}",
         )
     },
-    derivatives={"leaderboard": LEADERBOARD},
+    derivatives=manifests("leaderboard"),
     pieces=[
         {"player-scores": [("2000-01-01", 0, 1, "Alice", 100), ("2000-01-01", 0, 1, "Bob", 80)]},
         {"player-scores": [("2000-01-03", 0, 3, "Charlie", 110), ("2000-01-03", 0, 3, "Bob", 120)]},
