@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -104,15 +104,15 @@ def last(context: SessionContext, steps: Sequence[SqlQueryStep]) -> DataFrame:
     return frame
 
 
-def syntax(steps: Sequence[SqlQueryStep]) -> None:
-    """Check queries as far as possible without the columns of their input.
+def syntax(steps: Sequence[SqlQueryStep], tables: Iterable[str] = (INPUT,)) -> None:
+    """Check queries as far as possible without the columns of their tables.
 
     :raises QueryProblem: a query cannot be parsed, or is not a query.
     """
     nesting.check(steps)
     for number, step in enumerate(steps, 1):
         context = session.create()
-        for name in (INPUT, *(step.alias for step in steps[: number - 1] if step.alias)):
+        for name in (*tables, *(step.alias for step in steps[: number - 1] if step.alias)):
             context.register_record_batches(types.quoted(name), [[types.empty(pa.schema([]))]])
         try:
             _frame(context, step.query, number)

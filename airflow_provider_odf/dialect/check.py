@@ -15,7 +15,7 @@ from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.manifest import events as e
 from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.manifest.model import TransformSql
-from airflow_provider_odf.manifest.place_in_text import place_within
+from airflow_provider_odf.manifest.place_in_text import query_place
 from airflow_provider_odf.protocol import DatasetVocabulary
 
 _Source: TypeAlias = e.SetPollingSource | e.AddPushSource
@@ -23,7 +23,7 @@ _UNKNOWN = ("UNKNOWN", "VOID")
 
 
 def check(manifests: Iterable[Manifest]) -> list[Problem]:
-    """Return the problems of the preprocess queries of manifests that are valid otherwise."""
+    """Return the problems of the queries of manifests that are valid otherwise."""
     return sorted(problem for manifest in manifests for problem in _manifest_problems(manifest))
 
 
@@ -34,6 +34,20 @@ def _manifest_problems(manifest: Manifest) -> Iterator[Problem]:
     for index, event in enumerate(events):
         if isinstance(event, _Source) and event.preprocess is not None:
             yield from _Preprocess(manifest, index, event, event.preprocess).problems(vocabulary)
+        elif isinstance(event, e.SetTransform):
+            yield from _transform_problems(manifest, index, event)
+
+
+def _transform_problems(manifest: Manifest, index: int, event: e.SetTransform) -> Iterator[Problem]:
+    from airflow_provider_odf.dialect import transform_check
+    from airflow_provider_odf.dialect.place import QueryRefusal
+
+    try:
+        transform_check.check(event)
+    except QueryRefusal as refusal:
+        number, line, column = refusal.number, refusal.line, refusal.column
+        place = query_place(manifest, (index, "transform"), event.transform, number, line, column)
+        yield Problem(place, refusal.message, refusal.advice)
 
 
 @dataclass(frozen=True)
@@ -76,8 +90,4 @@ class _Preprocess:
         return self.manifest.place("metadata", self.index, *path)
 
     def _query_place(self, number: int, line: int, column: int) -> Place:
-        if not number:
-            return self._place("preprocess", "engine")
-        start = self._place("preprocess", "queries", number - 1, "query")
-        source = self.manifest.file.read_bytes().decode("utf-8-sig")
-        return place_within(source, start, (self.transform.queries or ())[number - 1].query, line, column)
+        return query_place(self.manifest, (self.index, "preprocess"), self.transform, number, line, column)

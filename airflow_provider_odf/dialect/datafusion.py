@@ -31,7 +31,7 @@ def output(
     schemas = {name: schema for name, columns in tables.items() if (schema := _schema(columns)) is not None}
     try:
         if len(schemas) < len(tables):
-            plan.syntax(steps)
+            plan.syntax(steps, tables)
             return Columns(others=UNKNOWN)
         planned = plan.plan_transform(steps, schemas) if is_transform else plan.plan(steps, schemas)
     except QueryProblem as e:

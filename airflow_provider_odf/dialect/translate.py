@@ -89,7 +89,7 @@ def spark_columns(query: str) -> Columns:
     A query that sqlglot cannot parse may be valid in Spark; its columns are unknown."""
     try:
         with limits.room():
-            tree = _parse(query, Dialect.get_or_raise("spark"))
+            tree = parse(query, Dialect.get_or_raise("spark"))
     except (SqlglotError, Refusal, RecursionError):
         return Columns(others=UNKNOWN)
     items = tree.selects if isinstance(tree, exp.Query) else []
@@ -137,7 +137,7 @@ def translate_steps(steps: Steps, queries: Queries) -> Translation:
     for number, step in enumerate(steps, 1):
         try:
             with limits.room():
-                statement = _parse(step.query, Dialect.get_or_raise(queries.engine.dialect))
+                statement = parse(step.query, Dialect.get_or_raise(queries.engine.dialect))
                 tree, columns = queries.query(queries.engine.query(statement))
                 query = tree.sql(
                     Output, identify=True, normalize_functions=False, unsupported_level=ErrorLevel.RAISE,
@@ -150,7 +150,7 @@ def translate_steps(steps: Steps, queries: Queries) -> Translation:
     return Translation(tuple(translated), columns)
 
 
-def _parse(query: str, dialect: Dialect) -> exp.Expr:
+def parse(query: str, dialect: Dialect) -> exp.Expr:
     """Return the only statement of a query. Its tokens are checked before the parser recurses into them."""
     tokens = dialect.tokenize(query)
     limits.check_nesting(tokens)

@@ -6,8 +6,13 @@ A text and its notation have the same characters except white space and escapes,
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from airflow_provider_odf.errors import Place
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.manifest.fragments import TransformSql
+    from airflow_provider_odf.manifest.manifest import Manifest
 
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
 _BLOCK_HEADER = re.compile(r"[|>][0-9+-]*[^\n]*\n")
@@ -17,6 +22,21 @@ _UNITS = {
     "": re.compile(r".", re.DOTALL),
 }
 _WHITE_ESCAPES = ("\\n", "\\t", "\\r", "\\ ", "\\_", "\\\n")
+
+
+def query_place(
+    manifest: Manifest, path: tuple[int, str], sql: TransformSql, number: int, line: int, column: int
+) -> Place:
+    """Return the place of a character of a query in a manifest.
+
+    :param path: index of the event, and the property that has the queries.
+    :param number: of the query, from 1; 0 stands for all queries.
+    """
+    if not number:
+        return manifest.place("metadata", *path, "engine")
+    start = manifest.place("metadata", *path, "queries", number - 1, "query")
+    source = manifest.file.read_bytes().decode("utf-8-sig")
+    return place_within(source, start, sql.steps[number - 1].query, line, column)
 
 
 def place_within(source: str, start: Place, text: str, line: int, column: int) -> Place:
