@@ -82,6 +82,11 @@ _OPTIONS = {
         "Default: ``$ODF_STORE``, else ``odf-store`` in the Airflow home.",
         example="/data/odf-store",
     ),
+    "input_stores": _option(
+        "Paths or URIs of other stores, separated by commas. Inputs of derivatives that the store does not have are "
+        "looked for there by their ids. A manifest may also name an input by its location (``file:///…``).",
+        example="/mnt/partner/odf-store",
+    ),
     "work_area": _option(
         "Folder for fetched files until they are merged. All workers must share it, because tasks of one run may "
         "execute on different workers. Default: ``.work`` in the store.",

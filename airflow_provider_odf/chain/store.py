@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
+from urllib.parse import unquote
 
 from airflow_provider_odf.chain import dataset_registry
-from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.dataset_folders import (
+    LAYOUT,
+    dataset_at,
+    dataset_names,
+    existing,
+    id_in_chain,
+    same_name,
+)
 from airflow_provider_odf.chain.dataset_registry import Registry
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.chain.storages import open_storage
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput
-from airflow_provider_odf.manifest import model
-from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_ref
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, DatasetRef, DatasetUri, parse_ref
 from airflow_provider_odf.wording import nearest, suggestion
-
-_LAYOUT = ("blocks", "checkpoints", "data", "info", "refs")
 
 
 class Store:
     """Datasets in a storage.
 
     :param work_area: folder of work in progress and disposable caches, shared by all users of the store.
+    :param linked: datasets of other stores that are found by their ids before those of this store.
+    :param others: stores in which ids are looked for that this store does not have.
     """
 
-    def __init__(self, storage: Storage, work_area: Path) -> None:
+    def __init__(
+        self, storage: Storage, work_area: Path, linked: Sequence[Dataset] = (), others: Sequence[Store] = ()
+    ) -> None:
         self.storage = storage
         self.work_area = work_area
         self.registry = Registry(storage.folder(dataset_registry.FOLDER))
+        self.others = tuple(others)
+        self._linked = tuple(linked)
+        self._ids: dict[tuple[str, str | None], str | None] = {}
 
     @classmethod
-    def open(cls, uri_or_path: str | Path, work_area: Path | None = None) -> Store:
+    def open(cls, uri_or_path: str | Path, work_area: Path | None = None, others: Iterable[str] = ()) -> Store:
         """Return the store at a path or URI, which may not exist yet.
 
         :param work_area: by default ``.work`` in the store, if that is a folder of this machine.
+        :param others: paths and URIs of stores in which inputs are looked for by their ids.
         :raises InvalidInput: the URI has an unknown scheme, or a remote store has no work area.
         """
         text = str(uri_or_path)
@@ -45,7 +60,11 @@ class Store:
                     f"store {text}: a remote store needs a local work area: set `[odf] work_area` to a folder"
                 )
             work_area = storage.root / ".work"
-        return cls(storage, work_area)
+        return cls(storage, work_area, others=[cls(open_storage(other), work_area) for other in others])
+
+    def linked_to(self, datasets: Iterable[Dataset]) -> Store:
+        """Return this store with datasets of other stores, which `find_id` finds first."""
+        return Store(self.storage, self.work_area, (*self._linked, *datasets), self.others)
 
     @property
     def uri(self) -> str:
@@ -59,6 +78,22 @@ class Store:
     def cache(self, alias: DatasetAlias | str) -> Path:
         """Return the directory of a dataset's disposable caches, which may not exist."""
         return self.work_area / ".cache" / str(alias).lower()
+
+    def cache_of(self, dataset: Dataset) -> Path:
+        """Return the directory of disposable caches about a dataset, which may be one of another store."""
+        if self.owns(dataset):
+            return self.cache(dataset.alias)
+        return self.work_area / ".cache" / f"+{sha256(dataset.uri.encode()).hexdigest()[:16]}"
+
+    def owns(self, dataset: Dataset) -> bool:
+        """Return whether a dataset is in this store."""
+        return self.folder(dataset.alias).uri == dataset.uri
+
+    def store_of(self, dataset: Dataset) -> Store:
+        """Return the store that has a dataset: this one or another one."""
+        if self.owns(dataset):
+            return self
+        return Store(open_storage(dataset.uri.removesuffix(f"/{dataset.alias}")), self.work_area)
 
     def work(self, alias: DatasetAlias | str) -> Path:
         """Return a dataset's own directory in the work area, which may not exist.
@@ -76,12 +111,12 @@ class Store:
         parsed = parse_alias(alias)
         folder, names = self.storage, []
         for part in filter(None, (parsed.account, parsed.name)):
-            name = _same_name(folder, part)
+            name = same_name(folder, part)
             if name is None:
                 return None
             names.append(name)
             folder = folder.folder(name)
-        return _existing(folder, DatasetAlias.parse("/".join(names)))
+        return existing(folder, DatasetAlias.parse("/".join(names)))
 
     def dataset(self, alias: DatasetAlias | str) -> Dataset:
         """Return the dataset of a name.
@@ -113,7 +148,7 @@ class Store:
 
         :raises InvalidInput: the name is reserved for a folder of the layout.
         """
-        if alias.account and alias.name.lower() in _LAYOUT:
+        if alias.account and alias.name.lower() in LAYOUT:
             raise InvalidInput(f"{alias}: the name {alias.name} is reserved in accounts: choose another name")
         dataset = Dataset(alias, self.folder(alias))
         dataset.storage.put_if_absent("info/alias", str(alias).encode())
@@ -123,42 +158,73 @@ class Store:
         """Return the folder of a dataset, which may not exist."""
         folder = self.storage
         for part in filter(None, (alias.account, alias.name)):
-            folder = folder.folder(_same_name(folder, part) or part)
+            folder = folder.folder(same_name(folder, part) or part)
         return folder
 
     def datasets(self) -> Iterator[Dataset]:
         """Yield all datasets, by name."""
-        for name in _names(self.storage):
+        for name in dataset_names(self.storage):
             folder = self.storage.folder(name)
-            if (dataset := _existing(folder, DatasetAlias.parse(name))) is not None:
+            if (dataset := existing(folder, DatasetAlias.parse(name))) is not None:
                 yield dataset
-            for inner in _names(folder):
-                if (dataset := _existing(folder.folder(inner), DatasetAlias.parse(f"{name}/{inner}"))) is not None:
+            for inner in dataset_names(folder):
+                if (dataset := existing(folder.folder(inner), DatasetAlias.parse(f"{name}/{inner}"))) is not None:
                     yield dataset
 
     def find_id(self, dataset_id: DatasetId) -> Dataset | None:
-        """Return the dataset of an id, or None if the store has none."""
+        """Return the dataset of an id, or None if neither this store nor a linked or other one has it."""
         text = str(dataset_id)
+        if (linked := next((dataset for dataset in self._linked if self.id_of(dataset) == text), None)) is not None:
+            return linked
         for alias in self.registry.aliases():
             entry = self.registry.get(alias)
             if entry is not None and entry.dataset_id == text and (dataset := self.get(alias)) is not None:
                 return dataset
         # Other tools do not write the registry.
-        return next((dataset for dataset in self.datasets() if _id(dataset) == text), None)
+        own = next((dataset for dataset in self.datasets() if self._id_in_chain(dataset) == text), None)
+        return own or next(filter(None, (other.find_id(dataset_id) for other in self.others)), None)
 
     def id_of(self, dataset: Dataset) -> str:
         """Return the id of a dataset, from the registry if it has the dataset, else from the chain."""
-        entry = self.registry.get(dataset.alias)
+        entry = self.registry.get(dataset.alias) if self.owns(dataset) else None
         known = entry.dataset_id if entry is not None else ""
-        return known if known.startswith("did:") else str(_id(dataset))
+        return known if known.startswith("did:") else str(self._id_in_chain(dataset))
 
     def find(self, ref: str) -> Dataset | None:
-        """Return the dataset of an id or alias, or None if the store has none.
+        """Return the dataset of an id, alias or location, or None if there is none.
 
-        :raises ValueError: the text is neither an id nor an alias.
+        :raises ValueError: the text is none of these.
         """
         parsed = parse_ref(ref)
+        if isinstance(parsed, DatasetUri):
+            alias = self._alias_at(parsed)
+            return self.get(alias) if alias is not None else dataset_at(parsed)
         return self.find_id(parsed) if isinstance(parsed, DatasetId) else self.get(parsed)
+
+    def alias_of(self, ref: DatasetRef) -> DatasetAlias | None:
+        """Return the alias of a dataset of this store, or None if it is in another one or unknown. An alias or a
+        location in this store need not have a dataset yet."""
+        if isinstance(ref, DatasetAlias):
+            return ref
+        if isinstance(ref, DatasetUri):
+            return self._alias_at(ref)
+        dataset = self.find_id(ref)
+        return dataset.alias if dataset is not None and self.owns(dataset) else None
+
+    def _alias_at(self, uri: DatasetUri) -> DatasetAlias | None:
+        """Return the alias of a location in this store, None for one elsewhere."""
+        folder = f"{self.uri}/"
+        try:
+            return DatasetAlias.parse(unquote(uri.text.removeprefix(folder))) if uri.text.startswith(folder) else None
+        except ValueError:
+            return None
+
+    def _id_in_chain(self, dataset: Dataset) -> str | None:
+        """Return the id in the seed of a chain, which is read once for each head."""
+        key = dataset.uri, dataset.head()
+        if key not in self._ids:
+            self._ids[key] = id_in_chain(dataset)
+        return self._ids[key]
 
     def check_new(self, alias: DatasetAlias) -> None:
         """Check that the store never had a dataset.
@@ -178,11 +244,12 @@ class Store:
             raise DatasetGone(f"{message}: restore its folder, or {self.restart_advice(alias)}")
 
     def check_identity(self, dataset: Dataset, dataset_id: str) -> None:
-        """Check that a dataset is the one that the store had under its name, before anything is written to it.
+        """Check that a dataset is the one that the store had under its name, before anything is written to it. One of
+        another store has no name here.
 
         :raises DatasetGone: it is another one, such as that of a wrong mount.
         """
-        entry = self.registry.get(dataset.alias)
+        entry = self.registry.get(dataset.alias) if self.owns(dataset) else None
         if entry is not None and entry.dataset_id not in (
             dataset_id,
             dataset_registry.FORGOTTEN,
@@ -203,7 +270,7 @@ class Store:
         folder = self.folder(alias)
         location = folder.location()
         entry, dataset = self.registry.get(alias), self.get(alias)
-        if dataset is not None and (entry is None or entry.dataset_id == _id(dataset)):
+        if dataset is not None and (entry is None or entry.dataset_id == id_in_chain(dataset)):
             raise InvalidInput(f"{location}: the dataset still exists: to start a new history, delete its folder first")
         if dataset is None and folder.names("data"):
             raise InvalidInput(f"{location}: the folder has data but no refs/head: delete or move it first")
@@ -237,33 +304,3 @@ def parse_alias(alias: DatasetAlias | str) -> DatasetAlias:
         return DatasetAlias.parse(alias)
     except ValueError as e:
         raise InvalidInput(str(e)) from None
-
-
-def _existing(folder: Storage, alias: DatasetAlias) -> Dataset | None:
-    return Dataset(alias, folder) if folder.stat(f"refs/{HEAD}") is not None else None
-
-
-def _same_name(folder: Storage, name: str) -> str | None:
-    """Return the subfolder with this name, ignoring case."""
-    if folder.folder(name).exists():
-        return name
-    return next((entry for entry in _names(folder) if entry.lower() == name.lower()), None)
-
-
-def _names(folder: Storage) -> list[str]:
-    """Return the names of the subfolders that can be datasets or accounts, sorted."""
-    names = (name for name in folder.folders() if name not in _LAYOUT and _is_name(name))
-    return sorted(names, key=str.lower)
-
-
-def _is_name(text: str) -> bool:
-    try:
-        return DatasetAlias.parse(text).account is None
-    except ValueError:
-        return False
-
-
-def _id(dataset: Dataset) -> str | None:
-    """Return the id in the seed of a chain."""
-    *_, (_, seed) = dataset.walk()
-    return seed.event.dataset_id if isinstance(seed.event, model.Seed) else None

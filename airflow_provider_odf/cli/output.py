@@ -35,6 +35,16 @@ StoreOption = Annotated[
     str | None,
     typer.Option("--store", help="Path or URI of the store.", envvar="ODF_STORE", show_default="./odf-store"),
 ]
+InputStoresOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input-store",
+        help="Path or URI of another store that has inputs of derivatives; can be repeated.",
+        envvar="ODF_INPUT_STORES",
+        metavar="STORE",
+        show_default="none",
+    ),
+]
 NameArgument = Annotated[str, typer.Argument(help="Name of a dataset in the store.", metavar="NAME")]
 RefOption = Annotated[
     str | None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, near, print_json
+from airflow_provider_odf.cli.output import Format, FormatOption, InputStoresOption, StoreOption, near, print_json
 from airflow_provider_odf.cli.run import (
     all_problems,
     load_manifests,
@@ -45,6 +45,7 @@ def register(app: typer.Typer) -> None:
 def plan_manifests(
     manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST")],
     store: StoreOption = None,
+    input_store: InputStoresOption = None,
     how: FormatOption = Format.table,
 ) -> None:
     """Show the blocks that a run would append before the data, with their changes, or why a change is refused.
@@ -54,7 +55,7 @@ def plan_manifests(
     """
     from airflow_provider_odf.evolution.plan import Plan
 
-    target = open_store(store)
+    target = open_store(store, input_store)
     loaded = load_manifests(manifests, target)
     print_warnings(loaded)
     plans: list[Plan] = []
@@ -97,19 +98,20 @@ class _Planner:
         :raises DatasetGone: the dataset was deleted from the store.
         """
         from airflow_provider_odf.chain.replay import replay
-        from airflow_provider_odf.evolution.inputs import with_ids
+        from airflow_provider_odf.evolution.inputs import linked, with_ids
         from airflow_provider_odf.evolution.plan import plan
 
+        store = linked(self._store, manifest)
         dataset = self._store.get(manifest.snapshot.alias)
         if dataset is None:
             self._store.check_new(manifest.snapshot.alias)
-        manifest = with_ids(manifest, self._store, self._declared)
+        manifest = with_ids(manifest, store, self._declared)
         state = replay(dataset) if dataset else None
         planned = plan(state, manifest)
-        return planned if planned.problems else self._with_evaluation(planned, manifest, dataset, state)
+        return planned if planned.problems else self._with_evaluation(planned, manifest, store, dataset, state)
 
     def _with_evaluation(
-        self, planned: Plan, manifest: Manifest, dataset: Dataset | None, state: ChainState | None
+        self, planned: Plan, manifest: Manifest, store: Store, dataset: Dataset | None, state: ChainState | None
     ) -> Plan:
         """Return the plan with a note on how the query of a derivative is evaluated, or with what is wrong with it."""
         from airflow_provider_odf.evolution import evaluations
@@ -124,7 +126,7 @@ class _Planner:
         if found is None and not has_new_input(event):
             try:
                 found = analyzed_transform(
-                    state, manifest, event, self._store, lambda request: self._runner.submit(request).result()
+                    state, manifest, event, store, lambda request: self._runner.submit(request).result()
                 )
             except ManifestInvalid as e:
                 return replace(planned, problems=tuple(e.problems))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from airflow_provider_odf.cli.output import (
+    InputStoresOption,
     StoreOption,
     absolute,
     near,
@@ -43,11 +44,17 @@ def register(app: typer.Typer) -> None:
     app.command()(run)
 
 
-def open_store(store: str | None) -> Store:
-    """Return the store of the option, by default ``./odf-store``, for commands that may create it."""
+def open_store(store: str | None, input_stores: Sequence[str] | None = None) -> Store:
+    """Return the store of the option, by default ``./odf-store``, for commands that may create it.
+
+    :raises InvalidInput: one of the other stores does not exist.
+    """
     from airflow_provider_odf.chain.store import Store
 
-    return Store.open(store or "odf-store")
+    opened = Store.open(store or "odf-store", others=input_stores or ())
+    for other in opened.others:
+        _check_exists(other, "--input-store or ODF_INPUT_STORES")
+    return opened
 
 
 def note_new_store(store: Store) -> None:
@@ -56,15 +63,19 @@ def note_new_store(store: Store) -> None:
         print(f"note: new store at {near(store.location)}", file=sys.stderr)
 
 
-def existing_store(store: str | None) -> Store:
+def existing_store(store: str | None, input_stores: Sequence[str] | None = None) -> Store:
     """Return the store of a command that needs an existing one.
 
     :raises InvalidInput: there is no such folder.
     """
-    opened = open_store(store)
-    if not opened.storage.exists():
-        raise InvalidInput(f"no such folder: {opened.location} (name the store with --store or ODF_STORE)")
+    opened = open_store(store, input_stores)
+    _check_exists(opened, "--store or ODF_STORE")
     return opened
+
+
+def _check_exists(store: Store, option: str) -> None:
+    if not store.storage.exists():
+        raise InvalidInput(f"no such folder: {store.location} (name the store with {option})")
 
 
 def validate(
@@ -94,6 +105,7 @@ def validate(
 def run(
     manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST")],
     store: StoreOption = None,
+    input_store: InputStoresOption = None,
     system_time: SystemTimeOption = None,
     forbid: ForbidOption = None,
     verbose: VerboseOption = False,
@@ -109,7 +121,7 @@ def run(
 
     time = instant(system_time)
     options = from_environment(os.environ, forbid or ())
-    target = open_store(store)
+    target = open_store(store, input_store)
     loaded = load_manifests(manifests, target)
     print_warnings(loaded)
     if problems := all_problems(loaded):
@@ -166,16 +178,27 @@ def _print_progress(message: str) -> None:
 
 
 def load_manifests(paths: Sequence[str], store: Store | None) -> Loaded:
-    """Return the manifests of path arguments. Datasets of the store are valid inputs."""
+    """Return the manifests of path arguments. Datasets of the store are valid inputs, and those at a location."""
+    from airflow_provider_odf.chain.dataset_folders import dataset_at
+    from airflow_provider_odf.manifest.graph import alias_alone
     from airflow_provider_odf.manifest.load import load
+    from airflow_provider_odf.manifest.names import DatasetAlias, DatasetRef, DatasetUri, parse_ref
 
-    def is_in_store(ref: str) -> bool:
+    def is_known(ref: str) -> bool:
         try:
-            return store is not None and store.find(ref) is not None
+            parsed = parse_ref(ref)
+            found = store.find(ref) if store is not None else None
+            return found is not None or (isinstance(parsed, DatasetUri) and dataset_at(parsed) is not None)
         except (OdfError, OSError, ValueError):
             return False
 
-    return load([absolute(path) for path in paths], known=is_in_store)
+    def alias_of(ref: DatasetRef) -> DatasetAlias | None:
+        try:
+            return store.alias_of(ref) if store is not None else alias_alone(ref)
+        except (OdfError, OSError):
+            return None
+
+    return load([absolute(path) for path in paths], known=is_known, alias_of=alias_of)
 
 
 def no_manifests(paths: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from airflow_provider_odf.cli.output import Format, FormatOption, StoreOption, near, print_json
+from airflow_provider_odf.cli.output import Format, FormatOption, InputStoresOption, StoreOption, near, print_json
 from airflow_provider_odf.cli.run import existing_store
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
@@ -26,6 +26,7 @@ def register(app: typer.Typer) -> None:
 def verify(
     names: Annotated[list[str], typer.Argument(help="Names of datasets in the store.", metavar="NAME")],
     store: StoreOption = None,
+    input_store: InputStoresOption = None,
     how: FormatOption = Format.table,
     is_replayed: Annotated[
         bool, typer.Option("--replay", help="Also compute the records of derivatives again from their inputs.")
@@ -36,7 +37,7 @@ def verify(
     Exit 1 if a dataset is damaged or not what its inputs give, 2 if one does not exist. All others are verified in any
     case.
     """
-    target = existing_store(store)
+    target = existing_store(store, input_store)
     code, rows = 0, []
     with _Verification(target, is_replayed=is_replayed) as verification:
         for name in names:

@@ -13,6 +13,7 @@ from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.cycle.messages import Limits, Progress, silent
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.evolution.apply import Report, apply, ignore
+from airflow_provider_odf.evolution.inputs import linked
 from airflow_provider_odf.manifest.folder import settings_for
 from airflow_provider_odf.source.options import Options
 
@@ -44,6 +45,11 @@ class Cycle:
     progress: Progress = silent
     contract_file: str | None = None
     """Path of a contract that overrides the manifest's contract."""
+
+    @cached_property
+    def inputs(self) -> Store:
+        """The store, with the inputs in other stores that the manifest names by their locations."""
+        return linked(self.store, self.manifest)
 
     @cached_property
     def contract_location(self) -> Location | None:
@@ -105,7 +111,7 @@ class Cycle:
         if self.manifest is None:
             return replay(self.store.dataset(self.dataset))
         return apply(
-            self.store,
+            self.inputs,
             self.manifest,
             self.system_time,
             manifest_version=self.manifest_version,

@@ -18,7 +18,7 @@ from airflow_provider_odf.chain import checked_slices
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import PENDING
-from airflow_provider_odf.cycle import candidate_refs
+from airflow_provider_odf.cycle import candidate_refs, unchanged
 from airflow_provider_odf.errors import CommitConflict, OdfError
 from airflow_provider_odf.owned_folders import was_killed
 from airflow_provider_odf.source import savepoint
@@ -100,7 +100,7 @@ def find_gone(store: Store, older_than: float) -> list[Garbage]:
     items: list[Garbage] = []
     for alias in map(str, filter(lambda alias: store.get(alias) is None, store.registry.aliases())):
         caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
-        items += filter(lambda item: _is_named(item) or item.name == checked_slices.RECORD, caches)
+        items += filter(lambda item: _is_named(item) or item.name in (checked_slices.RECORD, unchanged.NOTE), caches)
         items += (item for name in _OF_RUNS for item in _old(alias, "work folder", store.work(alias), name, cutoff))
     return items
 

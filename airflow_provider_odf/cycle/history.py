@@ -35,7 +35,7 @@ def history(store: Store, dataset: Dataset, state: ChainState, progress: Progres
 
     :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
     """
-    cache = store.cache(dataset.alias)
+    cache = store.cache_of(dataset)
     with contextlib.suppress(OSError):
         cache.mkdir(parents=True, exist_ok=True)
     checked_slices.check(dataset, state.dataset_id, state.slices, cache, progress)

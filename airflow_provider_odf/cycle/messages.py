@@ -7,12 +7,17 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.protocol import Changes, ContractReport, OffsetInterval, PositionalHeader
 from airflow_provider_odf.wording import counted
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.evolution.input_state import InputState
+    from airflow_provider_odf.instant import Instant
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -108,35 +113,31 @@ def _stamp(file: InputFile) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class InputHead:
-    """Head of an input of a derivative at which a transform reads it."""
-
-    dataset_id: str
-    alias: str
-    block_hash: str
-
-
-@dataclass(frozen=True)
 class TransformInput:
-    """What is new for a derivative whose head is ``base``: the heads of its inputs, in the order of its transform."""
+    """What is new for a derivative in a state: its inputs, in the order of its transform. Only one task has it."""
 
     dataset: str
-    base: str
-    system_time: str
-    heads: tuple[InputHead, ...]
+    state: ChainState
+    inputs: tuple[InputState, ...]
+    system_time: Instant
     warnings: tuple[str, ...] = ()
     directory: None = None
     source_name: None = None
 
     @property
+    def base(self) -> str:
+        """The head of the derivative."""
+        return self.state.head
+
+    @property
     def key(self) -> str:
-        """The name of these heads on this base. Equal keys give equal candidates."""
+        """The name of the heads of the inputs on this base. Equal keys give equal candidates."""
         return hashlib.sha256(json.dumps([self.base, self.content]).encode()).hexdigest()[:16]
 
     @property
     def content(self) -> str:
         """Name of what is read, whatever head it is added to."""
-        content = json.dumps([[head.dataset_id, head.block_hash] for head in self.heads])
+        content = json.dumps([[i.state.dataset_id, i.state.head] for i in self.inputs])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

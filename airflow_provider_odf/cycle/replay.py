@@ -13,7 +13,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import json_rows, slices
 from airflow_provider_odf.chain.replay import append, begin
 from airflow_provider_odf.cycle.messages import Progress, silent
-from airflow_provider_odf.cycle.transform_request import NOWHERE, InputState, transform_request, watermark_of
+from airflow_provider_odf.cycle.transform_request import transform_request
 from airflow_provider_odf.errors import (
     DatasetNotFound,
     InputRewritten,
@@ -22,6 +22,7 @@ from airflow_provider_odf.errors import (
     NotReplayable,
     NotReproducible,
 )
+from airflow_provider_odf.evolution.input_state import NOWHERE, InputState, watermark_of
 from airflow_provider_odf.evolution.inputs import input_datasets
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
@@ -100,8 +101,6 @@ class _Inputs:
         found = []
         datasets = input_datasets(self._store, transform)
         for item, position, source in zip(transform.inputs, event.query_inputs, datasets, strict=True):
-            if source is None:
-                raise DatasetNotFound(f"the input {item.alias} ({item.dataset_ref}) is not in {self._store.location}")
             head = position.new_block_hash or position.prev_block_hash
             state = self._all(item.dataset_ref, source).get(str(head))
             if state is None:

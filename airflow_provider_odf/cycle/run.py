@@ -18,7 +18,7 @@ from airflow_provider_odf.cycle.push import push
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import CandidateRejected
 from airflow_provider_odf.manifest.graph import Graph
-from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId
+from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.source.program import kill_all
 
 if TYPE_CHECKING:
@@ -53,18 +53,13 @@ def run_all(cycles: Sequence[Cycle]) -> Iterator[Outcome]:
 
 
 def inputs_first(cycles: Sequence[Cycle]) -> Iterator[tuple[Cycle, list[DatasetAlias]]]:
-    """Yield each cycle after those of its inputs, with the names of these inputs."""
+    """Yield each cycle after those of its inputs, with the names of these inputs. All cycles have one store."""
     by_alias = {parse_alias(cycle.dataset): cycle for cycle in cycles}
-    graph = Graph.of(cycle.manifest for cycle in cycles if cycle.manifest is not None)
-    edges = {alias: _inputs(graph, alias, cycle) & by_alias.keys() for alias, cycle in by_alias.items()}
+    manifests = [cycle.manifest for cycle in cycles if cycle.manifest is not None]
+    graph = Graph.of(manifests, cycles[0].store.alias_of) if cycles else Graph.of(())
+    edges = {alias: graph.edges(alias) if alias in graph.manifests else set() for alias in by_alias}
     for alias in TopologicalSorter(edges).static_order():
         yield by_alias[alias], sorted(edges[alias], key=str)
-
-
-def _inputs(graph: Graph, alias: DatasetAlias, cycle: Cycle) -> set[DatasetAlias]:
-    refs = graph.inputs(alias) if alias in graph.manifests else ()
-    found = (cycle.store.find_id(ref) if isinstance(ref, DatasetId) else ref for ref in refs)
-    return {ref if isinstance(ref, DatasetAlias) else ref.alias for ref in found if ref is not None}
 
 
 def run(cycle: Cycle) -> Outcome:

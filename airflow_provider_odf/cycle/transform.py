@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -10,18 +11,18 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.cycle import candidate, held_back, rejected
+from airflow_provider_odf.cycle import candidate, held_back, rejected, unchanged
 from airflow_provider_odf.cycle.frequency import with_frequency
 from airflow_provider_odf.cycle.input_history import check_input
 from airflow_provider_odf.cycle.merge import data_slice
-from airflow_provider_odf.cycle.messages import Candidate, InputHead, TransformInput, UpToDate
+from airflow_provider_odf.cycle.messages import Candidate, TransformInput, UpToDate
 from airflow_provider_odf.cycle.related import with_related
-from airflow_provider_odf.cycle.transform_request import NOWHERE, InputState, transform_request, watermark_of
-from airflow_provider_odf.errors import CommitConflict, DatasetNotFound, StillRejected
+from airflow_provider_odf.cycle.transform_request import transform_request
+from airflow_provider_odf.errors import CommitConflict, StillRejected
 from airflow_provider_odf.evolution import evaluations
 from airflow_provider_odf.evolution.apply import not_before
+from airflow_provider_odf.evolution.input_state import NOWHERE, InputState, watermark_of
 from airflow_provider_odf.evolution.inputs import input_datasets
-from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import savepoint
 
@@ -39,27 +40,35 @@ def new_input(cycle: Cycle) -> TransformInput | UpToDate:
     :raises InputRewritten: the history of an input was rewritten.
     :raises DatasetNotFound: an input is not in the store.
     """
-    contract = cycle.contract
+    digest = cycle.contract.digest if cycle.contract else None  # before anything is written: it may not be valid
     applied: list[str] = []
     state = cycle.apply_manifest(applied.append)
-    dataset = cycle.store.dataset(cycle.dataset)
-    inputs = _inputs(cycle, dataset, state)
-    result = _new_input(cycle, dataset, state, inputs, contract.digest if contract else None)
+    result = _new_input(cycle, cycle.store.dataset(cycle.dataset), state, digest)
     if isinstance(result, UpToDate) and applied:
         return dataclasses.replace(result, reason=f"{result.reason} (manifest applied: {', '.join(applied)})")
     return result
 
 
-def _new_input(
-    cycle: Cycle, dataset: Dataset, state: ChainState, inputs: list[InputState], digest: str | None
-) -> TransformInput | UpToDate:
+def _new_input(cycle: Cycle, dataset: Dataset, state: ChainState, digest: str | None) -> TransformInput | UpToDate:
+    inputs = _inputs(cycle, dataset, state)
     if empty := [i.alias for i in inputs if i.state.schema is None]:
         return UpToDate(f"up to date: input {empty[0]} has no data yet")
     if not _is_new(state, inputs):
         return UpToDate()
-    heads = tuple(InputHead(i.state.dataset_id, str(i.dataset.alias), i.state.head) for i in inputs)
-    new = TransformInput(str(dataset.alias), state.head, str(not_before(state, cycle.system_time)), heads)
-    rejection, _ = rejected.standing(dataset, state.head, digest, cycle.limits)
+    new = TransformInput(str(dataset.alias), state, inputs, not_before(state, cycle.system_time))
+    if unchanged.is_known(cycle.store.cache(dataset.alias), new.key):
+        return UpToDate()
+    return _unless_rejected(cycle, dataset, new, digest)
+
+
+def _unless_rejected(
+    cycle: Cycle, dataset: Dataset, new: TransformInput, digest: str | None
+) -> TransformInput | UpToDate:
+    """Return the input, unless its result was rejected by the contract of this digest.
+
+    :raises StillRejected: see ``new_input``.
+    """
+    rejection, _ = rejected.standing(dataset, new.base, digest, cycle.limits)
     if rejection is None or rejection.record.content != new.content:
         return new
     if rejection.record.is_discarded:
@@ -71,25 +80,20 @@ def _new_input(
     raise StillRejected(message, held)
 
 
-def _inputs(cycle: Cycle, dataset: Dataset, state: ChainState, heads: dict[str, str] | None = None) -> list[InputState]:
-    """Return the inputs at given heads, by default at their present ones."""
+def _inputs(cycle: Cycle, dataset: Dataset, state: ChainState) -> tuple[InputState, ...]:
+    """Return the inputs at their heads."""
     if state.transform is None:
-        return []
-    found: list[InputState] = []
-    for item, source in zip(state.transform.inputs, input_datasets(cycle.store, state.transform), strict=True):
-        if source is None:
-            raise DatasetNotFound(
-                f"dataset {dataset.alias}: its input {item.alias} ({item.dataset_ref}) is not in {cycle.store.location}"
-            )
-        before = state.query_inputs.get(item.dataset_ref, NOWHERE)
-        current = replay(source, heads[item.dataset_ref]) if heads else replay(source)
-        cycle.store.check_identity(source, current.dataset_id)
+        return ()
+    states: list[InputState] = []
+    for item, source in zip(state.transform.inputs, input_datasets(cycle.inputs, state.transform), strict=True):
+        before, current = state.query_inputs.get(item.dataset_ref, NOWHERE), replay(source)
+        cycle.inputs.check_identity(source, current.dataset_id)
         check_input(dataset, source, current.head, before)
-        found.append(InputState(source, current, before, str(item.alias)))
-    return found
+        states.append(InputState(source, current, before, str(item.alias)))
+    return tuple(states)
 
 
-def _is_new(state: ChainState, inputs: list[InputState]) -> bool:
+def _is_new(state: ChainState, inputs: Sequence[InputState]) -> bool:
     """Whether an input has new records or a newer watermark, or the query or the schema is missing its first run."""
     return (
         state.schema is None
@@ -122,11 +126,9 @@ class _Step:
 
     def __init__(self, cycle: Cycle, dataset: Dataset, new: TransformInput) -> None:
         self.cycle, self.dataset, self.new = cycle, dataset, new
-        self.base = replay(dataset, new.base)
+        self.base, self.inputs, self.system_time = new.state, new.inputs, new.system_time
         cycle.store.check_identity(dataset, self.base.dataset_id)
-        self.inputs = _inputs(cycle, dataset, self.base, {h.dataset_id: h.block_hash for h in new.heads})
         self.draft = Draft(dataset, self.base, manifest_version=cycle.manifest_version)
-        self.system_time = Instant.parse(new.system_time)
 
     def run(self, work: Path) -> Candidate | UpToDate:
         """Compute with files in a directory."""
@@ -136,7 +138,7 @@ class _Step:
                 cycle, with_related(cycle, contract), self.dataset, self.base.head, self.system_time
             )
         request = transform_request(
-            cycle.store,
+            cycle.inputs,
             self.dataset,
             self.base,
             self.inputs,
@@ -151,6 +153,7 @@ class _Step:
         self.add_blocks(success)
         head = self.draft.state.head
         if head == self.base.head:
+            unchanged.keep(cycle.store.cache(self.dataset.alias), self.new.key)
             return UpToDate()
         self.keep_record(success, head)
         claimed = candidate.claim(self.dataset, self.new.base, self.new.key, head)

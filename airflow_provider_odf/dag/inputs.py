@@ -13,7 +13,7 @@ from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.evolution import evaluations
 from airflow_provider_odf.manifest import declared_names, graph_rules, model
 from airflow_provider_odf.manifest.graph import Graph
-from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, DatasetRef, parse_ref
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, DatasetRef, DatasetUri, parse_ref
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,24 +40,42 @@ class StoreNames:
         except (OdfError, OSError):
             return None
 
-    def find(self, ref: DatasetRef) -> str | None:
-        """Return the alias of a dataset as the store spells it, or None if the store has no such dataset."""
+    def find(self, ref: DatasetRef) -> Dataset | None:
+        """Return a dataset of the store, one of the other stores that has this id, or one at a location; None if there
+        is no such dataset."""
         try:
-            alias = self._by_id.get(str(ref)) if isinstance(ref, DatasetId) else ref
-            dataset = self.dataset(alias) if alias is not None else None
+            if not isinstance(ref, DatasetId):
+                return self._store.find(str(ref))
+            store, alias = self._by_id.get(str(ref), (None, None))
+            return store.get(alias) if store is not None and alias is not None else None
         except (OdfError, OSError):
             return None
-        return str(dataset.alias) if dataset is not None else None
+
+    def alias_of(self, ref: DatasetRef) -> DatasetAlias | None:
+        """Return the alias that an input has or will have in the store; None for a dataset of another store."""
+        if isinstance(ref, DatasetAlias):
+            return ref
+        try:
+            if isinstance(ref, DatasetUri):
+                return self._store.alias_of(ref)
+            dataset = self.find(ref)
+            return dataset.alias if dataset is not None and self._store.owns(dataset) else None
+        except (OdfError, OSError):
+            return None
 
     @cached_property
     def _store(self) -> Store:
         return self.hook.get_conn()
 
     @cached_property
-    def _by_id(self) -> Mapping[str, DatasetAlias]:
-        """Return datasets by id. The registry has those that this package published, and only these have assets."""
-        registry = self._store.registry
-        return {entry.dataset_id: alias for alias in registry.aliases() if (entry := registry.get(alias))}
+    def _by_id(self) -> Mapping[str, tuple[Store, DatasetAlias]]:
+        """Return datasets by id. The registries have those that this package published, and only these have assets."""
+        return {
+            entry.dataset_id: (store, alias)
+            for store in (*reversed(self._store.others), self._store)
+            for alias in store.registry.aliases()
+            if (entry := store.registry.get(alias))
+        }
 
 
 @dataclass(frozen=True)
@@ -87,7 +105,7 @@ def schedule(manifest: Manifest, declared: Declared, store: StoreNames) -> Any:
     """Return the schedule of a derivative's DAG: an event of any of its inputs starts it. Without an input that has an
     asset it runs only by hand."""
     refs = Graph.of([manifest]).inputs(manifest.snapshot.alias)
-    uris = dict.fromkeys(store.hook.dataset_uri(name) for ref in refs if (name := _name(ref, declared, store)))
+    uris = dict.fromkeys(uri for ref in refs if (uri := _uri(ref, declared, store)))
     assets = [Asset(uri=uri, group="odf") for uri in uris]
     return AssetAny(*assets) if len(assets) > 1 else assets or None
 
@@ -96,17 +114,26 @@ def unknown(manifest: Manifest, declared: Declared, store: StoreNames) -> Iterat
     """Yield a warning for each input that is neither declared nor in the store."""
 
     def is_known(ref: str) -> bool:
-        return ref.lower() in declared.invalid or store.find(parse_ref(ref)) is not None
+        parsed = parse_ref(ref)
+        is_declared = ref.lower() in declared.invalid or store.alias_of(parsed) in declared.graph.manifests
+        return is_declared or store.find(parsed) is not None
 
     if declared.is_whole:
         yield from graph_rules.unknown_inputs_of(manifest.snapshot.alias, declared.graph, is_known)
 
 
-def _name(ref: DatasetRef, declared: Declared, store: StoreNames) -> str | None:
-    """Return the alias of an input, spelled as the task spells it that publishes the input: assets compare case."""
-    if (name := declared.find(ref) or store.find(ref)) is not None:
-        return name
-    return str(ref) if isinstance(ref, DatasetAlias) else None
+def _uri(ref: DatasetRef, declared: Declared, store: StoreNames) -> str | None:
+    """Return the URI of an input's asset, spelled as the task spells it that publishes the input: assets compare
+    case. None for an id that no store has."""
+    alias = store.alias_of(ref)
+    if alias is not None and (name := declared.find(alias)) is not None:
+        return store.hook.dataset_uri(name)
+    dataset = store.find(ref)
+    if alias is not None:
+        return store.hook.dataset_uri(str(dataset.alias if dataset is not None else alias))
+    if isinstance(ref, DatasetUri):
+        return ref.text
+    return dataset.uri if dataset is not None else None
 
 
 def evaluation(manifest: Manifest, store: StoreNames) -> Evaluation | None:

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_provider_odf import datafusion, protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput, InvalidQuery, ManifestInvalid, Place, Problem
-from airflow_provider_odf.evolution import columns
-from airflow_provider_odf.evolution.inputs import input_datasets, query_input, translated
-from airflow_provider_odf.manifest import ddl, model
-from airflow_provider_odf.manifest.place_in_text import place_within
+from airflow_provider_odf.evolution import circles, columns
+from airflow_provider_odf.evolution.input_state import NOWHERE, InputState, analysis_request
+from airflow_provider_odf.evolution.inputs import input_datasets
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import ddl, graph_rules, model
+from airflow_provider_odf.manifest.place_in_text import query_place
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.evolution.changes import Change
     from airflow_provider_odf.manifest.manifest import Manifest
@@ -75,48 +78,43 @@ def analyzed_transform(
     """Have the engine analyze a transform, whose inputs have ids, and return how it evaluates the query; None while an
     input has no columns.
 
-    :raises ManifestInvalid: the query is not valid, or its columns are not those of the dataset.
+    :raises ManifestInvalid: the query is not valid, its columns are not those of the dataset, or an input is computed
+        from the dataset.
     :raises InternalError: the engine broke down.
     """
     index = manifest.snapshot.metadata.index(event)
+    inputs = _input_states(store, event)
+    alias = manifest.snapshot.alias
+    if (names := circles.find(store, alias, state, inputs)) is not None:
+        number = next(n for n, i in enumerate(inputs) if str(i.dataset.alias) == names[-2])
+        place = manifest.place("metadata", index, "inputs", number, "dataset_ref")
+        raise ManifestInvalid([graph_rules.circle(place, alias, names)])
+    if any(i.state.schema is None for i in inputs):
+        return None
     try:
-        request = transform_request(state, manifest, event, store)
-        success = ask(request) if request is not None else None
+        success = ask(analysis_request(alias, _planned(state, manifest, event), inputs))
     except (InvalidQuery, InvalidInput) as e:
         place = _place(manifest, (index, "transform"), event.transform, _PLACE.match(str(e)))
         raise ManifestInvalid([Problem(place, str(e))]) from e
     return success.evaluation if isinstance(success, protocol.TransformSuccess) else None
 
 
-def transform_request(
-    state: ChainState | None, manifest: Manifest, event: model.SetTransform, store: Store
-) -> protocol.TransformRequest | None:
-    """Return the request to analyze a transform, whose inputs have ids; None while an input has no columns.
-
-    :raises InvalidInput: a query has no exact translation.
-    """
-    snapshot = manifest.snapshot
-    inputs, states = [], {}
+def _input_states(store: Store, event: model.SetTransform) -> list[InputState]:
+    states = []
     for item, dataset in zip(event.inputs, input_datasets(store, event), strict=True):
-        source = replay(dataset) if dataset is not None else None
-        if dataset is None or source is None or source.schema is None:
-            return None
-        store.check_identity(dataset, source.dataset_id)  # The id of an input comes from the registry.
-        states[str(item.alias)] = source
-        inputs.append(query_input(dataset, source, str(item.alias)))
-    schema = snapshot.last(model.SetDataSchema) or (state.schema if state else None)
-    return protocol.TransformRequest(
-        dataset_id=state.dataset_id if state else "",
-        dataset_alias=str(snapshot.alias),
-        system_time="1970-01-01T00:00:00Z",
-        vocab=ddl.vocabulary(snapshot.last(model.SetVocab) or (state.set_vocab if state else None)),
-        transform=translated(event.transform, states),
-        query_inputs=tuple(inputs),
-        next_offset=0,
-        new_checkpoint_path="",
-        new_data_path="",
-        schema=chain_schema.ipc_base64(schema) if schema else None,
-    )
+        state = replay(dataset)
+        store.check_identity(dataset, state.dataset_id)  # The id of an input comes from the registry.
+        states.append(InputState(dataset, state, NOWHERE, str(item.alias)))
+    return states
+
+
+def _planned(state: ChainState | None, manifest: Manifest, event: model.SetTransform) -> ChainState:
+    """Return the state that a dataset will have with a transform of its manifest."""
+    snapshot = manifest.snapshot
+    before = state or ChainState("", 0, Instant(0), "", snapshot.kind)
+    vocab = snapshot.last(model.SetVocab) or before.set_vocab
+    schema = snapshot.last(model.SetDataSchema) or before.schema
+    return replace(before, transform=event, set_vocab=vocab, schema=schema)
 
 
 def _request(state: ChainState | None, manifest: Manifest, source: columns.Source) -> protocol.MergeRequest:
@@ -141,9 +139,5 @@ def _request(state: ChainState | None, manifest: Manifest, source: columns.Sourc
 
 def _place(manifest: Manifest, path: tuple[int, str], sql: model.TransformSql, named: re.Match[str] | None) -> Place:
     """Return the line of the query that a message of the engine names, else the last query."""
-    steps = sql.steps
-    number = int(named[1]) if named else len(steps)
-    start = manifest.place("metadata", *path, "queries", number - 1, "query")
-    line = int(named[2] or 0) if named else 0
-    source = manifest.file.read_bytes().decode("utf-8-sig")
-    return place_within(source, start, steps[number - 1].query, line, 1)
+    number, line = (int(named[1]), int(named[2] or 0)) if named else (len(sql.steps), 0)
+    return query_place(manifest, path, sql, number, line, 1)

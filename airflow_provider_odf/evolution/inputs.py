@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
-from airflow_provider_odf.errors import ManifestInvalid, Problem
+from airflow_provider_odf.chain.storages import open_storage
+from airflow_provider_odf.errors import DatasetNotFound, ManifestInvalid, OdfError, Problem, StorageError
 from airflow_provider_odf.manifest import ddl, model
-from airflow_provider_odf.manifest.names import DatasetAlias, parse_ref
-from airflow_provider_odf.wording import nearest
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetUri, parse_ref
+from airflow_provider_odf.wording import listed, nearest
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -24,6 +26,18 @@ SPARK = "spark"
 
 _NEW = "did:odf:(new "
 """Begins what stands for the id of a dataset that does not exist yet."""
+
+
+def linked(store: Store, manifest: Manifest | None) -> Store:
+    """Return the store with the datasets of other stores that a manifest names by their locations. Those that cannot be
+    read are left out: `with_ids` reports them."""
+    event = manifest.snapshot.last(model.SetTransform) if manifest is not None else None
+    datasets = []
+    for item in event.inputs if event is not None else ():
+        with contextlib.suppress(OdfError):
+            if isinstance(parse_ref(item.dataset_ref), DatasetUri):
+                datasets.append(store.find(item.dataset_ref))
+    return store.linked_to(d for d in datasets if d is not None and not store.owns(d)) if datasets else store
 
 
 def with_ids(manifest: Manifest, store: Store, new: Collection[DatasetAlias] = ()) -> Manifest:
@@ -56,10 +70,14 @@ def _resolved(
     seen: set[str] = set()
     for number, item in enumerate(event.inputs):
         place = manifest.place("metadata", index, "inputs", number, "dataset_ref")
-        dataset = store.find(item.dataset_ref)
-        if dataset is None and parse_ref(item.dataset_ref) in new:
-            ref = item.dataset_ref
-            found.append(item.model_copy(update={"dataset_ref": f"{_NEW}{ref})", "alias": item.alias or ref}))
+        try:
+            dataset = store.find(item.dataset_ref)
+        except StorageError as e:
+            problems.append(Problem(place, f"input {item.dataset_ref} cannot be read: {e}"))
+            continue
+        if dataset is None and (name := store.alias_of(parse_ref(item.dataset_ref))) in new:
+            update = {"dataset_ref": f"{_NEW}{name})", "alias": item.alias or str(name)}
+            found.append(item.model_copy(update=update))
             continue
         if dataset is None:
             problems.append(Problem(place, *_unknown(item.dataset_ref, store)))
@@ -74,10 +92,16 @@ def _resolved(
 
 
 def _name(ref: str, dataset: Dataset) -> str:
-    return str(dataset.alias) if ref.startswith("did:") else ref
+    return ref if isinstance(parse_ref(ref), DatasetAlias) else str(dataset.alias)
 
 
 def _unknown(ref: str, store: Store) -> tuple[str, str]:
+    parsed = parse_ref(ref)
+    if isinstance(parsed, DatasetUri) and store.alias_of(parsed) is None:
+        folder = open_storage(parsed.text)
+        if not folder.exists():
+            return f"input {ref}: the folder does not exist", "mount its store, or correct the location"
+        return f"input {ref}: the folder has no dataset (refs/head is missing)", "name the folder of a dataset"
     near = nearest(ref, [str(dataset.alias) for dataset in store.datasets()])
     fix = f"did you mean `{near}`?" if near else "run the manifest of the input first, with the same store"
     return f"input {ref} is not in the store {store.location}", fix
@@ -88,10 +112,20 @@ def has_new_input(transform: model.SetTransform) -> bool:
     return any(item.dataset_ref.startswith(_NEW) for item in transform.inputs)
 
 
-def input_datasets(store: Store, transform: model.SetTransform) -> Iterator[Dataset | None]:
-    """Yield the dataset of each input of a transform in a chain, None if the store does not have it."""
+def input_datasets(store: Store, transform: model.SetTransform) -> Iterator[Dataset]:
+    """Yield the dataset of each input of a transform in a chain.
+
+    :raises DatasetNotFound: an input is not in the store, nor in those where its inputs are looked for.
+    """
     for item in transform.inputs:
-        yield store.find(item.dataset_ref)
+        dataset = store.find(item.dataset_ref)
+        if dataset is None:
+            where = listed([s.location for s in (store, *store.others)])
+            raise DatasetNotFound(
+                f"the input {item.alias} ({item.dataset_ref}) is not in {where}: name the store of the input with "
+                "--input-store or `[odf] input_stores`"
+            )
+        yield dataset
 
 
 def merge_of(state: ChainState) -> protocol.MergeStrategy | None:
@@ -99,21 +133,6 @@ def merge_of(state: ChainState) -> protocol.MergeStrategy | None:
     if state.merge is not None:
         return ddl.merge_strategy(state.merge)
     return None if state.kind == "Derivative" else protocol.MergeStrategy("Append")
-
-
-def query_input(dataset: Dataset, state: ChainState, alias: str) -> protocol.TransformRequestInput:
-    """Return an input as the engine gets it, without records. ``alias`` is its name in queries."""
-    return protocol.TransformRequestInput(
-        dataset_id=state.dataset_id,
-        dataset_alias=str(dataset.alias),
-        query_alias=alias,
-        vocab=state.vocab,
-        data_paths=(),
-        schema_file="",
-        explicit_watermarks=(),
-        merge=merge_of(state),
-        schema=chain_schema.ipc_base64(state.schema) if state.schema else "",
-    )
 
 
 def translated(sql: model.TransformSql, inputs: Mapping[str, ChainState]) -> protocol.Transform:

@@ -54,8 +54,9 @@ class OdfHook(BaseHook):
         """Return the store."""
         from airflow_provider_odf.chain.store import Store
 
-        work_area = self._extra("work_area") or settings.read().work_area
-        return Store.open(self.location, work_area=Path(work_area) if work_area else None)
+        config = settings.read()
+        work_area = self._extra("work_area") or config.work_area
+        return Store.open(self.location, Path(work_area) if work_area else None, config.input_stores)
 
     def asset(self, dataset: str) -> Asset:
         """Return the Airflow asset of a dataset, with the URI of the dataset's folder."""

@@ -151,7 +151,7 @@ IdText: TypeAlias = Annotated[str, _spell_as(DatasetId.parse)]
 """``did:odf:…`` in base16."""
 
 RefText: TypeAlias = Annotated[str, _spell_as(parse_ref)]
-"""A dataset id or alias."""
+"""A dataset id, alias or location."""
 
 AliasText: TypeAlias = Annotated[str, _spell_as(DatasetAlias.parse)]
 """``name`` or ``account/name``."""

@@ -142,8 +142,8 @@ Transform: TypeAlias = Annotated[TransformSql, Spelled("transform", "Transform")
 
 
 class TransformInput(Model):
-    """Input of a transform. ``datasetRef`` is an alias, or an id once the dataset is known; ``alias`` is its name in
-    queries."""
+    """Input of a transform. ``datasetRef`` is the alias, the id or the location of a dataset; chains have its id.
+    ``alias`` is its name in queries."""
 
     dataset_ref: RefText
     alias: str | None = None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_provider_odf.manifest.events import SetTransform
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetRef, parse_ref
@@ -14,16 +14,26 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.manifest import Manifest
 
 
+AliasOf: TypeAlias = Callable[[DatasetRef], DatasetAlias | None]
+"""Returns the alias of an input, or None if it is not a dataset of the same store."""
+
+
+def alias_alone(ref: DatasetRef) -> DatasetAlias | None:
+    """Return an alias as it is; without a store, ids and locations name no dataset."""
+    return ref if isinstance(ref, DatasetAlias) else None
+
+
 @dataclass(frozen=True)
 class Graph:
     """Datasets with edges to their inputs."""
 
     manifests: Mapping[DatasetAlias, Manifest]
     """Manifests by dataset, in their order."""
+    alias_of: AliasOf = alias_alone
 
     @classmethod
-    def of(cls, manifests: Iterable[Manifest]) -> Graph:
-        return cls({manifest.snapshot.alias: manifest for manifest in manifests})
+    def of(cls, manifests: Iterable[Manifest], alias_of: AliasOf = alias_alone) -> Graph:
+        return cls({manifest.snapshot.alias: manifest for manifest in manifests}, alias_of)
 
     def inputs(self, name: str | DatasetAlias) -> tuple[DatasetRef, ...]:
         """Return the inputs of a dataset, in the order of its transform, even if they are not in the graph.
@@ -37,7 +47,7 @@ class Graph:
     def cycles(self) -> list[tuple[DatasetAlias, ...]]:
         """Return the cycles of datasets that read themselves through others, inputs first."""
         cycles: list[tuple[DatasetAlias, ...]] = []
-        edges = {alias: self._edges(alias) for alias in self.manifests}
+        edges = {alias: self.edges(alias) for alias in self.manifests}
         while True:
             try:
                 TopologicalSorter(edges).prepare()
@@ -49,5 +59,6 @@ class Graph:
             else:
                 return cycles
 
-    def _edges(self, alias: DatasetAlias) -> set[DatasetAlias]:
-        return {ref for ref in self.inputs(alias) if isinstance(ref, DatasetAlias) and ref in self.manifests}
+    def edges(self, alias: DatasetAlias) -> set[DatasetAlias]:
+        """Return the inputs of a dataset that are in the graph."""
+        return {name for ref in self.inputs(alias) if (name := self.alias_of(ref)) is not None} & self.manifests.keys()

@@ -8,7 +8,7 @@ from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.manifest.events import SetTransform
 from airflow_provider_odf.manifest.graph import Graph
 from airflow_provider_odf.manifest.manifest import Manifest
-from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetUri
 from airflow_provider_odf.wording import nearest
 
 
@@ -36,14 +36,19 @@ def cycles(graph: Graph) -> Iterator[tuple[Manifest, Problem]]:
     for cycle in graph.cycles():
         for alias in cycle:
             manifest = graph.manifests[alias]
-            chain = " <- ".join(map(str, (*cycle, cycle[0])))
-            message = f"dataset {alias} reads itself" + (f" through others: {chain}" if len(cycle) > 1 else "")
-            yield manifest, Problem(_input_place(graph, alias, cycle), message, "remove one of these inputs")
+            yield manifest, circle(_input_place(graph, alias, cycle), alias, (*cycle, cycle[0]))
+
+
+def circle(place: Place, alias: DatasetAlias, names: Sequence[object]) -> Problem:
+    """Return the problem of a dataset that reads itself; ``names`` are the datasets of the circle, inputs first, the
+    last one again the first."""
+    message = f"dataset {alias} reads itself" + (f" through others: {' <- '.join(map(str, names))}" * (len(names) > 2))
+    return Problem(place, message, "remove one of these inputs")
 
 
 def _input_place(graph: Graph, alias: DatasetAlias, among: Sequence[DatasetAlias]) -> Place:
     manifest = graph.manifests[alias]
-    index = next(i for i, ref in enumerate(graph.inputs(alias)) if ref in among)
+    index = next(i for i, ref in enumerate(graph.inputs(alias)) if graph.alias_of(ref) in among)
     return manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
 
 
@@ -60,9 +65,12 @@ def unknown_inputs_of(alias: DatasetAlias, graph: Graph, is_known: Callable[[str
     """Yield a warning for each input of a dataset that is neither in the graph nor known otherwise."""
     manifest = graph.manifests[alias]
     for index, ref in enumerate(graph.inputs(alias)):
-        if ref in graph.manifests or is_known(str(ref)):
+        if graph.alias_of(ref) in graph.manifests or is_known(str(ref)):
             continue
         place = manifest.place("metadata", _transform_index(manifest), "inputs", index, "dataset_ref")
-        near = nearest(ref, map(str, graph.manifests))
+        if isinstance(ref, DatasetUri):
+            yield Problem(place, f"there is no dataset at {ref}", "mount its store, or correct the location")
+            continue
+        near = nearest(str(ref), map(str, graph.manifests))
         fix = f"did you mean `{near}`?" if near else ""
         yield Problem(place, f"input {ref} is neither in these manifests nor in the store", fix)

@@ -15,7 +15,7 @@ from airflow_provider_odf.manifest import folder as folders
 from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource, SetTransform
 from airflow_provider_odf.manifest.findings import Finding
-from airflow_provider_odf.manifest.graph import Graph
+from airflow_provider_odf.manifest.graph import AliasOf, Graph, alias_alone
 from airflow_provider_odf.manifest.manifest import CONTENT, Loaded, Manifest, place
 from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataBlock, MetadataEvent
 from airflow_provider_odf.manifest.problems import problems_of
@@ -29,17 +29,20 @@ _HINT = re.compile(r"^[ \t{]*[\"']?kind\b", re.MULTILINE)
 _OURS = re.compile(r"dataset_?-?snapshot|metadata_?-?(?:block|event)", re.IGNORECASE)
 
 
-def load(paths: Iterable[Path | str], *, known: Callable[[str], bool] = lambda ref: False) -> Loaded:
+def load(
+    paths: Iterable[Path | str], *, known: Callable[[str], bool] = lambda ref: False, alias_of: AliasOf = alias_alone
+) -> Loaded:
     """Return the manifests of files and folders, in their order; those of a folder by file name.
 
     Problems of files are returned, not raised.
 
     :param known: returns whether the store has a dataset that no manifest declares.
+    :param alias_of: finds the datasets of the store that inputs name by id or location.
     """
     loader = _Loader()
     for path in dict.fromkeys(map(Path, paths)):
         loader.take(path)
-    loader.check_together(known)
+    loader.check_together(known, alias_of)
     return loader.loaded()
 
 
@@ -170,9 +173,9 @@ class _Loader:
 
     # --- all together ---
 
-    def check_together(self, known: Callable[[str], bool]) -> None:
+    def check_together(self, known: Callable[[str], bool], alias_of: AliasOf) -> None:
         self._refuse(list(graph_rules.same_names([*self.manifests, *self._invalid])))
-        graph = Graph.of([*self.manifests, *self._invalid])
+        graph = Graph.of([*self.manifests, *self._invalid], alias_of)
         self._refuse(list(graph_rules.cycles(graph)))
         if "" not in self._names:
             self.warnings += graph_rules.unknown_inputs(graph, lambda ref: ref.lower() in self._names or known(ref))

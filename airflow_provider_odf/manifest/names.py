@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import total_ordering
+from pathlib import Path
 from typing import TypeAlias
+from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf import multiformats
 
 _SUBDOMAIN = r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*"
 _NAME = re.compile(rf"{_SUBDOMAIN}(?:\.{_SUBDOMAIN})*")
 _DID = "did:odf:"
+_URI = re.compile(r"[A-Za-z0-9]+(?:\+[A-Za-z0-9]+)*://.+")
 _KEY_SIZE = 32
 _GRAMMAR = "letters, digits and single '-' or '.' between them"
 
@@ -115,12 +118,48 @@ class DatasetId:
         return _DID + multiformats.encode(self.binary)
 
 
-DatasetRef: TypeAlias = DatasetId | DatasetAlias
+@dataclass(frozen=True)
+class DatasetUri:
+    """Location of the folder of a dataset, in any store on the file systems of this machine."""
+
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> DatasetUri:
+        """Return the location of a text, in the spelling of ``Path.as_uri``.
+
+        :raises ValueError: not a URI, or one whose files cannot be read. The message has no part of it but the scheme:
+            URIs of other schemes may contain secrets.
+        """
+        scheme = text.partition("://")[0].lower()
+        if not _URI.fullmatch(text) or scheme != "file":
+            message = f"datasets of other stores are read from folders (file:///…), not from {scheme}:// locations"
+            raise ValueError(f"{message}: mount the store, or copy the dataset to a folder")
+        uri = urlsplit(text)
+        path = Path(unquote(uri.path))
+        if uri.netloc not in ("", "localhost") or uri.query or uri.fragment or not path.is_absolute() or not path.name:
+            raise ValueError("the location of a dataset is the absolute path of its folder on this machine: file:///…")
+        return cls(path.as_uri())
+
+    def __str__(self) -> str:
+        return self.text
+
+
+DatasetRef: TypeAlias = DatasetId | DatasetAlias | DatasetUri
 
 
 def parse_ref(text: str) -> DatasetRef:
-    """Return the id or alias in a ``datasetRef``.
+    """Return the id, alias or location in a ``datasetRef``.
 
-    :raises ValueError: the text is neither.
+    :raises ValueError: the text is none of these.
     """
-    return DatasetId.parse(text) if text.startswith("did:") else DatasetAlias.parse(text)
+    if text.startswith("did:"):
+        return DatasetId.parse(text)
+    if "://" in text:
+        return DatasetUri.parse(text)
+    if text.count("/") > 1 or "/did:" in text:
+        raise ValueError(
+            f"{text!r} names a repository, and repositories are not known here: name the dataset by alias, id, or the "
+            "location of its folder (file:///…)"
+        )
+    return DatasetAlias.parse(text)

@@ -224,9 +224,10 @@ def _inputs(inputs: Sequence[TransformInput]) -> Iterator[Finding]:
     seen: set[str] = set()
     for index, item in valid(enumerate(inputs)):
         for attribute, name in valid((("dataset_ref", item.dataset_ref), ("alias", item.alias))):
-            if name is not None and f"{attribute} {name.lower()}" in seen:
+            key = f"{attribute} {name if name is None or '://' in name else name.lower()}"
+            if name is not None and key in seen:
                 yield Finding(("inputs", index, attribute), f"{name} is repeated")
-            seen.add(f"{attribute} {(name or '').lower()}")
+            seen.add(key)
 
 
 @rule

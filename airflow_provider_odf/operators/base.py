@@ -143,6 +143,7 @@ class OdfOperator(LineageMixin, BaseOperator):
     def datasets(self) -> Datasets:
         """Datasets in the lineage of the task."""
         from airflow_provider_odf.contract.binding import Location, find
+        from airflow_provider_odf.evolution.inputs import linked
         from airflow_provider_odf.operators.lineage_datasets import Datasets
 
         manifest = self.dataset_manifest
@@ -153,7 +154,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         dag = self.get_dag()
         owner = dag.owner if self.owner == DEFAULT_OWNER and dag is not None else self.owner
         owners = tuple(filter(None, (name.strip() for name in owner.split(","))))
-        return Datasets(self.odf, self.dataset_name, contract, owners)
+        return Datasets(linked(self.odf, manifest), self.dataset_name, contract, owners)
 
     def execute(self, context: Context) -> Any:
         """Do the task's work.

@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Datasets:
-    """Datasets of a store. ``own`` is that of the task, with its contract and the owners of the DAG."""
+    """Datasets of a store, and inputs that it finds in others. ``own`` is the dataset of the task, with its contract
+    and the owners of the DAG."""
 
     store: Store
     own: str | None = None
@@ -61,14 +62,15 @@ class Datasets:
         return _transform(transform.transform)
 
     def inputs(self, transform: model.SetTransform) -> Iterator[Input]:
-        """Yield the inputs of a derivative that are in the store, as of their heads."""
+        """Yield the inputs of a derivative that the store finds, as of their heads."""
         for declared in transform.inputs:
-            if (dataset := self.store.find(declared.dataset_ref)) is not None:
-                subject, head = self.now(str(dataset.alias))
+            dataset = self.store.find(declared.dataset_ref)
+            if dataset is not None and (head := dataset.head()) is not None:
+                subject = self._of(dataset, replay(dataset, head))
                 yield Input(declared.alias or str(dataset.alias), subject, head)
 
     def read_inputs(self, candidate: Candidate) -> tuple[model.SetTransform, list[Input]] | None:
-        """Return the transform of a derivative's candidate, and those of its inputs that are in the store, as of the
+        """Return the transform of a derivative's candidate, and those of its inputs that the store finds, as of the
         blocks that were read."""
         dataset = self.store.dataset(candidate.dataset)
         state = replay(dataset, candidate.candidate)
@@ -95,10 +97,10 @@ class Datasets:
 
     def _of(self, dataset: Dataset, state: ChainState) -> Subject:
         alias = str(dataset.alias)
-        is_own = alias == self.own
+        is_own = alias == self.own and self.store.owns(dataset)
         location = self.contract if is_own and self.contract is not None else None
         location = location or binding.attached(state.attachments, Path(dataset.location))
-        subject = of_dataset(self.store, dataset, state, edition=settings.read().naming_spec)
+        subject = of_dataset(self.store.store_of(dataset), dataset, state, edition=settings.read().naming_spec)
         return replace(subject, contract=self._facts(location, alias), owners=self.owners if is_own else ())
 
     def _facts(self, location: Location | None, alias: str) -> ContractFacts:
@@ -112,11 +114,11 @@ class Datasets:
     def _read(
         self, declared: model.TransformInput, after: Mapping[str, InputPosition], before: Mapping[str, InputPosition]
     ) -> Input | None:
-        """Return an input as of the block that was read; None if none was, or if the store does not have it."""
+        """Return an input as of the block that was read; None if none was, or if the store does not find it."""
         position, dataset = after.get(declared.dataset_ref), self.store.find(declared.dataset_ref)
         if dataset is None or position is None or position.block_hash is None:
             return None
-        subject = self.at(str(dataset.alias), position.block_hash)
+        subject = self._of(dataset, replay(dataset, position.block_hash))
         counts = Counts(records=_next_offset(position) - _next_offset(before.get(declared.dataset_ref)))
         return Input(declared.alias or str(dataset.alias), subject, position.block_hash, counts)
 

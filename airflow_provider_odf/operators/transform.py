@@ -102,5 +102,5 @@ class TransformOperator(OdfOperator):
     def _log_input(self, new: TransformInput) -> None:
         for warning in new.warnings:
             self.log.warning(warning)
-        for head in new.heads:
-            self.log.info("%s: input %s up to block %s", new.dataset, head.alias, head.block_hash)
+        for source in new.inputs:
+            self.log.info("%s: input %s up to block %s", new.dataset, source.dataset.alias, source.state.head)

@@ -45,7 +45,7 @@ class VerifyOperator(OdfOperator):
         head = dataset.resolve("head")
         numbers = asdict(verify(dataset, head, self.log.info))
         if self.replay:
-            replayed = replay_transforms(self.odf, dataset, cycle.ask, self.log.info)
+            replayed = replay_transforms(cycle.inputs, dataset, cycle.ask, self.log.info)
             numbers["transformations"] = replayed.transformations
         self._head = head
         counts = ", ".join(counted(number, noun[:-1]) for noun, number in numbers.items())

@@ -20,6 +20,7 @@ class Settings:
     """Values of the section; an empty text or None is an unset value."""
 
     store: str
+    input_stores: tuple[str, ...]
     work_area: str
     spark_conn_id: str
     local_master: str
@@ -44,6 +45,7 @@ def read() -> Settings:
     text = {name: conf.get(SECTION, name, fallback=option["default"]).strip() for name, option in options.items()}
     return Settings(
         store=text["store"],
+        input_stores=tuple(part.strip() for part in text["input_stores"].split(",") if part.strip()),
         work_area=text["work_area"],
         spark_conn_id=text["spark_conn_id"],
         local_master=text["local_master"],

@@ -119,7 +119,7 @@ PROPERTIES: dict[str, dict[str, str]] = {
     "SqlQueryStep": {"alias": "Name under which later queries read this one's result.", "query": "The query."},
     "TemporalTable": {"name": "Name of the input.", "primaryKey": "Key of its rows."},
     "TransformInput": {
-        "datasetRef": "Alias or id of a dataset.",
+        "datasetRef": "Alias or id of a dataset, or the location of its folder (`file:///…`).",
         "alias": "Its name in the queries.",
     },
     "MergeStrategy": {

@@ -100,10 +100,10 @@ def test_a_derivative_from_its_plan_to_its_replay(odf: Path, folder: Path) -> No
 def test_a_query_that_is_refused_changes_nothing(odf: Path, folder: Path) -> None:
     run(odf, folder, "run", ".")
     before = run(odf, folder, "log", "totals")
-    (folder / "totals.yaml").write_text(TOTALS.replace("customer, sum", "customer, rand() AS x, sum"))
+    (folder / "totals.yaml").write_text(TOTALS.replace("customer, sum", "customer, spark_partition_id() AS x, sum"))
     refusal = (
-        "totals.yaml:13:11: transform, query 1, line 1: rand has another value in each run: take times and values from "
-        "the data\n"
+        "totals.yaml:13:11: transform, query 1, line 1: spark_partition_id has another value in each run: take times "
+        "and values from the data\n"
     )
     assert f"totals: refused\n  {refusal}" in run(odf, folder, "plan", ".", code=2)
     assert f"totals: {refusal}" in run(odf, folder, "run", ".", code=2)
@@ -113,8 +113,11 @@ def test_a_query_that_is_refused_changes_nothing(odf: Path, folder: Path) -> Non
 def test_derivatives_that_name_each_other(odf: Path, folder: Path) -> None:
     (folder / "a.yaml").write_text(TOTALS.replace("totals", "a").replace("orders", "b"))
     (folder / "b.yaml").write_text(TOTALS.replace("totals", "b").replace("orders", "a"))
-    refusal = run(odf, folder, "run", "a.yaml", "b.yaml", code=2)
-    assert "dataset a reads itself through others: " in refusal
+    for command, code in (("validate", 1), ("plan", 2), ("run", 2)):
+        refusal = run(odf, folder, command, "a.yaml", "b.yaml", code=code)
+        for name in ("a", "b"):
+            assert f"{name}.yaml:8:29: dataset {name} reads itself through others: " in refusal
+    assert not (folder / "odf-store").exists()
 
 
 def test_a_replay_that_differs_names_the_block_and_the_rows(odf: Path, folder: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from airflow.sdk import AssetAny
+from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf import build_dags
 from airflow_provider_odf.chain.store import Store
@@ -111,6 +112,36 @@ def test_an_input_by_id(folder, built, tmp_path, chain):
     assert wakes(built()["report"], tmp_path / "store") == ["Acme.Orders", "acme/parts"]
 
 
+def test_inputs_by_their_location(folder, built, tmp_path, chain):
+    store, partner = tmp_path / "store", tmp_path / "partner"
+    chain("acme/parts")
+    chain("weather", partner)
+    root(folder, "Orders")
+    derivative(folder, "report", *(f"{store.as_uri()}/{name}" for name in ("orders", "acme/Parts", "later")))
+    derivative(folder, "forecast", f"{partner.as_uri()}/weather/", f"{partner.as_uri()}/nothing")
+    dags = built()
+    assert wakes(dags["report"], store) == ["Orders", "acme/parts", "later"]
+    assert [a.uri for a in dags["forecast"].schedule.objects] == [
+        f"{partner.as_uri()}/weather", f"{partner.as_uri()}/nothing"
+    ]  # fmt: skip
+    missing = f"there is no dataset at {partner.as_uri()}/nothing (mount its store, or correct the location)"
+    assert missing in dags["forecast"].doc_md
+    assert f"there is no dataset at {partner.as_uri()}/weather" not in dags["forecast"].doc_md
+    assert f"there is no dataset at {store.as_uri()}/later" in dags["report"].doc_md
+    assert f"there is no dataset at {store.as_uri()}/orders" not in dags["report"].doc_md
+
+
+def test_an_input_by_id_in_another_store(folder, built, tmp_path, chain, monkeypatch):
+    partner = tmp_path / "partner"
+    monkeypatch.setenv("AIRFLOW__ODF__INPUT_STORES", f"{tmp_path}/nothing, {partner}")
+    derivative(folder, "report", chain("Weather", partner), chain("orders"))
+    dag = built()["report"]
+    assert [asset.uri for asset in dag.schedule.objects] == [
+        f"{partner.as_uri()}/Weather", f"{tmp_path.as_uri()}/store/orders"
+    ]  # fmt: skip
+    assert dag.tags == {"odf"}
+
+
 def test_an_unknown_input_is_a_warning(folder, built, tmp_path, caplog):
     root(folder, "orders")
     unknown = str(DatasetId(b"\1" * 32))
@@ -123,6 +154,21 @@ def test_an_unknown_input_is_a_warning(folder, built, tmp_path, caplog):
     assert dags["report"].tags == {"odf", "warning"}
     assert wakes(dags["report"], tmp_path / "store") == ["order", "orders"]
     assert dags["lonely"].schedule is None
+
+
+def test_derivatives_that_name_each_other_show_their_circle(folder, built):
+    derivative(folder, "a", "b")
+    derivative(folder, "b", "a")
+    derivative(folder, "report", "a")
+    dags = built()
+    assert {name: "invalid manifest" in dag.tags for name, dag in dags.items()} == {
+        "a": True, "b": True, "report": False
+    }  # fmt: skip
+    for name in ("a", "b"):
+        message = f"{folder}/{name}.yaml:8:29: dataset {name} reads itself through others: "
+        assert message in dags[name].doc_md
+        with pytest.raises(AirflowFailException, match="reads itself through others"):
+            dags[name].get_task("validate").execute({})
 
 
 def test_an_input_whose_manifest_is_not_valid_is_no_unknown_one(folder, built):
@@ -192,8 +238,8 @@ def chain(tmp_path):
     from airflow_provider_odf.manifest import model
     from airflow_provider_odf.manifest.names import DatasetAlias
 
-    def make(name):
-        store = Store.open(tmp_path / "store")
+    def make(name, folder=tmp_path / "store"):
+        store = Store.open(folder)
         dataset = store.create(DatasetAlias.parse(name))
         seed = model.Seed(dataset_id=str(DatasetId.create()), dataset_kind="Root")
         draft = Draft(dataset, None)

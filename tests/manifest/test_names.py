@@ -92,6 +92,42 @@ def test_parse_ref():
     assert parse_ref("account/name") == DatasetAlias("account", "name")
     with pytest.raises(ValueError, match="'did:key:z6Mk' is not a dataset id: it does not start with 'did:odf:'"):
         parse_ref("did:key:z6Mk")
-    for bad in ("https://example.com/x", "a/b/c"):
-        with pytest.raises(ValueError, match="is not a dataset name"):
-            parse_ref(bad)
+    with pytest.raises(ValueError, match="is not a dataset name"):
+        parse_ref("foo:bar")
+    for remote in ("repo/account/name", f"repo/{DID}"):
+        with pytest.raises(ValueError, match=f"'{remote}' names a repository, and repositories are not known here"):
+            parse_ref(remote)
+
+
+@pytest.mark.parametrize(
+    ("text", "uri"),
+    [
+        ("file:///data/store/orders", "file:///data/store/orders"),
+        ("FILE://localhost/data//store/orders/", "file:///data/store/orders"),
+        ("file:///data/my%20store/orders", "file:///data/my%20store/orders"),
+        ("file:///data/my store/orders", "file:///data/my%20store/orders"),
+    ],
+)
+def test_locations_have_one_spelling(text, uri):
+    assert str(parse_ref(text)) == uri
+    assert parse_ref(text) == parse_ref(uri)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "https://ann:secret@example.com/x",
+            "are read from folders .*, not from https:// locations: mount",
+        ),
+        ("s3+http://key@bucket/x", r"not from s3\+http:// locations"),
+        ("file://server/share/x", "the absolute path of its folder on this machine: file:///…"),
+        ("file:///", "the absolute path of its folder"),
+        ("file:///data/x?y=1", "the absolute path of its folder"),
+    ],
+)
+def test_locations_of_other_machines_are_refused_without_their_secrets(text, message):
+    with pytest.raises(ValueError, match=message) as e:
+        parse_ref(text)
+    assert "secret" not in str(e.value)
+    assert "key" not in str(e.value)

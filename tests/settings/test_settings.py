@@ -8,6 +8,7 @@ from airflow_provider_odf.source.options import Options
 def test_defaults():
     assert settings.read() == settings.Settings(
         store="",
+        input_stores=(),
         work_area="",
         spark_conn_id="",
         local_master="local[*]",

@@ -1,0 +1,156 @@
+"""Runs of a derivative: what they read, what they leave out, and what remains of one whose Spark is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.chain.record_rows import state_rows
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cycle import unchanged
+from airflow_provider_odf.cycle.cycle import Cycle
+from airflow_provider_odf.cycle.messages import Outcome
+from airflow_provider_odf.cycle.replay import replay_transforms
+from airflow_provider_odf.cycle.run import run
+from airflow_provider_odf.errors import InternalError
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.runner.local import LocalRunner
+from tests.processes import jvms
+
+from .conftest import NoEngine, Write, cycle_of
+
+pytestmark = pytest.mark.spark
+
+ORDERS = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: orders
+  kind: Root
+  metadata:
+    - kind: SetPollingSource
+      fetch: {kind: FilesGlob, path: in/*.csv, order: ByName}
+      read: {kind: Csv, header: true, schema: [event_time TIMESTAMP, id BIGINT, customer STRING, amount BIGINT]}
+      merge: {kind: Ledger, primaryKey: [id]}
+"""
+TOTALS = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: totals
+  kind: Derivative
+  metadata:
+    - kind: SetTransform
+      inputs: [{datasetRef: orders}]
+      transform:
+        kind: Sql
+        engine: spark
+        query: SELECT max(event_time) AS event_time, customer, sum(amount) AS total FROM orders GROUP BY customer
+"""
+Runs = Callable[..., str]
+
+
+@pytest.fixture
+def cycle(write: Write, store: Store) -> Callable[..., Cycle]:
+    """The cycle of a dataset with the present manifests."""
+    write("orders.yaml", ORDERS)
+    write("totals.yaml", TOTALS)
+
+    def cycle(name: str, runner: object, **options: object) -> Cycle:
+        (manifest,) = load([Path(store.location).parent / f"{name}.yaml"], known=lambda ref: True).manifests
+        return cycle_of(store, manifest, runner, **options)
+
+    return cycle
+
+
+@pytest.fixture
+def deliver(write: Write, cycle: Callable[..., Cycle], engine: LocalRunner) -> Callable[..., None]:
+    """Ingests orders of a day."""
+
+    def deliver(day: int, *rows: str) -> None:
+        lines = "".join(f"2024-05-{day:02}T00:00:00Z,{row}\n" for row in rows)
+        write(f"in/{day:02}.csv", f"event_time,id,customer,amount\n{lines}")
+        outcome = run(cycle("orders", engine))
+        assert outcome.error is None
+
+    return deliver
+
+
+def totals(store: Store) -> list[tuple[str, int]]:
+    rows = state_rows(store.dataset("totals")).arrow().to_pylist()
+    return sorted((row["customer"], row["total"]) for row in rows)
+
+
+def test_a_changed_query_with_the_same_result_is_evaluated_once(
+    cycle: Callable[..., Cycle], deliver: Callable[..., None], store: Store, engine: LocalRunner, write: Write
+) -> None:
+    deliver(1, "1,ann,10", "2,bob,20")
+    assert str(run(cycle("totals", engine))) == "published 2 records (offsets 0..1)"
+    write("totals.yaml", TOTALS.replace("sum(amount)", "sum(amount + 0)"))
+    assert str(run(cycle("totals", engine))) == "up to date"
+    head = store.dataset("totals").head()
+    assert str(run(cycle("totals", NoEngine()))) == "up to date"
+    assert store.dataset("totals").head() == head
+    note = store.cache("totals") / unchanged.NOTE
+    for content in (b"", note.read_bytes().replace(b'"key": "', b'"key": "0')):
+        note.write_bytes(content)
+        assert "an engine was asked" in str(run(cycle("totals", NoEngine())))
+        assert str(run(cycle("totals", engine))) == "up to date"
+    deliver(2, "3,ann,5")
+    assert str(run(cycle("totals", engine))) == "published 2 records (offsets 2..3): 1 corrected"
+    assert totals(store) == [("ann", 15), ("bob", 20)]
+
+
+def test_a_run_reads_each_old_block_once(
+    cycle: Callable[..., Cycle],
+    deliver: Callable[..., None],
+    store: Store,
+    engine: LocalRunner,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    deliver(1, "1,ann,10")
+    run(cycle("totals", engine))
+    chains = [[block_hash for block_hash, _ in store.dataset(name).walk()] for name in ("orders", "totals")]
+    deliver(2, "2,ann,5")
+    reads: Counter[str] = Counter()
+    get = LocalStorage.get
+    monkeypatch.setattr(LocalStorage, "get", lambda self, name: reads.update([name]) or get(self, name))
+    assert str(run(cycle("totals", engine))) == "published 2 records (offsets 1..2): 1 corrected"
+    # New blocks are compared with the newest of the old ones.
+    assert [[reads[f"blocks/{block_hash}"] for block_hash in chain[1:]] for chain in chains] == [[1, 1, 1], [1, 1, 1]]
+
+
+def test_nothing_remains_of_a_run_whose_spark_is_killed(
+    cycle: Callable[..., Cycle], deliver: Callable[..., None], store: Store, engine: LocalRunner
+) -> None:
+    deliver(1, "1,ann,10", "2,bob,20")
+    run(cycle("totals", engine))
+    deliver(2, "3,ann,5", "4,eve,1")
+    folder, before = Path(store.location, "totals"), jvms()
+
+    def files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    killed: list[int] = []
+
+    def kill(message: str) -> None:
+        if "computing new records" in message:
+            killed.extend(jvms() - before)
+            os.kill(killed[0], signal.SIGKILL)
+
+    intact = files()
+    with LocalRunner("local[2]") as doomed:
+        outcome: Outcome = run(cycle("totals", doomed, progress=kill))
+    assert len(killed) == 1
+    assert isinstance(outcome.error, InternalError)
+    assert files() == intact
+    assert str(run(cycle("totals", engine))) == "published 3 records (offsets 2..4): 1 added, 1 corrected"
+    assert totals(store) == [("ann", 15), ("bob", 20), ("eve", 1)]
+    replayed = replay_transforms(store, store.dataset("totals"), lambda request: engine.submit(request).result())
+    assert (replayed.transformations, replayed.records) == (2, 5)
