@@ -105,6 +105,12 @@ def test_new_records_are_enough(spark: SparkSession, tmp_path: Path, readings: P
             id="having",
         ),
         pytest.param(
+            "SELECT max(event_time) AS event_time, sensor, sensor AS again, count(*) AS n FROM readings "
+            "GROUP BY sensor, v",
+            {(day(1), "a", "a", 1): 1, (day(2), "b", "b", 1): 1, (day(3), "a", "a", 1): 1},
+            id="group that the result does not show",
+        ),
+        pytest.param(
             "SELECT a.event_time, a.sensor, b.v FROM readings a LEFT JOIN readings b ON b.v = a.v + 1",
             {(day(1), "a", 2): 2, (day(2), "b", None): 1, (day(3), "a", None): 1},
             id="joined with itself",

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from airflow_provider_odf.engine.plan_nodes import class_name
-from airflow_provider_odf.engine.transform.plan_tree import Attribute, Expression, Node, attribute
+from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute
 from airflow_provider_odf.engine.transform.row_keys import Relation
 
 
@@ -42,14 +42,13 @@ def totals(root: Node, relations: Mapping[Node, Relation]) -> tuple[Node, Totals
     node, shown = _below_projections(root)
     if node.kind not in ("Aggregate", "Distinct"):
         return None
-    keys = {id_ for key in relations[node].keys for id_ in key.columns}
-    groups = [*node.output] if node.kind == "Distinct" else [*_groups(node)]
+    relation = relations[node]
+    keys = {id_ for key in relation.keys for id_ in key.columns}
+    groups = {a.id for a in node.output} if node.kind == "Distinct" else {*_groups(node)}
     functions = {} if node.kind == "Distinct" else dict(_functions(node))
-    is_whole = {a.id for a in node.output} == {*(g.id for g in groups), *functions}
-    # Groups that are no keys may be equal in the result without being equal in the query.
-    if not is_whole or not {g.id for g in groups} <= keys:
-        return None
-    if len(groups) < len(node.expressions("groupingExpressions")) or not {g.id for g in groups} <= set(shown.values()):
+    is_whole = {a.id for a in node.output} == groups | functions.keys()
+    # Groups that are no keys, or not shown, may be equal in the result without being equal in the query.
+    if not is_whole or not relation.unique or not groups <= keys & set(shown.values()):
         return None
     by_name = {name: functions.get(id_) for name, id_ in shown.items()}
     return node.children[0], Totals(
@@ -114,12 +113,12 @@ def _below_projections(root: Node) -> tuple[Node, dict[str, int]]:
     return node, shown
 
 
-def _groups(aggregate: Node) -> Iterator[Attribute]:
-    """Yield the columns that show the groups of an aggregate."""
+def _groups(aggregate: Node) -> Iterator[int]:
+    """Yield the columns of an aggregate that show its groups."""
     functions = dict(_functions(aggregate))
     for item, column in zip(aggregate.expressions("aggregateExpressions"), aggregate.output, strict=True):
         if column.id not in functions and not _has_aggregate(item):
-            yield column
+            yield column.id
 
 
 def _functions(aggregate: Node) -> Iterator[tuple[int, str]]:
