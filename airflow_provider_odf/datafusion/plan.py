@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from airflow_provider_odf.datafusion import determinism, json_operators, nesting, session, types
+from airflow_provider_odf.datafusion import determinism, json_operators, nesting, orders, session, types
 from airflow_provider_odf.datafusion.json_functions import PREFIX
 from airflow_provider_odf.datafusion.query_problem import ONLY_QUERIES, QueryProblem, problem
 from airflow_provider_odf.datafusion.tokens import find, words
@@ -56,15 +56,16 @@ def plan(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> Plan
     return Plan(_output(frame, steps), _is_row_wise(frame, frozenset(tables)))
 
 
-def plan_transform(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> TransformPlan:
-    """Plan the queries of a transform like `plan`.
+def plan_transform(
+    steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema], keys: orders.Keys | None = None
+) -> TransformPlan:
+    """Plan the queries of a transform like `plan`. ``keys`` are sets of unique columns by table.
 
     :raises QueryProblem: in addition, the value of a query is not determined by the rows of the tables.
     """
     frame = _over_empty_tables(steps, tables)
     output = _output(frame, steps)
-    text = frame.logical_plan().display_indent()
-    determinism.check(steps, text)
+    determinism.check(steps, frame.logical_plan(), keys or {})
     used = determinism.used_columns(frame.optimized_logical_plan().display_indent(), tables)
     return TransformPlan(output, _is_row_wise(frame, frozenset(tables)), used)
 

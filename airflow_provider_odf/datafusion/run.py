@@ -33,7 +33,8 @@ class Job:
 
     ``tables`` has the columns of each table as DataFusion gets them, ``output`` the columns of the last query as Spark
     gets them. ``version`` is the version of the package that planned the queries. ``memory`` is the number of bytes to
-    hold before data are spilled to the directory ``scratch``. ``purpose`` begins messages.
+    hold before data are spilled to the directory ``scratch``. ``purpose`` begins messages. A result of more than
+    ``most_rows``, here or in a worker, is an error with the message ``too_many``.
     """
 
     steps: tuple[SqlQueryStep, ...]
@@ -43,6 +44,8 @@ class Job:
     memory: int
     scratch: str
     purpose: str = "preprocess"
+    most_rows: int | None = None
+    too_many: str = ""
 
     def by_part(self, batches: Iterable[pa.RecordBatch], table: str = INPUT) -> Iterator[pa.RecordBatch]:
         """Run row-wise queries on the rows of one table, part by part, in order. The other tables are empty.
@@ -93,7 +96,7 @@ class Job:
 
         :raises InvalidQuery: the queries cannot process a value.
         """
-        context = session.create()
+        context = session.create(memory=self.memory, scratch=_directory(self.scratch))
         for name, table in tables.items():
             batches = self._batches(table.to_batches(), name) or [types.empty(self.tables[name])]
             context.register_record_batches(types.quoted(name), [batches])
@@ -103,11 +106,15 @@ class Job:
         return [types.rows_to_datafusion(batch, self.tables[table]) for batch in batches]
 
     def _rows(self, context: SessionContext) -> Iterator[pa.RecordBatch]:
+        count = 0
         with _as_user_errors(self.purpose):
             # Partitions one by one: otherwise the branches of a UNION would come in any order.
             for partition in last(context, self.steps).execute_stream_partitioned():
                 for batch in partition:
                     rows = batch.to_pyarrow()
+                    count += rows.num_rows
+                    if self.most_rows is not None and count > self.most_rows:
+                        raise InvalidQuery(self.too_many)
                     if rows.num_rows:  # Spark reads no batch after an empty one.
                         yield types.rows_to_spark(rows, self.output)
 

@@ -7,6 +7,7 @@ runs all other queries.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from airflow_provider_odf.datafusion import session, types
+from airflow_provider_odf.datafusion import orders, session, types
 from airflow_provider_odf.datafusion.plan import INPUT, TransformPlan, plan, plan_transform
 from airflow_provider_odf.datafusion.query_problem import QueryProblem
 from airflow_provider_odf.datafusion.run import Job
@@ -50,18 +51,29 @@ def query_each(
     return rows, tuple(table.num_rows for table in results)
 
 
-def analyze(frames: Mapping[str, DataFrame], transform: Transform) -> TransformPlan:
+def analyze(frames: Mapping[str, DataFrame], transform: Transform, keys: orders.Keys | None = None) -> TransformPlan:
     """Return the plan of the queries of a transform over frames by their names.
+
+    :param keys: sets of columns by frame in which no two rows are equal.
 
     :raises InvalidQuery: a query is not valid for the columns, or its value is not determined by the rows.
     """
     try:
-        return plan_transform(transform.queries, _columns(frames))
+        return plan_transform(transform.queries, _columns(frames), keys)
     except QueryProblem as e:
         raise InvalidQuery(f"transform, {e}") from e
 
 
-def transform(spark: SparkSession, frames: Mapping[str, DataFrame], transform: Transform, *, small: bool) -> DataFrame:
+def transform(
+    spark: SparkSession,
+    frames: Mapping[str, DataFrame],
+    transform: Transform,
+    keys: orders.Keys | None = None,
+    *,
+    small: bool,
+    most_rows: int | None = None,
+    too_many: str = "",
+) -> DataFrame:
     """Return the rows of the last query of a transform over frames by their names.
 
     Small frames are queried in the driver. Of larger ones, row-wise queries run on the partitions of each frame, and
@@ -70,8 +82,9 @@ def transform(spark: SparkSession, frames: Mapping[str, DataFrame], transform: T
     :raises InvalidQuery: as in `analyze`. For small frames, also if their rows are not valid; otherwise such errors
         appear when the rows are used.
     """
-    planned = analyze(frames, transform)
+    planned = analyze(frames, transform, keys)
     job = _job(spark, transform, _columns(frames), planned.output, "transform")
+    job = replace(job, most_rows=most_rows, too_many=too_many)
     return _rows(spark, frames, job, is_row_wise=planned.is_row_wise, small=small)
 
 

@@ -46,6 +46,11 @@ _ENVIRONMENT = [
         "Java heap of the engine that `odf` starts, as `[odf] local_memory`: `512m`, `2g`. It runs one "
         "concurrent Spark task per 256 MiB. With `512m`, two tasks, all processes of a run take about 1 GiB.",
     ),
+    (
+        "ODF_MAX_RESULT_ROWS",
+        "Maximum number of rows that one Spark task may compute for a derivative; default 10 million, or 100 for each "
+        "input record if that is more. On a cluster, set `spark.odf.maxResultRows`.",
+    ),
 ]
 
 

@@ -65,6 +65,77 @@ def test_refusals(queries: list[str], message: str) -> None:
     assert str(refused.value).startswith(message)
 
 
-def test_texts_and_ordered_limits_are_no_problem() -> None:
-    query = "select id, 'now()' as now from cities order by id desc, \"Name\" limit 2"
+_TIES = "has ties: rows with equal values in it can have any order (add columns to"
+_PLAIN = {"covid": _TABLES["covid19.canada"], "cities": _TABLES["cities"]}
+_KEYS = {"covid": [("offset",)], "cities": [("offset",), ("id",)]}
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ('select id from cities order by "Name" limit 2', f"query 1, 1:39: the ORDER BY before LIMIT {_TIES} O"),
+        ("select id, day\nfrom covid order by id offset 3", f"query 1, 2:24: the ORDER BY before OFFSET {_TIES}"),
+        (
+            'select id, row_number() over (partition by id % 2 order by "Name") as n from cities',
+            f"query 1, 1:12: the order of row_number {_TIES} its ORDER BY until no two rows are equal in it)",
+        ),
+        ('select lag(id) over (order by "Name") as n from cities', f"query 1, 1:8: the order of lag {_TIES} its"),
+        (
+            "select sum(id) over (order by day rows between 1 preceding and current row) as n from covid",
+            f"query 1, 1:8: the order of sum {_TIES} its",
+        ),
+        (
+            "select id, row_number() over (order by id) as n from (select id from cities union all select 1)",
+            "query 1, 1:12: the order of row_number has ties",
+        ),
+        (
+            "select a.id from cities a join covid b on a.id = b.id order by b.day limit 1",
+            "query 1, 1:70: the ORDER BY before LIMIT has ties",
+        ),
+        (
+            "select day, array_agg(id) as ids from covid group by day",
+            "query 1, 1:13: array_agg depends on the order of the rows, which is not defined (order them: array_agg(",
+        ),
+        (
+            "select first_value(id order by day) as id from covid group by op",
+            "query 1, 1:8: first_value depends on the order of the rows",
+        ),
+        ("select distinct on (op) op, id from covid order by op, id", "query 1, 1:8: DISTINCT ON takes any of several"),
+        (
+            "select id from cities where id = (select id from cities order by id limit 1)",
+            "query 1, 1:69: a subquery in an expression cannot have LIMIT, windows or aggregates that depend on",
+        ),
+    ],
+)  # fmt: skip
+def test_orders_with_ties_are_refused(query: str, message: str) -> None:
+    with pytest.raises(QueryProblem) as refused:
+        plan_transform(_steps(query), _PLAIN, _KEYS)
+    assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        'select "Name", id from cities order by "Name", id limit 2',
+        'select * from (select "Name" as n, id as k from cities) t order by n, k limit 2',
+        'select "Name" from cities order by "Name" limit 2',
+        "select distinct day from covid order by day limit 2",
+        "select day, count(*) as n from covid group by day order by n, day limit 2",
+        "select day, row_number() over (order by day, offset) as n from covid",
+        "select day, rank() over (order by day) as n, sum(id) over (partition by op order by day) as s from covid",
+        "select day, sum(id) over (partition by op) as s from covid",
+        "select a.id, row_number() over (order by a.id, b.offset) as n from cities a join covid b on a.id = b.id",
+        "select id, lag(id) over (order by id) as n from (select id from cities where id > 1 order by id desc) t",
+        "select day, array_agg(id order by id) as a, string_agg(id, ',' order by offset) as t from covid group by day",
+        "with t as (select id, count(*) as n from covid group by id) "
+        "select id from (select *, row_number() over (partition by n order by id) as p from t) where p = 1",
+        "select id from cities where id in (select id from covid) order by id limit 3",
+    ],
+)
+def test_orders_without_ties_are_accepted(query: str) -> None:
+    plan_transform(_steps(query), _PLAIN, _KEYS)
+
+
+def test_texts_are_no_problem() -> None:
+    query = "select id, 'now()' as now from cities"
     assert plan_transform(_steps(query), _TABLES).output.names == ["id", "now"]

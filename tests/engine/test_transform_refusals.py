@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airflow_provider_odf.engine.transform import transform
+from airflow_provider_odf.engine.transform import bound, transform
 from airflow_provider_odf.errors import InvalidQuery
 from tests.engine.conftest import Polled
 from tests.engine.derived import Derived
@@ -113,16 +113,23 @@ def test_deterministic_queries_are_accepted(
     assert Derived.of(spark, tmp_path / "d", query, readings=readings, people=people).step().slice is not None
 
 
+@pytest.mark.parametrize(
+    ("engine", "query"),
+    [
+        ("spark", "SELECT a.event_time, a.v FROM readings a CROSS JOIN readings b"),
+        ("spark", "SELECT event_time, explode(sequence(1, 4)) AS v FROM readings"),
+        ("datafusion", "SELECT a.event_time, a.v FROM readings a CROSS JOIN readings b"),
+    ],
+)
 def test_a_result_that_explodes_is_an_error(
-    spark: SparkSession, tmp_path: Path, readings: Polled, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, readings: Polled, monkeypatch: pytest.MonkeyPatch, engine: str, query: str
 ) -> None:
-    monkeypatch.setattr(transform, "MOST_ROWS", 100)
-    monkeypatch.setattr(transform, "MOST_ROWS_PER_RECORD", 2)
+    monkeypatch.setattr(bound, "MOST_ROWS", 100)
+    monkeypatch.setattr(bound, "MOST_ROWS_PER_RECORD", 2)
     readings.poll([{**READING, "v": n} for n in range(30)])
-    cross = Derived.of(
-        spark, tmp_path / "d", "SELECT a.event_time, a.v FROM readings a CROSS JOIN readings b", readings=readings
-    )
+    exploding = Derived.of(spark, tmp_path / "d", query, readings=readings)
+    exploding.engine = engine
     with pytest.raises(Exception, match="the result has more than 100 rows of 30 input records: does a join lack a"):
-        cross.step()
+        exploding.step()
     assert not list((tmp_path / "d").iterdir())
-    assert cross.history == ()
+    assert exploding.history == ()

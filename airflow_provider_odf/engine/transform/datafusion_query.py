@@ -10,10 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from airflow_provider_odf.datafusion import types
+from airflow_provider_odf.datafusion.plan import TransformPlan
 from airflow_provider_odf.engine import datafusion
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform import query
-from airflow_provider_odf.engine.transform.inputs import Input
+from airflow_provider_odf.engine.transform.bound import Bound
+from airflow_provider_odf.engine.transform.inputs import History, Input
 from airflow_provider_odf.engine.transform.linear import Linear
 from airflow_provider_odf.engine.transform.row_keys import Part
 from airflow_provider_odf.engine.transform.row_wise import RECORD
@@ -49,20 +51,29 @@ class DataFusionQuery:
     carries_records = False
 
     def __init__(
-        self, spark: SparkSession, request: TransformRequest, inputs: Sequence[Input], *, is_small: bool
+        self, spark: SparkSession, request: TransformRequest, inputs: Sequence[Input], bound: Bound, *, is_small: bool
     ) -> None:
         self._spark, self._request, self._inputs, self._is_small = spark, request, inputs, is_small
+        self._bound = bound
+        self._keys = {i.alias: _keys(i.history) for i in inputs}
 
     def analyze(self) -> tuple[query.Analysis, DataFrame]:
         frames = {i.alias: self._spark.createDataFrame([], i.history.types) for i in self._inputs}
-        planned = datafusion.analyze(frames, self._request.transform)
+        planned = self._plan(frames)
+        if any(i.history.vocab.operation_type_column in planned.used.get(i.alias, ()) for i in self._inputs):
+            # All records are read then, in which only offsets are unique.
+            self._keys = {alias: keys[:1] for alias, keys in self._keys.items()}
+            planned = self._plan(frames)
         used = {i.number: {name.lower() for name in planned.used.get(i.alias, ())} for i in self._inputs}
         columns = pa.schema([pa.field(f.name, types.to_spark(f.type)) for f in planned.output])
         return _Planned(planned.is_row_wise, used), self._spark.createDataFrame([], from_arrow_schema(columns))
 
+    def _plan(self, frames: Mapping[str, DataFrame]) -> TransformPlan:
+        return datafusion.analyze(frames, self._request.transform, self._keys)
+
     def rows(self) -> DataFrame:
         frames = {i.alias: self._spark.table(quoted(i.alias)) for i in self._inputs}
-        return datafusion.transform(self._spark, frames, self._request.transform, small=self._is_small)
+        return datafusion.transform(self._spark, frames, self._request.transform, self._keys, small=self._is_small)
 
     def rows_with_records(self) -> DataFrame:
         # The rows are in the order of their records, which are all added.
@@ -71,3 +82,9 @@ class DataFusionQuery:
 
     def refusal(self, word: str, message: str) -> InvalidQuery:
         return query.refusal(self._request.transform.queries, word, message)
+
+
+def _keys(history: History) -> list[tuple[str, ...]]:
+    """Return sets of columns in which no two current rows of an input are equal."""
+    primary_key = history.merge.primary_key if history.merge else ()
+    return [(history.vocab.offset_column,), *([tuple(primary_key)] if primary_key else [])]

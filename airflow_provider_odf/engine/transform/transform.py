@@ -15,8 +15,8 @@ from airflow_provider_odf.engine.column_layout import OP
 from airflow_provider_odf.engine.merge_target import PARTITION, SMALL_SETTINGS
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import SlicePlan
-from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.engine.transform import difference, increments, keyed, row_wise
+from airflow_provider_odf.engine.transform.bound import Bound
 from airflow_provider_odf.engine.transform.inputs import History, Input, history, of_request
 from airflow_provider_odf.engine.transform.layout import Result, result
 from airflow_provider_odf.engine.transform.linear import Linear
@@ -35,18 +35,6 @@ from airflow_provider_odf.protocol import (
 from airflow_provider_odf.wording import counted
 
 Progress: TypeAlias = Callable[[str], None]
-
-MOST_ROWS = 10_000_000
-"""Number of rows of a result, in one task of Spark, that is never too large."""
-
-MOST_ROWS_PER_RECORD = 100
-"""Number of result rows for each input record above which a larger result is an error: most likely a join lacks a
-condition, and the result would fill the disk."""
-
-MOST_ROWS_SETTING = "spark.odf.maxResultRows"
-
-_POSITION_BITS = 33
-"""Bits of ``monotonically_increasing_id`` that number the rows of a task."""
 
 
 def execute(spark: SparkSession, request: TransformRequest, progress: Progress) -> TransformSuccess:
@@ -74,7 +62,8 @@ class _Transform:
         self._spark, self._request, self._progress = spark, request, progress
         self._fit([*(s for i in request.query_inputs for s in i.history), *request.history])
         self._inputs = of_request(spark, request.query_inputs, is_small=self._is_small)
-        self._query = _query(spark, request, self._inputs, is_small=self._is_small)
+        self._bound = Bound.of(spark, self._inputs)
+        self._query = _query(spark, request, self._inputs, self._bound, is_small=self._is_small)
 
     def _fit(self, slices: Iterable[HistorySlice]) -> None:
         """Set Spark's settings by the size of the slices that the next frames read."""
@@ -176,7 +165,7 @@ class _Transform:
             return self._row_wise_by_difference(changed, columns)
         for i, records in changed.items():
             i.view(records, is_raw=is_raw)
-        frame = self._query.rows_with_records()
+        frame = self._bound.checked(self._query.rows_with_records())
         if is_raw:
             return _Records(row_wise.raw_changes(frame, columns), row_wise.ORDER)
         changes = row_wise.changes(frame, columns, has_corrections=not is_additive)
@@ -190,7 +179,7 @@ class _Transform:
             for i, records in changed.items():
                 op = quoted(i.history.vocab.operation_type_column)
                 i.view(records.where(f"{op} {condition} {PRESENT}"), is_raw=False)
-            return columns.select(self._query.rows())
+            return columns.select(self._rows())
 
         removed, added = rows("NOT IN"), rows("IN")
         return _Records(difference.difference(removed, added, columns, None), difference.ORDER)
@@ -231,16 +220,7 @@ class _Transform:
         return _Records(changed, difference.ORDER)
 
     def _rows(self) -> DataFrame:
-        """Return the rows of the query, with an error instead of far too many."""
-        records = sum(s.offset_interval.count for i in self._inputs for s in i.history.slices)
-        default = max(MOST_ROWS, MOST_ROWS_PER_RECORD * records)
-        most = int(self._spark.conf.get(MOST_ROWS_SETTING, None) or default)
-        reason = text(
-            f"the result has more than {most:,} rows of {records:,} input records: does a join lack a condition? To "
-            f"allow more, set {MOST_ROWS_SETTING} (ODF_MAX_RESULT_ROWS for a local Spark)"
-        )
-        position = f"(monotonically_increasing_id() & {2**_POSITION_BITS - 1})"
-        return self._query.rows().where(f"CASE WHEN {position} < {most} THEN TRUE ELSE raise_error({reason}) END")
+        return self._bound.checked(self._query.rows())
 
     def _own(self, columns: Result) -> History:
         """Return the derivative's own records; earlier slices have null in new columns."""
@@ -285,9 +265,11 @@ class _Transform:
         )
 
 
-def _query(spark: SparkSession, request: TransformRequest, inputs: Sequence[Input], *, is_small: bool) -> Query:
+def _query(
+    spark: SparkSession, request: TransformRequest, inputs: Sequence[Input], bound: Bound, *, is_small: bool
+) -> Query:
     if request.transform.engine == DATAFUSION:
         from airflow_provider_odf.engine.transform.datafusion_query import DataFusionQuery
 
-        return DataFusionQuery(spark, request, inputs, is_small=is_small)
+        return DataFusionQuery(spark, request, inputs, bound, is_small=is_small)
     return SparkQuery(spark, request, inputs)
