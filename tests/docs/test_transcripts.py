@@ -19,6 +19,7 @@ PAGES = [
     "how-to/use-a-contract.md",
     "how-to/decide-on-held-back-inputs.md",
     "how-to/derive-a-dataset.md",
+    "how-to/join-datasets.md",
     "how-to/reset-a-derivative.md",
 ]
 
