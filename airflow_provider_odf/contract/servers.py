@@ -120,9 +120,9 @@ def _source(
     kind = str(value.get("type", "")).lower()
     kind = _ALIASES.get(kind, kind)
     try:
-        value = {key: _filled(text, environment) for key, text in value.items()}
+        value = {key: fill_variables(text, environment) for key, text in value.items()}
         if kind in _DATABASES:
-            return _table(_DATABASES[kind], kind, server.name, value, _table_name(contract, model), environment)
+            return _table(_DATABASES[kind], kind, server.name, value, table_name(contract, model), environment)
         if kind in _FILES:
             path, options, install = _FILES[kind](value, model, Path(contract.file).parent, environment)
             return _files(model, path, data_format, value, options, install)
@@ -138,7 +138,7 @@ def _source(
     )
 
 
-def _filled(value: Any, environment: Mapping[str, str]) -> Any:
+def fill_variables(value: Any, environment: Mapping[str, str]) -> Any:
     """Return a value with its variables, ``${NAME}`` or ``${NAME:-default}``, from the environment.
 
     :raises ValueError: a variable is not set, or its name is that of a secret, which a host or path could carry away.
@@ -157,7 +157,7 @@ def _filled(value: Any, environment: Mapping[str, str]) -> Any:
     return _VARIABLE.sub(text_of, value)
 
 
-def _table_name(contract: ContractFile, model: str) -> str:
+def table_name(contract: ContractFile, model: str) -> str:
     """Return the name of a model's table in a database."""
     physical = contract.contract.model(model).clause("physicalName")
     return str(physical.value) if physical else model

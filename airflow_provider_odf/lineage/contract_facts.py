@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.lineage.naming import DatasetNames
+from airflow_provider_odf.lineage.naming.server import from_server
 
 if TYPE_CHECKING:
     from airflow_provider_odf.contract.load import ContractFile
@@ -22,12 +28,14 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class ContractFacts:
-    """Facts of a dataset. ``owners`` are names and roles, ``columns`` are by name in lower case."""
+    """Facts of a dataset. ``owners`` are names and roles, ``columns`` are by name in lower case. ``servers`` are the
+    names of the contract's servers, with the names that the model has in lineage there."""
 
     owners: tuple[tuple[str, str | None], ...] = ()
     description: str | None = None
     tags: tuple[str, ...] = ()
     columns: Mapping[str, ColumnFacts] = field(default_factory=dict)
+    servers: tuple[tuple[str, DatasetNames], ...] = ()
 
 
 def facts(file: ContractFile, model_name: str) -> ContractFacts:
@@ -40,6 +48,7 @@ def facts(file: ContractFile, model_name: str) -> ContractFacts:
         description=_text(description.value if description else None) or _description(root),
         tags=tuple(dict.fromkeys([*_texts(root.get("tags")), *_texts(tags.value if tags else None)])),
         columns={column.name.lower(): _column(column) for column in model.fields},
+        servers=tuple(_servers(file, model_name)),
     )
 
 
@@ -52,6 +61,18 @@ def _owners(root: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     for member in members if isinstance(members, list) else ():
         if isinstance(member, dict) and (name := _text(member.get("username")) or _text(member.get("name"))):
             yield name, _text(member.get("role"))
+
+
+def _servers(file: ContractFile, model: str) -> Iterator[tuple[str, DatasetNames]]:
+    """Yield the model's names on the servers, without those that have no name: of an unknown type, or incomplete."""
+    from airflow_provider_odf.contract.servers import fill_variables, table_name
+
+    folder, table = Path(file.file).parent, table_name(file, model)
+    for server in file.contract.servers:
+        with suppress(ValueError):
+            entry = server.value if isinstance(server.value, dict) else {}
+            entry = {key: fill_variables(value, os.environ) for key, value in entry.items()}
+            yield server.name, from_server(entry, model, folder=folder, table=table)
 
 
 def _description(root: Mapping[str, Any]) -> str | None:

@@ -34,7 +34,7 @@ def of_subject(subject: Subject, version: str | None) -> dict[str, DatasetFacet]
     if description := subject.description or subject.contract.description:
         facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(description=redact(description))
     if subject.about:
-        facets["odf_dataset"] = _about(subject.about)
+        facets["odf_dataset"] = _about(subject.about, subject)
     return facets
 
 
@@ -114,16 +114,20 @@ def _tags(subject: Subject) -> dict[str, DatasetFacet]:
     return {"tags": tags_dataset.TagsDatasetFacet(tags=tags)} if tags else {}
 
 
-def _about(about: About) -> DatasetFacet:
+def _about(about: About, subject: Subject) -> DatasetFacet:
     """Return the facet ``odf_dataset`` for properties without a standard facet."""
     attachments = [{"path": path, "size": size} for path, size in about.attachments]
-    facet: DatasetFacet = _odf_facet()(kind=about.kind, license=about.license, attachments=attachments)
+    named = [(server, names.in_edition(subject.edition).primary) for server, names in subject.contract.servers]
+    servers = [{"server": server, "namespace": name.namespace, "name": name.name} for server, name in named]
+    facet: DatasetFacet = _odf_facet()(
+        kind=about.kind, license=about.license, attachments=attachments, servers=servers or None
+    )
     return facet
 
 
 @cache
 def _odf_facet() -> type[Any]:
-    """Return the class of the facet ``odf_dataset``: kind, license and attachments."""
+    """Return the class of the facet ``odf_dataset``: kind, license, attachments, names on the contract's servers."""
     import attr
     from openlineage.client.facet_v2 import DatasetFacet
 
@@ -132,6 +136,7 @@ def _odf_facet() -> type[Any]:
         kind: str
         license: Mapping[str, str] | None = None
         attachments: list[dict[str, Any]] = attr.field(factory=list)
+        servers: list[dict[str, str]] | None = None
 
     return OdfDatasetFacet
 

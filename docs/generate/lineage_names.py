@@ -189,7 +189,9 @@ def page() -> str:
             " what a connection leads to. Types of connections:\n",
             ", ".join(map(code, sorted(connection.TYPES))) + ".\n",
             "A model of a [data contract](../how-to/use-a-contract.md) has a name on each server of the contract, by "
-            "the same rules. Types of servers:\n",
+            "the same rules: by its `physicalName` where there is one. The facet `odf_dataset` of a dataset with a "
+            "contract has them as `servers`. They are no symlinks, because the servers have copies. A server without a "
+            "name, of another type or with a variable that is not set, is left out. Types of servers:\n",
             ", ".join(map(code, sorted(server.TYPES))) + ".\n",
             _JOBS,
         ]

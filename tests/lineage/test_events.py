@@ -9,6 +9,7 @@ from openlineage.client import event_v2
 from openlineage.client.serde import Serde
 
 from airflow_provider_odf.lineage import events
+from airflow_provider_odf.lineage.contract_facts import ContractFacts
 from airflow_provider_odf.lineage.dataset import About, Counts, Input, Subject
 from airflow_provider_odf.lineage.events import TaskLineage
 from airflow_provider_odf.lineage.naming import Identifier, files
@@ -317,3 +318,14 @@ def test_a_query_that_cannot_be_analyzed_has_the_lineage_of_datasets():
     built = event(events.transform([Input("c", SUBJECT, "f1620aa")], query, SUBJECT, "f1620cc", Counts(3)))
     assert schema_errors(built) == []
     assert "columnLineage" not in built["outputs"][0]["facets"]
+
+
+def test_names_on_the_servers_of_a_contract():
+    servers = (("lake", files.s3("lake", "cities")), ("local", files.local_file("/data/cities")))
+    subject = replace(SUBJECT, contract=ContractFacts(servers=servers), edition="2024")
+    lineage = event(events.publish(subject, "f1620aa", Counts(0), is_first=True))
+    assert schema_errors(lineage) == []
+    assert lineage["outputs"][0]["facets"]["odf_dataset"]["servers"] == [
+        {"server": "lake", "namespace": "s3://lake", "name": "/cities"},
+        {"server": "local", "namespace": "file://127.0.0.1:0", "name": "/data/cities"},
+    ]

@@ -22,21 +22,21 @@ _AZURE = re.compile(
 )
 
 
-def from_server(server: _Server, model: str, *, folder: Path) -> DatasetNames:
+def from_server(server: _Server, model: str, *, folder: Path, table: str | None = None) -> DatasetNames:
     """Return the names of a model.
 
     :param server: an entry of the contract's ``servers``, with its variables filled in.
-    :param model: the model's name on the server: its physical name, else its name.
     :param folder: the contract's folder, for relative paths.
+    :param table: the model's name in databases and services, by default its name.
     :raises ValueError: the entry lacks a field, or there is no naming rule for its type.
     """
     kind = str(server.get("type") or "").lower()
+    server = {field: _MODEL.sub(lambda _: model, v) if isinstance(v, str) else v for field, v in server.items()}
     if kind == "local":
-        path = Path(_model_in(_text(server, "path"), model)).expanduser()
-        return from_uri(str(path), base=str(folder))
+        return from_uri(str(Path(_text(server, "path")).expanduser()), base=str(folder))
     if not (rule := TYPES.get(kind)):
         raise ValueError(f"there is no naming rule for servers of type {kind}" if kind else "the server has no type")
-    return rule(server, model)
+    return rule(server, table or model)
 
 
 def _database(store: Store, *fields: str) -> _Rule:
@@ -102,25 +102,25 @@ def _glue(server: _Server, model: str) -> DatasetNames:
 
 
 def _kafka(server: _Server, model: str) -> DatasetNames:
-    return kafka(_text(server, "host"), _model_in(str(server.get("topic") or model), model))
+    return kafka(_text(server, "host"), str(server.get("topic") or model))
 
 
 def _pubsub(server: _Server, model: str) -> DatasetNames:
-    topic = _model_in(str(server.get("topic") or model), model)
+    topic = str(server.get("topic") or model)
     return stores.PUBSUB.names(kind="topic", project_id=_text(server, "project"), id=topic)
 
 
 def _kinesis(server: _Server, model: str) -> DatasetNames:
-    stream = _model_in(str(server.get("stream") or model), model)
+    stream = str(server.get("stream") or model)
     return DatasetNames(Identifier(f"kinesis://{_text(server, 'region')}", stream))
 
 
 def _location(server: _Server, model: str) -> DatasetNames:
-    return from_uri(_model_in(_text(server, "location"), model))
+    return from_uri(_text(server, "location"))
 
 
 def _azure(server: _Server, model: str) -> DatasetNames:
-    location = _model_in(_text(server, "location"), model)
+    location = _text(server, "location")
     if not (match := _AZURE.fullmatch(location)):
         return from_uri(location)
     rule = files.wasbs if match["kind"] == "blob" and location.startswith("wasb") else files.abfss
@@ -136,10 +136,6 @@ def _levels(server: _Server, model: str, *fields: str) -> tuple[list[str], list[
     table = tables.parts(model)
     missing = fields[: max(len(fields) + 1 - len(table), 0)]
     return [str(server[field]) for field in missing if server.get(field)], table
-
-
-def _model_in(text: str, model: str) -> str:
-    return _MODEL.sub(lambda _: model, text)
 
 
 def _text(server: _Server, *fields: str) -> str:
