@@ -52,8 +52,8 @@ $(FLINK_ENVIRONMENT)/ready:
 	@touch $@
 
 .PHONY: test-slow
-test-slow: setup $(FLINK_ENVIRONMENT)/ready ## Compare the dialects with a real Flink and a PostgreSQL
-	@ODF_FLINK_PYTHON=$(FLINK_ENVIRONMENT)/bin/python $(UV) run --frozen pytest -m "flink or postgres" $(ARGS)
+test-slow: setup $(FLINK_ENVIRONMENT)/ready ## Compare the dialects with a real Flink and a PostgreSQL, and lineage with Spark's listener
+	@ODF_FLINK_PYTHON=$(FLINK_ENVIRONMENT)/bin/python $(UV) run --frozen pytest -m "flink or postgres or listener" $(ARGS)
 
 .PHONY: torture
 torture: setup ## Flip random bits in the files that runs keep, and look at what the next run makes of it

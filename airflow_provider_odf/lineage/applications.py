@@ -66,6 +66,8 @@ class ApplicationRun:
         from openlineage.client.uuid import generate_new_uuid
 
         namespace = parents.parent.namespace
+        if _is_analysis(request):
+            lineage = lineage._replace(outputs=())
         self._request = request
         self._parents = parents
         self._lineage = lineage
@@ -143,6 +145,13 @@ def counts(success: protocol.Success) -> Counts | None:
         return None
     records = sum(slice.offset_interval.end - slice.offset_interval.start + 1 for slice in slices)
     return Counts(records, sum(slice.size for slice in slices), len(slices))
+
+
+def _is_analysis(request: protocol.Request) -> bool:
+    """Return whether an engine only analyzes the queries of a request, and writes nothing."""
+    if isinstance(request, protocol.TransformRequest):
+        return not request.new_data_path
+    return isinstance(request, protocol.MergeRequest) and not request.inputs
 
 
 def _counted(output: OutputDataset, counts: Counts) -> OutputDataset:

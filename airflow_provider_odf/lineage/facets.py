@@ -13,6 +13,7 @@ from airflow_provider_odf.redaction import redact
 if TYPE_CHECKING:
     from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, JobFacet, OutputDatasetFacet
 
+    from airflow_provider_odf.lineage.contract_facts import ColumnFacts
     from airflow_provider_odf.protocol import Transform
 
 
@@ -141,6 +142,10 @@ def _odf_facet() -> type[Any]:
     return OdfDatasetFacet
 
 
+def _description(facts: ColumnFacts | None) -> str | None:
+    return redact(facts.description) if facts is not None and facts.description else None
+
+
 def _schema(subject: Subject) -> DatasetFacet:
     from openlineage.client.facet_v2 import schema_dataset
 
@@ -149,7 +154,7 @@ def _schema(subject: Subject) -> DatasetFacet:
         schema_dataset.SchemaDatasetFacetFields(
             name=column.name,
             type=column.type,
-            description=facts[column.name.lower()].description if column.name.lower() in facts else None,
+            description=_description(facts.get(column.name.lower())),
             ordinal_position=position,
         )
         for position, column in enumerate(subject.columns, 1)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.messages import Candidate, UpToDate
+    from airflow_provider_odf.lineage.events import TaskLineage
     from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.operators.lineage_datasets import Datasets
 
@@ -164,7 +165,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         """
         from airflow_provider_odf.cycle.messages import Candidate
 
-        self.runner.applications = of_task(context, lambda: self.planned_lineage())
+        self.runner.applications = of_task(context, self.application_lineage)
         with airflow_errors(), self.runner:
             self._check_published(context)
             try:
@@ -194,6 +195,10 @@ class OdfOperator(LineageMixin, BaseOperator):
 
         kill_all()
         self.runner.close()
+
+    def application_lineage(self) -> TaskLineage | None:
+        """Return the datasets of the task's Spark applications."""
+        return self.planned_lineage()
 
     def show(self, candidate: Candidate) -> None:
         """Make the task's extra links lead to a candidate, and to its report if there is one."""

@@ -59,6 +59,10 @@ class VerifyOperator(OdfOperator):
             return None
         return events.read(self.datasets.at(self.cycle.dataset, self._head), self._head)
 
+    def application_lineage(self) -> TaskLineage | None:
+        """Return None: the application is that of the transform, which writes what this task reads."""
+        return None
+
     def planned_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -62,6 +63,6 @@ def shown(uri: str) -> str:
 def scheme_of(uri: str) -> str:
     """Return the scheme of a URI, or an empty text for a path."""
     scheme, separator, _ = uri.partition("://")
-    if separator and scheme.isalnum():
+    if separator and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
         return scheme.lower()
     return "file" if uri.startswith("file:") else ""

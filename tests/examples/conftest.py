@@ -11,14 +11,13 @@ import pytest
 from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
 
 from airflow_provider_odf.runner import LocalRunner
+from tests.lineage_receiver import Receiver
 
 EXAMPLES = Path(__file__).parents[2] / "dags"
-EVENTS = Path(os.environ["AIRFLOW_HOME"]) / "lineage.jsonl"
+RECEIVER = Receiver()
 
 os.environ["AIRFLOW__OPENLINEAGE__NAMESPACE"] = "odf-tests"
-os.environ["AIRFLOW__OPENLINEAGE__TRANSPORT"] = json.dumps(
-    {"type": "file", "log_file_path": str(EVENTS), "append": True}
-)
+os.environ["AIRFLOW__OPENLINEAGE__TRANSPORT"] = json.dumps(RECEIVER.transport)
 # A forked process would lack the threads of Airflow's API server, which run in the test process.
 os.environ["AIRFLOW__OPENLINEAGE__EXECUTE_IN_THREAD"] = "True"
 
@@ -85,17 +84,34 @@ def read(folder):
 
 @pytest.fixture
 def lineage():
-    """Reads the events of tasks that were written since, by job and type, once there are as many as wanted."""
-    EVENTS.touch()
-    start = EVENTS.stat().st_size
+    """Lineage events since."""
+    return Lineage(len(RECEIVER.events))
 
-    def read(count):
+
+class Lineage:
+    """Lineage events from one on."""
+
+    def __init__(self, start):
+        self.start = start
+
+    def __call__(self, count):
+        """The events of tasks by job and type, once there are as many as wanted."""
         for _ in range(100):
-            events = [json.loads(line) for line in EVENTS.read_text()[start:].splitlines()]
-            tasks = {(e["job"]["name"], e["eventType"]): e for e in events if "." in e["job"]["name"]}
+            of_tasks = [e for e in self.events() if e["job"]["facets"]["jobType"]["jobType"] == "TASK"]
+            tasks = {(e["job"]["name"], e["eventType"]): e for e in of_tasks}
             if len(tasks) >= count:
                 break
-            time.sleep(0.1)  # Airflow writes them in another process
+            time.sleep(0.1)  # Airflow sends them in another process
         return tasks
 
-    return read
+    def events(self):
+        return RECEIVER.events[self.start :]
+
+    def all(self):
+        """All events, once each run has ended."""
+        for _ in range(100):
+            ended = {e["run"]["runId"] for e in self.events() if e["eventType"] in ("COMPLETE", "FAIL", "ABORT")}
+            if ended >= {e["run"]["runId"] for e in self.events()}:
+                break
+            time.sleep(0.1)
+        return self.events()

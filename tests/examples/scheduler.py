@@ -3,6 +3,8 @@ tests share: Airflow's own executors start a process and a JVM for each task."""
 
 from __future__ import annotations
 
+import asyncio
+import pkgutil
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -16,9 +18,11 @@ from airflow.jobs.scheduler_job_runner import SchedulerJobRunner
 from airflow.models.asset import AssetModel
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
+from airflow.models.trigger import Trigger
 from airflow.sdk import Asset
 from airflow.sdk.api.datamodels._generated import TaskInstance as TaskToRun
 from airflow.sdk.execution_time.supervisor import run_task_in_process
+from airflow.triggers.base import BaseTrigger, TriggerEvent
 from airflow.utils.session import create_session
 from airflow.utils.types import DagRunTriggeredByType
 from sqlalchemy import select, update
@@ -69,6 +73,23 @@ def emit(uri: str) -> None:
     with create_session() as session:
         asset = session.scalars(select(AssetModel).where(AssetModel.uri == uri)).one()
         asset_manager.register_asset_change(asset=Asset(name=asset.name, uri=asset.uri), session=session)
+
+
+def fire_triggers() -> None:
+    """Wait for the first event of each trigger, and resume its task, as the triggerer does."""
+    with create_session() as session:
+        for row in session.scalars(select(Trigger)).all():
+            trigger = pkgutil.resolve_name(row.classpath)(**row.kwargs)
+            event = asyncio.run(_first(trigger))
+            Trigger.submit_event(row.id, event, session=session)
+
+
+async def _first(trigger: BaseTrigger) -> TriggerEvent:
+    events = trigger.run()
+    try:
+        return await asyncio.wait_for(anext(events), 30)
+    finally:
+        await events.aclose()
 
 
 def runs(*dag_ids: str) -> list[tuple[str, str, dict[str, str]]]:

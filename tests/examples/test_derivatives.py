@@ -1,11 +1,17 @@
 """The datasets of the page about derivatives, as the scheduler of Airflow runs them."""
 
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
+from docs.lineage_picture import draw
 from docs.pages import DOCS, blocks
-from tests.examples.scheduler import emit, runs, schedule, trigger
+from tests.examples import lineage_family
+from tests.examples.scheduler import emit, fire_triggers, runs, schedule, trigger
+from tests.lineage_graph import components, faults
+from tests.lineage_schemas import schema_errors
 
 pytestmark = [
     pytest.mark.airflow,
@@ -45,6 +51,8 @@ def folder(tmp_path):
     (dags / "odf.yaml").write_text("defaults: {schedule: null}\n")
     (dags / ".airflowignore").write_text("revenue-by-city.yaml\n")
     (dags / "orders-with-cities.datacontract.yaml").write_text(CONTRACT)
+    for name, text in lineage_family.FILES.items():
+        (dags / name).write_text(text)
     return tmp_path
 
 
@@ -96,10 +104,14 @@ def test_the_scheduler_runs_two_levels_and_events_only_wake_them(dags, store, fo
     assert new_runs(earlier) == {FIRST: SKIPPED, SECOND: SKIPPED}
     assert (one_jvm.started, heads(store)) == (before, published)
 
+    trigger("by-hand", "strict-customers")
+    schedule(dags)
+
     # Lost events: Airflow sends none to a paused DAG.
     (later,) = (block for block in blocks(PAGE) if block.file == LATER)
     (folder / LATER).write_text(later.text)
     earlier = runs(FIRST, SECOND)
+    fire_triggers()
     trigger("customers")
     schedule(dags, paused=[FIRST])
     schedule(dags)
@@ -115,6 +127,7 @@ def test_the_scheduler_runs_two_levels_and_events_only_wake_them(dags, store, fo
     assert sorted((row["city"], str(row["revenue"])) for row in state) == [("Bergen", "37.50"), ("Oslo", "47.00")]
     for dataset in store.datasets():
         verify(dataset)
+    check_graph(lineage.all(), folder)
 
 
 def check_lineage(lineage, store):
@@ -134,3 +147,50 @@ def check_lineage(lineage, store):
         "city": [(first.location, "city", "IDENTITY")],
         "revenue": [(first.location, "amount", "AGGREGATION")],
     }
+
+
+def check_graph(events, folder):
+    """All events are valid and form one graph, which is the picture of the documentation."""
+    assert [error for event in events for error in schema_errors(event)] == []
+    assert faults(events) == []
+    assert len(components(events)) == 1
+    assert draw(events, [f"{folder}/"]) == (DOCS / "how-to" / "lineage.svg").read_text()
+    assert {e["job"]["name"] for e in events if e["eventType"] == "FAIL"} == {
+        *("strict-customers", "strict-customers.contract_test"),
+        *("by-hand", "by-hand.push", "odf_merge_orders", "odf_merge_orders.merge"),
+    }
+    states = [e["eventType"] for e in events if e["job"]["name"] == "by-hand.wait"]
+    assert states == ["START", "START", "COMPLETE"]
+    mapped = [e for e in events if (e["job"]["name"], e["eventType"]) == ("by-hand.verify", "COMPLETE")]
+    assert {Path(e["inputs"][0]["name"]).name for e in mapped} == {"orders", "customers"}
+    check_facets(
+        next(e for e in events if (e["job"]["name"], e["eventType"]) == ("strict-customers.merge", "COMPLETE"))
+    )
+
+
+def check_facets(event):
+    """A merge into a dataset with a contract."""
+    (output,) = event["outputs"]
+    facets = output["facets"]
+    assert facets["ownership"]["owners"] == [{"name": "Sales", "type": "OWNER"}]
+    assert facets["documentation"]["description"] == "Customers in one city"
+    assert [(t["key"], t["value"], t["source"], t.get("field")) for t in facets["tags"]["tags"]] == [
+        ("people", "true", "ODF", None),
+        ("crm", "true", "CONTRACT", None),
+        ("pii", "true", "CONTRACT", "city"),
+        ("classification", "restricted", "CONTRACT", "city"),
+    ]
+    assert {f["name"]: f["description"] for f in facets["schema"]["fields"] if "description" in f} == {
+        "customer_id": "Number of the customer"
+    }
+    source = event["inputs"][0]["name"]
+    assert {
+        name: [(i["name"], i["field"], [t["subtype"] for t in i["transformations"]]) for i in field["inputFields"]]
+        for name, field in facets["columnLineage"]["fields"].items()
+    } == {
+        "customer_id": [(source, "customer_id", ["IDENTITY"]), ("crm.public.customers", "id", [])],
+        "city": [(source, "city", ["TRANSFORMATION"])],
+    }
+    statistics = output["outputFacets"]["outputStatistics"]
+    assert (statistics["rowCount"], event["inputs"][0]["inputFacets"]["inputStatistics"]["fileCount"]) == (3, 1)
+    assert event["job"]["facets"]["sql"]["query"] == "SELECT customer_id, upper(city) AS city FROM input"
