@@ -107,7 +107,7 @@ def show(
     how: FormatOption = Format.table,
 ) -> None:
     """Show the upstream graph of a dataset: its sources and inputs, and those of its inputs, as of the blocks that were
-    read. JSON has every node once, with the names of its inputs."""
+    read. JSON has every node once, with its inputs."""
     from airflow_provider_odf.lineage.upstream import nodes, upstream
 
     stores = [existing_store(one) for one in (store, *(also or ()))]
@@ -119,7 +119,7 @@ def show(
 
 
 def _entry(node: Node) -> dict[str, Any]:
-    return {**_identity(node), "version": node.version, "inputs": [_identity(above) for above in node.inputs]}
+    return {**_identity(node), "inputs": [_identity(above) for above in node.inputs]}
 
 
 def _identity(node: Node) -> dict[str, Any]:
@@ -131,6 +131,7 @@ def _identity(node: Node) -> dict[str, Any]:
         "kind": node.kind,
         "namespace": known.namespace if known else None,
         "name": known.name if known else None,
+        "version": node.version,
     }
 
 

@@ -129,8 +129,20 @@ def test_the_upstream_graph_for_programs(folder: Path) -> None:
         ("acme/prices", "Unknown"),
     ]
     assert nodes[0]["inputs"] == [
-        {"label": "orders", "kind": "Root", "namespace": "file://127.0.0.1:0", "name": f"{store}/orders"},
-        {"label": "report", "kind": "Derivative", "namespace": "file://127.0.0.1:0", "name": f"{store}/report"},
+        {
+            "label": "orders",
+            "kind": "Root",
+            "namespace": "file://127.0.0.1:0",
+            "name": f"{store}/orders",
+            "version": nodes[1]["version"],
+        },
+        {
+            "label": "report",
+            "kind": "Derivative",
+            "namespace": "file://127.0.0.1:0",
+            "name": f"{store}/report",
+            "version": nodes[2]["version"],
+        },
     ]
     assert nodes[4] == {
         "label": "acme/prices",
