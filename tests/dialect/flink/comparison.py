@@ -36,17 +36,22 @@ def on_flink(
     queries: Sequence[object], tables: Mapping[str, pa.Table], columns: Sequence[Column], folder: Path
 ) -> list[dict[str, Any]]:
     """Flink's answers as ``oracle`` writes them. It starts once for all queries."""
+    types = [[column.name, _flink_type(column.type)] for column in columns]
+    return answers(
+        {"queries": queries, "tables": {name: {"columns": types, "rows": json_rows(t)} for name, t in tables.items()}},
+        folder,
+    )
+
+
+def json_rows(table: pa.Table) -> list[dict[str, object]]:
+    return [{k: _json(v) for k, v in row.items()} for row in table.to_pylist()]
+
+
+def answers(job: Mapping[str, object], folder: Path) -> list[dict[str, Any]]:
+    """Flink's answers to a job that ``oracle`` describes."""
     python = os.environ.get("ODF_FLINK_PYTHON")
     if not python:
         pytest.skip("no Flink: `make test-slow` installs it and sets ODF_FLINK_PYTHON")
-    types = [[column.name, _flink_type(column.type)] for column in columns]
-    job = {
-        "queries": queries,
-        "tables": {
-            name: {"columns": types, "rows": [{k: _json(v) for k, v in row.items()} for row in table.to_pylist()]}
-            for name, table in tables.items()
-        },
-    }
     (folder / "job.json").write_text(json.dumps(job))
     command = [python, oracle.__file__, str(folder / "job.json"), str(folder / "answer.json")]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
@@ -56,7 +61,7 @@ def on_flink(
     return list(json.loads((folder / "answer.json").read_text()))
 
 
-def _type(type_: pa.DataType) -> str:
+def type_name(type_: pa.DataType) -> str:
     """An Arrow type as Flink writes it, without lengths and precisions of times."""
     if pa.types.is_decimal(type_):
         return f"DECIMAL({type_.precision}, {type_.scale})"
@@ -67,6 +72,11 @@ def _type(type_: pa.DataType) -> str:
         "double": "DOUBLE", "date32[day]": "DATE", "string": "STRING",
     }  # fmt: skip
     return names.get(str(type_), str(type_))
+
+
+def flink_type(type_: pa.DataType) -> str:
+    """Flink's type of a column of a dataset."""
+    return _flink_type(type_name(type_))
 
 
 def _plain(type_: str) -> str:
@@ -94,7 +104,7 @@ def compare(what: list[str], theirs: dict[str, Any], ours: pa.Table) -> None:
         expected = [row[index] for row in theirs["rows"]]
         if column.type == pa.float32():
             values, expected = _rounded(values), _rounded(expected)
-        mine, other = (ours.schema.names[index], _type(column.type)), (name, _plain(theirs["types"][index]))
+        mine, other = (ours.schema.names[index], type_name(column.type)), (name, _plain(theirs["types"][index]))
         if mine != other or values != expected:
             found.append(f"{what[index]}: {other} {expected} became {mine} {values}")
     if found:
