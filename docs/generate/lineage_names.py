@@ -123,7 +123,7 @@ _UNLIKE_SPARK = (
         "the listener does not parse these URLs",
     ),
     (
-        "several hosts with a database such as `my-db`, hosts with `_`, IPv6 in `sqlserver`",
+        "several hosts with a database such as `my-db`, hosts with `_`, IPv6 in `sqlserver` and descriptors of Oracle",
         "by the rule",
         "the listener does not parse these URLs",
     ),
@@ -185,8 +185,10 @@ def page() -> str:
             table(("URL", "name here", "why"), _UNLIKE_SPARK),
             _UNKNOWN,
             "## Airflow connections and data contracts\n",
+            "In Python, `from_uri` and `from_jdbc` of `airflow_provider_odf.lineage.naming.uri` and `.jdbc` return all "
+            "names of a dataset. `.stores` has a rule for each store: `stores.POSTGRES.names(host=…, port=…, …)`.\n",
             "`from_connection` of `airflow_provider_odf.lineage.naming.connection` names a table, path or topic in "
-            " what a connection leads to. Types of connections:\n",
+            "what a connection leads to. Types of connections:\n",
             ", ".join(map(code, sorted(connection.TYPES))) + ".\n",
             "A model of a [data contract](../how-to/use-a-contract.md) has a name on each server of the contract, by "
             "the same rules: by its `physicalName` where there is one. The facet `odf_dataset` of a dataset with a "

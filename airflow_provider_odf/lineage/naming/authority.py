@@ -29,7 +29,8 @@ def host(text: str, port: str = "") -> str:
         raise ValueError("the address has no host")
     if re.fullmatch(r"[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*", name):
         name = f"[{name}]"
-    if not (match := _HOST.fullmatch(name)):
+    match = _HOST.fullmatch(name)
+    if not match or not re.fullmatch(r"\d*", port):
         raise ValueError("the address has an invalid host or port")
     number = match["port"] or port
     return f"{match['host'].lower()}:{number}" if number else match["host"].lower()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
-from airflow_provider_odf.lineage.naming.authority import hosts
+from airflow_provider_odf.lineage.naming.authority import host, hosts
 from airflow_provider_odf.lineage.naming.stores import ORACLE
 
 _NODE = re.compile(r"\s*(?:\(\s*(?P<key>[\w.]+)\s*=\s*(?P<value>[^()]*)|(?P<end>\)))\s*")
+
+_MAX_DEPTH = 50
 
 
 def parse(url: str) -> tuple[str, str]:
@@ -47,7 +49,7 @@ def _descriptor(text: str) -> tuple[str, str]:
             addresses[-1][path[-1]] = value
         elif "CONNECT_DATA" in path:
             target[path[-1]] = value
-    servers = ",".join(f"{a.get('HOST', '')}:{a.get('PORT', ORACLE.port)}" for a in addresses)
+    servers = ",".join(host(address.get("HOST", ""), address.get("PORT", ORACLE.port)) for address in addresses)
     names = (target.get(key) for key in ("SERVICE_NAME", "SID", "INSTANCE_NAME"))
     return hosts(servers), next(filter(None, names), "")
 
@@ -66,6 +68,8 @@ def _nodes(text: str) -> list[tuple[tuple[str, ...], str]]:
         at = match.end()
         if match["end"]:
             path.pop()
+        elif len(path) == _MAX_DEPTH:
+            break
         else:
             path.append(match["key"].upper())
             nodes.append((tuple(path), match["value"].strip()))

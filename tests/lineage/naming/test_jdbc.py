@@ -142,6 +142,8 @@ UNLIKE_SPARK = [
     ),
     ("mysql://sandy:secret@[h1:1111,(host=h2,port=2222,key2=v)]/db", "t", ("mysql://h1:1111,h2:2222", "db.t"), []),
     ("oracle:thin:@h1:1521,h2", "s.t", ("oracle://h1:1521,h2:1521", "s.t"), []),
+    (f"oracle:thin:@{'(a=' * 51}{')' * 51}", "s.t", (f"oracle:thin:@{'(a=' * 51}{')' * 51}", "s.t"), []),
+    ("oracle:thin:@(ADDRESS=(HOST=::1)(PORT=1522))", "s.t", ("oracle://[::1]:1522", "s.t"), []),
     ("oracle:thin:@//h:1521/svc:dedicated/inst", "s.t", ("oracle://h:1521", "svc.s.t"), []),
     ("trino://h:8080/cat/s", "t", ("trino://h:8080", "cat.s.t"), [("trino://h:8080", "cat/s.t")]),
     ("db2://h/db:user=a;password=b;", "s.t", ("db2://h:6789", "db.s.t"), []),
