@@ -113,6 +113,15 @@ def test_deterministic_queries_are_accepted(
     assert Derived.of(spark, tmp_path / "d", query, readings=readings, people=people).step().slice is not None
 
 
+def test_a_primary_key_does_not_order_the_records_of_a_key(spark: SparkSession, tmp_path: Path, people: Polled) -> None:
+    """A query that names op reads all records of a key."""
+    people.poll([{"id": 1, "name": "ann"}])
+    query = "SELECT event_time, name, op AS code FROM people ORDER BY id LIMIT 2"
+    derived = Derived.of(spark, tmp_path / "d", query, people=people)
+    with pytest.raises(InvalidQuery, match="line 1: the ORDER BY before LIMIT has ties"):
+        derived.step()
+
+
 @pytest.mark.parametrize(
     ("engine", "query"),
     [

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.query import line_of
 from airflow_provider_odf.engine.spark_errors import query_name
+from airflow_provider_odf.engine.transform.inputs import Input
 from airflow_provider_odf.engine.transform.linear import Linear
 from airflow_provider_odf.engine.transform.row_keys import Part
 from airflow_provider_odf.errors import InvalidQuery
@@ -68,6 +69,11 @@ class Query(Protocol):
 
     def refusal(self, word: str, message: str) -> InvalidQuery:
         """Return an error with the place of a word in the queries, if one has it."""
+
+
+def reads_operations(inputs: Iterable[Input], used: Mapping[int, Collection[str]]) -> bool:
+    """Whether a query names the operation of records, so that it reads all records instead of current rows."""
+    return any(i.history.vocab.operation_type_column.lower() in used.get(i.number, ()) for i in inputs)
 
 
 def refusal(steps: Iterable[SqlQueryStep], word: str, message: str) -> InvalidQuery:

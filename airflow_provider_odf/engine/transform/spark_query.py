@@ -49,10 +49,12 @@ class SparkQuery:
             if self.waits:
                 i.view_records(empty)
         frame = self._last(is_checked=True)
-        # A key that identifies rows is unique whether or not its newest record counts.
+        # A key that identifies rows is unique whether or not its newest record counts, but not among all records.
         keys = {i.number: i.history.merge.primary_key for i in self._inputs if i.history.merge}
-        kind = _Waiting if self.waits else PlanAnalysis
-        analyzed = analysis(frame, keys, [i.alias for i in self._inputs], kind, self._inexact(frame))
+        kind, inexact = _Waiting if self.waits else PlanAnalysis, [*self._inexact(frame)]
+        analyzed = analysis(frame, keys, [i.alias for i in self._inputs], kind, inexact)
+        if query.reads_operations(self._inputs, analyzed.used):
+            analyzed = analysis(frame, {}, [i.alias for i in self._inputs], kind, inexact)
         for fault in analyzed.faults():
             raise self.refusal(fault.word, f"{fault.message}: {fault.fix}")
         return analyzed, frame

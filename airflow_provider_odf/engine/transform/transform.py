@@ -20,7 +20,7 @@ from airflow_provider_odf.engine.transform.bound import Bound
 from airflow_provider_odf.engine.transform.inputs import History, Input, history, of_request
 from airflow_provider_odf.engine.transform.layout import Result, result
 from airflow_provider_odf.engine.transform.linear import Linear
-from airflow_provider_odf.engine.transform.query import Analysis, Query
+from airflow_provider_odf.engine.transform.query import Analysis, Query, reads_operations
 from airflow_provider_odf.engine.transform.spark_query import SparkQuery
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.instant import Instant
@@ -104,7 +104,7 @@ class _Transform:
 
     def _records(self, analyzed: Analysis, columns: Result) -> _Records | None:
         """Return the new records of the derivative, None if the query reads nothing that is new."""
-        is_raw = self._reads_operations(analyzed) or columns.operation is not None
+        is_raw = reads_operations(self._inputs, analyzed.used) or columns.operation is not None
         if columns.operation is not None and not analyzed.is_row_wise:
             raise self._query.refusal(
                 self._request.vocab.operation_type_column,
@@ -135,11 +135,6 @@ class _Transform:
         own = self._own(columns)
         present = own.current(keyed.present(own.records(), found))
         return _Records(difference.difference(present, rows, columns, analyzed.identity), difference.ORDER)
-
-    def _reads_operations(self, analyzed: Analysis) -> bool:
-        return any(
-            i.history.vocab.operation_type_column.lower() in analyzed.used.get(i.number, ()) for i in self._inputs
-        )
 
     def _are_records_enough(self, analyzed: Analysis, *, is_raw: bool) -> bool:
         """Whether new records alone determine those of a row-wise query.
