@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.lineage.naming import DatasetNames
-from airflow_provider_odf.lineage.naming.server import from_server
-
 if TYPE_CHECKING:
     from airflow_provider_odf.contract.load import ContractFile
     from airflow_provider_odf.contract.model import Field
+    from airflow_provider_odf.lineage.naming import DatasetNames
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,7 @@ def _owners(root: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
 def _servers(file: ContractFile, model: str) -> Iterator[tuple[str, DatasetNames]]:
     """Yield the model's names on the servers, without those that have no name: of an unknown type, or incomplete."""
     from airflow_provider_odf.contract.servers import fill_variables, table_name
+    from airflow_provider_odf.lineage.naming.server import from_server
 
     folder, table = Path(file.file).parent, table_name(file, model)
     for server in file.contract.servers:
