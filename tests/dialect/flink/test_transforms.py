@@ -19,6 +19,7 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.runner.local import LocalRunner
 from tests.cycle.cut_examples import CURRENCY_CONVERSION, OVERDUE_SHIPMENTS
+from tests.cycle.cut_tokens import REWARDS_OF_TOKENS
 from tests.cycle.cuts import Folder, Root, Row
 from tests.dialect.flink import comparison, oracle
 
@@ -29,6 +30,7 @@ _NOTHING = {"BIGINT": -1, "INT": 0, "STRING": "0", "DOUBLE": 0.0, "DECIMAL(10, 2
 EXAMPLES = {
     "overdue shipments": OVERDUE_SHIPMENTS,
     "currency conversion": CURRENCY_CONVERSION,
+    "rewards of tokens": REWARDS_OF_TOKENS,
 }
 
 
