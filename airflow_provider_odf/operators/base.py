@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -19,13 +19,15 @@ from airflow_provider_odf.hooks.applications import of_task
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.hooks.runners import TaskRunner
-from airflow_provider_odf.operators.lineage import LineageMixin
+from airflow_provider_odf.operators.lineage import LineageMixin, operator_lineage
 from airflow_provider_odf.operators.lost_dataset import check_published
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors import OperatorLineage
     from airflow.sdk import BaseOperatorLink, Context
+    from jinja2 import Environment
 
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.cycle import Cycle
@@ -156,6 +158,21 @@ class OdfOperator(LineageMixin, BaseOperator):
         owner = dag.owner if self.owner == DEFAULT_OWNER and dag is not None else self.owner
         owners = tuple(filter(None, (name.strip() for name in owner.split(","))))
         return Datasets(linked(self.odf, manifest), self.dataset_name, contract, owners)
+
+    def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
+        """Render the templates, and open the store.
+
+        Airflow then asks for the lineage of the start in a forked process, which must not look up a connection: it
+        shares the task's channel to the supervisor, and under ``dag.test`` waits for threads that it does not have.
+        """
+        super().render_template_fields(context, jinja_env)
+        with suppress(Exception):  # `execute` raises it
+            _ = self.odf
+
+    def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
+        """Return the lineage of the start; that of a mapped task names no datasets, unless it names its store."""
+        is_open = "odf" in self.__dict__ or self.store is not None
+        return super().get_openlineage_facets_on_start() if is_open else operator_lineage(None)
 
     def execute(self, context: Context) -> Any:
         """Do the task's work.

@@ -33,16 +33,17 @@ class LineageMixin:
         return None
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
-        return _operator_lineage(self.planned_lineage())
+        return operator_lineage(self.planned_lineage())
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:
-        return _operator_lineage(self.task_lineage() or self.planned_lineage())
+        return operator_lineage(self.task_lineage() or self.planned_lineage())
 
     def get_openlineage_facets_on_failure(self, task_instance: Any) -> OperatorLineage[Any, Any]:
-        return _operator_lineage(self.task_lineage() or self.planned_lineage())
+        return operator_lineage(self.task_lineage() or self.planned_lineage())
 
 
-def _operator_lineage(lineage: TaskLineage | None) -> OperatorLineage[Any, Any]:
+def operator_lineage(lineage: TaskLineage | None) -> OperatorLineage[Any, Any]:
+    """Return lineage in the form of Airflow's provider, empty for None."""
     from airflow.providers.openlineage.extractors import OperatorLineage
 
     if lineage is None:
