@@ -61,6 +61,44 @@ READING = {"event_time": "2024-04-01T00:00:00Z", "sensor": "a", "v": 1}
             "sort_array(collect_list(…))",
         ),
         (
+            "SELECT event_time, v FROM readings WHERE v = (SELECT v FROM readings LIMIT 1)",
+            "transform, query 1, line 1: LIMIT without ORDER BY takes any rows: add ORDER BY with a unique order",
+        ),
+        (
+            "SELECT event_time, v FROM readings WHERE v IN (SELECT first(v) FROM readings)",
+            "transform, query 1, line 1: first depends on the order of the rows, which is not defined: use min_by or "
+            "max_by",
+        ),
+        (
+            "SELECT event_time, v FROM readings WHERE v IN "
+            "(SELECT v FROM (SELECT v, row_number() OVER (ORDER BY sensor) AS n FROM readings) WHERE n = 1)",
+            "transform, query 1, line 1: the order of row_number has ties: rows with equal values in it can have any "
+            "order: add columns to its ORDER BY until no two rows are equal in it",
+        ),
+        (
+            "SELECT event_time, v FROM readings WHERE event_time < timestamp 'now'",
+            "transform, query 1, line 1: now has another value in each run: take times and values from the data",
+        ),
+        (
+            "SELECT event_time, v FROM readings WHERE event_time < CAST('today' AS DATE)",
+            "transform, query 1, line 1: today has another value in each run: take times and values from the data",
+        ),
+        (
+            "SELECT max(event_time) AS event_time, max_by(sensor, v) AS s FROM readings",
+            "transform, query 1, line 1: the order of max_by has ties: rows with equal values in it can have any "
+            "order: add columns to it until no two rows are equal in it: max_by(…, struct(…, …))",
+        ),
+        (
+            "SELECT event_time, min_by(v, event_time) OVER (PARTITION BY sensor) AS n FROM readings",
+            "transform, query 1, line 1: the order of min_by has ties: rows with equal values in it can have any "
+            "order: add columns to it until no two rows are equal in it: min_by(…, struct(…, …))",
+        ),
+        (
+            "SELECT max(event_time) AS event_time, listagg(sensor) WITHIN GROUP (ORDER BY v) AS s FROM readings",
+            "transform, query 1, line 1: the order of listagg has ties: rows with equal values in it can have any "
+            "order: add columns to it until no two rows are equal in it: ORDER BY …, …",
+        ),
+        (
             "SELECT sensor, v FROM readings",
             "transform: the result has no column event_time, the event time of each row: select it, or name another "
             "column in SetVocab.eventTimeColumn",
@@ -83,12 +121,15 @@ READING = {"event_time": "2024-04-01T00:00:00Z", "sensor": "a", "v": 1}
             "milliseconds, `make_date(event_time, 1, 1)` for a year, or name another column in "
             "SetVocab.eventTimeColumn",
         ),
-        ("DROP TABLE readings", "transform, query 1: a query must be one SELECT over readings"),
+        ("DROP TABLE readings", "transform, query 1: a query must be one SELECT over readings, people"),
     ],
 )
-def test_refused_when_planned(spark: SparkSession, tmp_path: Path, readings: Polled, query: str, message: str) -> None:
+def test_refused_when_planned(
+    spark: SparkSession, tmp_path: Path, readings: Polled, people: Polled, query: str, message: str
+) -> None:
     readings.poll([READING])
-    derived = Derived.of(spark, tmp_path / "d", query, readings=readings)
+    people.poll([{"id": 1, "name": "ann"}])
+    derived = Derived.of(spark, tmp_path / "d", query, readings=readings, people=people)
     with pytest.raises(InvalidQuery) as refusal:
         transform.execute(spark.newSession(), derived.request(is_analyzed_only=True), lambda _: None)
     assert str(refusal.value).startswith(message)
@@ -103,6 +144,10 @@ def test_refused_when_planned(spark: SparkSession, tmp_path: Path, readings: Pol
         "SELECT max(event_time) AS event_time, sort_array(collect_list(v)) AS v FROM readings GROUP BY sensor",
         "SELECT max(event_time) AS event_time, sensor FROM readings GROUP BY sensor ORDER BY sensor LIMIT 1",
         "SELECT event_time, id, name FROM people ORDER BY id LIMIT 2",
+        "SELECT event_time, v FROM readings WHERE v IN (SELECT p.id FROM people AS p ORDER BY p.id LIMIT 1)",
+        "SELECT event_time, v FROM readings WHERE v = (SELECT max_by(v, (v, sensor)) FROM readings)",
+        "SELECT max(event_time) AS event_time, max_by(name, id) AS name FROM people",
+        "SELECT max(event_time) AS event_time, listagg(sensor) WITHIN GROUP (ORDER BY sensor) AS s FROM readings",
     ],
 )
 def test_deterministic_queries_are_accepted(

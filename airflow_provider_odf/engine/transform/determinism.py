@@ -5,11 +5,12 @@ A derivative must be the same whenever and wherever it is computed: otherwise no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from airflow_provider_odf.engine.plan_nodes import class_name
-from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute, parts, subplans
+from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute, parts, references, subplans
 from airflow_provider_odf.engine.transform.row_keys import Relation
 
 _CHANGING = {
@@ -27,6 +28,17 @@ _BY_ORDER = {
     "Mode": "mode", "CollectSet": "collect_set",
 }  # fmt: skip
 """Aggregates whose value depends on the order of the rows -> name in SQL."""
+
+_OWN_ORDER = {"MaxBy": "max_by", "MinBy": "min_by", "ListAgg": "listagg"}
+"""Aggregates that take values in the order of another argument -> name in SQL."""
+
+_SPECIAL = re.compile(r"\s*(now|today|yesterday|tomorrow)\b", re.IGNORECASE)
+_SPECIAL_LITERAL = re.compile(
+    r"\b(?:date|timestamp(?:_ltz|_ntz)?)\s*['\"]\s*(now|today|yesterday|tomorrow)\b", re.IGNORECASE
+)
+"""Texts that Spark converts to times of the run."""
+
+_TIES = "the order of {} has ties: rows with equal values in it can have any order"
 
 _SORTED = ("SortArray", "ArraySort")
 _WITHOUT_TIES = ("Rank", "DenseRank", "PercentRank", "CumeDist")
@@ -46,20 +58,71 @@ def faults(root: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
     """Yield the faults of a query. ``relations`` has the unique columns of each node of the plan."""
     for node in root.nodes():
         for part in subplans(node.fields):
-            if name := _CHANGING.get(class_name(part)):
-                yield Fault(name, f"{name} has another value in each run", "take times and values from the data")
-        yield from _aggregates(node)
+            if name := _CHANGING.get(class_name(part)) or _special_time(part):
+                yield _changing(name)
+    for node in root.all_nodes():
+        yield from _aggregates(node, relations)
         if node.kind == "Window":
             yield from _windows(node, relations[node.children[0]])
         if node.kind in ("GlobalLimit", "Offset"):
             yield from _limit(node, relations)
 
 
-def _aggregates(node: Node) -> Iterator[Fault]:
+def faults_of_text(query: str) -> Iterator[Fault]:
+    """Yield the faults of a query's text that its plan does not show: Spark's parser computes these times."""
+    for match in _SPECIAL_LITERAL.finditer(query):
+        yield _changing(match[1].lower())
+
+
+def _changing(name: str) -> Fault:
+    return Fault(name, f"{name} has another value in each run", "take times and values from the data")
+
+
+def _special_time(expression: Expression) -> str:
+    """Return the word for a time of the run that an expression converts to a time, else nothing."""
+    if class_name(expression) != "Cast" or not str(expression["dataType"]).startswith(("date", "timestamp")):
+        return ""
+    below = expression.get("below")
+    match = _SPECIAL.match(str(below[0]["value"])) if below and class_name(below[0]) == "Literal" else None
+    return match[1].lower() if match else ""
+
+
+def _aggregates(node: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
     if node.kind != "Aggregate":
         return
+    groups = _columns(node.expressions("groupingExpressions"))
     for item in node.expressions("aggregateExpressions"):
         yield from _unordered(item, is_sorted=False)
+        yield from _with_ties(item, groups, relations[node.children[0]])
+
+
+def _with_ties(expression: Expression, groups: frozenset[int], below: Relation) -> Iterator[Fault]:
+    """Yield the aggregates that take values in an order of their own, in which rows with other values are equal."""
+    for part in parts(expression):
+        name = _OWN_ORDER.get(class_name(part))
+        if name is None or not (by := _own_order(part)):
+            continue
+        order = _columns(_members(by))
+        if references(part["below"][0]) <= order or below.is_ordered_by(groups | order):
+            continue
+        call = "ORDER BY …, …" if name == "listagg" else f"{name}(…, struct(…, …))"
+        yield Fault(name, _TIES.format(name), f"add columns to it until no two rows are equal in it: {call}")
+
+
+def _own_order(aggregate: Expression) -> list[Expression]:
+    """Return the expressions by which an aggregate orders its values, none if it has no order."""
+    if class_name(aggregate) == "ListAgg":
+        return [part["below"][0] for part in parts(aggregate) if class_name(part) == "SortOrder"]
+    return [aggregate["below"][1]]
+
+
+def _members(expressions: Collection[Expression]) -> list[Expression]:
+    """Return the expressions, and in place of a struct its fields."""
+    return [
+        member
+        for item in expressions
+        for member in (item["below"][1::2] if class_name(item) == "CreateNamedStruct" else [item])
+    ]
 
 
 def _unordered(expression: Expression, *, is_sorted: bool) -> Iterator[Fault]:
@@ -80,9 +143,10 @@ def _has_order(expression: Expression) -> bool:
 
 
 def _windows(node: Node, below: Relation) -> Iterator[Fault]:
-    order = _columns(node.expressions("partitionSpec")) | _columns(
-        [item["below"][0] for item in node.expressions("orderSpec")]
-    )
+    groups = _columns(node.expressions("partitionSpec"))
+    for item in node.expressions("windowExpressions"):
+        yield from _with_ties(item, groups, below)
+    order = groups | _columns([item["below"][0] for item in node.expressions("orderSpec")])
     if below.is_ordered_by(order):
         return
     for item in node.expressions("windowExpressions"):
@@ -90,7 +154,7 @@ def _windows(node: Node, below: Relation) -> Iterator[Fault]:
             if class_name(part) == "WindowExpression" and (name := _tied(part)):
                 yield Fault(
                     name,
-                    f"the order of {name} has ties: rows with equal values in it can have any order",
+                    _TIES.format(name),
                     "add columns to its ORDER BY until no two rows are equal in it",
                 )
 
@@ -118,7 +182,7 @@ def _sql_name(kind: str) -> str:
 
 def _limit(node: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
     below = node.children[0]
-    while below.kind in ("LocalLimit", "GlobalLimit", "Offset", "Project"):
+    while below.kind in ("LocalLimit", "GlobalLimit", "Offset", "Project", "SubqueryAlias", "View"):
         below = below.children[0]
     word = "limit" if node.kind == "GlobalLimit" else "offset"
     if below.kind != "Sort":

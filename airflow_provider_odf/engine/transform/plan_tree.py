@@ -30,19 +30,27 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A node of the plan. ``input`` is the number of the input of a leaf."""
+    """A node of the plan. ``input`` is the number of the input of a leaf, ``subqueries`` are those in expressions."""
 
     kind: str
     fields: dict[str, Any]
     children: tuple[Node, ...]
     output: tuple[Attribute, ...]
     input: int | None = None
+    subqueries: tuple[Node, ...] = ()
 
     def nodes(self) -> Iterator[Node]:
         """Yield this node and all below it."""
         yield self
         for child in self.children:
             yield from child.nodes()
+
+    def all_nodes(self) -> Iterator[Node]:
+        """Yield this node and all below it, also in subqueries."""
+        for node in self.nodes():
+            yield node
+            for subquery in node.subqueries:
+                yield from subquery.all_nodes()
 
     def expressions(self, name: str) -> list[Expression]:
         """Return the expressions of a field, one for each of its items."""
@@ -108,7 +116,21 @@ def _node(rest: Iterator[dict[str, Any]]) -> Node:
     if number is not None:
         output = tuple(a for a in output if not a.name.startswith(MARK))
         return Node("Input", fields, (), output, number)
-    return Node(kind, fields, children, output)
+    subqueries = tuple(_node(iter(plan)) for plan in _plans(fields))
+    return Node(kind, fields, children, output, subqueries=subqueries)
+
+
+def _plans(value: Any) -> Iterator[list[dict[str, Any]]]:
+    """Yield the plans of subqueries within a value of a node's fields, without those within these plans."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "plan" and isinstance(inner, list):
+                yield inner
+            elif key not in ("metadata", "below"):
+                yield from _plans(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _plans(inner)
 
 
 def _input(fields: dict[str, Any]) -> int | None:

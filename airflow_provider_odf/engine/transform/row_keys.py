@@ -63,9 +63,9 @@ class Part:
 
 
 def analyze(root: Node, primary_keys: Mapping[int, Sequence[str]]) -> dict[Node, Relation]:
-    """Return what is known of each node. ``primary_keys`` are the unique columns of inputs, by number."""
+    """Return what is known of each node, also in subqueries. ``primary_keys`` are the unique columns of inputs."""
     known: dict[Node, Relation] = {}
-    for node in reversed(list(root.nodes())):
+    for node in reversed(list(root.all_nodes())):
         rule = _RULES.get(node.kind, _unknown)
         relation = _leaf(node, primary_keys) if node.kind == "Input" else rule(node, [known[c] for c in node.children])
         known[node] = _shown(relation)
@@ -324,8 +324,7 @@ def _stable_by_position(node: Node, below: list[Relation]) -> Iterator[int]:
 
 _RULES: Mapping[str, Callable[[Node, list[Relation]], Relation]] = {
     "Project": _project,
-    "Filter": _same,
-    "Sort": _same,
+    **dict.fromkeys(("Filter", "Sort", "SubqueryAlias", "View"), _same),
     "Generate": lambda node, below: replace(below[0], node=node, unique=frozenset()),
     "Aggregate": _aggregate,
     "Distinct": _distinct,

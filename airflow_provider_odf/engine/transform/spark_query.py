@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import query_name
 from airflow_provider_odf.engine.transform import query, row_wise
 from airflow_provider_odf.engine.transform.analysis import PlanAnalysis, analysis
+from airflow_provider_odf.engine.transform.determinism import faults_of_text
 from airflow_provider_odf.engine.transform.inputs import RECORDS, Input
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.instant import Instant
@@ -55,7 +57,8 @@ class SparkQuery:
         analyzed = analysis(frame, keys, [i.alias for i in self._inputs], kind, inexact)
         if query.reads_operations(self._inputs, analyzed.used):
             analyzed = analysis(frame, {}, [i.alias for i in self._inputs], kind, inexact)
-        for fault in analyzed.faults():
+        texts = (step.query for step in self._request.transform.queries)
+        for fault in (*itertools.chain.from_iterable(map(faults_of_text, texts)), *analyzed.faults()):
             raise self.refusal(fault.word, f"{fault.message}: {fault.fix}")
         return analyzed, frame
 
