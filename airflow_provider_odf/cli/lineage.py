@@ -40,7 +40,7 @@ EditionOption = Annotated[
     typer.Option(
         "--naming-spec",
         help="Edition of the naming specification, as `[odf] naming_spec`.",
-        envvar=["ODF_NAMING_SPEC", "AIRFLOW__ODF__NAMING_SPEC"],
+        envvar="ODF_NAMING_SPEC",
     ),
 ]
 
@@ -63,7 +63,7 @@ def name(
     table: Annotated[str | None, typer.Argument(help="Table, for a database or a warehouse.", metavar="TABLE")] = None,
     edition: EditionOption = NamingSpec.current,
 ) -> None:
-    """Print the namespace and the name of a dataset in lineage events, separated by a tab.
+    """Print the namespace and the name that lineage events have for a URI or path, separated by a tab.
 
     With `-`, each line of standard input has a URI and, after a tab, a table where needed. Each line gets one answer:
     namespace and name, or `error` and the reason why there is no name.

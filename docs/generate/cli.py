@@ -16,8 +16,9 @@ from docs.generate.markdown import NOTICE, code, from_rst, table
 _INTRODUCTION = """\
 # Command line
 
-`odf` works without a running Airflow: it imports neither Airflow nor pyspark. Only `odf run` and `odf push` start
-Spark, once for all datasets, and not at all where nothing is new.
+`odf` works without a running Airflow: it imports neither Airflow nor pyspark. `odf run` and `odf push` start
+Spark once for all datasets, and not at all where nothing is new. So do `odf contract test`, `odf verify --replay` and,
+for a query that no run has analyzed yet, `odf plan`.
 
 In a folder that is given all YAML files count, also those in folders below, but not what `.airflowignore` names, as in
 Airflow's dags folder, nor hidden folders.
@@ -87,7 +88,8 @@ def _name(parameter: Any) -> str:
 
 def _default(parameter: Any) -> str:
     if parameter.envvar:
-        return f"${parameter.envvar}, else {parameter.show_default}"
+        default = parameter.show_default
+        return f"${parameter.envvar}, else {default if isinstance(default, str) else parameter.default.value}"
     if isinstance(parameter.show_default, str):
         return parameter.show_default
     if parameter.required or getattr(parameter, "is_flag", False) or parameter.default is None:

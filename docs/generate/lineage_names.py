@@ -187,8 +187,8 @@ def page() -> str:
             "## Airflow connections and data contracts\n",
             "In Python, `from_uri` and `from_jdbc` of `airflow_provider_odf.lineage.naming.uri` and `.jdbc` return all "
             "names of a dataset. `.stores` has a rule for each store: `stores.POSTGRES.names(host=…, port=…, …)`.\n",
-            "`from_connection` of `airflow_provider_odf.lineage.naming.connection` names a table, path or topic in "
-            "what a connection leads to. Types of connections:\n",
+            "`from_connection` of `airflow_provider_odf.lineage.naming.connection` returns the names of a "
+            "table, path or topic that is reached by an Airflow connection. Types of connections:\n",
             ", ".join(map(code, sorted(connection.TYPES))) + ".\n",
             "A model of a [data contract](../how-to/use-a-contract.md) has a name on each server of the contract, by "
             "the same rules: by its `physicalName` where there is one. The facet `odf_dataset` of a dataset with a "
