@@ -22,7 +22,10 @@ def test_appends_responses_and_ends_well_with_any_outcome(tmp_path: Path, is_goo
     (tmp_path / "request.json").write_text(protocol.dumps_request(request))
     command = [sys.executable, str(apps.application("run.py")), "request.json", "responses.jsonl"]
     subprocess.run(command, check=True, cwd=tmp_path)
-    *progress, outcome = map(protocol.loads_response, (tmp_path / "responses.jsonl").read_text().splitlines())
+    engine, *progress, outcome = map(protocol.loads_response, (tmp_path / "responses.jsonl").read_text().splitlines())
+    assert isinstance(engine, protocol.Progress)
+    assert engine.engine is not None
+    assert engine.engine.application == "odf"
     assert progress == [protocol.Progress("rows: ignored columns that are not in the schema: b")]
     good = protocol.RawQuerySuccess(1, (protocol.PositionalHeader("rows", ("a",), ("a",)),))
     assert outcome == (good if is_good else protocol.InvalidQuery("rows: line 2: 1 field instead of 2: '1'"))
