@@ -128,6 +128,24 @@ def test_other_queries_read_all_rows(
     assert of.rows == Counter(rows)
 
 
+def test_the_other_branches_of_a_union_do_not_count_twice(
+    spark: SparkSession, tmp_path: Path, people: Polled, readings: Polled
+) -> None:
+    """What new records add to a union is not the union over them: other branches have their rows already."""
+    joined = "SELECT r.event_time, r.sensor FROM readings r JOIN (SELECT explode(array(1, 2)) AS v) t ON t.v = r.v"
+    both = f"{joined} UNION ALL SELECT event_time, name FROM people"
+    rows = Derived.of(spark, tmp_path / "d", both, readings=readings, people=people)
+    count = f"SELECT max(event_time) AS event_time, count(*) AS n FROM ({both})"
+    total = Derived.of(spark, tmp_path / "t", count, readings=readings, people=people)
+    people.poll([person(1, "ann")])
+    readings.poll([reading(1, "a", 1), reading(1, "x", 9)])
+    rows.step(), total.step()
+    readings.poll([reading(3, "b", 2)])
+    rows.step(), total.step()
+    assert rows.rows == Counter({(day(1), "ann"): 1, (day(1), "a"): 1, (day(3), "b"): 1})
+    assert total.rows == Counter({(day(3), 3): 1})
+
+
 def test_records_that_take_rows_back(spark: SparkSession, tmp_path: Path, people: Polled, readings: Polled) -> None:
     """Rows of a join vanish and change with those of one side, also if both sides have new records."""
     joined = Derived.of(spark, tmp_path / "d", JOIN, readings=readings, people=people)

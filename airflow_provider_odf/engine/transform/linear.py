@@ -1,9 +1,9 @@
 """Queries that are linear in an input: what its new rows add to the result does not depend on its other rows.
 
-The operators between such an input and the result treat each of its rows alone: projections, filters, UNION ALL,
-explode, and joins of it with other tables. Above them there can be one aggregate whose values for old and for new rows
-add up to that for all rows: count, sum, min, max. So new records are enough, and the other rows of the input are not
-read.
+The operators between such an input and the result treat each of its rows alone, and without its rows give none:
+projections, filters, explode, and joins of it with other tables. A UNION also gives the rows of its other branches.
+Above them there can be one aggregate whose values for old and for new rows add up to that for all rows: count, sum,
+min, max. So new records are enough, and the other rows of the input are not read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from airflow_provider_odf.engine.plan_nodes import class_name
-from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute
+from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute, join_kind
 from airflow_provider_odf.engine.transform.row_keys import Relation
 
 
@@ -59,25 +59,20 @@ def totals(root: Node, relations: Mapping[Node, Relation]) -> tuple[Node, Totals
 
 def _is_passed(node: Node, changed: Collection[int]) -> bool:
     """Whether the changed rows below a node pass only operators that treat each of them alone."""
-    passes = _PASSES.get(node.kind, ())
-    if node.kind == "Join":
-        passes = _JOINS.get(node.fields["joinType"].get("object", "").rpartition(".")[2].removesuffix("$"), ())
-    for position, child in enumerate(node.children):
-        if any(below.input in changed for below in child.nodes()):
-            is_alone = passes == _ALL or position in passes
-            if not is_alone or not _is_passed(child, changed):
-                return False
-    return True
+    passed = _JOINS.get(join_kind(node.fields), ()) if node.kind == "Join" else _PASSED.get(node.kind, ())
+    return all(
+        position in passed and _is_passed(child, changed)
+        for position, child in enumerate(node.children)
+        if any(below.input in changed for below in child.nodes())
+    )
 
 
-_ALL = (-1,)
-
-_PASSES: Mapping[str, tuple[int, ...]] = dict.fromkeys(("Project", "Filter", "Generate", "Union", "Sort"), _ALL)
+_PASSED: Mapping[str, tuple[int, ...]] = dict.fromkeys(("Project", "Filter", "Generate", "Sort"), (0,))
 """Kind of a plan node -> positions of the children whose rows it treats alone."""
 
 _JOINS: Mapping[str, tuple[int, ...]] = {
-    "Inner": _ALL,
-    "Cross": _ALL,
+    "Inner": (0, 1),
+    "Cross": (0, 1),
     "LeftOuter": (0,),
     "LeftSemi": (0,),
     "LeftAnti": (0,),

@@ -7,7 +7,7 @@ with the column MARK, which names the input.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -71,6 +71,11 @@ def attribute(expression: Expression) -> Attribute | None:
     if class_name(expression) == "Alias":
         return Attribute(expression["exprId"]["id"], expression["name"], None)
     return None
+
+
+def join_kind(join: Mapping[str, Any]) -> str:
+    """Return the kind of a join from its fields, such as ``LeftOuter``."""
+    return str(join["joinType"].get("object", "").rpartition(".")[2].removesuffix("$"))
 
 
 def references(expression: Expression) -> frozenset[int]:
@@ -146,8 +151,7 @@ def _output(kind: str, fields: dict[str, Any], children: tuple[Node, ...]) -> It
         yield from filter(None, (attribute(item[0]) for item in fields[own]))
         return
     if kind == "Join":
-        is_left_only = fields["joinType"].get("object", "").endswith(("LeftSemi$", "LeftAnti$"))
-        shown = children[:1] if is_left_only else children
+        shown = children[:1] if join_kind(fields) in ("LeftSemi", "LeftAnti") else children
         yield from (a for child in shown for a in child.output)
         return
     if kind == "Generate":

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from airflow_provider_odf.engine.plan_nodes import class_name
 from airflow_provider_odf.engine.transform.key_sql import key_sql
-from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute, references
+from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute, join_kind, references
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def _window(node: Node, below: list[Relation]) -> Relation:
 
 def _join(node: Node, below: list[Relation]) -> Relation:
     left, right = below
-    kind = node.fields["joinType"].get("object", "").rpartition(".")[2].removesuffix("$")
+    kind = join_kind(node.fields)
     equal = list(_equalities(node, left, right))
     both = [
         Key(
