@@ -9,38 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.orders import ORDERS, TOTALS
 from tests.shared_engine import shared_engine
 
 pytestmark = pytest.mark.spark
 
-ORDERS = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: orders
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: in/*.csv, order: ByName}
-      read: {kind: Csv, header: true, schema: [event_time TIMESTAMP, id BIGINT, customer STRING, amount BIGINT]}
-      merge: {kind: Ledger, primaryKey: [id]}
-"""
-TOTALS = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: totals
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs: [{datasetRef: orders}]
-      transform:
-        kind: Sql
-        engine: spark
-        query: |
-          SELECT max(event_time) AS event_time, customer, sum(amount) AS total
-          FROM orders GROUP BY customer
-"""
 CONTRACT = """\
 dataContractSpecification: 1.1.0
 id: totals

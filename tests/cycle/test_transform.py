@@ -21,38 +21,13 @@ from airflow_provider_odf.cycle.run import run
 from airflow_provider_odf.errors import InternalError
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
+from tests.orders import ORDERS, TOTALS
 from tests.processes import jvms
 
 from .conftest import NoEngine, Write, cycle_of
 
 pytestmark = pytest.mark.spark
 
-ORDERS = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: orders
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: in/*.csv, order: ByName}
-      read: {kind: Csv, header: true, schema: [event_time TIMESTAMP, id BIGINT, customer STRING, amount BIGINT]}
-      merge: {kind: Ledger, primaryKey: [id]}
-"""
-TOTALS = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: totals
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs: [{datasetRef: orders}]
-      transform:
-        kind: Sql
-        engine: spark
-        query: SELECT max(event_time) AS event_time, customer, sum(amount) AS total FROM orders GROUP BY customer
-"""
 Runs = Callable[..., str]
 
 

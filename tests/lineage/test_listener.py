@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from airflow_provider_odf.runner import LocalRunner
 from airflow_provider_odf.runner.runner import OnEngine, OnProgress
 from tests.lineage_receiver import Receiver
 from tests.lineage_schemas import schema_errors
+from tests.processes import wait_until
 
 pytestmark = [pytest.mark.listener, pytest.mark.spark]
 
@@ -112,13 +112,6 @@ def publish(store: Store, folder: Path, runner: Any) -> None:
     assert str(outcome) == "published 2 records (offsets 0..1)"
 
 
-def wait_until(is_true: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
-    while not is_true():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 def of_job(receiver: Receiver, name: str) -> list[tuple[str, str]]:
     """The events of a job: type and run."""
     return [(e["eventType"], e["run"]["runId"]) for e in receiver.events if e["job"]["name"] == name]
@@ -158,7 +151,7 @@ def test_the_task_reports_the_end_of_an_application_that_was_killed_with_its_lis
     )
     with Reported(runner()) as reported:
         answer = reported.submit(request)
-        wait_until(lambda: len(receiver.events) > 1)
+        wait_until(lambda: len(receiver.events) > 1, seconds=60)
         parents = subprocess.run(["pgrep", "-P", str(os.getpid())], capture_output=True, text=True).stdout.split()
         java = subprocess.run(
             ["pgrep", "-P", ",".join(parents), "java"], capture_output=True, text=True, check=True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pyspark.sql import DataFrame
@@ -56,6 +56,10 @@ class PlanAnalysis:
         unique = min(relation.unique, key=len, default=None)
         chosen = unique if unique is not None else relation.stable or None
         return None if chosen is None else tuple(a.name for a in self.root.output if a.id in chosen)
+
+    def of_records(self) -> PlanAnalysis:
+        """Return the analysis of the query over all records of its inputs, in which no primary key is unique."""
+        return replace(self, relations=analyze(self.root, {}))
 
     def faults(self) -> list[determinism.Fault]:
         """Return why the query is not a function of its inputs' rows, empty if it is."""

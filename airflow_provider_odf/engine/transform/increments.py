@@ -32,7 +32,7 @@ def added(query: Callable[[], DataFrame], inputs: Sequence[Input]) -> DataFrame:
 
 def removed(query: Callable[[], DataFrame], inputs: Sequence[Input]) -> DataFrame | None:
     """Return the rows that new records take from the result, None if they only add."""
-    shrinking = [i for i in inputs if i.is_new and not i.only_grows]
+    shrinking = [i for i in inputs if not i.only_grows]
     return _sum(query, inputs, "NOT IN", shrinking) if shrinking else None
 
 

@@ -93,7 +93,7 @@ class Input:
     @cached_property
     def only_grows(self) -> bool:
         """Whether no new record takes back another."""
-        return not self._is_of_source and self.history.are_additions(self.new_slices)
+        return not (self.is_new and self._is_of_source) and self.history.are_additions(self.new_slices)
 
     def before(self) -> History:
         """Return the history up to the new records."""

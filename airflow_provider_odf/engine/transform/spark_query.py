@@ -53,10 +53,10 @@ class SparkQuery:
         frame = self._last(is_checked=True)
         # A key that identifies rows is unique whether or not its newest record counts, but not among all records.
         keys = {i.number: i.history.merge.primary_key for i in self._inputs if i.history.merge}
-        kind, inexact = _Waiting if self.waits else PlanAnalysis, [*self._inexact(frame)]
-        analyzed = analysis(frame, keys, [i.alias for i in self._inputs], kind, inexact)
+        kind = _Waiting if self.waits else PlanAnalysis
+        analyzed = analysis(frame, keys, [i.alias for i in self._inputs], kind, self._inexact(frame))
         if query.reads_operations(self._inputs, analyzed.used):
-            analyzed = analysis(frame, {}, [i.alias for i in self._inputs], kind, inexact)
+            analyzed = analyzed.of_records()
         texts = (step.query for step in self._request.transform.queries)
         for fault in (*itertools.chain.from_iterable(map(faults_of_text, texts)), *analyzed.faults()):
             raise self.refusal(fault.word, f"{fault.message}: {fault.fix}")

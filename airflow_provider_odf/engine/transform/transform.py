@@ -181,23 +181,21 @@ class _Transform:
 
     def _incremental(self, analyzed: Analysis, linear: Linear, columns: Result) -> _Records | None:
         """Return the records of a linear query, None if they do not follow from the new records of its inputs."""
-        if not self._are_records_enough(analyzed, is_raw=False):
+        is_sum = linear.totals is None or all(i.only_grows for i in self._inputs)
+        if not is_sum or not self._are_records_enough(analyzed, is_raw=False):
             return None
         self._fit(increments.slices(self._inputs, self._request.history if linear.totals else ()))
 
         def rows() -> DataFrame:
             return columns.select(self._rows())
 
-        taken = increments.removed(rows, self._inputs)
-        if linear.totals is None:
-            new = increments.added(rows, self._inputs)
-            old = taken if taken is not None else new.limit(0)
-            changes = difference.difference(old, new, columns, analyzed.identity)
-        elif taken is None:
-            new = increments.added(rows, self._inputs)
+        new = increments.added(rows, self._inputs)
+        if linear.totals is not None:
             changes = increments.totals(self._spark, new, self._own(columns), linear.totals, columns)
         else:
-            return None
+            taken = increments.removed(rows, self._inputs)
+            old = taken if taken is not None else new.limit(0)
+            changes = difference.difference(old, new, columns, analyzed.identity)
         return _Records(changes, difference.ORDER)
 
     def _whole(self, analyzed: Analysis, columns: Result, *, is_raw: bool) -> _Records:
