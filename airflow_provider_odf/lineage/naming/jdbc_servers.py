@@ -46,13 +46,18 @@ _teradata = server(stores.TERADATA, keeps_database=True)
 
 def mysql(url: str, table: str) -> DatasetNames:
     """Return the names of a table in MySQL, whose driver has three forms for a host: ``host:port``,
-    ``address=(host=h)(port=p)`` and ``(host=h,port=p)``."""
+    ``address=(host=h)(port=p)`` and ``(host=h,port=p)``.
+
+    :raises NotUnderstood: a value contains a bracket.
+    """
     plain = re.sub(r"^[\w+:]+://", "mysql://", url)
     match = re.fullmatch(r"mysql://(?P<hosts>(?:\([^()]*\)|[^/?#()])*)(?P<rest>.*)", plain, re.DOTALL)
     if not match or not re.search(r"\(\s*\w+\s*=|\[[^\]]*,", match["hosts"]):
         return _mysql(plain, table)
     text = re.sub(r".*@(?=[^()]*(\(|$))", "", match["hosts"], flags=re.DOTALL).removeprefix("[").removesuffix("]")
     servers = [_mysql_host(one) for one in re.split(r",(?![^()]*\))", text)]
+    if re.search(r"[()=]", re.split(r"[?#;]", match["rest"])[0]) or plain.count("(") != plain.count(")"):
+        raise NotUnderstood  # a value with a bracket ended too early: what follows may be the rest of a password
     return _mysql(f"mysql://{','.join(servers)}{match['rest']}", table)
 
 

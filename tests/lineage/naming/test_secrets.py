@@ -83,6 +83,8 @@ def test_no_credentials_in_names(url: str, secret: str, spelling: object) -> Non
 
 
 @given(st.sampled_from(URLS), RAW)
+@example("jdbc:mysql://address=(host=h1)(password={secret}),address=(host=h2)(password={secret})/db", "zQ9x)/x9Qz")
+@example("jdbc:mysql://address=(host=h1)(password={secret})/db", "zQ9x)/x?x9Qz")
 def test_no_credentials_that_are_not_encoded(url: str, secret: str) -> None:
     assert secret not in said(url.format(user="uSeR7", secret=secret))
 
