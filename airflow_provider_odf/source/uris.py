@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import url as urls
+
+_JDBC = re.compile(r"jdbc:\w*", re.IGNORECASE)
 
 REMOTE = ("http", "https", "ftp", "ftps")
 
@@ -53,15 +56,21 @@ def shown(uri: str) -> str:
 
     >>> shown("https://me:secret@example.org/a.csv?sig=1a2b")
     'https://example.org/a.csv?***'
+    >>> shown("jdbc:oracle:thin:me/secret@db:1521/shop")
+    'jdbc:oracle:***'
     """
     if not scheme_of(uri):
         return uri
+    if jdbc := _JDBC.match(uri):
+        return f"{jdbc[0]}:***"
     plain, separator, _ = uri.partition("?")
-    return urls.public(plain) + ("?***" if separator else "")
+    return redaction.without_users(urls.public(plain)) + ("?***" if separator else "")
 
 
 def scheme_of(uri: str) -> str:
     """Return the scheme of a URI, or an empty text for a path."""
+    if _JDBC.match(uri):
+        return "jdbc"
     scheme, separator, _ = uri.partition("://")
     if separator and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
         return scheme.lower()

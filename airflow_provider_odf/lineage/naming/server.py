@@ -3,6 +3,7 @@ specifications of contracts."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,7 +19,7 @@ _Rule: TypeAlias = Callable[[_Server, str], DatasetNames]
 
 _MODEL = re.compile(r"\{(model|table)\}")
 _AZURE = re.compile(
-    r"(?:https|az|abfss?|wasbs?)://(?P<account>[^/@.]+)\.(?P<kind>blob|dfs)\.core\.windows\.net/(?P<container>[^/]+)/(?P<path>.*)"
+    r"(?:https|az|abfss?|wasbs?)://(?P<account>[^/@.]+)\.(?P<kind>blob|dfs)\.core\.windows\.net/(?P<container>[^/?#]+)/(?P<path>[^?#]*)(?:[?#].*)?"
 )
 
 
@@ -33,7 +34,7 @@ def from_server(server: _Server, model: str, *, folder: Path, table: str | None 
     kind = str(server.get("type") or "").lower()
     server = {field: _MODEL.sub(lambda _: model, v) if isinstance(v, str) else v for field, v in server.items()}
     if kind == "local":
-        return from_uri(str(Path(_text(server, "path")).expanduser()), base=str(folder))
+        return from_uri(os.path.expanduser(_text(server, "path")), base=str(folder))
     if not (rule := TYPES.get(kind)):
         raise ValueError(f"there is no naming rule for servers of type {kind}" if kind else "the server has no type")
     return rule(server, table or model)

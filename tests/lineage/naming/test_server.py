@@ -27,6 +27,12 @@ ROWS = [
         "abfss://c@acct.dfs.core.windows.net",
         "p",
     ),
+    (
+        {"type": "azure", "location": "https://acct.blob.core.windows.net/c/p?sv=1&sig=pa55"},
+        "abfss://c@acct.dfs.core.windows.net",
+        "p",
+    ),
+    ({"type": "local", "path": "hdfs://me:pa55@nn:8020/p"}, "hdfs://nn:8020", "/p"),
     ({"type": "sftp", "location": "sftp://me:pa55@h/p/{model}.csv"}, "sftp://h", "/p/orders.csv"),
     ({"type": "api", "location": "https://example.com/orders?api_key=pa55"}, "https://example.com", "/orders"),
     ({"type": "gcs", "location": "gs://b/p"}, "gs://b", "p"),
