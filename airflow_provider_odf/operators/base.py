@@ -27,7 +27,6 @@ from airflow_provider_odf.wording import counted
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
     from airflow.sdk import BaseOperatorLink, Context
-    from jinja2 import Environment
 
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.cycle import Cycle
@@ -159,20 +158,20 @@ class OdfOperator(LineageMixin, BaseOperator):
         owners = tuple(filter(None, (name.strip() for name in owner.split(","))))
         return Datasets(linked(self.odf, manifest), self.dataset_name, contract, owners)
 
-    def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
+    def _do_render_template_fields(self, *args: Any, **kwargs: Any) -> None:
         """Render the templates, and open the store.
 
         Airflow then asks for the lineage of the start in a forked process, which must not look up a connection: it
         shares the task's channel to the supervisor, and under ``dag.test`` waits for threads that it does not have.
+        Of a mapped task, Airflow calls this method alone, not the public one.
         """
-        super().render_template_fields(context, jinja_env)
+        super()._do_render_template_fields(*args, **kwargs)
         with suppress(Exception):  # `execute` raises it
             _ = self.odf
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
-        """Return the lineage of the start; that of a mapped task names no datasets, unless it names its store."""
-        is_open = "odf" in self.__dict__ or self.store is not None
-        return super().get_openlineage_facets_on_start() if is_open else operator_lineage(None)
+        """Return the lineage of the start; it names no datasets if the store cannot be opened."""
+        return super().get_openlineage_facets_on_start() if "odf" in self.__dict__ else operator_lineage(None)
 
     def execute(self, context: Context) -> Any:
         """Do the task's work.

@@ -358,7 +358,8 @@ def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(
     datahub.mkdir()
     monkeypatch.setenv("AIRFLOW__ODF__DATAHUB_FILE", str(datahub))
     monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example.org/af")
-    run(dags, "coffee-prices")
+    run(dags, "coffee-prices", {"openlineage": OUTER})
+    assert roots(lineage.all()) == {("night", "nightly.trigger", OUTER["parentRunId"])}
     folder = Path(dags.dag_folder) / "data"
     events = lineage(8)
     name = ("file", f"{store.location}/coffee-prices")
@@ -381,7 +382,10 @@ def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(
     ]
 
     shutil.copy(folder / "arriving" / "coffee-prices" / "2026-05-02.csv", folder / "coffee-prices")
-    run(dags, "coffee-prices")
+    first = len(lineage.all())
+    run(dags, "coffee-prices", {"openlineage": {**OUTER, **OUTERMOST}})
+    assert roots(lineage.all()[first:]) == {("night", "nightly", OUTERMOST["rootParentRunId"])}
+    check_parents(lineage.all()[first:])
     events = lineage(9)
     (tested,) = events["coffee-prices.contract_test", "FAIL"]["inputs"]
     assert tested["facets"]["version"]["datasetVersion"] != head
@@ -394,6 +398,36 @@ def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(
     assert sorted(results_in(datahub)) == sorted(
         [(before, urn, head, "SUCCESS"), (after, urn, tested["facets"]["version"]["datasetVersion"], "FAILURE")]
     )
+
+
+OUTER = {
+    "parentRunId": "01941f29-7c00-7087-8906-40e512c257bd",
+    "parentJobNamespace": "night",
+    "parentJobName": "nightly.trigger",
+}
+OUTERMOST = {
+    "rootParentRunId": "01941f29-7c00-743e-b109-28b18d0a19c5",
+    "rootParentJobNamespace": "night",
+    "rootParentJobName": "nightly",
+}
+"""The run of an outer orchestrator, and the one above all, as it passes them in the conf of a DAG run."""
+
+
+def roots(events):
+    """The roots of the runs of tasks, Spark applications and their actions."""
+    events = [event for event in events if event["job"]["facets"]["jobType"]["jobType"] != "DAG"]
+    assert {e["job"]["name"] for e in events} >= {"odf_merge_coffee_prices", "odf_merge_coffee_prices.merge"}
+    found = (event["run"]["facets"]["parent"]["root"] for event in events)
+    return {(root["job"]["namespace"], root["job"]["name"], root["run"]["runId"]) for root in found}
+
+
+def check_parents(events):
+    """The outer run is the parent of the DAG run, a task that of its application."""
+    parents = {e["job"]["name"]: e["run"]["facets"]["parent"]["job"]["name"] for e in events}
+    assert parents["odf_merge_coffee_prices"] == "coffee-prices.merge"
+    assert parents["odf_merge_coffee_prices.merge"] == "odf_merge_coffee_prices"
+    assert parents["coffee-prices.merge"] == "coffee-prices"
+    assert parents["coffee-prices"] == "nightly.trigger"
 
 
 def results_in(folder):
