@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from airflow_provider_odf.chain import codec
@@ -28,8 +28,11 @@ def log_entries(dataset: Dataset, ref: str = HEAD) -> list[dict[str, Any]]:
     ]
 
 
-def summary(event: Mapping[str, Any]) -> str:
-    """Return a summary of an event of ``log_entries`` in one line; it may be empty."""
+def summary(event: Mapping[str, Any], input_name: Callable[[str, str | None], str]) -> str:
+    """Return a summary of an event of ``log_entries`` in one line; it may be empty.
+
+    :param input_name: returns the name of an input for people, from its ref and alias.
+    """
     if event["kind"] in ("AddData", "ExecuteTransform"):
         return _data_summary(event)
     if event["kind"] in ("SetPollingSource", "AddPushSource"):
@@ -39,7 +42,7 @@ def summary(event: Mapping[str, Any]) -> str:
         )
         return ", ".join(part for part in (source, event["read"]["kind"], event["merge"]["kind"]) if part)
     if event["kind"] == "SetTransform":
-        return ", ".join(i.get("alias") or i["datasetRef"] for i in event["inputs"])
+        return ", ".join(input_name(i["datasetRef"], i.get("alias")) for i in event["inputs"])
     if event["kind"] == "SetDataSchema":
         return ", ".join(field["name"] for field in event.get("schema", {}).get("fields", ()))
     if event["kind"] == "SetAttachments":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import unquote
@@ -21,7 +22,7 @@ from airflow_provider_odf.chain.dataset_registry import Registry
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.chain.storages import open_storage
-from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput
+from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput, OdfError
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, DatasetRef, DatasetUri, parse_ref
 from airflow_provider_odf.wording import nearest, suggestion
 
@@ -200,6 +201,15 @@ class Store:
             alias = self._alias_at(parsed)
             return self.get(alias) if alias is not None else dataset_at(parsed)
         return self.find_id(parsed) if isinstance(parsed, DatasetId) else self.get(parsed)
+
+    def input_name(self, ref: str, alias: str | None) -> str:
+        """Return the name of an input for people: that of its dataset, or the ref of one that the store does not find,
+        and its alias in queries if that differs."""
+        dataset = None
+        with suppress(OdfError):  # Another dataset may be damaged.
+            dataset = self.find(ref)
+        name = ref if dataset is None else str(dataset.alias)
+        return name if alias in (None, name) else f"{name} as {alias}"
 
     def alias_of(self, ref: DatasetRef) -> DatasetAlias | None:
         """Return the alias of a dataset of this store, or None if it is in another one or unknown. An alias or a

@@ -56,8 +56,9 @@ def log(
     from airflow_provider_odf.chain.as_of import block_as_of
     from airflow_provider_odf.chain.block_document import log_entries, summary
 
-    dataset = existing_store(store).dataset(name)
-    entries = log_entries(dataset, _ref(dataset, ref, as_of, block_as_of))
+    opened = existing_store(store)
+    dataset = opened.dataset(name)
+    entries = log_entries(dataset, ref_or_block(dataset, ref, as_of, block_as_of))
     if how is Format.json:
         print_json(list(entries))
         return
@@ -67,7 +68,7 @@ def log(
             "hash": entry["hash"][:13],
             "systemTime": entry["systemTime"],
             "event": entry["event"]["kind"],
-            "": summary(entry["event"]).partition("\n")[0],
+            "": summary(entry["event"], opened.input_name).partition("\n")[0],
         }
         for entry in entries
     ]
@@ -88,9 +89,8 @@ def tail(
 
     opened = existing_store(store)
     dataset = opened.dataset(name)
-    _print(
-        tail_rows(dataset, n, _ref(dataset, ref, as_of, data_as_of), cache=opened.cache(name)), how, "no records yet"
-    )
+    block = ref_or_block(dataset, ref, as_of, data_as_of)
+    _print(tail_rows(dataset, n, block, cache=opened.cache(name)), how, "no records yet")
 
 
 def state(
@@ -113,14 +113,14 @@ def state(
 
     opened = existing_store(store)
     dataset = opened.dataset(name)
-    rows = state_rows(dataset, _ref(dataset, ref, as_of, data_as_of), cache=opened.cache(name))
+    rows = state_rows(dataset, ref_or_block(dataset, ref, as_of, data_as_of), cache=opened.cache(name))
     most = n or (MAX_TABLE_ROWS if how is RowFormat.table else len(rows))
     _print(rows.first(most), how, "no current records" if rows.columns else "no records yet")
     if n is None and len(rows) > most:
         print(f"… {counted(len(rows) - most, 'more row')}: use -n or --format csv", file=sys.stderr)
 
 
-def _ref(dataset: Dataset, ref: str | None, as_of: str | None, resolve: Callable[[Dataset, str], str]) -> str:
+def ref_or_block(dataset: Dataset, ref: str | None, as_of: str | None, resolve: Callable[[Dataset, str], str]) -> str:
     """Return the ref or block hash to show."""
     if ref is not None and as_of is not None:
         raise InvalidInput("--ref and --as-of both name a block: use one of them")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -10,9 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from airflow_provider_odf.cli.inspect import ref_or_block
 from airflow_provider_odf.cli.output import (
+    AsOfOption,
     Format,
     FormatOption,
+    InputStoresOption,
     NameArgument,
     RefOption,
     StoreOption,
@@ -58,7 +62,10 @@ def options() -> None:
 @app.command()
 def name(
     uri: Annotated[
-        str, typer.Argument(help="URI, JDBC URL or path; `-` reads lines from standard input.", metavar="URI")
+        str,
+        typer.Argument(
+            help="URI, JDBC URL, or path that exists or has a `/`; `-` reads lines from standard input.", metavar="URI"
+        ),
     ],
     table: Annotated[str | None, typer.Argument(help="Table, for a database or a warehouse.", metavar="TABLE")] = None,
     edition: EditionOption = NamingSpec.current,
@@ -67,6 +74,8 @@ def name(
 
     With `-`, each line of standard input has a URI and, after a tab, a table where needed. Each line gets one answer:
     namespace and name, or `error` and the reason why there is no name.
+
+    Exit 0, or 2 if there is no name; with `-` exit 0 even if lines have no name.
     """
     if uri != "-":
         try:
@@ -85,6 +94,8 @@ def name(
 def _name(uri: str, table: str | None, edition: NamingSpec) -> str:
     from airflow_provider_odf.lineage.naming.uri import from_uri
 
+    if uri.strip() and not re.search("[:/]", uri) and not os.path.lexists(uri):
+        raise ValueError("this is no URI, and no such path exists: write a file that does not exist yet as ./FILE")
     primary = from_uri(uri, table).in_edition(edition.value).primary
     return f"{_line(primary.namespace)}\t{_line(primary.name)}"
 
@@ -98,20 +109,21 @@ def _line(text: str) -> str:
 def show(
     name: NameArgument,
     ref: RefOption = None,
+    as_of: AsOfOption = None,
     store: StoreOption = None,
-    also: Annotated[
-        list[str] | None,
-        typer.Option("--also", help="Further store to look up inputs in; repeatable.", metavar="STORE"),
-    ] = None,
+    input_store: InputStoresOption = None,
     edition: EditionOption = NamingSpec.current,
     how: FormatOption = Format.table,
 ) -> None:
     """Show the upstream graph of a dataset: its sources and inputs, and those of its inputs, as of the blocks that were
     read. JSON has every node once, with its inputs."""
+    from airflow_provider_odf.chain.as_of import block_as_of
     from airflow_provider_odf.lineage.upstream import nodes, upstream
 
-    stores = [existing_store(one) for one in (store, *(also or ()))]
-    root = upstream(stores, stores[0].dataset(name), ref=ref or "head", edition=edition.value)
+    opened = existing_store(store, input_store)
+    dataset = opened.dataset(name)
+    block = ref_or_block(dataset, ref, as_of, block_as_of)
+    root = upstream(opened, dataset, ref=block, edition=edition.value)
     if how is Format.json:
         print_json([_entry(node) for node in nodes(root)])
     else:

@@ -13,6 +13,7 @@ from airflow_provider_odf.cli.run import existing_store
 from airflow_provider_odf.wording import counted, listed
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.reset import Reset
 
 
@@ -41,14 +42,14 @@ def reset(
     if done.changes_nothing:
         print(f"{dataset.alias}: nothing to reset: the dataset has no data yet")
         return
-    for line in _lines(done, dry_run):
+    for line in _lines(target, done, dry_run):
         print(f"{dataset.alias}: {line}")
     for reader in resets.readers(target, done.before.dataset_id):
         stops = f"after this reset it stops until you run `{near(reader.command('reset', '{}'))}`"
         print(f"note: {reader.alias} was computed from {dataset.alias}: {stops}", file=sys.stderr)
 
 
-def _lines(done: Reset, is_planned: bool) -> Iterator[str]:
+def _lines(store: Store, done: Reset, is_planned: bool) -> Iterator[str]:
     state, would = done.before, "would be " if is_planned else ""
     records = counted(0 if state.last_offset is None else state.last_offset + 1, "record")
     yield f"{would}removed from the history: {records} in {counted(len(state.slices), 'slice')}"
@@ -58,4 +59,5 @@ def _lines(done: Reset, is_planned: bool) -> Iterator[str]:
     stays = "would stay" if is_planned else "stays"
     yield f"its earlier history {stays} under the ref {done.replaced_ref} until `odf gc` removes it"
     inputs = state.transform.inputs if state.transform is not None else ()
-    yield f"the next run computes the dataset anew from {listed([i.alias or i.dataset_ref for i in inputs])}"
+    names = [store.input_name(i.dataset_ref, i.alias) for i in inputs]
+    yield f"the next run computes the dataset anew from {listed(names)}"

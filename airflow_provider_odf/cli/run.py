@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from traceback import format_exception
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -192,12 +193,13 @@ def load_manifests(paths: Sequence[str], store: Store | None) -> Loaded:
         except (OdfError, OSError, ValueError):
             return False
 
-    def alias_of(ref: DatasetRef) -> DatasetAlias | None:
+    def alias_in(store: Store, ref: DatasetRef) -> DatasetAlias | None:
         try:
-            return store.alias_of(ref) if store is not None else alias_alone(ref)
+            return store.alias_of(ref)
         except (OdfError, OSError):
             return None
 
+    alias_of = partial(alias_in, store) if store is not None else alias_alone
     return load([absolute(path) for path in paths], known=is_known, alias_of=alias_of)
 
 

@@ -33,6 +33,7 @@ _SUMMARY = ("name", "kind", "records", "size", "watermark", "updated")
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.chain.store import Store
 
 
 def register(app: typer.Typer) -> None:
@@ -81,7 +82,8 @@ def show(
     from airflow_provider_odf.chain.dataset_facts import facts
     from airflow_provider_odf.chain.replay import replay
 
-    dataset = existing_store(store).dataset(name)
+    opened = existing_store(store)
+    dataset = opened.dataset(name)
     state = replay(dataset)
     if attachment is not None:
         _print_attachment(state, str(dataset.alias), attachment, how)
@@ -94,7 +96,7 @@ def show(
     if info["description"]:
         print(_wrap(info["description"], ""))
     print()
-    _print_pairs(list(_pairs(info, state)))
+    _print_pairs(list(_pairs(opened, info, state)))
     if info["schema"]:
         print()
         _print_columns(info, getattr(state.merge, "primary_key", ()))
@@ -113,7 +115,7 @@ def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> 
         sys.stdout.buffer.write(contents[path].encode())
 
 
-def _pairs(info: Mapping[str, Any], state: ChainState) -> Iterator[tuple[str, str]]:
+def _pairs(store: Store, info: Mapping[str, Any], state: ChainState) -> Iterator[tuple[str, str]]:
     """Yield a label and text for each known fact."""
     from airflow_provider_odf.manifest import public_source
 
@@ -124,11 +126,11 @@ def _pairs(info: Mapping[str, Any], state: ChainState) -> Iterator[tuple[str, st
         yield "License", _license(info["license"])
     if info["attachments"]:
         yield "Attachments", ", ".join(f"{a['path']} ({public_source.size(a['size'])})" for a in info["attachments"])
-    yield from _source_pairs(state)
+    yield from _source_pairs(store, state)
     yield from _state_pairs(info)
 
 
-def _source_pairs(state: ChainState) -> Iterator[tuple[str, str]]:
+def _source_pairs(store: Store, state: ChainState) -> Iterator[tuple[str, str]]:
     from airflow_provider_odf.manifest import public_source
 
     if state.kind == "Root" and state.polling_source is None and not state.push_sources:
@@ -139,7 +141,7 @@ def _source_pairs(state: ChainState) -> Iterator[tuple[str, str]]:
     for source in state.push_sources.values():
         yield "Push source", " > ".join([source.source_name, *public_source.steps(source)])
     if state.transform is not None:
-        yield "Inputs", ", ".join(i.alias or i.dataset_ref for i in state.transform.inputs)
+        yield "Inputs", ", ".join(store.input_name(i.dataset_ref, i.alias) for i in state.transform.inputs)
         yield "Transform", f"SQL ({state.transform.transform.engine})"
     if state.merge is not None:
         yield "Merge", public_source.merge(state.merge)

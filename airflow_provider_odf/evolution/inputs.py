@@ -122,7 +122,7 @@ def input_datasets(store: Store, transform: model.SetTransform) -> Iterator[Data
         if dataset is None:
             where = listed([s.location for s in (store, *store.others)])
             raise DatasetNotFound(
-                f"the input {item.alias} ({item.dataset_ref}) is not in {where}: name the store of the input with "
+                f"the input {item.dataset_ref} as {item.alias} is not in {where}: name the store of the input with "
                 "--input-store or `[odf] input_stores`"
             )
         yield dataset

@@ -4,7 +4,7 @@ that were read."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 class Node:
     """A dataset or a source. ``label`` is a dataset's name, or describes a source without its secrets.
 
-    ``kind`` is ``Root``, ``Derivative``, ``Polling source``, ``Push source``, or ``Unknown`` for an input that no store
-    has. ``names`` are None if lineage has no name; ``version`` is a block hash.
+    ``kind`` is ``Root``, ``Derivative``, ``Polling source``, ``Push source``, ``Unknown`` for an input that no store
+    has, or ``Rewritten`` for one whose history no longer has the block that was read. ``names`` are None if lineage has
+    no name; ``version`` is a block hash.
     """
 
     label: str
@@ -41,15 +42,15 @@ class Node:
 
 @dataclass(frozen=True)
 class _Graph:
-    stores: Sequence[Store]
+    store: Store
     edition: Edition
     nodes: dict[tuple[str, str], Node] = field(default_factory=dict)
 
-    def dataset(self, store: Store, dataset: Dataset, block_hash: str) -> Node:
+    def dataset(self, dataset: Dataset, block_hash: str) -> Node:
         state = replay(dataset, block_hash)
         key = (dataset.uri, state.head)
         if key not in self.nodes:
-            names = subject.of_dataset(store, dataset, state, edition=self.edition).edition_names
+            names = self._names(dataset, state)
             inputs = tuple(self._inputs(state))
             self.nodes[key] = Node(str(dataset.alias), state.kind, names, state.head, inputs)
         return self.nodes[key]
@@ -66,20 +67,24 @@ class _Graph:
 
     def _input(self, ref: str, alias: str | None, positions: Mapping[str, InputPosition]) -> Node:
         """Return an input as of the block that was read, or as of its head if nothing was read yet."""
-        for store in self.stores:
-            if (dataset := store.find(ref)) is not None:
-                position = positions.get(ref)
-                return self.dataset(store, dataset, (position.block_hash if position else None) or "head")
-        return Node(alias or ref, "Unknown")
+        dataset, position = self.store.find(ref), positions.get(ref)
+        if dataset is None:
+            return Node(self.store.input_name(ref, alias), "Unknown")
+        read = position.block_hash if position else None
+        if read is not None and _is_rewritten(dataset, read):
+            return Node(str(dataset.alias), "Rewritten", self._names(dataset, replay(dataset)), read)
+        return self.dataset(dataset, read or "head")
+
+    def _names(self, dataset: Dataset, state: ChainState) -> EditionNames:
+        return subject.of_dataset(self.store.store_of(dataset), dataset, state, edition=self.edition).edition_names
 
 
-def upstream(stores: Sequence[Store], dataset: Dataset, *, ref: str = "head", edition: Edition = "current") -> Node:
-    """Return the node of a dataset of the first store, with all nodes above it.
+def upstream(store: Store, dataset: Dataset, *, ref: str = "head", edition: Edition = "current") -> Node:
+    """Return the node of a dataset of a store, with all nodes above it.
 
-    :param stores: the dataset's store, then further ones in which inputs are looked up.
     :param ref: ref or block hash of the dataset.
     """
-    return _Graph(stores, edition).dataset(stores[0], dataset, ref)
+    return _Graph(store, edition).dataset(dataset, ref)
 
 
 def nodes(root: Node) -> Iterator[Node]:
@@ -96,6 +101,15 @@ def nodes(root: Node) -> Iterator[Node]:
 def identifier(node: Node) -> Identifier | None:
     """Return the name of a node in lineage events, or None."""
     return node.names.primary if node.names else None
+
+
+def _is_rewritten(dataset: Dataset, block_hash: str) -> bool:
+    """Return whether a block is missing because it belongs to another history than that of the head.
+
+    :raises ChainCorrupted: it is missing from that of the head.
+    """
+    is_missing = dataset.storage.get(f"blocks/{block_hash}") is None
+    return is_missing and all(current != block_hash for current, _ in dataset.walk())
 
 
 def _is_relative(fetch: model.FetchStep) -> bool:

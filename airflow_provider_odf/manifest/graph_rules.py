@@ -56,13 +56,18 @@ def _transform_index(manifest: Manifest) -> int:
     return next(i for i, event in enumerate(manifest.snapshot.metadata) if isinstance(event, SetTransform))
 
 
-def unknown_inputs(graph: Graph, is_known: Callable[[str], bool]) -> Iterator[Problem]:
+def unknown_inputs(graph: Graph, is_known: Callable[[str], bool], *, has_store: bool) -> Iterator[Problem]:
     for alias in graph.manifests:
-        yield from unknown_inputs_of(alias, graph, is_known)
+        yield from unknown_inputs_of(alias, graph, is_known, has_store=has_store)
 
 
-def unknown_inputs_of(alias: DatasetAlias, graph: Graph, is_known: Callable[[str], bool]) -> Iterator[Problem]:
-    """Yield a warning for each input of a dataset that is neither in the graph nor known otherwise."""
+def unknown_inputs_of(
+    alias: DatasetAlias, graph: Graph, is_known: Callable[[str], bool], *, has_store: bool = True
+) -> Iterator[Problem]:
+    """Yield a warning for each input of a dataset that is neither in the graph nor known otherwise.
+
+    :param has_store: whether ``is_known`` reads a store.
+    """
     manifest = graph.manifests[alias]
     for index, ref in enumerate(graph.inputs(alias)):
         if graph.alias_of(ref) in graph.manifests or is_known(str(ref)):
@@ -73,4 +78,5 @@ def unknown_inputs_of(alias: DatasetAlias, graph: Graph, is_known: Callable[[str
             continue
         near = nearest(str(ref), map(str, graph.manifests))
         fix = f"did you mean `{near}`?" if near else ""
-        yield Problem(place, f"input {ref} is neither in these manifests nor in the store", fix)
+        where = "neither in these manifests nor in the store" if has_store else "not in these manifests"
+        yield Problem(place, f"input {ref} is {where}", fix)

@@ -37,7 +37,7 @@ def load(
     Problems of files are returned, not raised.
 
     :param known: returns whether the store has a dataset that no manifest declares.
-    :param alias_of: finds the datasets of the store that inputs name by id or location.
+    :param alias_of: finds the datasets of the store that inputs name by id or location; by default there is no store.
     """
     loader = _Loader()
     for path in dict.fromkeys(map(Path, paths)):
@@ -178,7 +178,9 @@ class _Loader:
         graph = Graph.of([*self.manifests, *self._invalid], alias_of)
         self._refuse(list(graph_rules.cycles(graph)))
         if "" not in self._names:
-            self.warnings += graph_rules.unknown_inputs(graph, lambda ref: ref.lower() in self._names or known(ref))
+            self.warnings += graph_rules.unknown_inputs(
+                graph, lambda ref: ref.lower() in self._names or known(ref), has_store=alias_of is not alias_alone
+            )
         for file in self._settings:
             self.warnings += self._unknown_settings(file)
             self.warnings += self._unused_schedules(file)

@@ -152,7 +152,8 @@ in the listener, but without everything from the first credential on. In-memory 
 
 An invalid URI, one without a host or bucket, and a `Url` made by a template have no name. A task leaves such a source
 or input out of its events, says why in its log without showing the URI, and goes on: two unknown sources with one name
-would connect what is not connected. `odf lineage name` exits with 2; with `-` it prints `error` and the reason.
+would connect what is not connected. `odf lineage name` exits with 2; with `-` it prints `error` and the reason,
+and exits with 0. It takes a text without `:` and `/` as a path only if the path exists.
 
 """
 

@@ -35,7 +35,7 @@ def test_log_of_another_writer(foreign):
 
 def test_summaries(foreign):
     events = [e["event"] for e in block_document.log_entries(foreign("sensors"))]
-    assert [block_document.summary(event) for event in events] == [
+    assert [block_document.summary(event, str) for event in events] == [
         "Root",
         "Readings of three sensors",
         "CC-BY-4.0",
@@ -48,9 +48,12 @@ def test_summaries(foreign):
         "1 record (offsets 3..3), watermark 2024-05-01T11:00:00.250Z, source at c.ndjson",
     ]
     attachments = {"kind": "Embedded", "items": [{"path": "a.md", "content": "A"}, {"path": "b/c.txt", "content": ""}]}
-    assert block_document.summary({"kind": "SetAttachments", "attachments": attachments}) == "a.md, b/c.txt"
+    assert block_document.summary({"kind": "SetAttachments", "attachments": attachments}, str) == "a.md, b/c.txt"
     inputs = [{"datasetRef": "did:odf:x", "alias": "a"}, {"datasetRef": "did:odf:y"}]
-    assert block_document.summary({"kind": "SetTransform", "inputs": inputs}) == "a, did:odf:y"
+    transform = {"kind": "SetTransform", "inputs": inputs}
+    assert block_document.summary(transform, lambda ref, alias: f"{ref} as {alias}") == (
+        "did:odf:x as a, did:odf:y as None"
+    )
 
 
 @pytest.mark.parametrize("name", ["cities", "sensors"])

@@ -52,10 +52,13 @@ def test_an_input_by_its_location(odf: Path, folder: Path) -> None:
     assert run(odf, folder, "run", "totals.yaml") == "totals: up to date\n"
     assert {p: p.stat().st_mtime_ns for p in before} == before
     refused = run(odf, folder, "verify", "totals", "--replay", code=1)
-    assert f"the input orders ({dataset_id}) is not in odf-store: name the store of the input with" in refused
+    assert f"the input {dataset_id} as orders is not in odf-store: name the store of the input with" in refused
     ok = "totals: ok: 5 blocks, 2 slices, 4 records, 2 transformations\n"
     assert run(odf, folder, "verify", "totals", "--replay", "--input-store", "partner") == ok
-    assert "the next run computes the dataset anew from orders\n" in run(odf, folder, "reset", "totals")
+    input_name = f"{dataset_id} as orders\n"
+    assert f"Inputs     {input_name}" in run(odf, folder, "show", "totals")
+    assert f"SetTransform      {input_name}" in run(odf, folder, "log", "totals")
+    assert f"the next run computes the dataset anew from {input_name}" in run(odf, folder, "reset", "totals")
     declare(folder, dataset_id)
     unknown = run(odf, folder, "run", "totals.yaml", code=2)
     assert f"input {dataset_id} is not in the store odf-store" in unknown

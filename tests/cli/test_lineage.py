@@ -14,8 +14,11 @@ from typer.testing import CliRunner
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cli import app
+from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.manifest import model
 from tests.cycle.derivatives import commit, derivative, ingest, root, transform
+
+from .test_cli import in_this_process
 
 PROGRAM = """
 import atexit, sys
@@ -32,9 +35,13 @@ def odf(*arguments: str, input: bytes | None = None) -> str:
     return result.output
 
 
-def test_one_name() -> None:
+def test_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert odf("name", "s3a://lake/orders/") == "s3://lake\torders\n"
     assert odf("name", "s3a://lake/orders/", "--naming-spec", "2024") == "s3://lake\t/orders\n"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here.csv").touch()
+    assert odf("name", "./orders.csv") == f"file\t{tmp_path}/orders.csv\n"
+    assert odf("name", "here.csv") == f"file\t{tmp_path}/here.csv\n"
     assert odf("name", "jdbc:postgresql://me:pa55@DB/shop", "public.t") == "postgres://db:5432\tshop.public.t\n"
 
 
@@ -64,12 +71,15 @@ def test_names_by_line() -> None:
     ]
 
 
-def test_no_name() -> None:
-    code = "from airflow_provider_odf.cli import main; main()"
-    command = [sys.executable, "-c", code, "lineage", "name", "s3:///pa55"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "no name in lineage: the s3 URI has no bucket or an invalid one\n"
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("s3:///pa55", "the s3 URI has no bucket or an invalid one"),
+        ("orders", "this is no URI, and no such path exists: write a file that does not exist yet as ./FILE"),
+    ],
+)
+def test_no_name(text: str, reason: str, tmp_path: Path) -> None:
+    assert in_this_process(["lineage", "name", text], tmp_path) == (2, "", f"no name in lineage: {reason}\n")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +105,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_upstream_tree(folder: Path) -> None:
     store, other = str(folder / "store"), str(folder / "other")
     heads = {name: replay(Store.open(store).dataset(name)).head for name in ("report", "summary")}
-    lines = odf("show", "summary", "--store", store, "--also", other).splitlines()
+    lines = odf("show", "summary", "--store", store, "--input-store", other).splitlines()
     assert lines[0].split() == ["dataset", "or", "source", "kind", "version", "namespace", "name"]
     rows = [[cell.strip() for cell in line.split("   ") if cell.strip()] for line in lines[2:]]
     read = odf("show", "orders", "--store", store, "--format", "json")
@@ -120,13 +130,14 @@ def test_the_upstream_tree(folder: Path) -> None:
 
 def test_the_upstream_graph_for_programs(folder: Path) -> None:
     store = str(folder / "store")
+    prices = replay(Store.open(folder / "other").dataset("acme/prices")).dataset_id
     nodes = json.loads(odf("show", "summary", "--store", store, "--format", "json", "--naming-spec", "2024"))
     assert [(node["label"], node["kind"]) for node in nodes] == [
         ("summary", "Derivative"),
         ("orders", "Root"),
         ("report", "Derivative"),
         ("https://example.org/orders.csv?key=***&year=2024", "Polling source"),
-        ("acme/prices", "Unknown"),
+        (f"{prices} as acme/prices", "Unknown"),
     ]
     assert nodes[0]["inputs"] == [
         {
@@ -145,7 +156,7 @@ def test_the_upstream_graph_for_programs(folder: Path) -> None:
         },
     ]
     assert nodes[4] == {
-        "label": "acme/prices",
+        "label": f"{prices} as acme/prices",
         "kind": "Unknown",
         "namespace": None,
         "name": None,
@@ -159,5 +170,29 @@ def test_as_of_a_block(folder: Path) -> None:
     store = str(folder / "store")
     dataset = Store.open(store).dataset("report")
     first = [hash_ for hash_, _ in dataset.walk()][-1]
-    nodes = json.loads(odf("show", "report", "--store", store, "--ref", first, "--format", "json"))
-    assert [(node["label"], node["version"]) for node in nodes] == [("report", first)]
+    for option in (("--ref", first), ("--as-of", first[:13])):
+        nodes = json.loads(odf("show", "report", "--store", store, *option, "--format", "json"))
+        assert [(node["label"], node["version"]) for node in nodes] == [("report", first)]
+
+
+def test_an_input_with_a_new_history(tmp_path: Path) -> None:
+    """The block that was read is gone; one that is missing from the history of the head is an error."""
+    store = Store.open(tmp_path / "store")
+    orders = root(store)
+    before = replay(orders)
+    report = derivative(store, orders)
+    read = ingest(orders)
+    transform(report, orders)
+    missing = tmp_path / "store" / "orders" / "blocks" / read
+    missing.unlink()
+    with pytest.raises(ChainCorrupted, match="refs/head is damaged"):
+        odf("show", "report", "--store", store.location)
+    orders.storage.compare_and_set_ref("head", read, before.head)
+    assert json.loads(odf("show", "report", "--store", store.location, "--format", "json"))[1] == {
+        "label": "orders",
+        "kind": "Rewritten",
+        "namespace": "file",
+        "name": orders.location,
+        "version": read,
+        "inputs": [],
+    }

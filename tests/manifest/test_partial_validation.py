@@ -215,7 +215,7 @@ def test_names_and_inputs_of_manifests_that_are_invalid_otherwise(outcome: Calla
         "d.yaml:4:9: dataset a is also declared in c.yaml:4:9 (rename one)",
         "e.yaml:10:33: `keywords` must be a list, not the number 5",
     ]
-    assert got.warnings == ["e.yaml:8:29: input far is neither in these manifests nor in the store"]
+    assert got.warnings == ["e.yaml:8:29: input far is not in these manifests"]
 
 
 RICH = """\

@@ -148,7 +148,7 @@ def test_a_transform_without_new_records_skips_and_starts_no_jvm(derived):
 
 def test_a_transform_whose_input_is_missing_says_so(derived):
     shutil.rmtree(Path(derived, "orders"))
-    with pytest.raises(AirflowFailException, match=r"the input orders \(did:odf:\w+\) is not in"):
+    with pytest.raises(AirflowFailException, match=r"the input did:odf:\w+ as orders is not in"):
         TransformOperator(task_id="transform", dataset="report", store=derived).execute({})
 
 
