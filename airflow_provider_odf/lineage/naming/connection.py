@@ -39,6 +39,7 @@ def from_connection(connection: Connection, dataset: str) -> DatasetNames:
         return from_uri(dataset)
     if not (rule := TYPES.get(connection.conn_type)):
         raise ValueError(f"there is no naming rule for connections of type {connection.conn_type}")
+    tables.check_level(connection.schema)
     return rule(connection, dataset)
 
 

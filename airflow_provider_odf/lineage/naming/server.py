@@ -33,6 +33,8 @@ def from_server(server: _Server, model: str, *, folder: Path, table: str | None 
     """
     kind = str(server.get("type") or "").lower()
     server = {field: _MODEL.sub(lambda _: model, v) if isinstance(v, str) else v for field, v in server.items()}
+    for field in ("catalog", "database", "schema"):
+        tables.check_level(str(server.get(field) or ""))
     if kind == "local":
         return from_uri(os.path.expanduser(_text(server, "path")), base=str(folder))
     if not (rule := TYPES.get(kind)):

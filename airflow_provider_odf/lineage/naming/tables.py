@@ -18,6 +18,15 @@ def parts(table: str) -> list[str]:
     return [_unquoted(part) for part in split(table)]
 
 
+def check_level(name: str | None) -> None:
+    """Check that a database, catalog or schema has no settings behind its name, which may be secret.
+
+    :raises ValueError: it has.
+    """
+    if re.search(r"[?;]", name or ""):
+        raise ValueError("the name of the database or schema contains ? or ;")
+
+
 def split(table: str) -> list[str]:
     """Return the parts of a table's name, as written.
 

@@ -135,6 +135,10 @@ def test_every_type_has_a_row_here() -> None:
     [
         ({"conn_type": "slack"}, "there is no naming rule for connections of type slack"),
         ({"conn_type": "postgres"}, "the address has no host"),
+        (
+            {"conn_type": "postgres", "host": "h", "schema": "db?password=pa55"},
+            "the name of the database or schema contains ? or ;",
+        ),
         ({"conn_type": "snowflake"}, "the connection has no account"),
         ({"conn_type": "google_cloud_platform"}, "the connection has no project, or the table no data set"),
         ({"conn_type": "athena"}, "the connection has no region_name"),

@@ -114,6 +114,10 @@ def test_every_type_has_a_row_here() -> None:
         ({}, "the server has no type"),
         ({"type": "btrieve"}, "there is no naming rule for servers of type btrieve"),
         ({"type": "postgres", "database": "db"}, "the server has no host"),
+        (
+            {"type": "postgres", "host": "h", "database": "db;password=pa55"},
+            "the name of the database or schema contains ? or ;",
+        ),
         ({"type": "glue", "account": "1", "database": "db"}, "the server has no region"),
         ({"type": "s3", "location": "s3://"}, "the s3 URI has no bucket or an invalid one"),
     ],
