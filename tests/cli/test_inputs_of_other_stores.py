@@ -57,7 +57,7 @@ def test_an_input_by_its_location(odf: Path, folder: Path) -> None:
     assert run(odf, folder, "verify", "totals", "--replay", "--input-store", "partner") == ok
     input_name = f"{dataset_id} as orders\n"
     assert f"Inputs     {input_name}" in run(odf, folder, "show", "totals")
-    assert f"SetTransform      {input_name}" in run(odf, folder, "log", "totals")
+    assert f" {input_name}" in run(odf, folder, "log", "totals")
     assert f"the next run computes the dataset anew from {input_name}" in run(odf, folder, "reset", "totals")
     declare(folder, dataset_id)
     unknown = run(odf, folder, "run", "totals.yaml", code=2)
