@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.column_layout import OP
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.transform.inputs import COUNT
 from airflow_provider_odf.engine.transform.layout import Result
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
 
@@ -25,15 +26,16 @@ def additions(rows: DataFrame, result: Result) -> DataFrame:
 def difference(present: DataFrame, rows: DataFrame, result: Result, identity: Collection[str] | None) -> DataFrame:
     """Return the records that turn the present rows into the rows of the result. Both have the columns of the result.
 
-    ``identity`` are columns that tell which row became which: vanished and new rows that are equal in them are
-    corrections. There are none if it is None; if it is empty, the result has one row.
+    ``present`` also has COUNT, how often the row is there; the counts of equal rows are added. ``identity`` are columns
+    that tell which row became which: vanished and new rows that are equal in them are corrections. There are none if it
+    is None; if it is empty, the result has one row.
     """
     columns = result.spark_columns
     net = (
-        present.selectExpr(*columns, "-1L AS `odf:count`")
-        .unionAll(rows.selectExpr(*columns, "1L AS `odf:count`"))
+        present.selectExpr(*columns, f"-{quoted(COUNT)} AS {quoted(COUNT)}")
+        .unionAll(once(rows, result))
         .groupBy(*columns)
-        .agg({"odf:count": "sum"})
+        .agg({COUNT: "sum"})
         .toDF(*result.columns, "odf:net")
         .where("`odf:net` <> 0")
     )
@@ -67,6 +69,11 @@ def difference(present: DataFrame, rows: DataFrame, result: Result, identity: Co
         "`odf:pair`",
         "IF(`odf:is_new`, 1, 0) AS `odf:side`",
     )
+
+
+def once(rows: DataFrame, result: Result) -> DataFrame:
+    """Return rows with COUNT, of which each is there once."""
+    return rows.selectExpr(*result.spark_columns, f"1L AS {quoted(COUNT)}")
 
 
 def of_rows(rows: DataFrame, result: Result) -> DataFrame:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform import difference
-from airflow_provider_odf.engine.transform.inputs import History, Input
+from airflow_provider_odf.engine.transform.inputs import COUNT, History, Input
 from airflow_provider_odf.engine.transform.keyed import in_memory, matching
 from airflow_provider_odf.engine.transform.layout import Result
 from airflow_provider_odf.engine.transform.linear import Totals
@@ -44,20 +44,20 @@ def totals(spark: SparkSession, new: DataFrame, own: History, of: Totals, result
     types = {f.name: f.dataType.simpleString() for f in new.schema.fields}
     sums = [F.expr(f"CAST({f}({quoted(c)}) AS {types[c]}) AS {quoted(c)}") for c, f in of.functions.items()]
     row = f"struct({', '.join(columns)})"
-    both = _present(own, new, groups).selectExpr(*columns, f"{row} AS `odf:old`")
+    both = _present(own, new, groups, columns).selectExpr(*columns, f"{row} AS `odf:old`")
     both = both.unionAll(new.selectExpr(*columns, "NULL AS `odf:old`"))
     rows = both.groupBy(*groups).agg(F.expr("any_value(`odf:old`, true) AS `odf:old`"), *sums)
     return difference.of_rows(rows.selectExpr("`odf:old`", f"{row} AS `odf:new`"), result)
 
 
-def _present(own: History, new: DataFrame, groups: Sequence[str]) -> DataFrame:
-    """Return the present rows of a derivative in the groups of new rows."""
+def _present(own: History, new: DataFrame, groups: Sequence[str], columns: Sequence[str]) -> DataFrame:
+    """Return the present rows of a derivative in the groups of new rows, each of which has one row at most."""
     records = own.records()
-    if not groups:
-        return own.current(records)
-    pairs = [(group, f"odf:group{n}") for n, group in enumerate(groups)]
-    values = new.selectExpr(*(f"{group} AS {quoted(name)}" for group, name in pairs))
-    return own.current(matching(records, values, pairs))
+    if groups:
+        pairs = [(group, f"odf:group{n}") for n, group in enumerate(groups)]
+        values = new.selectExpr(*(f"{group} AS {quoted(name)}" for group, name in pairs))
+        records = matching(records, values, pairs)
+    return own.counted(records).groupBy(*columns).agg({COUNT: "sum"}).where(f"{quoted(f'sum({COUNT})')} > 0")
 
 
 def _sum(

@@ -17,8 +17,11 @@ from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.current_rows import current_rows, newest_records, rows_not_undone
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform.plan_tree import MARK
-from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT, OperationColumn
+from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT, OperationColumn
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeStrategy, TransformRequestInput
+
+COUNT = "odf:count"
+"""Column of `History.counted`."""
 
 RECORDS = "odf:records:"
 """Prefix of the views with all records of an input. The rest is its alias."""
@@ -70,6 +73,12 @@ class History:
         if self.key:
             return current_rows(newest_records(records, self.key, self.vocab), self.vocab)
         return records if self.has_only_additions else rows_not_undone(records, self.columns, self.vocab)
+
+    def counted(self, records: DataFrame) -> DataFrame:
+        """Return the rows of records with COUNT, which is 1 where a row appears and -1 where it vanishes. The sum over
+        all records of a row says how often it is there: cheaper than `current`, where the records do not matter."""
+        present = f"{quoted(self.vocab.operation_type_column)} IN {PRESENT}"
+        return records.selectExpr(*map(quoted, self.columns), f"IF({present}, 1L, -1L) AS {quoted(COUNT)}")
 
 
 @dataclass(frozen=True, eq=False)

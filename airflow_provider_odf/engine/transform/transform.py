@@ -133,7 +133,7 @@ class _Transform:
         found = [keyed.touched(self._spark, part, self._inputs) for part in parts]
         rows = keyed.evaluate(self._rows, self._inputs, found, columns.select)
         own = self._own(columns)
-        present = own.current(keyed.present(own.records(), found))
+        present = own.counted(keyed.present(own.records(), found))
         return _Records(difference.difference(present, rows, columns, analyzed.identity), difference.ORDER)
 
     def _are_records_enough(self, analyzed: Analysis, *, is_raw: bool) -> bool:
@@ -177,7 +177,8 @@ class _Transform:
             return columns.select(self._rows())
 
         removed, added = rows("NOT IN"), rows("IN")
-        return _Records(difference.difference(removed, added, columns, None), difference.ORDER)
+        present = difference.once(removed, columns)
+        return _Records(difference.difference(present, added, columns, None), difference.ORDER)
 
     def _incremental(self, analyzed: Analysis, linear: Linear, columns: Result) -> _Records | None:
         """Return the records of a linear query, None if they do not follow from the new records of its inputs."""
@@ -194,7 +195,7 @@ class _Transform:
             changes = increments.totals(self._spark, new, self._own(columns), linear.totals, columns)
         else:
             taken = increments.removed(rows, self._inputs)
-            old = taken if taken is not None else new.limit(0)
+            old = difference.once(taken if taken is not None else new.limit(0), columns)
             changes = difference.difference(old, new, columns, analyzed.identity)
         return _Records(changes, difference.ORDER)
 
@@ -209,7 +210,7 @@ class _Transform:
         if not self._request.history:
             return _Records(difference.additions(rows, columns), difference.ORDER)
         own = self._own(columns)
-        changed = difference.difference(own.current(own.records()), rows, columns, analyzed.identity)
+        changed = difference.difference(own.counted(own.records()), rows, columns, analyzed.identity)
         return _Records(changed, difference.ORDER)
 
     def _rows(self) -> DataFrame:
