@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.operators.push_source import PushSourceOperator
     from airflow_provider_odf.operators.transform import TransformOperator
     from airflow_provider_odf.operators.verify import VerifyOperator
+    from airflow_provider_odf.reading.store import open_store
     from airflow_provider_odf.sensors.polling_source import PollingSourceSensor
     from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
@@ -37,6 +38,7 @@ __all__ = [
     "VerifyOperator",
     "__version__",
     "build_dags",
+    "open_store",
     "raise_manifest_errors",
 ]
 
@@ -55,6 +57,7 @@ _MODULES = {
     "TransformOperator": "operators.transform",
     "VerifyOperator": "operators.verify",
     "build_dags": "dag.factory",
+    "open_store": "reading.store",
     "raise_manifest_errors": "dag.factory",
 }
 

@@ -19,6 +19,7 @@ PUBLIC = [
     "VerifyOperator",
     "__version__",
     "build_dags",
+    "open_store",
     "raise_manifest_errors",
 ]
 

@@ -53,6 +53,7 @@ COORDINATOR = (
         "runner",
         "evolution",
         "cycle",
+        "reading",
         "cli",
     ),
 )
@@ -91,6 +92,7 @@ CLI_MAY_NOT = ["airflow", "pyspark", "pyarrow", "datafusion", "sqlglot", "openli
         pytest.param(COORDINATOR, ["airflow", "pyspark", "datafusion", "datahub"], id="coordinator"),
         pytest.param(("datahub",), ["airflow", "pyspark", "openlineage"], id="datahub"),
         pytest.param(ENGINE, ENGINE_MAY_NOT, id="engine"),
+        pytest.param(("spark",), ["airflow", "openlineage", "datafusion", "sqlglot", "typer"], id="spark"),
         pytest.param(("__init__.py",), ["airflow", "pyspark", "pydantic", "yaml", "pyarrow"], id="package"),
         pytest.param(("cli",), CLI_MAY_NOT, id="cli"),
     ],

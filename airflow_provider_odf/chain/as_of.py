@@ -16,17 +16,42 @@ _SHOWN = 13
 """Characters of a hash that ``odf log`` shows in a table."""
 
 
-def block_as_of(dataset: Dataset, as_of: str | datetime) -> str:
+def block_as_of(dataset: Dataset, as_of: str | datetime, argument: str = "as of") -> str:
     """Return the hash of the newest block whose system time is not after a time, or of the block of a hash.
 
     :param as_of: a system time as datetime or in RFC 3339, or the hash of a block, or the start of it.
+    :param argument: name of the value in messages.
     :raises InvalidInput: it is none of these, or the history has no such block, or several.
     :raises ChainCorrupted: a block is missing or damaged.
     """
     head = dataset.resolve(HEAD)
     if isinstance(as_of, str) and _HASH.fullmatch(as_of):
         return _named(dataset, head, as_of)
-    return _newest(dataset, head, _instant(as_of))
+    return _newest(dataset, head, _instant(as_of, argument))
+
+
+def is_before_history(dataset: Dataset, time: str | datetime, argument: str) -> bool:
+    """Return whether a system time, or text of a time, is before the first block of a dataset; False for a hash.
+
+    :raises InvalidInput: neither a time nor a hash.
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    if isinstance(time, str) and _HASH.fullmatch(time):
+        return False
+    *_, (_, first) = dataset.walk()
+    return _instant(time, argument) < first.system_time
+
+
+def last_offset_at(dataset: Dataset, block_hash: str) -> int | None:
+    """Return the last offset of the history up to a block, None before the first data.
+
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    for _, block in dataset.walk(block_hash):
+        if isinstance(block.event, model.AddData | model.ExecuteTransform):
+            new = block.event.new_data
+            return new.offset_interval.end if new is not None else block.event.prev_offset
+    return None
 
 
 def data_as_of(dataset: Dataset, as_of: str | datetime) -> str:
@@ -50,12 +75,12 @@ def _has_data(block: MetadataBlock) -> bool:
     return isinstance(event, model.ExecuteTransform)  # A query without rows has a result too.
 
 
-def _instant(as_of: str | datetime) -> Instant:
+def _instant(as_of: str | datetime, argument: str) -> Instant:
     try:
         return Instant.from_datetime(as_of) if isinstance(as_of, datetime) else Instant.parse(as_of)
     except ValueError as e:
         also = "" if isinstance(as_of, datetime) else ", nor the hash of a block (f1620…)"
-        raise InvalidInput(f"as of: {e}{also}") from None
+        raise InvalidInput(f"{argument}: {e}{also}") from None
 
 
 def _newest(dataset: Dataset, head: str, time: Instant) -> str:

@@ -1,27 +1,18 @@
 """Rows of a dataset for users and scripts, read with pyarrow alone: the newest records of its history, or its current
-rows.
-
-The current rows depend on the merge strategy. With a key they are those that `merge_strategies.PRESENT` describes.
-Without a key (Append, derivatives) they are all added rows that no retraction or correction has undone, comparing all
-columns of data.
-"""
+rows."""
 
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain import checked_slices, json_rows, slices
+from airflow_provider_odf.chain import checked_slices, current_rows, json_rows, slices
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.merge_strategies import PRESENT
-from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,7 +72,7 @@ def rows_at(dataset: Dataset, offsets: Sequence[int], ref: str = HEAD) -> Rows:
         start, end = data_slice.offset_interval.start, data_slice.offset_interval.end
         if indices := [offset - start for offset in offsets if start <= offset <= end]:
             checked_slices.check(dataset, state.dataset_id, [data_slice], None)
-            tables.append(slices.read(dataset, data_slice, state.arrow_schema()).take(_indices(indices)))
+            tables.append(slices.read(dataset, data_slice, state.row_schema()).take(_indices(indices)))
     table = pa.concat_tables(tables) if tables else None
     return Rows(columns, table, state.vocab.operation_type_column)
 
@@ -96,16 +87,15 @@ def state_rows(dataset: Dataset, ref: str = HEAD, *, cache: Path | None = None) 
     :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
     """
     state = replay(dataset, ref)
+    columns = tuple(current_columns(state))
+    checked_slices.check(dataset, state.dataset_id, state.slices, cache)
+    return Rows(columns, current_rows.table(dataset, state, columns))
+
+
+def current_columns(state: ChainState) -> list[str]:
+    """Return the columns of current rows: all but those of offset and operation."""
     hidden = (state.vocab.offset_column, state.vocab.operation_type_column)
-    columns = tuple(name for name in _columns(state) if name not in hidden)
-    table = _newest(dataset, state, cache)
-    if table is None:
-        return Rows(columns)
-    key: Sequence[str] = getattr(state.merge, "primary_key", ())
-    rows = _newest_of_each(table, key, state) if key else _not_undone(table, state)
-    data = table.select(columns)
-    current = data if len(rows) == table.num_rows else data.take(_indices(rows))
-    return Rows(columns, current.sort_by([(name, "ascending") for name in _spelled(key, table)]) if key else current)
+    return [name for name in _columns(state) if name not in hidden]
 
 
 def _indices(rows: list[int]) -> pa.Array:
@@ -116,7 +106,7 @@ def _indices(rows: list[int]) -> pa.Array:
 
 
 def _columns(state: ChainState) -> list[str]:
-    schema = state.arrow_schema()
+    schema = state.row_schema()
     return [] if schema is None else list(schema.names)
 
 
@@ -127,56 +117,10 @@ def _newest(dataset: Dataset, state: ChainState, cache: Path | None, n: int | No
     first = 0 if n is None or state.last_offset is None else state.last_offset + 1 - n
     newest = [s for s in state.slices if s.offset_interval.end >= first]
     checked_slices.check(dataset, state.dataset_id, newest, cache)
-    schema, tables, missing = state.arrow_schema(), [], n
+    schema, tables, missing = state.row_schema(), [], n
     for data_slice in reversed(newest):
         tables.append(slices.read(dataset, data_slice, schema, missing))
         missing = None if missing is None else missing - tables[-1].num_rows
     if schema is None:
         return None
     return pa.concat_tables(reversed(tables)) if tables else schema.empty_table()
-
-
-def _newest_of_each(table: pa.Table, key: Sequence[str], state: ChainState) -> list[int]:
-    """Return the indices of the current rows of a dataset with a key."""
-    operations = table[state.vocab.operation_type_column].to_pylist()
-    newest = {values: row for row, values in enumerate(_tuples(table.select(_spelled(key, table))))}
-    return sorted(row for row in newest.values() if operations[row] in PRESENT)
-
-
-def _spelled(key: Sequence[str], table: pa.Table) -> list[str]:
-    """Return the key columns in the table's spelling; like Spark, ignoring case."""
-    spelled = {name.lower(): name for name in table.column_names} | {name: name for name in table.column_names}
-    names = [spelled.get(name) or spelled.get(name.lower()) for name in key]
-    if None in names:
-        raise InvalidInput(
-            f"the primary key ({listed(key)}) has columns that the data does not have; "
-            f"the columns of the data are ({listed(table.column_names)})"
-        )
-    return [name for name in names if name is not None]
-
-
-def _not_undone(table: pa.Table, state: ChainState) -> list[int]:
-    """Return the indices of the rows that were added and not undone since."""
-    operations = table[state.vocab.operation_type_column].to_pylist()
-    if not any(operations):
-        return list(range(table.num_rows))
-    vocab = state.vocab
-    system = (vocab.offset_column, vocab.operation_type_column, vocab.system_time_column)
-    data = table.select([name for name in table.column_names if name not in system])
-    alive: dict[Any, list[int]] = defaultdict(list)
-    for row, (operation, values) in enumerate(zip(operations, _tuples(data), strict=True)):
-        if operation in PRESENT:
-            alive[values].append(row)
-        elif alive[values]:
-            alive[values].pop()
-    return sorted(row for rows in alive.values() for row in rows)
-
-
-def _tuples(table: pa.Table) -> list[tuple[Any, ...]]:
-    """Return rows as hashable tuples that are equal if all values are; null equals null."""
-    columns = [[_hashable(x) for chunk in c.chunks for x in json_rows.values(chunk)] for c in table.columns]
-    return list(zip(*columns, strict=True))
-
-
-def _hashable(value: Any) -> Any:
-    return repr(value) if isinstance(value, list | dict) else value

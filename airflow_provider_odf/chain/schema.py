@@ -116,6 +116,24 @@ def arrow_schema(event: model.SetDataSchema) -> pa.Schema:
     return raw.decode(event.raw_arrow_schema or b"")
 
 
+def plain(arrow: pa.Schema) -> pa.Schema:
+    """Return the schema with plain types in place of views, which pyarrow can neither sort nor filter."""
+    import pyarrow as pa
+
+    return pa.schema([field.with_type(_plain_type(field.type)) for field in arrow])
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    if pt.is_struct(kind):
+        return pa.struct([field.with_type(_plain_type(field.type)) for field in kind])
+    if pt.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_plain_type(kind.value_type)))
+    return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(kind, kind)
+
+
 def data_schema(event: model.SetDataSchema) -> model.DataSchema:
     """Return the schema as ODF types, whichever form it is stored in, with its attributes."""
     return event.schema_ if event.schema_ is not None else arrow_types.from_arrow(arrow_schema(event))

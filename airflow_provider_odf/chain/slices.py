@@ -78,14 +78,14 @@ def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int
             first -= 1
             rows += file.metadata.row_group(first).num_rows
         table = file.read_row_groups(list(range(first, file.num_row_groups)))
-        return _conform(table if newest is None else table.slice(max(0, table.num_rows - newest)), schema)
+        return conform(table if newest is None else table.slice(max(0, table.num_rows - newest)), schema)
 
 
 def read_file(path: str, schema: pa.Schema) -> pa.Table:
     """Return the rows of a slice that is not in a dataset yet, with the columns of ``schema``."""
     import pyarrow.parquet as pq
 
-    return _conform(pq.read_table(path), schema)
+    return conform(pq.read_table(path), schema)
 
 
 @contextlib.contextmanager
@@ -110,7 +110,8 @@ def read_errors(file: str) -> Iterator[None]:
         raise storage_error(e, Path(file)) from e
 
 
-def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table of a slice with the columns of a schema, in its types; columns that it lacks are null."""
     import pyarrow as pa
 
     present = set(table.column_names)

@@ -78,3 +78,10 @@ class ChainState:
         from airflow_provider_odf.chain import schema
 
         return schema.arrow_schema(self.schema) if self.schema else None
+
+    def row_schema(self) -> pa.Schema | None:
+        """Return the columns of the dataset's rows as readers get them, or None if they are not known yet."""
+        from airflow_provider_odf.chain import schema
+
+        stored = self.arrow_schema()
+        return None if stored is None else schema.plain(stored)

@@ -1,0 +1,188 @@
+"""``Scan``: rows of a dataset, read when they are asked for: as Arrow, pandas or a Spark DataFrame."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.chain import checked_slices, current_rows
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.record_rows import current_columns
+from airflow_provider_odf.chain.slice_scan import OffsetRange, scan
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest.model import DataSlice
+from airflow_provider_odf.wording import suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyspark.sql import DataFrame, SparkSession
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True, eq=False)
+class Scan(ABC):
+    """Rows of a dataset up to one of its blocks. Nothing is read before one of the ``to_…`` methods; each reads anew.
+
+    Libraries that read Arrow streams (polars, DuckDB, pandas 3) accept a scan directly.
+    """
+
+    dataset: Dataset = field(repr=False)
+    state: ChainState = field(repr=False)
+    cache: Path | None = field(default=None, repr=False)
+    columns: tuple[str, ...] | None = None
+    """Columns to read, None for all."""
+    condition: pc.Expression | None = None
+
+    @property
+    def block(self) -> str:
+        """Hash of the block up to which the rows are read: the position to continue from."""
+        return self.state.head
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the rows, empty before they are known."""
+        import pyarrow as pa
+
+        stored = self.state.row_schema()
+        names = self.columns if self.columns is not None else self._all_columns()
+        return pa.schema([] if stored is None else [stored.field(name) for name in names])
+
+    def select(self, *columns: str) -> Self:
+        """Return the scan with these columns only, in this order. Other columns are not read.
+
+        :raises InvalidInput: there is no such column, or one is repeated.
+        """
+        for name in columns:
+            self._check_column(name)
+        repeated = sorted({name for name in columns if columns.count(name) > 1})
+        if repeated or not columns:
+            what = f"column {repeated[0]} is selected twice" if repeated else "no columns are selected"
+            raise InvalidInput(f"dataset {self.dataset.alias}: {what}: name each column once")
+        return replace(self, columns=columns)
+
+    def where(self, condition: pc.Expression) -> Self:
+        """Return the scan with only those rows that also meet a condition, such as
+        ``pyarrow.compute.field("price") > 10``. Parts of files that cannot have such rows are not read.
+
+        :raises InvalidInput: not a condition on these columns, or one that pyarrow cannot compute.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        stored = self._known_schema()
+        if not isinstance(condition, pc.Expression):
+            example = f"pyarrow.compute.field({stored.names[-1]!r}) == value"
+            raise InvalidInput(f"dataset {self.dataset.alias}: {condition!r} is no condition: write it as {example}")
+        try:
+            stored.empty_table().select(list(self._all_columns())).filter(condition)
+        except (pa.ArrowException, TypeError) as e:
+            raise InvalidInput(f"dataset {self.dataset.alias}: cannot filter by {condition}: {e}") from e
+        return replace(self, condition=condition if self.condition is None else self.condition & condition)
+
+    def to_arrow(self) -> pa.RecordBatchReader:
+        """Return the rows as a stream of Arrow batches.
+
+        :raises ChainCorrupted: a slice is missing, or differs from its hash.
+        :raises StorageError: a slice cannot be read.
+        """
+        import pyarrow as pa
+
+        checked_slices.check(self.dataset, self.state.dataset_id, self.slices(), self.cache)
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches())
+
+    def to_table(self) -> pa.Table:
+        """Return the rows as an Arrow table. It raises as `to_arrow`."""
+        return self.to_arrow().read_all()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a pandas DataFrame. Integers and booleans have pandas' types with nulls (``Int64``,
+        ``boolean``), so that a null changes no other value. It raises as `to_arrow`."""
+        return self.to_table().to_pandas(types_mapper=_nullable_types().get)
+
+    def to_spark(self, spark: SparkSession) -> DataFrame:
+        """Return the rows as a DataFrame that Spark reads from the files, with its own pushdown of columns and filters.
+        Current rows are in no order.
+
+        :raises InvalidInput: the scan has a condition (filter the DataFrame instead), or no columns are known yet.
+        :raises ChainCorrupted: a slice is missing, or differs from its hash.
+        """
+        from airflow_provider_odf.spark.frame import frame
+
+        return frame(spark, self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    @abstractmethod
+    def slices(self) -> Sequence[DataSlice]:
+        """Return the slices that have the rows."""
+
+    @abstractmethod
+    def _all_columns(self) -> tuple[str, ...]: ...
+
+    @abstractmethod
+    def _batches(self) -> Iterator[pa.RecordBatch]: ...
+
+    def _known_schema(self) -> pa.Schema:
+        schema = self.state.row_schema()
+        if schema is None:
+            raise InvalidInput(f"dataset {self.dataset.alias} has no columns yet: run it first")
+        return schema
+
+    def _check_column(self, name: str) -> None:
+        self._known_schema()
+        known = self._all_columns()
+        if name not in known:
+            raise InvalidInput(f"dataset {self.dataset.alias} has no column {name!r} ({suggestion(name, known)})")
+
+
+@dataclass(frozen=True, eq=False)
+class CurrentScan(Scan):
+    """Current rows of a dataset at a block."""
+
+    def slices(self) -> Sequence[DataSlice]:
+        return self.state.slices
+
+    def _all_columns(self) -> tuple[str, ...]:
+        return tuple(current_columns(self.state))
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        table = current_rows.table(self.dataset, self.state, self.schema.names, self.condition)
+        yield from () if table is None else table.to_batches()
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryScan(Scan):
+    """Records of a range of offsets, in bounded memory."""
+
+    offsets: OffsetRange | None = None
+    """None for all offsets."""
+
+    def slices(self) -> Sequence[DataSlice]:
+        return [s for s in self.state.slices if self.offsets is None or self.offsets.overlaps(s)]
+
+    def _all_columns(self) -> tuple[str, ...]:
+        schema = self.state.row_schema()
+        return () if schema is None else tuple(schema.names)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        schema, columns = self.state.row_schema(), self.schema.names
+        for data_slice in self.slices():
+            yield from scan(self.dataset, data_slice, schema, columns, self.condition, self.offsets)
+
+
+def _nullable_types() -> Mapping[Any, Any]:
+    import pandas as pd
+    import pyarrow as pa
+
+    names = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+    integers = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in names}
+    return {**integers, pa.bool_(): pd.BooleanDtype()}

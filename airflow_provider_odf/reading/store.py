@@ -1,0 +1,63 @@
+"""``open_store``: the datasets of a store, for Python programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.reading.dataset import PublishedDataset
+
+
+class PublishedStore:
+    """The datasets of a store by name: ``store["acme.scooters"]`` is one of them, and iteration yields all names."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @property
+    def uri(self) -> str:
+        """URI of the store."""
+        return self._store.uri
+
+    def __getitem__(self, name: str) -> PublishedDataset:
+        """Return the dataset of a name, ignoring case.
+
+        :raises DatasetNotFound: the store has no such dataset.
+        :raises DatasetGone: the store had the dataset, but it is missing.
+        :raises InvalidInput: not a name of a dataset.
+        """
+        return PublishedDataset(self._store.dataset(name), self._store.cache(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return (str(dataset.alias) for dataset in self._store.datasets())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._store.datasets())
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._store.get(name) is not None
+
+    def __repr__(self) -> str:
+        return f"open_store({self._store.location!r})"
+
+
+def open_store(uri: str | os.PathLike[str], *, work_area: str | os.PathLike[str] | None = None) -> PublishedStore:
+    """Return the datasets of a store::
+
+        scooters = open_store("file:///data/odf")["acme.scooters"]
+        scooters.current().to_pandas()
+        scooters.changes(since="2026-05-01T00:00:00Z").to_arrow()
+
+    Only published data is visible.
+
+    :param uri: path or ``file:`` URI of the store.
+    :param work_area: folder of disposable caches, by default ``.work`` in the store. It need not be writable.
+    :raises InvalidInput: there is no such folder, or the URI has an unknown scheme.
+    """
+    store = Store.open(os.fspath(uri), Path(work_area) if work_area is not None else None)
+    if not store.storage.exists():
+        raise InvalidInput(f"no such folder: {store.location} (check the path of the store, and that it is mounted)")
+    return PublishedStore(store)

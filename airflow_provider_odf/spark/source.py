@@ -1,0 +1,179 @@
+"""The data source ``odf`` of Spark: the current rows, the history or the changes of a published dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from airflow_provider_odf.chain import checked_slices, current_rows
+from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.chain.slice_scan import scan as scan_slice
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest.model import DataSlice
+from airflow_provider_odf.reading.dataset import PublishedDataset
+from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
+from airflow_provider_odf.reading.store import open_store
+from airflow_provider_odf.spark.filters import with_filters
+from airflow_provider_odf.spark.types import spark_schema
+from airflow_provider_odf.wording import suggestion
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from airflow_provider_odf.spark.stream import OdfStreamReader
+
+_OPTIONS = ("store", "dataset", "mode", "asOf", "since", "until", "workArea", "maxFilesPerTrigger")
+_MODES = {"current": ("asOf",), "history": ("asOf",), "changes": ("since", "until")}
+"""Mode -> the options that it knows besides ``store``, ``dataset`` and ``workArea``."""
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``odf`` a format of a Spark session, and turn on the pushdown of filters to Python data sources, which the
+    format needs. Workers need the package of this provider, but neither Airflow nor Java libraries of it."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    spark.dataSource.register(OdfDataSource)
+
+
+class OdfDataSource(DataSource):
+    """Published rows of a dataset::
+
+        register(spark)
+        spark.read.format("odf").option("store", "/data/odf").option("dataset", "acme.scooters").load()
+        spark.readStream.format("odf").option("store", "/data/odf").option("dataset", "acme.scooters").option(
+            "mode", "changes"
+        ).load()
+
+    Options: ``store`` and ``dataset``; ``mode``, which is ``current`` (default), ``history`` or ``changes``; ``asOf``,
+    a time or block, with ``current`` and ``history``; ``since`` and ``until``, a time, block or offset, with
+    ``changes``; ``workArea``. A stream needs the mode ``changes``; it knows ``since``, and ``maxFilesPerTrigger`` for
+    the most slices of a micro-batch.
+
+    A schema with some of the columns, by ``.schema(…)``, limits what is read to these.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return "odf"
+
+    def schema(self) -> StructType:
+        is_current = self.options.get("mode", "current") == "current"
+        return spark_schema(self.dataset().current() if is_current else self.dataset().history())
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return OdfReader(selected(self.scan(), schema), schema)
+
+    def streamReader(self, schema: StructType) -> OdfStreamReader:  # noqa: N802 - Spark's name
+        from airflow_provider_odf.spark.stream import OdfStreamReader
+
+        return OdfStreamReader(self, schema)
+
+    def dataset(self) -> PublishedDataset:
+        """Return the dataset that the options name.
+
+        :raises InvalidInput: an option is missing or unknown, or there is no such store.
+        :raises DatasetNotFound: the store has no such dataset.
+        """
+        known = {name.lower() for name in _OPTIONS}
+        if unknown := sorted(name for name in self.options if name.lower() not in known):
+            raise InvalidInput(f"format odf has no option {unknown[0]!r} ({suggestion(unknown[0], _OPTIONS)})")
+        for name in ("store", "dataset"):
+            if not self.options.get(name):
+                raise InvalidInput(f"format odf needs the option {name!r}: add .option({name!r}, …)")
+        return open_store(self.options["store"], work_area=self.options.get("workArea"))[self.options["dataset"]]
+
+    def scan(self) -> Scan:
+        """Return the rows that the options name.
+
+        :raises InvalidInput: an option has another value, or does not belong to the mode.
+        """
+        dataset, mode = self.dataset(), self.options.get("mode", "current")
+        if mode not in _MODES:
+            raise InvalidInput(f"format odf has no mode {mode!r} ({suggestion(mode, list(_MODES))})")
+        for name in ("asOf", "since", "until", "maxFilesPerTrigger"):
+            if name in self.options and name not in _MODES[mode]:
+                modes = [m for m, options in _MODES.items() if name in options] or ["readStream"]
+                raise InvalidInput(f"mode {mode!r} has no option {name!r}: it belongs to {' and '.join(modes)}")
+        as_of = self.options.get("asOf")
+        if mode == "current":
+            return dataset.current() if as_of is None else dataset.as_of(as_of)
+        if mode == "history":
+            return dataset.history() if as_of is None else dataset.changes(until=as_of)
+        return dataset.changes(self.options.get("since"), self.options.get("until"))
+
+
+def selected(scan: Scan, schema: StructType) -> Scan:
+    """Return the scan with the columns of a schema, by the dataset's names.
+
+    :raises InvalidInput: the dataset has no such column, or one of another type.
+    """
+    known = spark_schema(scan)
+    for field in schema.fields:
+        types = {f.name: f.dataType for f in known.fields}
+        if field.name in types and types[field.name] != field.dataType:
+            actual, asked = types[field.name].simpleString(), field.dataType.simpleString()
+            raise InvalidInput(
+                f"dataset {scan.dataset.alias}: column {field.name} is {actual}, not {asked}: cast it after reading"
+            )
+    return scan.select(*schema.fieldNames())
+
+
+class SlicePartition(InputPartition):
+    """Rows of a slice: those at the offsets ``current``, or in the range ``offsets``. None stands for all."""
+
+    def __init__(
+        self, data_slice: DataSlice, current: pa.Array | None = None, offsets: OffsetRange | None = None
+    ) -> None:
+        super().__init__(data_slice.physical_hash)
+        self.data_slice, self.current, self.offsets = data_slice, current, offsets
+
+
+class OdfReader(DataSourceReader):
+    """Reads a scan, with one partition per slice."""
+
+    def __init__(self, scan: Scan, schema: StructType) -> None:
+        self._scan, self._schema = scan, schema
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        self._scan = with_filters(self._scan, filters)
+        return filters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        scan = self._scan
+        checked_slices.check(scan.dataset, scan.state.dataset_id, scan.slices(), scan.cache)
+        current: Mapping[str, pa.Array | None] = {}
+        if isinstance(scan, CurrentScan):
+            current = current_rows.offsets(scan.dataset, scan.state)
+        offsets = scan.offsets if isinstance(scan, HistoryScan) else None
+        return [SlicePartition(s, current.get(s.physical_hash), offsets) for s in scan.slices()]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        # Without slices, Spark passes a partition of its own.
+        rows = read_slice(self._scan, self._schema, partition) if isinstance(partition, SlicePartition) else ()
+        return iter(rows)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"_scan": without_slices(self._scan), "_schema": self._schema}
+
+
+def without_slices(scan: Scan) -> Scan:
+    """Return a scan for workers, which get each slice with its partition."""
+    return replace(scan, state=replace(scan.state, slices=()))
+
+
+def read_slice(scan: Scan, schema: StructType, partition: SlicePartition) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a scan in one slice, in the types that Spark expects."""
+    part, types = partition.data_slice, to_arrow_schema(schema, timezone="UTC")
+    names, stored = scan.schema.names, scan.state.row_schema()
+    if isinstance(scan, HistoryScan):
+        batches = scan_slice(scan.dataset, part, stored, names, scan.condition, partition.offsets)
+    else:
+        args = (scan.dataset, scan.state, part, partition.current, names, scan.condition)
+        batches = current_rows.rows_of_slice(*args)
+    for batch in batches:
+        yield from pa.Table.from_batches([batch]).cast(types).to_batches()

@@ -1,0 +1,31 @@
+"""Columns of a dataset as Spark reads them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from airflow_provider_odf.engine.schema import readable
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.reading.scan import Scan
+
+
+def spark_schema(scan: Scan) -> StructType:
+    """Return the columns of a scan with Spark's types.
+
+    :raises InvalidInput: no columns are known yet, two differ only by case, or Spark has no type for one.
+    """
+    name, schema = scan.dataset.alias, scan.schema
+    if not len(schema):
+        raise InvalidInput(f"dataset {name} has no columns yet: run it first")
+    lower = [column.lower() for column in schema.names]
+    if alike := [column for column in schema.names if lower.count(column.lower()) > 1]:
+        raise InvalidInput(
+            f"dataset {name} has the columns {', '.join(alike)}, which are one column in Spark: read it as Arrow"
+        )
+    try:
+        fields = [pa.field(f.name, f.type, f.nullable) for f in readable(schema)]
+        return from_arrow_schema(pa.schema(fields), prefer_timestamp_ntz=True)
+    except Exception as e:  # errors of pyspark about types have no common class
+        raise InvalidInput(f"dataset {name}: Spark cannot read a column: {e}; read it as Arrow") from e

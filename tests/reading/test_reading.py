@@ -1,0 +1,231 @@
+"""Reading published data from Python, from real slices and blocks."""
+
+import subprocess
+import sys
+from datetime import datetime, timezone
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from airflow_provider_odf import open_store
+from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound, InvalidInput
+from airflow_provider_odf.manifest import model
+
+SNAPSHOT = model.MergeStrategySnapshot(primary_key=("id",))
+
+
+@pytest.fixture
+def numbers(grow):
+    """Three slices: two added, one corrected, one removed and one added."""
+    growing = grow(merge=SNAPSHOT)
+    growing.blocks = []
+    for rows in (
+        [("+A", 1, "a"), ("+A", 2, "b")],
+        [("-C", 1, "a"), ("+C", 1, "A")],
+        [("-R", 2, "b"), ("+A", 3, None)],
+    ):
+        growing.add(*rows)
+        growing.blocks.append(growing.dataset.head())
+    return growing
+
+
+@pytest.fixture
+def dataset(numbers, store):
+    return open_store(store.location)["numbers"]
+
+
+def short(scan):
+    return [" ".join(str(row[name]) for name in ("offset", "op", "id", "value") if name in row) for row in rows(scan)]
+
+
+def rows(scan):
+    return scan.to_table().to_pylist()
+
+
+def test_a_store_is_its_datasets(numbers, store):
+    opened = open_store(store.uri)
+    assert (list(opened), len(opened), "numbers" in opened, "other" in opened) == (["numbers"], 1, True, False)
+    dataset = opened["Numbers"]
+    assert (dataset.name, dataset.uri, dataset.head) == ("numbers", f"{store.uri}/numbers", numbers.blocks[2])
+    assert dataset.schema.names == ["offset", "op", "system_time", "event_time", "id", "value"]
+
+
+def test_current_rows_history_and_a_point_in_time(dataset, numbers):
+    assert short(dataset.current()) == ["1 A", "3 None"]
+    assert dataset.current().schema.names == ["system_time", "event_time", "id", "value"]
+    assert short(dataset.history()) == ["0 0 1 a", "1 0 2 b", "2 2 1 a", "3 3 1 A", "4 1 2 b", "5 0 3 None"]
+    assert short(dataset.as_of(numbers.blocks[1])) == ["1 A", "2 b"]
+    assert short(dataset.as_of(numbers.blocks[0][:30])) == ["1 a", "2 b"]
+    assert dataset.as_of(numbers.blocks[0]).block == numbers.blocks[0]
+    assert short(dataset.as_of(datetime(2030, 1, 1, tzinfo=timezone.utc))) == ["1 A", "3 None"]
+
+
+def test_changes_between_two_positions(dataset, numbers):
+    one, two, three = numbers.blocks
+    assert short(dataset.changes()) == short(dataset.history())
+    assert short(dataset.changes(since=one, until=two)) == ["2 2 1 a", "3 3 1 A"]
+    assert short(dataset.changes(since=two[:20])) == ["4 1 2 b", "5 0 3 None"]
+    assert short(dataset.changes(since=three)) == []
+    assert short(dataset.changes(since=1, until=2)) == ["2 2 1 a"]
+    assert short(dataset.changes(since="4")) == ["5 0 3 None"]
+    assert short(dataset.changes(since=-1, until="0")) == ["0 0 1 a"]
+    assert len(short(dataset.changes(since="2000-01-01T00:00:00Z"))) == 6  # before the first block
+    assert short(dataset.changes(since="2024-05-02T08:00:00Z")) == []
+    assert dataset.changes(since=one, until=two).block == two
+    assert dataset.changes().block == three
+
+
+def test_a_scan_stays_as_it_is_while_the_dataset_grows(dataset, numbers):
+    history, current = dataset.history(), dataset.current()
+    numbers.add(("+A", 4, "d"))
+    assert (len(rows(history)), len(rows(current)), len(rows(dataset.history()))) == (6, 2, 7)
+    assert len(rows(dataset.changes(since=history.block))) == 1
+
+
+def test_columns_and_conditions(dataset):
+    history = dataset.history()
+    scan = history.select("value", "id").where(pc.field("op") == 0).where(pc.field("id") > 1)
+    assert rows(scan) == [{"value": "b", "id": 2}, {"value": None, "id": 3}]
+    assert scan.to_arrow().schema == pa.schema([("value", pa.string()), ("id", pa.int64())])
+    assert rows(dataset.current().select("value").where(pc.field("id") == 1)) == [{"value": "A"}]
+    assert rows(dataset.changes(since=4).select("id").where(pc.field("value").is_null())) == [{"id": 3}]
+
+
+def test_a_stream_reads_batch_by_batch(grow, store):
+    growing = grow()
+    growing.add(*(("+A", n, str(n)) for n in range(70_000)), row_group_size=30_000)
+    growing.add(("+A", 70_000, "last"))
+    reader = open_store(store.location)["numbers"].history().select("id").to_arrow()
+    assert [batch.num_rows for batch in reader] == [65_536, 4464, 1]
+    late = open_store(store.location)["numbers"].history().select("id").where(pc.field("id") >= 65_000)
+    assert [batch.num_rows for batch in late.to_arrow()] == [5000, 1]
+
+
+def test_pandas_keeps_integers_beside_nulls(grow, store):
+    growing = grow(columns=[pa.field("id", pa.int64()), pa.field("value", pa.bool_())])
+    growing.add(("+A", 2**53 + 1, True), ("+A", None, None))
+    frame = open_store(store.location)["numbers"].history().select("id", "value").to_pandas()
+    assert frame["id"].tolist()[0] == 9007199254740993
+    assert frame.dtypes.astype(str).to_dict() == {"id": "Int64", "value": "boolean"}
+
+
+def test_other_libraries_read_a_scan(dataset):
+    assert pa.table(dataset.current().select("id"))["id"].to_pylist() == [1, 3]
+
+
+def test_rows_of_another_writer(foreign, store):
+    foreign("sensors")
+    sensors = open_store(store.location)["sensors"]
+    assert [(r["seq"], r["sensor"]) for r in rows(sensors.changes(since=1))] == [(2, "s1"), (3, "s9")]
+
+
+def test_texts_as_views_can_be_filtered_and_retracted(grow, store):
+    growing = grow(merge=SNAPSHOT, columns=[pa.field("id", pa.string_view()), pa.field("value", pa.string_view())])
+    growing.add(("+A", "1", "a"), ("+A", "2", "b"))
+    growing.add(("-R", "1", "a"))
+    dataset = open_store(store.location)["numbers"]
+    assert short(dataset.current()) == ["2 b"]
+    assert short(dataset.history().where(pc.field("value") == "b")) == ["1 0 2 b"]
+
+
+def test_before_the_first_data(grow, store):
+    grow()
+    dataset = open_store(store.location)["numbers"]
+    assert rows(dataset.current()) == rows(dataset.history()) == rows(dataset.changes()) == []
+    assert dataset.current().schema.names == ["system_time", "event_time", "id", "value"]
+    with pytest.raises(InvalidInput, match="numbers has no data yet as of 2030-01-01T00:00:00Z"):
+        dataset.as_of("2030-01-01T00:00:00Z")
+    with pytest.raises(InvalidInput, match="since is offset 3, but it has no data yet: if the dataset was reset"):
+        dataset.changes(since=3)
+
+
+def test_before_the_columns_are_known(store):
+    from airflow_provider_odf.chain.commit import Draft
+    from airflow_provider_odf.manifest.names import DatasetAlias
+    from tests.chain.conftest import DID, TIME
+
+    draft = Draft(store.create(DatasetAlias.parse("empty")))
+    block = draft.append(model.Seed(dataset_id=DID, dataset_kind="Root"), TIME)
+    draft.dataset.storage.compare_and_set_ref("head", None, block)
+    dataset = open_store(store.location)["empty"]
+    assert (dataset.history().to_table().num_rows, dataset.schema.names) == (0, [])
+    assert dataset.current().to_table().num_rows == 0
+    for use in (lambda: dataset.history().select("id"), lambda: dataset.current().where(pc.field("id") == 1)):
+        with pytest.raises(InvalidInput, match="dataset empty has no columns yet: run it first"):
+            use()
+
+
+def test_positions_that_are_not_there(dataset, numbers):
+    one, two, _ = numbers.blocks
+    for use, message in (
+        (lambda: dataset.changes(since=6), "since is offset 6, but its newest offset is 5: if the dataset was reset"),
+        (lambda: dataset.changes(until=6), "until is offset 6, but its newest offset is 5"),
+        (lambda: dataset.changes(since=two, until=one), f"until {one} is before since {two}: swap the two"),
+        (lambda: dataset.changes(since=4, until=2), "until 2 is before since 4"),
+        (lambda: dataset.changes(since=-2), "-2 is not an offset: offsets are 0 or more"),
+        (lambda: dataset.changes(since=True), "True is not an offset"),
+        (lambda: dataset.changes(since="yesterday"), "since: 'yesterday' is not an RFC 3339 time such as"),
+        (lambda: dataset.changes(since=datetime(2026, 1, 1)), "since: 2026-01-01 00:00:00 has no time zone"),
+        (lambda: dataset.changes(until="2000-01-01T00:00:00Z"), "has no history as of 2000-01-01T00:00:00Z"),
+        (lambda: dataset.as_of("2000-01-01T00:00:00Z"), "has no history as of 2000-01-01T00:00:00Z"),
+        (lambda: dataset.as_of("f1620"), "has 6 blocks whose hash starts with f1620"),
+    ):
+        with pytest.raises(InvalidInput) as error:
+            use()
+        assert message in str(error.value)
+    with pytest.raises(DatasetNotFound, match=r"dataset numbers has no block f1620abc: `odf log numbers --store "):
+        dataset.changes(since="f1620abc")
+
+
+def test_columns_and_conditions_that_do_not_fit(dataset):
+    for use, message in (
+        (lambda: dataset.current().select("vale"), "has no column 'vale' (did you mean `value`?)"),
+        (lambda: dataset.current().select("offset"), "has no column 'offset' (known: "),
+        (lambda: dataset.history().select("id", "value", "id"), "column id is selected twice: name each column once"),
+        (lambda: dataset.history().select(), "no columns are selected"),
+        (lambda: dataset.history().where("id > 1"), "'id > 1' is no condition: write it as pyarrow.compute.field('va"),
+        (lambda: dataset.history().where(pc.field("nope") == 1), "cannot filter by (nope == 1): No match for FieldRef"),
+        (lambda: dataset.history().where(pc.field("id") + 1), "must evaluate to bool"),
+        (lambda: dataset.history().where(pc.field("value") > 3), "has no kernel matching input types (string, "),
+        (lambda: dataset.current().where(pc.field("op") == 0), "No match for FieldRef.Name(op)"),
+    ):
+        with pytest.raises(InvalidInput) as error:
+            use()
+        assert message in str(error.value)
+
+
+def test_a_damaged_slice_is_an_error_before_the_first_row(grow, store):
+    growing = grow()
+    growing.add(("+A", 1, "a"))
+    damaged = growing.add(("+A", 2, "b"))
+    content = bytearray(damaged.read_bytes())
+    content[40] ^= 1
+    damaged.write_bytes(content)
+    dataset = open_store(store.location)["numbers"]
+    assert short(dataset.changes(until=0)) == ["0 0 1 a"]
+    for scan in (dataset.history(), dataset.current()):
+        with pytest.raises(ChainCorrupted, match=f"{damaged.name}: checksum mismatch.*odf verify numbers"):
+            scan.to_arrow()
+
+
+def test_a_store_that_is_not_there(tmp_path, dataset, store):
+    with pytest.raises(InvalidInput, match=r"no such folder: .*/away \(check the path of the store, and that it is mo"):
+        open_store(tmp_path / "away")
+    with pytest.raises(InvalidInput, match="store s3://bucket: unsupported location"):
+        open_store("s3://bucket")
+    with pytest.raises(DatasetNotFound, match=r"no dataset number in .* \(did you mean `numbers`\?\)"):
+        open_store(store.location)["number"]
+    with pytest.raises(InvalidInput):
+        open_store(store.location)["no name!"]
+
+
+def test_reading_imports_neither_airflow_nor_spark_nor_pandas(numbers, store):
+    code = (
+        "import sys, airflow_provider_odf as odf; d = odf.open_store(sys.argv[1])['numbers'];"
+        "print(d.history().to_table().num_rows, d.current().to_table().num_rows, *sys.modules)"
+    )
+    command = [sys.executable, "-c", code, store.location]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert printed[:2] == ["6", "2"]
+    assert {"airflow", "pyspark", "pandas"} & set(printed) == set()
