@@ -54,8 +54,8 @@ _USER = re.compile(
     rf"[^\s/?#\"'<>@:]*:(?!{_PORT})[^\s@\"'<>]{{0,1000}}(?:@[^\s/?#@\"'<>]*)*@"
 )
 _USER_OF_WEB = re.compile(r"(?P<scheme>\b(?:https?|ftps?):\\?/\\?/)(?:\\(?!/)|[^\s/?#\"'<>*\\])+@")
-_PLAIN = r"(?:(?!//)[^\s\"'<>@]){1,1000}"
-_USER_OF_JDBC = re.compile(rf"(?i)(\bjdbc:\w+:(?:\w+:)?){_PLAIN}(?!//)[/:](?:{_PLAIN}@)+")
+_USER_OF_JDBC = re.compile(r"(?i)(\bjdbc:\w+:(?:(?:thin|oci8?):)?)((?:(?:(?!//)[^\s\"'<>@]){1,1000}@)+)")
+_PASSWORD = re.compile("[/:][^@]")
 _USER_QUOTED = re.compile(r"(?i)(?:(?<=%2F%2F)|(?<=%3A//))(?:(?!%2F|%3F|%23)[^\s/?#\"'<>&])*%40")
 _FLAG = re.compile(r"(?<!\w)(--(?:api-key|creds|password|secret|token)[= ])[^\s\"']+")
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL)
@@ -99,7 +99,7 @@ def without(text: str, secrets: Collection[str]) -> str:
 def without_users(text: str) -> str:
     """Return the text with the user info of URLs masked."""
     text = _USER_QUOTED.sub(f"{MASK}%40", _USER.sub(f"{MASK}@", text))
-    text = _USER_OF_JDBC.sub(rf"\g<1>{MASK}@", text)
+    text = _USER_OF_JDBC.sub(lambda match: f"{match[1]}{MASK}@" if _PASSWORD.search(match[2]) else match[0], text)
     return _USER_OF_WEB.sub(rf"\g<scheme>{MASK}@", text)
 
 

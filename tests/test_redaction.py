@@ -46,6 +46,7 @@ def test_harmless_names(name):
             "jdbc:postgresql://h/db?user=me&password=***&ssl=true",
         ),
         ("jdbc:oracle:thin:me/pa@55@//h:1521/svc", "jdbc:oracle:thin:***@//h:1521/svc"),
+        ("jdbc:unknown:me:pa55@h", "jdbc:unknown:***@h"),
         ("jdbc:oracle:thin:@h:1521:x and a/me@h", "jdbc:oracle:thin:@h:1521:x and a/me@h"),
         ("jdbc:mysql:loadbalance://me:pa55@h/db", "jdbc:mysql:loadbalance://***@h/db"),
         ("jdbc:sqlserver://h;user=me;password=pa55;", "jdbc:sqlserver://h;user=me;password=***;"),
@@ -136,7 +137,15 @@ def test_a_secret_is_masked_however_its_characters_are_spelled(spelling):
 
 def test_masking_takes_linear_time():
     secret = '\\"%25&amp;' * 40
-    for text in ('\\\\"%25&amp;' * 2000, "a=" * 20_000, "//a:b" * 4000, "a" * 50_000, "%2F" * 20_000, "%252525" * 9000):
+    for text in (
+        '\\\\"%25&amp;' * 2000,
+        "a=" * 20_000,
+        "//a:b" * 4000,
+        "a" * 50_000,
+        "%2F" * 20_000,
+        "%252525" * 9000,
+        "jdbc:a:" * 4000,
+    ):
         redact(text + "!", [secret])
 
 
