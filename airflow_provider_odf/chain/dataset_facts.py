@@ -41,7 +41,7 @@ def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
         **_about(state),
         **_sources(state),
         "vocabulary": {to_camel(role): column for role, column in vars(state.vocab).items()},
-        "schema": _columns(state),
+        "schema": columns(state.schema),
         "head": state.head,
         "blocks": state.sequence_number + 1,
         "systemTime": str(state.system_time),
@@ -88,14 +88,14 @@ def _without_kind(event: model.Variant | None) -> dict[str, Any] | None:
     return {k: v for k, v in public_source.dump(event).items() if k != "kind"} if event else None
 
 
-def _columns(state: ChainState) -> list[dict[str, Any]]:
-    """Return the columns of the history: names, types as in a manifest, and whether they may be null."""
-    if state.schema is None:
+def columns(event: model.SetDataSchema | None) -> list[dict[str, Any]]:
+    """Return the columns of a schema: names, types as in a manifest, and whether they may be null."""
+    if event is None:
         return []
     try:
-        fields = schema.data_schema(state.schema).fields
+        fields = schema.data_schema(event).fields
     except TypeUnsupported:
-        arrow = schema.arrow_schema(state.schema)
+        arrow = schema.arrow_schema(event)
         return [{"name": f.name, "type": str(f.type), "nullable": f.nullable} for f in arrow]
     return [
         {"name": f.name, "type": _type(f.type), "nullable": isinstance(f.type, model.DataTypeOption)} for f in fields

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +20,17 @@ def replay(dataset: Dataset, ref: str = HEAD) -> ChainState:
     :raises DatasetNotFound: there is no such ref.
     :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
     """
-    state: ChainState | None = None
-    slices: list[model.DataSlice] = []
-    for block_hash, block in reversed(list(dataset.walk(ref))):
+    return extend(dataset, None, reversed(list(dataset.walk(ref))))
+
+
+def extend(dataset: Dataset, base: ChainState | None, blocks: Iterable[tuple[str, MetadataBlock]]) -> ChainState:
+    """Return the state after blocks that follow ``base``, or that start the chain if it is None, checking every block.
+
+    :param blocks: hashes and blocks, oldest first; at least one if there is no base.
+    :raises ChainCorrupted: a block violates a rule.
+    """
+    state, slices = base, list(base.slices) if base is not None else []
+    for block_hash, block in blocks:
         try:
             state = begin(block_hash, block) if state is None else _next(state, block_hash, block)
         except BlockRejected as e:

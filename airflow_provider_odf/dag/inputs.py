@@ -11,6 +11,7 @@ from airflow.sdk import Asset, AssetAny
 
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.evolution import evaluations
+from airflow_provider_odf.hooks.odf import ASSET_GROUP, OdfHook
 from airflow_provider_odf.manifest import declared_names, graph_rules, model
 from airflow_provider_odf.manifest.graph import Graph
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, DatasetRef, DatasetUri, parse_ref
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.errors import Problem
-    from airflow_provider_odf.hooks.odf import OdfHook
     from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import Evaluation
 
@@ -106,7 +106,7 @@ def schedule(manifest: Manifest, declared: Declared, store: StoreNames) -> Any:
     asset it runs only by hand."""
     refs = Graph.of([manifest]).inputs(manifest.snapshot.alias)
     uris = dict.fromkeys(uri for ref in refs if (uri := _uri(ref, declared, store)))
-    assets = [Asset(uri=uri, group="odf") for uri in uris]
+    assets = [Asset(uri=uri, group=ASSET_GROUP) for uri in uris]
     return AssetAny(*assets) if len(assets) > 1 else assets or None
 
 

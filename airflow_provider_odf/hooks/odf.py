@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
 
+ASSET_GROUP = "odf"
+"""Group of the assets of datasets."""
+
 
 class OdfHook(BaseHook):
     """Opens a store of Open Data Fabric datasets.
@@ -60,7 +63,7 @@ class OdfHook(BaseHook):
 
     def asset(self, dataset: str) -> Asset:
         """Return the Airflow asset of a dataset, with the URI of the dataset's folder."""
-        return Asset(uri=self.dataset_uri(dataset), group="odf")
+        return Asset(uri=self.dataset_uri(dataset), group=ASSET_GROUP)
 
     def dataset_uri(self, dataset: str) -> str:
         """Return the URI of a dataset's folder, which need not exist."""

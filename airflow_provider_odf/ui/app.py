@@ -1,20 +1,28 @@
-"""Pages for the links of tasks: blocks as YAML, and contract reports."""
+"""The pages about datasets, and those that links of tasks lead to.
+
+Each page is behind Airflow's login, and asks for the right to read the DAG of its dataset.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
-from fastapi import Depends, FastAPI, HTTPException
+from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.ui import dataset_pages, pages
+from airflow_provider_odf.ui.problem_page import problem
 from airflow_provider_odf.ui.signed_link import Ticket
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
+
+log = logging.getLogger(__name__)
 
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -24,23 +32,32 @@ _HEADERS = {
 
 
 def create_app() -> FastAPI:
-    """Return the pages. Airflow shows them to users who may read the DAG that links to them."""
+    """Return the pages. Airflow shows them to users who may read the DAG that they are about."""
     app = FastAPI(title="Open Data Fabric", docs_url=None, redoc_url=None, openapi_url=None)
     guard = [Depends(requires_access_dag("GET"))]
     app.get("/blocks/{dag_id}/{ticket}", dependencies=guard)(block)
     app.get("/reports/{dag_id}/{ticket}", dependencies=guard)(report)
+    app.get("/pages.css")(pages.stylesheet)
+    for path, page in dataset_pages.PAGES.items():
+        app.get(f"/datasets/{{dag_id}}{path}", dependencies=guard, response_class=HTMLResponse)(page)
+    for error in (HTTPException, OdfError, OSError, Exception):
+        app.exception_handler(error)(_problem)
     return app
+
+
+async def _problem(request: Request, error: Exception) -> HTMLResponse:
+    """Return the page of an error. One that nobody foresaw is logged."""
+    if not isinstance(error, HTTPException | OdfError | OSError):
+        log.error("page %s failed", request.url.path, exc_info=error)
+    return problem(error, request.path_params.get("dag_id"))
 
 
 def block(dag_id: str, ticket: str) -> PlainTextResponse:
     """Return a metadata block in the manifest's spelling. Literal secrets are masked: readers of a DAG may be others
     than its author."""
-    from airflow_provider_odf.manifest.public_source import dump
-    from airflow_provider_odf.manifest.yaml_source import dump_yaml
-
     with _open(dag_id, ticket) as (dataset, block_hash):
-        content = dump_yaml(dump(dataset.block(block_hash)))
-    return _text(f"# {dataset.alias}, block {block_hash}\n{content}")
+        content = dataset_pages.block_text(dataset, block_hash)
+    return PlainTextResponse(f"# {dataset.alias}, block {block_hash}\n{content}", headers=_HEADERS)
 
 
 def report(dag_id: str, ticket: str) -> HTMLResponse:
@@ -66,7 +83,3 @@ def _open(dag_id: str, text: str) -> Iterator[tuple[Dataset, str]]:
         yield Store.open(ticket.store).dataset(ticket.dataset), ticket.block_hash
     except OdfError as e:
         raise HTTPException(404, "the link is not valid, or its block no longer exists") from e
-
-
-def _text(content: str) -> PlainTextResponse:
-    return PlainTextResponse(content, headers=_HEADERS)

@@ -48,6 +48,11 @@ def link(page: str, operator: Any, dag_id: str) -> str:
     candidate: Candidate | None = getattr(operator, "shown", None)
     if candidate is None:
         return ""
-    prefix = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
     ticket = Ticket(dag_id, operator.odf.uri, candidate.dataset, candidate.candidate)
-    return f"{prefix}{URL_PREFIX}/{page}/{quote(dag_id)}/{ticket.sign()}"
+    return site_path(f"/{page}/{quote(dag_id)}/{ticket.sign()}")
+
+
+def site_path(path: str) -> str:
+    """Return the path of a page on the Airflow site, which may be below a prefix."""
+    prefix = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
+    return f"{prefix}{URL_PREFIX}{path}"

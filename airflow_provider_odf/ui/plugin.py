@@ -1,4 +1,4 @@
-"""The Airflow plugin: extra links of tasks, and their pages."""
+"""The Airflow plugin: pages about datasets, and extra links of tasks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow.plugins_manager import AirflowPlugin
 
-from airflow_provider_odf.ui.links import URL_PREFIX, BlockLink, ReportLink
+from airflow_provider_odf.ui.links import URL_PREFIX, BlockLink, ReportLink, site_path
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -24,7 +24,8 @@ class LazyApp:
         return create_app()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.app(scope, receive, send)
+        # The pages replace ``app`` by themselves.
+        await self.app({**scope, "odf_airflow": scope.get("app")}, receive, send)
 
 
 class OdfPlugin(AirflowPlugin):
@@ -32,4 +33,12 @@ class OdfPlugin(AirflowPlugin):
 
     name = "odf"
     fastapi_apps = [{"app": LazyApp(), "url_prefix": URL_PREFIX, "name": "Open Data Fabric"}]  # noqa: RUF012 - as Airflow declares it
+    external_views = [  # noqa: RUF012
+        {
+            "name": "Dataset",
+            "href": site_path("/datasets/{DAG_ID}"),
+            "destination": "dag",
+            "url_route": "odf-dataset",
+        },
+    ]
     operator_extra_links = [BlockLink(), ReportLink()]  # noqa: RUF012

@@ -1,0 +1,132 @@
+"""What pages show of a dataset's chain, kept in a file, so that a chain of 10,000 blocks is not read for each page.
+
+The file lies in ``.pages`` of the work area, which only readers use: they may be other users of the machine than the
+writers of the dataset. It can be deleted at any time. It has the hash of its content, and the block that it stands for:
+blocks after it are read and checked, and a chain that no longer has this block is read from its seed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.chain.replay import extend
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.model import MetadataBlock
+
+FOLDER = ".pages"
+_FORMAT = b"history 1"
+
+
+@dataclass(frozen=True)
+class SchemaBlock:
+    """A block that set the schema."""
+
+    block_hash: str
+    system_time: Instant
+    event: model.SetDataSchema
+
+
+@dataclass(frozen=True)
+class DataBlock:
+    """A block that added data, or that says that there was nothing to add."""
+
+    block_hash: str
+    system_time: Instant
+    records: int
+
+
+@dataclass(frozen=True)
+class History:
+    """State of a chain at its head, the blocks that set its schema, and the newest block of data."""
+
+    state: ChainState
+    schemas: tuple[SchemaBlock, ...] = ()
+    newest_data: DataBlock | None = None
+
+
+def read_history(dataset: Dataset, work_area: Path) -> History:
+    """Return the history at the head, from its file and the blocks after it.
+
+    :raises DatasetNotFound: the dataset has no head.
+    :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
+    """
+    name = f"{str(dataset.alias).lower().replace('/', '+')}-{sha256(dataset.uri.encode()).hexdigest()[:16]}"
+    kept = _read(work_area / FOLDER / name)
+    blocks, base = _after(dataset, kept)
+    if not blocks and base is not None:
+        return base
+    history = _extended(dataset, base, blocks)
+    _write(work_area, name, history)
+    return history
+
+
+def _after(dataset: Dataset, kept: History | None) -> tuple[list[tuple[str, MetadataBlock]], History | None]:
+    """Return the blocks after a kept history, oldest first, or all blocks and None if the chain does not continue
+    it."""
+    head = dataset.resolve(HEAD)
+    blocks: list[tuple[str, MetadataBlock]] = []
+    if kept is not None and head == kept.state.head:
+        return blocks, kept
+    for block_hash, block in dataset.walk(head):
+        if kept is not None and block_hash == kept.state.head:
+            return blocks[::-1], kept
+        blocks.append((block_hash, block))
+    return blocks[::-1], None
+
+
+def _extended(dataset: Dataset, base: History | None, blocks: Sequence[tuple[str, MetadataBlock]]) -> History:
+    state = extend(dataset, base.state if base is not None else None, blocks)
+    history = replace(base, state=state) if base is not None else History(state)
+    schemas, newest = list(history.schemas), history.newest_data
+    for block_hash, block in blocks:
+        event = block.event
+        if isinstance(event, model.SetDataSchema):
+            schemas.append(SchemaBlock(block_hash, block.system_time, event))
+        elif isinstance(event, model.AddData | model.ExecuteTransform):
+            new = event.new_data.offset_interval if event.new_data is not None else None
+            newest = DataBlock(block_hash, block.system_time, new.end - new.start + 1 if new is not None else 0)
+    return replace(history, schemas=tuple(schemas), newest_data=newest)
+
+
+@cache
+def _adapter() -> TypeAdapter[History]:
+    return TypeAdapter(History)
+
+
+def _read(file: Path) -> History | None:
+    try:
+        header, _, content = file.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    if header != _header(content):
+        return None
+    try:
+        return _adapter().validate_json(content)
+    except ValidationError:
+        return None
+
+
+def _write(work_area: Path, name: str, history: History) -> None:
+    """Write the file, if the store has a work area that this process may write to."""
+    if not work_area.is_dir():
+        return
+    content = _adapter().dump_json(history)
+    with contextlib.suppress(OdfError, OSError):
+        (work_area / FOLDER).mkdir(exist_ok=True)
+        LocalStorage(work_area / FOLDER).put(name, _header(content) + b"\n" + content)
+
+
+def _header(content: bytes) -> bytes:
+    return _FORMAT + b" " + sha256(content).hexdigest().encode()

@@ -1,0 +1,118 @@
+"""What a dataset's first page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.chain import dataset_facts
+from airflow_provider_odf.chain.kept_history import SchemaBlock, read_history
+from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.manifest import public_source
+from airflow_provider_odf.ui.health import Health, health, now
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.ui.dataset_pages import Subject
+
+
+@dataclass(frozen=True)
+class SchemaChange:
+    """How a block changed the columns: sentences such as ``added price DOUBLE``."""
+
+    block_hash: str
+    system_time: Instant
+    changes: tuple[str, ...]
+
+
+def overview_of(subject: Subject) -> dict[str, Any]:
+    """Return the values of the page.
+
+    :raises DatasetNotFound: no run has created the dataset yet.
+    """
+    state, newest = subject.history.state, subject.history.newest_data
+    facts = dataset_facts.facts(subject.dataset, state)
+    return {
+        "health": subject.health,
+        "facts": facts,
+        "columns": sorted(facts["schema"], key=lambda column: column["name"] in facts["vocabulary"].values()),
+        "size": public_source.size(facts["size"]),
+        "key": {name.lower() for name in getattr(state.merge, "primary_key", ())},
+        "newest": newest,
+        "report": rejected.load_report(subject.dataset, newest.block_hash) if newest is not None else None,
+        "waiting": undecided(subject),
+        "source": list(_source(state)),
+        "schema_changes": list(schema_changes(subject.history.schemas)),
+    }
+
+
+def health_of(subject: Subject) -> Health:
+    """Return the health of the dataset."""
+    return health(
+        subject.publication,
+        has_data=subject.history.state.has_data,
+        rejected=len(undecided(subject)),
+        behind=list(_behind(subject)),
+        now=now(),
+    )
+
+
+def undecided(subject: Subject) -> list[rejected.Rejection]:
+    """Return the rejected candidates on the current head that somebody must decide on, oldest first."""
+    head = subject.history.state.head
+    return [
+        r
+        for r in rejected.rejections(subject.dataset)
+        if r.base == head and not r.record.is_discarded and not rejected.is_accepted(subject.dataset, r.record)
+    ]
+
+
+def _behind(subject: Subject) -> Iterator[str]:
+    """Yield the names of inputs with records that the dataset was not computed from. Inputs that cannot be read are
+    left out: the next run reports them."""
+    state = subject.history.state
+    for declared in state.transform.inputs if state.transform is not None else ():
+        try:
+            dataset = subject.store.find(declared.dataset_ref)
+            source = read_history(dataset, subject.store.work_area).state if dataset is not None else None
+        except (OdfError, OSError, ValueError):
+            continue
+        position = state.query_inputs.get(source.dataset_id) if source is not None else None
+        if source is not None and source.has_data and (position is None or position.offset != source.last_offset):
+            yield subject.store.input_name(declared.dataset_ref, declared.alias)
+
+
+def _source(state: ChainState) -> Iterator[tuple[str, str]]:
+    """Yield label and text about where the data comes from."""
+    if state.polling_source is not None:
+        steps = [public_source.fetch(state.polling_source.fetch), *public_source.steps(state.polling_source)]
+        yield "Source", " → ".join(steps)
+    for source in state.push_sources.values():
+        yield "Push source", " → ".join([source.source_name, *public_source.steps(source)])
+    if state.transform is not None:
+        yield "Transform", f"SQL ({state.transform.transform.engine})"
+    if state.merge is not None:
+        yield "Merge", public_source.merge(state.merge)
+
+
+def schema_changes(schemas: Sequence[SchemaBlock]) -> Iterator[SchemaChange]:
+    """Yield the blocks that changed columns, newest first; the first schema is no change."""
+    for before, after in reversed(list(pairwise(schemas))):
+        changes = tuple(_changes(before, after))
+        if changes:
+            yield SchemaChange(after.block_hash, after.system_time, changes)
+
+
+def _changes(before: SchemaBlock, after: SchemaBlock) -> Iterator[str]:
+    old, new = ({c["name"]: _type(c) for c in dataset_facts.columns(s.event)} for s in (before, after))
+    yield from (f"added {name} {new[name]}" for name in new if name not in old)
+    yield from (f"removed {name} {old[name]}" for name in old if name not in new)
+    yield from (f"{name}: {old[name]} became {new[name]}" for name in new if name in old and new[name] != old[name])
+
+
+def _type(column: dict[str, Any]) -> str:
+    return f"{column['type']}{'' if column['nullable'] else ' NOT NULL'}"

@@ -1,0 +1,96 @@
+"""HTML of the pages: templates with escaped values, one stylesheet, and headers that forbid everything else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fastapi.responses import HTMLResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.ui.links import site_path
+from airflow_provider_odf.wording import counted
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    # The pages show values of data: they have no scripts, and load nothing from other places.
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'self'",
+}
+_FOLDER = "templates"
+_LONGEST = 300
+_AGES = (("year", 365 * 86400), ("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
+
+
+def render(template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
+    """Return a page."""
+    return HTMLResponse(_environment().get_template(template).render(values), status, HEADERS)
+
+
+def stylesheet() -> Response:
+    """Return the stylesheet of all pages."""
+    content = (Path(__file__).parent / _FOLDER / "pages.css").read_text(encoding="utf-8")
+    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "max-age=300"}
+    return Response(content, media_type="text/css", headers=headers)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("airflow_provider_odf.ui", _FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"moment": moment, "visible": visible, "value": value, "number": "{:,}".format}
+    environment.globals |= {"site_path": site_path, "counted": counted}
+    return environment
+
+
+def moment(time: Instant | str | None) -> Markup:
+    """Return a time for readers: how long ago, and the time in UTC."""
+    if time is None:
+        return Markup('<span class="none">none</span>')
+    instant = time if isinstance(time, Instant) else Instant.parse(time)
+    exact = instant.to_datetime()
+    absolute, text = exact.strftime("%Y-%m-%d %H:%M:%S UTC"), _relative(exact, datetime.now(timezone.utc))
+    return Markup('<time datetime="{}">{} <span class="ago">{}</span></time>').format(str(instant), absolute, text)
+
+
+def _relative(exact: datetime, now: datetime) -> str:
+    seconds = int((now - exact).total_seconds())
+    for unit, length in _AGES:
+        if number := abs(seconds) // length:
+            return f"{counted(number, unit)} ago" if seconds > 0 else f"in {counted(number, unit)}"
+    return "now"
+
+
+def visible(text: object, longest: int = _LONGEST) -> str:
+    """Return a text with its control and direction characters escaped, and without its end if it is long."""
+    full = str(text)
+    cut = full[:longest]
+    shown = cut if cut.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in cut)
+    return shown if len(full) <= longest else f"{shown}… ({counted(len(full), 'character')})"
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def value(data: Any) -> Markup:
+    """Return a value of data as a table cell: numbers aligned, null told apart from a text."""
+    if data is None:
+        return Markup('<td class="none">null</td>')
+    if isinstance(data, bool | int | float):
+        return Markup('<td class="number">{}</td>').format(json.dumps(data))
+    text = json.dumps(data, ensure_ascii=False) if isinstance(data, list | Mapping) else str(data)
+    return Markup("<td><bdi>{}</bdi></td>").format(escape(visible(text)))

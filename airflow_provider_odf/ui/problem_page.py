@@ -1,0 +1,58 @@
+"""Errors as pages: what is wrong and what to do, without paths of the server."""
+
+from __future__ import annotations
+
+import re
+
+from fastapi import HTTPException
+from fastapi.responses import HTMLResponse
+
+from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput, OdfError, StorageError
+from airflow_provider_odf.ui.pages import render
+
+_FOLDERS = re.compile(r"(?:file:/+|(?<![\w.…:/])/+)(?:[^\s/:;,'\"`()]+/)+")
+_STORE_OPTION = re.compile(r"--store ('[^']*'|[^\s`]+)")
+
+_TITLES = {
+    401: "You are not logged in",
+    403: "You may not see this page",
+    404: "This page does not exist",
+}
+_ADVICE = {
+    401: "Log in to Airflow, then open the page again.",
+    403: "Ask an administrator of Airflow for the right to read this DAG and its assets.",
+}
+
+
+def problem(error: Exception, dag_id: str | None) -> HTMLResponse:
+    """Return the page of an error."""
+    if isinstance(error, HTTPException):
+        status, message = error.status_code, _ADVICE.get(error.status_code, error.detail)
+        return _page(
+            status, _TITLES.get(status, "The page cannot be shown"), message, dag_id if status == 404 else None
+        )
+    status, title, message = _words(error)
+    return _page(status, title, message, dag_id)
+
+
+def _page(status: int, title: str, message: str, dag_id: str | None) -> HTMLResponse:
+    return render("problem.html", status, title=title, message=message, dag_id=dag_id)
+
+
+def _words(error: Exception) -> tuple[int, str, str]:
+    """Return status, title and message of an error that is not HTTP's."""
+    if isinstance(error, DatasetNotFound | InvalidInput):
+        return 404, "This was not found", public(str(error))
+    if isinstance(error, DatasetGone):
+        return 410, "The dataset is gone", public(str(error))
+    if isinstance(error, StorageError | OSError):
+        reason = public(str(error)) if isinstance(error, StorageError) else error.strerror or type(error).__name__
+        return 503, "The store cannot be read", f"{reason}. Check that the API server can read the store, then reload."
+    if isinstance(error, OdfError):
+        return 500, "The dataset cannot be read", public(str(error))
+    return 500, "This page failed", "This is a bug: the log of the API server has the details. Please report it."
+
+
+def public(message: str) -> str:
+    """Return a message without the folders in it, and without the store of a command: they are of no use to readers."""
+    return _FOLDERS.sub("…/", _STORE_OPTION.sub("--store STORE", message))

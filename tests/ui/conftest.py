@@ -1,0 +1,79 @@
+"""Airflow's own server with the pages, the DAGs of a folder of manifests, and a store that these DAGs write to."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_odf.chain.store import Store
+
+# The secret of tokens must be long enough for their algorithm.
+os.environ["AIRFLOW__API_AUTH__JWT_SECRET"] = "pages" * 20
+
+HOME = Path(os.environ["AIRFLOW_HOME"])
+MANIFESTS = HOME / "dags" / "pages"
+MANIFEST = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: {name}
+  kind: Root
+  metadata:
+    - kind: SetInfo
+      description: Numbers of {name}
+      keywords: [numbers]
+    - kind: SetPollingSource
+      fetch: {{kind: Url, url: "file:///x.csv"}}
+      read: {{kind: Csv, schema: [id BIGINT, value STRING]}}
+      merge: {{kind: Append}}
+"""
+NAMES = ("acme/numbers", "empty")
+LOADER = 'from airflow_provider_odf import build_dags\n\nglobals().update(build_dags(__file__, store="{store}"))\n'
+
+
+@pytest.fixture(scope="session")
+def airflow_server():
+    """Airflow's API server, whose database has the DAGs."""
+    from airflow.api_fastapi.app import cached_app
+    from airflow.dag_processing.bundles.manager import DagBundlesManager
+    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
+    from airflow.utils.db import initdb
+    from fastapi.testclient import TestClient
+
+    MANIFESTS.mkdir(parents=True)
+    for name in NAMES:
+        (MANIFESTS / f"{name.replace('/', '.')}.yaml").write_text(MANIFEST.format(name=name))
+    (MANIFESTS / "odf.py").write_text(LOADER.format(store=HOME / "pages-store"))
+    initdb()
+    DagBundlesManager().sync_bundles_to_db()
+    bag = DagBag(dag_folder=MANIFESTS, bundle_path=MANIFESTS, bundle_name="dags-folder")
+    assert bag.import_errors == {}
+    sync_bag_to_db(bag, "dags-folder", None)
+    with TestClient(cached_app(apps="core"), raise_server_exceptions=False) as client:
+        yield client
+    shutil.rmtree(MANIFESTS)
+
+
+@pytest.fixture
+def open_page(airflow_server):
+    """Return the answer to a page's request of a user with a role."""
+    from airflow.api_fastapi.app import get_auth_manager
+    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+
+    def get(path, role="viewer"):
+        user = SimpleAuthManagerUser(username=f"a {role}", role=role)
+        token = get_auth_manager().generate_jwt(user)
+        return airflow_server.get(f"/odf{path}", headers={"Authorization": f"Bearer {token}"})
+
+    return get
+
+
+@pytest.fixture
+def store():
+    """The store of the DAGs."""
+    location = HOME / "pages-store"
+    location.mkdir()
+    (location / ".work").mkdir()
+    yield Store.open(location)
+    shutil.rmtree(location)

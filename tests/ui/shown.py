@@ -1,0 +1,55 @@
+"""What a reader sees of a page."""
+
+import re
+from html.parser import HTMLParser
+
+_INLINE = {"a", "bdi", "code", "span", "time", "strong"}
+
+
+class Shown(HTMLParser):
+    """The lines of a page, one for each block of text, and its elements and links."""
+
+    def __init__(self, response):
+        super().__init__()
+        self.lines, self.elements, self.links, self._open = [""], set(), {}, []
+        self._href = None
+        self.feed(response.text)
+        assert self._open == []
+        self.lines = [line for text in self.lines if (line := re.sub(r"\s+", " ", text).strip())]
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.add(tag)
+        if tag in ("meta", "link", "br", "input"):
+            self.lines.append("")
+            return
+        self._open.append(tag)
+        if tag not in _INLINE:
+            self.lines.append("")
+        if tag == "a":
+            self._href = dict(attrs)["href"]
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+        if tag not in _INLINE:
+            self.lines.append("")
+
+    def handle_data(self, data):
+        self.lines[-1] += data
+        if self._open[-1:] in (["a"], ["code"]) and self._href:
+            self.links[data] = self._href
+
+    def after(self, label):
+        """The line after a label."""
+        return self.lines[self.lines.index(label) + 1]
+
+
+def shown(response, status=200):
+    """The page of an answer that has the headers of every page, no scripts and no traceback."""
+    assert response.status_code == status, response.text
+    assert response.headers["Content-Security-Policy"] == (
+        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+    )
+    page = Shown(response)
+    assert not page.elements & {"script", "img", "style", "b"}
+    assert "Traceback" not in response.text
+    return page

@@ -1,0 +1,167 @@
+import os
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from airflow_provider_odf.cycle.messages import Candidate
+from airflow_provider_odf.cycle.rejected import Record, save, save_report
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.protocol import CheckResult, ContractReport
+from tests.chain.conftest import Growing
+
+from .shown import shown
+
+PAGE = "/datasets/acme.numbers"
+COLUMNS = (pa.field("id", pa.int64()), pa.field("value", pa.string()))
+
+
+@pytest.fixture
+def numbers(store):
+    return Growing(store.create(DatasetAlias.parse("acme/numbers")), model.MergeStrategyAppend(), COLUMNS)
+
+
+def test_a_dataset_at_a_glance(open_page, numbers):
+    numbers.append(model.SetInfo(description="Numbers <b>&", keywords=["prime", "odd"]))
+    numbers.append(model.SetLicense(short_name="CC0", name="Public domain", website_url="https://example.org"))
+    numbers.add(("+A", 1, "one"), ("+A", 2, "two"))
+    head = numbers.dataset.head()
+    report = ContractReport("urn:numbers", "d", "numbers", (CheckResult("/a", "required", "pass", "id"),))
+    save_report(numbers.dataset, Candidate("acme/numbers", "base", head, "candidate-x", records=2), report)
+    page = shown(open_page(PAGE))
+    assert page.lines[:5] == [
+        *["acme/numbers", "acme/numbers stale", "Overview Blocks"],
+        *["The DAG is paused: no run looks for new data.", "Numbers <b>&"],
+    ]
+    assert page.after("Last publication").startswith("2024-05-02 08:00:00 UTC ")
+    assert page.after("Last publication").endswith(" years ago")
+    assert page.after("Watermark").startswith("2024-05-02 08:00:00 UTC ")
+    assert page.after("Records") == "2"
+    assert page.after("Contract") == "passed at the last publication"
+    assert page.after("Next run") == "the DAG is paused"
+    assert page.after("Newest run") == "none"
+    start = page.lines.index("Columns")
+    assert page.lines[start + 5 : start + 11] == ["id", "BIGINT", "may be null", "value", "STRING", "may be null"]
+    assert page.after("Keywords") == "prime, odd"
+    assert page.after("License") == "Public domain"
+    assert page.after("Source") == "file:///x.csv → Csv"
+    assert page.after("Derivatives") == "no DAG starts when this dataset changes"
+    assert page.links["6 blocks"] == f"/odf{PAGE}/blocks"
+    assert page.links[head[:13]] == f"/odf{PAGE}/blocks/{head}"
+
+
+def test_columns_that_changed(open_page, numbers):
+    from airflow_provider_odf.chain import schema
+
+    numbers.add(("+A", 1, "one"))
+    changed = numbers.append(schema.set_data_schema(numbers.schema.append(pa.field("note", pa.string()))))
+    page = shown(open_page(PAGE))
+    assert f"added note STRING (block {changed[:13]})" in page.after("Changes of the columns")
+
+
+def test_a_rejected_candidate(open_page, numbers):
+    numbers.add(("+A", 1, "one"))
+    base = numbers.dataset.head()
+    candidate = numbers.draft.append(model.SetInfo(description="x"), numbers.draft.state.system_time)
+    numbers.dataset.storage.compare_and_set_ref("rejected-x", None, candidate)
+    failed = CheckResult("/a", "required", "fail", "id is never null", failed_rows=3, rows=5)
+    save(numbers.dataset, candidate, Record(base, 5, report=ContractReport("urn:c", "d", "m", (failed,))))
+    page = shown(open_page(PAGE))
+    assert "acme/numbers rejected" in page.lines
+    assert "New data was not published: 1 candidate waiting for a decision." in page.lines
+    start = page.lines.index(candidate[:13])
+    assert page.lines[start : start + 3] == [candidate[:13], "5", "id is never null: 3 rows"]
+
+
+def test_the_chain_a_page_at_a_time(open_page, numbers):
+    """A page reads its own blocks: one that is lost shows on no other page."""
+    for n in range(60):
+        numbers.append(model.SetInfo(description=f"<script>{n}\x00\u202e"))
+    numbers.add(("+A", 1, "one"), ("+A", 2, "two"), ("-C", 1, "one"), ("+C", 1, "1"), ("-R", 2, "two"))
+    head = numbers.dataset.head()
+    assert shown(open_page(f"{PAGE}/blocks")).links["Older blocks"]
+    lost = next(h for h, block in numbers.dataset.walk() if block.sequence_number == 5)
+    Path(numbers.dataset.storage.location(f"blocks/{lost}")).unlink()
+    first = shown(open_page(f"{PAGE}/blocks"))
+    assert "Blocks 14 to 63, newest first. The chain has 64 blocks." in first.lines
+    start = first.lines.index("63")
+    assert first.lines[start + 2 : start + 6] == [
+        "AddData",
+        "+A 2 -R 1 -C 1 +C 1",
+        "5 records (offsets 0..4), watermark 2024-05-02T08:00:00Z",
+        head[:13],
+    ]
+    assert "<script>59\\x00\\u202e" in first.lines
+    older = shown(open_page(first.links["Older blocks"].removeprefix("/odf")), 500)
+    assert older.lines[:2] == ["The dataset cannot be read", "The dataset cannot be read"]
+    assert older.lines[2].startswith(f"…/{lost}: the block is missing;")
+
+
+def test_one_block(open_page, numbers):
+    block_hash = numbers.append(model.SetInfo(description="a </pre><script>alert(1)</script>"))
+    page = shown(open_page(f"{PAGE}/blocks/{block_hash}"))
+    assert "Block 3: SetInfo" in page.lines
+    assert page.after("Hash") == block_hash
+    assert "description: a </pre><script>alert(1)</script>" in page.lines[-1]
+    assert page.links[numbers.dataset.block(block_hash).prev_block_hash].startswith(f"/odf{PAGE}/blocks/f1620")
+
+
+@pytest.mark.parametrize("page", ["", "/blocks", "/blocks/f1620" + 64 * "0"])
+def test_users_without_the_right_see_nothing(open_page, airflow_server, numbers, page):
+    numbers.append(model.SetInfo(description="secret numbers"))
+    refused = shown(open_page(PAGE + page, role=None), 403)
+    assert refused.lines == [
+        *["You may not see this page"] * 2,
+        "Ask an administrator of Airflow for the right to read this DAG and its assets.",
+    ]
+    assert airflow_server.get(f"/odf{PAGE}{page}").status_code == 401
+
+
+def lose(dataset):
+    shutil.rmtree(dataset.location)
+
+
+def lose_the_store(dataset):
+    shutil.rmtree(Path(dataset.location).parent.parent)
+
+
+def damage(dataset):
+    Path(dataset.storage.location(f"blocks/{dataset.head()}")).write_bytes(b"damaged")
+
+
+def remember(store, numbers):
+    store.registry.remember(numbers.dataset.alias, numbers.draft.state.dataset_id)
+
+
+@pytest.mark.parametrize(
+    ("accident", "status", "title", "message"),
+    [
+        (lose, 410, "The dataset is gone", "…/numbers: the dataset did:odf:"),
+        (
+            lose_the_store,
+            503,
+            "The store cannot be read",
+            "The store of dataset acme/numbers does not exist on",
+        ),
+        (damage, 500, "The dataset cannot be read", "checksum mismatch"),
+    ],
+)
+def test_accidents_are_explained_without_paths(open_page, store, numbers, accident, status, title, message):
+    remember(store, numbers)
+    accident(numbers.dataset)
+    for page in ("", "/blocks"):
+        problem = shown(open_page(PAGE + page), status)
+        assert problem.lines[0] == title
+        assert message in problem.lines[2]
+        assert store.location not in str(problem.lines)
+    os.makedirs(store.location, exist_ok=True)
+
+
+def test_what_is_not_there(open_page, store, numbers):
+    page = shown(open_page("/datasets/empty"))
+    assert "never run The dataset does not exist yet." in page.lines
+    assert shown(open_page(f"{PAGE}/blocks/nothing"), 404).lines[2] == "dataset acme/numbers has no block nothing"
+    assert shown(open_page(f"{PAGE}/blocks?from=../x"), 404).lines[2] == "'../x' is not the hash of a block"
+    assert "publishes no dataset" in shown(open_page("/datasets/other"), 404).lines[2]
