@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
@@ -34,3 +35,12 @@ def _width(cell: str) -> int:
     from rich.cells import cell_len
 
     return max(map(cell_len, _split(cell)), default=0)
+
+
+def cell(value: object) -> str:
+    """Return a JSON value as the text of a cell in a table or a CSV file; null is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) in (int, float) else json.dumps(value, ensure_ascii=False)

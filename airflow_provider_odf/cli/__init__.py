@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from airflow_provider_odf import __version__
 from airflow_provider_odf.cli import (
     contract,
+    export,
     forget,
     gc,
     inspect,
@@ -78,6 +79,7 @@ rejected.register(app)
 contract.register(app)
 show.register(app)
 inspect.register(app)
+export.register(app)
 lineage.register(app)
 verify.register(app)
 gc.register(app)

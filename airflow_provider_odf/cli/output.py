@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_odf.text_table import table
+from airflow_provider_odf.text_table import cell, table
 
 MAX_TABLE_ROWS = 1000
 """Maximum number of rows in a printed table."""
@@ -82,7 +82,7 @@ def print_rows(
         _print_json_array(rows)
         return
     names = list(columns if columns is not None else next(iter(rows), ()))
-    cells = ([_cell(row.get(name)) for name in names] for row in rows)
+    cells = ([cell(row.get(name)) for name in names] for row in rows)
     if how.value == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)
@@ -122,14 +122,6 @@ def _print_wrapped(names: Sequence[str], cells: Sequence[Sequence[str]]) -> None
     for row in cells:
         shown.add_row(*map(Text, row))
     Console().print(shown)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    return str(value) if type(value) in (int, float) else json.dumps(value, ensure_ascii=False)
 
 
 def near(message: object) -> str:

@@ -6,22 +6,28 @@ import os
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from airflow.sdk import Asset, BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_provider_odf import settings
+from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.names import DatasetAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
     from airflow.sdk import Connection
 
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.reading.dataset import Position, PublishedDataset
+    from airflow_provider_odf.reading.scan import HistoryScan
 
 ASSET_GROUP = "odf"
 """Group of the assets of datasets."""
@@ -79,11 +85,45 @@ class OdfHook(BaseHook):
         :raises InvalidInput: ``as_of`` is not valid, or the dataset had no data yet at that time.
         :raises ChainCorrupted: a block or slice is missing or damaged.
         """
-        from airflow_provider_odf.chain.record_rows import state_rows
+        published = self._published(dataset)
+        return (published.current() if as_of is None else published.as_of(as_of)).to_table()
 
-        store = self.get_conn()
-        source = store.dataset(dataset)
-        return state_rows(source, _ref(source, as_of), cache=store.cache(dataset)).arrow()
+    def get_df(
+        self,
+        dataset: str,
+        *,
+        columns: Sequence[str] | None = None,
+        as_of: str | datetime | None = None,
+        df_type: Literal["pandas", "polars"] = "pandas",
+    ) -> pd.DataFrame | pl.DataFrame:
+        """Return the current rows of a dataset as a DataFrame, see `state`. Integers and booleans have pandas' types
+        with nulls.
+
+        :param columns: names of the columns to read, by default all.
+        :param df_type: ``pandas`` or ``polars``, which must be installed.
+        :raises InvalidInput: as `state`, or there is no such column or type of DataFrame.
+        """
+        published = self._published(dataset)
+        scan = published.current() if as_of is None else published.as_of(as_of)
+        if columns is not None:
+            scan = scan.select(*columns)
+        if df_type == "pandas":
+            return scan.to_pandas()
+        if df_type == "polars":
+            return _polars().from_arrow(scan.to_table())
+        raise InvalidInput(f"unknown df_type {df_type!r}: use pandas or polars")
+
+    def get_changes(self, dataset: str, *, since: Position | None = None, until: Position | None = None) -> HistoryScan:
+        """Return the records of a dataset after ``since`` up to and including ``until``, to be read by its methods
+        ``to_arrow()`` (a stream), ``to_pandas()`` or ``to_spark(spark)``. Its ``block`` is the next ``since``.
+
+        :param since: a block by its hash or the start of it, a system time as datetime or in RFC 3339, or an offset. By
+            default the records begin with the first one.
+        :param until: likewise, such as ``blockHash`` of an asset event; by default the newest block.
+        :raises DatasetNotFound: the store has no such dataset, or the dataset no such block.
+        :raises InvalidInput: a position is not valid.
+        """
+        return self._published(dataset).changes(since, until)
 
     def tail(self, dataset: str, n: int = 10, *, as_of: str | datetime | None = None) -> pa.Table:
         """Return the ``n`` newest records of a dataset's history, in offset order. The operation column has the numbers
@@ -120,6 +160,12 @@ class OdfHook(BaseHook):
         except Exception as e:
             return False, str(e)
         return True, f"{count} datasets in {self.location}"
+
+    def _published(self, dataset: str) -> PublishedDataset:
+        from airflow_provider_odf.reading.dataset import PublishedDataset
+
+        store = self.get_conn()
+        return PublishedDataset(store.dataset(dataset), store.cache(dataset))
 
     @cached_property
     def _connection(self) -> Connection | None:
@@ -163,6 +209,14 @@ def _ref(dataset: Dataset, as_of: str | datetime | None) -> str:
     from airflow_provider_odf.chain.as_of import data_as_of
 
     return "head" if as_of is None else data_as_of(dataset, as_of)
+
+
+def _polars() -> Any:
+    try:
+        import polars
+    except ImportError:
+        raise InvalidInput("df_type polars needs the package polars: install it on the workers") from None
+    return polars
 
 
 def _airflow_home() -> str:

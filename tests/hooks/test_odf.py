@@ -106,3 +106,22 @@ def test_rows_that_are_not_there(growing, tmp_path):
         hook.tail("numbers", as_of=growing.dataset.head())
     with pytest.raises(InvalidInput, match="has no time zone"):
         hook.state("numbers", as_of=datetime(2024, 5, 2))
+
+
+def test_data_frames_and_changes(growing, tmp_path):
+    hook = OdfHook(store=str(tmp_path))
+    growing.add(("+A", 1, "a"), ("+A", None, "b"))
+    first = growing.dataset.head()
+    growing.add(("-C", 1, "a"), ("+C", 1, "A"))
+    frame = hook.get_df("numbers", columns=["id", "value"])
+    assert (frame["id"].dtype, frame.to_dict("list")["value"]) == ("Int64", ["A", "b"])
+    assert hook.get_df("numbers", as_of=first)["value"].tolist() == ["a", "b"]
+    changes = hook.get_changes("numbers", since=first)
+    assert (changes.to_pandas()["value"].tolist(), changes.block) == (["a", "A"], growing.dataset.head())
+    assert hook.get_changes("numbers", until=first).to_table().num_rows == 2
+    with pytest.raises(InvalidInput, match="df_type polars needs the package polars"):
+        hook.get_df("numbers", df_type="polars")
+    with pytest.raises(InvalidInput, match="unknown df_type 'spark': use pandas or polars"):
+        hook.get_df("numbers", df_type="spark")
+    with pytest.raises(InvalidInput, match="has no column 'valeu'"):
+        hook.get_df("numbers", columns=["valeu"])
