@@ -53,6 +53,8 @@ class Demo:
             "Or inspect the same datasets yourself: "
             f"[bold].venv/bin/odf tail river-levels --store {self.home.name}/store[/]\n"
             f"The task logs are in {self.home.name}/tasks.log.\n"
+            "In the browser: start Airflow with the same settings, open a DAG, and choose its tab [bold]Dataset[/]: "
+            "see docs/how-to/see-datasets-in-airflow.md.\n"
         )
         rejected = states.pop("coffee-prices again")
         return rejected == "failed" and set(states.values()) == {"success"}

@@ -26,6 +26,7 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.model import MetadataBlock
 
 FOLDER = ".pages"
+_FILE = "history"
 _FORMAT = b"history 1"
 
 
@@ -62,14 +63,20 @@ def read_history(dataset: Dataset, work_area: Path) -> History:
     :raises DatasetNotFound: the dataset has no head.
     :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
     """
-    name = f"{str(dataset.alias).lower().replace('/', '+')}-{sha256(dataset.uri.encode()).hexdigest()[:16]}"
-    kept = _read(work_area / FOLDER / name)
+    folder = pages_folder(dataset, work_area)
+    kept = _read(folder / _FILE)
     blocks, base = _after(dataset, kept)
     if not blocks and base is not None:
         return base
     history = _extended(dataset, base, blocks)
-    _write(work_area, name, history)
+    _write(work_area, folder, history)
     return history
+
+
+def pages_folder(dataset: Dataset, work_area: Path) -> Path:
+    """Return the folder of what pages keep about a dataset. It may not exist."""
+    name = f"{str(dataset.alias).lower().replace('/', '+')}-{sha256(dataset.uri.encode()).hexdigest()[:16]}"
+    return work_area / FOLDER / name
 
 
 def _after(dataset: Dataset, kept: History | None) -> tuple[list[tuple[str, MetadataBlock]], History | None]:
@@ -118,14 +125,14 @@ def _read(file: Path) -> History | None:
         return None
 
 
-def _write(work_area: Path, name: str, history: History) -> None:
+def _write(work_area: Path, folder: Path, history: History) -> None:
     """Write the file, if the store has a work area that this process may write to."""
     if not work_area.is_dir():
         return
     content = _adapter().dump_json(history)
     with contextlib.suppress(OdfError, OSError):
-        (work_area / FOLDER).mkdir(exist_ok=True)
-        LocalStorage(work_area / FOLDER).put(name, _header(content) + b"\n" + content)
+        folder.mkdir(parents=True, exist_ok=True)
+        LocalStorage(folder).put(_FILE, _header(content) + b"\n" + content)
 
 
 def _header(content: bytes) -> bytes:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
 from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from airflow_provider_odf.errors import OdfError
@@ -40,14 +41,14 @@ def create_app() -> FastAPI:
     app.get("/pages.css")(pages.stylesheet)
     for path, page in dataset_pages.PAGES.items():
         app.get(f"/datasets/{{dag_id}}{path}", dependencies=guard, response_class=HTMLResponse)(page)
-    for error in (HTTPException, OdfError, OSError, Exception):
+    for error in (HTTPException, RequestValidationError, OdfError, OSError, Exception):
         app.exception_handler(error)(_problem)
     return app
 
 
 async def _problem(request: Request, error: Exception) -> HTMLResponse:
     """Return the page of an error. One that nobody foresaw is logged."""
-    if not isinstance(error, HTTPException | OdfError | OSError):
+    if not isinstance(error, HTTPException | RequestValidationError | OdfError | OSError):
         log.error("page %s failed", request.url.path, exc_info=error)
     return problem(error, request.path_params.get("dag_id"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -13,11 +13,15 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf import settings
+from airflow_provider_odf.chain.as_of import data_as_of
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
-from airflow_provider_odf.chain.kept_history import History, read_history
+from airflow_provider_odf.chain.kept_history import History, pages_folder, read_history
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, StorageError
+from airflow_provider_odf.reading.row_page import row_page
 from airflow_provider_odf.ui.airflow_api import Publication, publication
+from airflow_provider_odf.ui.data_query import DataQuery
 from airflow_provider_odf.ui.links import site_path
 from airflow_provider_odf.ui.pages import render
 
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.ui.health import Health
 
 BLOCKS_OF_A_PAGE = 50
-_TABS = (("", "Overview"), ("/blocks", "Blocks"))
+_TABS = (("", "Overview"), ("/data", "Data"), ("/blocks", "Blocks"))
 
 
 @dataclass(frozen=True)
@@ -115,14 +119,24 @@ def blocks(subject: SubjectOf, start: Annotated[str, Query(alias="from")] = "") 
 def block(subject: SubjectOf, block_hash: str) -> HTMLResponse:
     """Return one block as YAML."""
     if not is_hash(block_hash) or subject.dataset.storage.stat(f"blocks/{block_hash}") is None:
-        raise InvalidInput(f"dataset {subject.publication.alias} has no block {block_hash}")
+        raise DatasetNotFound(f"dataset {subject.publication.alias} has no block {block_hash}")
     found = subject.dataset.block(block_hash)
     text = block_text(subject.dataset, block_hash)
     return subject.render("block.html", "/blocks", block=found, block_hash=block_hash, text=text)
 
 
+def data(subject: SubjectOf, query: Annotated[DataQuery, Query()]) -> HTMLResponse:
+    """Return current rows or the history, a page at a time."""
+    dataset = subject.dataset
+    state = replay(dataset, data_as_of(dataset, query.as_of)) if query.as_of else subject.history.state
+    question = query.question()
+    page = row_page(dataset, state, question, pages_folder(dataset, subject.store.work_area))
+    link = partial(query.link, subject.path("/data"))
+    return subject.render("data.html", "/data", question=question, query=query, page=page, state=state, link=link)
+
+
 def block_text(dataset: Dataset, block_hash: str) -> str:
-    """Return a block in the manifest's spelling, with its literal secrets masked."""
+    """Return a block in the manifest's spelling, with its literal secrets mquery."""
     from airflow_provider_odf.manifest.public_source import dump
     from airflow_provider_odf.manifest.yaml_source import dump_yaml
 
@@ -131,6 +145,7 @@ def block_text(dataset: Dataset, block_hash: str) -> str:
 
 PAGES: Mapping[str, Callable[..., HTMLResponse]] = {
     "": overview,
+    "/data": data,
     "/blocks": blocks,
     "/blocks/{block_hash}": block,
 }

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 from airflow_provider_odf.ui.links import site_path
 from airflow_provider_odf.wording import counted
 
@@ -27,6 +28,9 @@ HEADERS = {
 }
 _FOLDER = "templates"
 _LONGEST = 300
+_OPERATIONS = dict(zip(OPERATION_NAMES, ("added", "retracted", "from", "to"), strict=True))
+"""Operation -> its class in the stylesheet."""
+
 _AGES = (("year", 365 * 86400), ("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
@@ -51,8 +55,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"moment": moment, "visible": visible, "value": value, "number": "{:,}".format}
-    environment.globals |= {"site_path": site_path, "counted": counted}
+    environment.filters |= {"moment": moment, "visible": visible, "value": value}
+    environment.filters |= {"number": "{:,}".format, "operation": _OPERATIONS.get}
+    environment.globals |= {"site_path": site_path, "counted": counted, "operations": OPERATION_NAMES}
     return environment
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from fastapi import HTTPException
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput, OdfError, StorageError
@@ -41,8 +42,13 @@ def _page(status: int, title: str, message: str, dag_id: str | None) -> HTMLResp
 
 def _words(error: Exception) -> tuple[int, str, str]:
     """Return status, title and message of an error that is not HTTP's."""
-    if isinstance(error, DatasetNotFound | InvalidInput):
+    if isinstance(error, DatasetNotFound):
         return 404, "This was not found", public(str(error))
+    if isinstance(error, RequestValidationError):
+        wrong = "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors())
+        return 422, "This cannot be shown", f"The address has parameters that are not valid: {wrong}"
+    if isinstance(error, InvalidInput):
+        return 400, "This cannot be shown", public(str(error))
     if isinstance(error, DatasetGone):
         return 410, "The dataset is gone", public(str(error))
     if isinstance(error, StorageError | OSError):

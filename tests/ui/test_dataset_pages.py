@@ -32,7 +32,7 @@ def test_a_dataset_at_a_glance(open_page, numbers):
     save_report(numbers.dataset, Candidate("acme/numbers", "base", head, "candidate-x", records=2), report)
     page = shown(open_page(PAGE))
     assert page.lines[:5] == [
-        *["acme/numbers", "acme/numbers stale", "Overview Blocks"],
+        *["acme/numbers", "acme/numbers stale", "Overview Data Blocks"],
         *["The DAG is paused: no run looks for new data.", "Numbers <b>&"],
     ]
     assert page.after("Last publication").startswith("2024-05-02 08:00:00 UTC ")
@@ -163,5 +163,25 @@ def test_what_is_not_there(open_page, store, numbers):
     page = shown(open_page("/datasets/empty"))
     assert "never run The dataset does not exist yet." in page.lines
     assert shown(open_page(f"{PAGE}/blocks/nothing"), 404).lines[2] == "dataset acme/numbers has no block nothing"
-    assert shown(open_page(f"{PAGE}/blocks?from=../x"), 404).lines[2] == "'../x' is not the hash of a block"
+    assert shown(open_page(f"{PAGE}/blocks?from=../x"), 400).lines[2] == "'../x' is not the hash of a block"
     assert "publishes no dataset" in shown(open_page("/datasets/other"), 404).lines[2]
+
+
+def test_data(open_page, numbers):
+    hostile = "\x00<script>alert(1)</script>\u202e"
+    numbers.add(("+A", 1, hostile), ("+A", 2, "x" * 1_000_000), ("+A", 3, None))
+    block = numbers.dataset.head()
+    numbers.add(("-R", 1, hostile))
+    page = shown(open_page(f"{PAGE}/data"))
+    assert page.lines[page.lines.index("Current rows") + 1].startswith("The rows that hold now.")
+    assert [line for line in page.lines if line.startswith("xxx")] == ["x" * 300 + "… (1,000,000 characters)"]
+    assert "null" in page.lines
+    history = shown(open_page(f"{PAGE}/data?view=history&column=id&contains=1"))
+    assert history.lines.count("\\x00<script>alert(1)</script>\\u202e") == 2
+    assert [line for line in history.lines if line in ("+A", "-R")] == ["+A", "-R", "-R", "+A"]
+    then = shown(open_page(f"{PAGE}/data?as_of={block}&column=id&contains=1"))
+    assert then.lines.count("\\x00<script>alert(1)</script>\\u202e") == 1
+    assert "No rows match the search." in shown(open_page(f"{PAGE}/data?column=id&contains=7")).lines
+    wrong = shown(open_page(f"{PAGE}/data?as_of=yesterday"), 400)
+    assert wrong.lines[0] == "This cannot be shown"
+    assert shown(open_page(f"{PAGE}/data?page=no"), 422).lines[0] == "This cannot be shown"

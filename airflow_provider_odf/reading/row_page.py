@@ -1,0 +1,140 @@
+"""A page of the rows of a dataset, filtered and sorted, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.chain import json_rows
+from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.merge_strategies import OPERATION_NAMES
+from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.state import ChainState
+
+SIZE = 50
+"""Rows of a page."""
+
+LAST = 200
+"""Number of the last page that can be asked for: the rows before it are held in memory."""
+
+_SPARE = 10_000
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which rows to show. Without ``sort`` the history is newest first, and current rows are in the order of their key.
+
+    ``contains`` is text that the value of ``column`` contains, ignoring case. ``operation`` is ``+A``, ``-R``, ``-C``
+    or ``+C``. Pages count from 0.
+    """
+
+    is_history: bool = False
+    column: str = ""
+    contains: str = ""
+    operation: str = ""
+    sort: str = ""
+    is_descending: bool = False
+    page: int = 0
+
+
+@dataclass(frozen=True)
+class RowPage:
+    """Rows of a page as JSON values by column, and whether there are more."""
+
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+    has_more: bool
+
+
+def row_page(dataset: Dataset, state: ChainState, question: Question, cache: Path) -> RowPage:
+    """Return a page of the rows at a state of the chain.
+
+    :raises InvalidInput: there is no such column, operation or page, or values of the column have no order or text.
+    :raises ChainCorrupted: a slice is missing, or differs from its hash.
+    """
+    import pyarrow as pa
+
+    kind = HistoryScan if question.is_history else CurrentScan
+    scan: Scan = kind(dataset, state, cache)
+    if state.schema is None:
+        return RowPage((), (), False)
+    _check(question, scan)
+    try:
+        table, skipped = _rows(scan, state, question)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as e:
+        name = question.sort or question.column
+        raise InvalidInput(f"column {name!r} cannot be sorted or searched: its values have no order or text") from e
+    shown = table.slice(skipped, SIZE)
+    rows = tuple(json_rows.rows(shown, state.vocab.operation_type_column))
+    return RowPage(tuple(table.column_names), rows, table.num_rows > skipped + SIZE)
+
+
+def _check(question: Question, scan: Scan) -> None:
+    if not 0 <= question.page <= LAST:
+        raise InvalidInput(f"there is no page {question.page + 1}: search or sort to find a row, or use `odf tail`")
+    if question.operation not in ("", *OPERATION_NAMES):
+        raise InvalidInput(f"{question.operation!r} is not an operation: {', '.join(OPERATION_NAMES)}")
+    scan.select(*{name for name in (question.column, question.sort) if name} or scan.schema.names)
+
+
+def _rows(scan: Scan, state: ChainState, question: Question) -> tuple[pa.Table, int]:
+    """Return rows in order, and how many of them are before the page."""
+    start = question.page * SIZE
+    is_newest_first = question.is_history and not question.sort
+    if is_newest_first and not question.contains and not question.operation:
+        end = (-1 if state.last_offset is None else state.last_offset) - start
+        if end < 0:
+            return scan.schema.empty_table(), 0
+        offsets = OffsetRange(state.vocab.offset_column, max(0, end - SIZE), end)
+        return _reversed(HistoryScan(scan.dataset, state, scan.cache, offsets=offsets).to_table()), 0
+    held = _held(scan, state, question, start + SIZE + 1)
+    return (_reversed(held) if is_newest_first else held), start
+
+
+def _held(scan: Scan, state: ChainState, question: Question, most: int) -> pa.Table:
+    """Return the rows up to the end of the page: the first ones in the order of the question, or the newest ones of a
+    history in the order of offsets."""
+    import pyarrow as pa
+
+    held = scan.schema.empty_table()
+    for batch in _matching(scan, state, question):
+        held = pa.concat_tables([held, pa.Table.from_batches([batch])])
+        if held.num_rows > most + _SPARE:
+            held = _first(held, question, most)
+    return _first(held, question, most)
+
+
+def _first(table: pa.Table, question: Question, most: int) -> pa.Table:
+    if question.sort:
+        order = "descending" if question.is_descending else "ascending"
+        return table.sort_by([(question.sort, order)]).slice(0, most)
+    return table.slice(max(0, table.num_rows - most)) if question.is_history else table.slice(0, most)
+
+
+def _reversed(table: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    return table.take(pa.array(range(table.num_rows - 1, -1, -1), pa.int64()))
+
+
+def _matching(scan: Scan, state: ChainState, question: Question) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for batch in scan.to_arrow():
+        if question.is_history and question.operation:
+            code = OPERATION_NAMES.index(question.operation)
+            batch = batch.filter(pc.equal(batch[state.vocab.operation_type_column], code))
+        if question.column and question.contains:
+            text = pc.cast(batch[question.column], pa.string())
+            batch = batch.filter(pc.match_substring(text, question.contains, ignore_case=True))
+        yield batch

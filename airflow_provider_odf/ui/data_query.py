@@ -1,0 +1,41 @@
+"""The address of the page of data: which rows a reader wants to see."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from pydantic import BaseModel
+
+from airflow_provider_odf.reading.row_page import Question
+
+_HISTORY, _DESCENDING = "history", "descending"
+
+
+class DataQuery(BaseModel):
+    """Parameters of the page. ``page`` counts from 1; ``as_of`` is a time or a block."""
+
+    view: str = ""
+    as_of: str = ""
+    column: str = ""
+    contains: str = ""
+    operation: str = ""
+    sort: str = ""
+    order: str = ""
+    page: int = 1
+
+    def question(self) -> Question:
+        """Return the question about the rows."""
+        return Question(
+            self.view == _HISTORY,
+            self.column,
+            self.contains,
+            self.operation,
+            self.sort,
+            self.order == _DESCENDING,
+            self.page - 1,
+        )
+
+    def link(self, path: str, **changes: str | int) -> str:
+        """Return the address of the page with other parameters. It begins at the first page."""
+        parameters = {**self.model_dump(exclude={"page"}), **changes}
+        return f"{path}?{urlencode({name: text for name, text in parameters.items() if text})}"
