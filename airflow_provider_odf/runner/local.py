@@ -22,9 +22,12 @@ from airflow_provider_odf.engine import archive, jvm
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps, memory
+from airflow_provider_odf.runner.request_size import is_large
 from airflow_provider_odf.runner.runner import OnEngine, OnProgress, Reports, root_cause, settle
 
 EVERY_PROCESSOR = "local[*]"
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 PACKAGES = "ODF_SPARK_PACKAGES"
 """Environment variable with a comma-separated list of Maven artifacts for Spark, such as JDBC drivers:
@@ -86,8 +89,11 @@ class LocalRunner:
             return self._child.ask(request, reports)
 
     def _of_application(self, request: protocol.Request) -> dict[str, object]:
-        """Return the settings of an engine. The first request names the application, which answers later ones too."""
+        """Return the settings of an engine. The first request names the application, which answers later ones too, and
+        its size decides on the JVM's compilers."""
         conf = {**jobs.listener_settings(), **self._conf}
+        if is_large(request):
+            conf[JAVA_OPTIONS] = f"{jvm.LONG_JOBS} {conf.get(JAVA_OPTIONS, '')}"
         name = conf.get("spark.app.name") or jobs.of_request(request)
         return {**self._settings, "app_name": name, "conf": {**conf, "spark.app.name": name}}
 
