@@ -53,6 +53,7 @@ COORDINATOR = (
         "runner",
         "evolution",
         "cycle",
+        "inference",
         "reading",
         "cli",
     ),

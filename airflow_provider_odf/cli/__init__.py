@@ -20,6 +20,7 @@ from airflow_provider_odf.cli import (
     gc,
     inspect,
     lineage,
+    new,
     plan,
     push,
     rejected,
@@ -74,6 +75,7 @@ def options(
 
 run.register(app)
 plan.register(app)
+new.register(app)
 push.register(app)
 rejected.register(app)
 contract.register(app)

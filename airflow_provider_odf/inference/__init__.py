@@ -1,0 +1,1 @@
+"""Manifests inferred from samples of a source, for ``odf new``."""
