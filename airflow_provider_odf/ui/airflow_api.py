@@ -19,6 +19,10 @@ from airflow_provider_odf.hooks.odf import ASSET_GROUP
 MAIN_APP = "odf_airflow"
 """Key of the scope with the app of Airflow that the pages are mounted in."""
 
+TAG = "odf"
+"""Tag of the DAGs of manifests."""
+
+_MOST = 100
 _CREDENTIALS = ("authorization", "cookie")
 
 
@@ -32,7 +36,7 @@ class Neighbor:
 
 @dataclass(frozen=True)
 class Publication:
-    """A DAG and the dataset that it publishes.
+    """A DAG and the dataset that it publishes; the URI is empty if it publishes none.
 
     Times are RFC 3339. What the user may not see is None.
     """
@@ -50,6 +54,8 @@ class Publication:
     @property
     def alias(self) -> str:
         """The alias of the dataset: the end of its URI that gives the dag_id, else its last part."""
+        if not self.uri:
+            return self.dag_id
         parts = self.uri.rsplit("/", 2)
         in_account = "/".join(parts[-2:])
         return in_account if in_account.replace("/", ".").lower() == self.dag_id.lower() else parts[-1]
@@ -66,22 +72,49 @@ async def publication(request: Request, dag_id: str) -> Publication:
     :raises HTTPException: the user may not read the DAG or its assets, or the DAG publishes no dataset.
     """
     api = _Api(request)
-    assets = (await api.get("assets", dag_ids=dag_id, limit=100))["assets"]
-    published = sorted(a["uri"] for a in assets if a["group"] == ASSET_GROUP and _is_published(a, dag_id))
-    if not published:
-        raise HTTPException(404, f"DAG {dag_id} publishes no dataset of Open Data Fabric, or Airflow has not parsed it")
+    assets = await api.every("assets", "assets", dag_ids=dag_id)
     dag = await api.get(f"dags/{quote(dag_id, safe='')}")
-    run = await api.last_run(dag_id)
-    own = next(asset for asset in assets if asset["uri"] == published[0])
+    found = _publication(dag, assets, await api.last_run(dag_id))
+    if not found.uri:
+        raise HTTPException(404, f"DAG {dag_id} publishes no dataset of Open Data Fabric.")
+    return found
+
+
+async def publications(
+    request: Request, *, limit: int, offset: int, name: str, tag: str, owner: str
+) -> tuple[list[Publication], int]:
+    """Return some of the DAGs of manifests that the user may read, by dag_id, and the number of all. Those whose
+    manifest is not valid publish nothing: their URI is empty.
+
+    :raises HTTPException: the user may not read DAGs or assets.
+    """
+    api = _Api(request)
+    wanted: dict[str, Any] = {"tags": [TAG, *([tag] if tag else [])], "tags_match_mode": "all"}
+    wanted |= {"dag_id_pattern": name.replace("/", ".")} if name else {}
+    wanted |= {"owners": [owner]} if owner else {}
+    answer = await api.get("dags", **wanted, limit=limit, offset=offset, order_by="dag_id")
+    ids = [dag["dag_id"] for dag in answer["dags"]]
+    assets = await api.every("assets", "assets", dag_ids=ids) if ids else []
+    failed = {dag["dag_id"] for dag in await api.every("dags", "dags", **wanted, last_dag_run_state="failed")}
+    runs = ({"state": "failed"} if id_ in failed else {} for id_ in ids)
+    return [_publication(dag, assets, run) for dag, run in zip(answer["dags"], runs, strict=True)], answer[
+        "total_entries"
+    ]
+
+
+def _publication(dag: Mapping[str, Any], assets: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> Publication:
+    dag_id = dag["dag_id"]
+    published = sorted(a["uri"] for a in assets if a["group"] == ASSET_GROUP and _is_published(a, dag_id))
+    uri = published[0] if published else ""
     return Publication(
         dag_id,
-        published[0],
+        uri,
         dag["is_paused"],
         dag["next_dagrun_run_after"],
         run.get("state"),
         run.get("end_date"),
         tuple(_inputs(assets, dag_id)),
-        tuple(sorted(reference["dag_id"] for reference in own["scheduled_dags"])),
+        tuple(sorted(r["dag_id"] for asset in assets if asset["uri"] == uri for r in asset["scheduled_dags"])),
     )
 
 
@@ -112,9 +145,23 @@ class _Api:
         async with httpx.AsyncClient(transport=transport, base_url="http://airflow") as client:
             response = await client.get(f"/api/v2/{path}", params=parameters, headers=self._headers)
         if response.status_code != httpx.codes.OK:
-            raise HTTPException(response.status_code, "Airflow refuses it: the page needs the right to read assets")
+            is_unknown = response.status_code == httpx.codes.NOT_FOUND
+            refusal = "does not know this DAG, or has not parsed it yet" if is_unknown else "refuses the request"
+            raise HTTPException(response.status_code, f"Airflow {refusal}.")
         content: dict[str, Any] = response.json()
         return content
+
+    async def every(self, path: str, of: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Return all entries of a list, page by page.
+
+        :raises HTTPException: Airflow refuses it.
+        """
+        entries: list[dict[str, Any]] = []
+        while True:
+            answer = await self.get(path, **parameters, limit=_MOST, offset=len(entries))
+            entries += answer[of]
+            if not answer[of] or len(entries) >= answer["total_entries"]:
+                return entries
 
     async def last_run(self, dag_id: str) -> Mapping[str, Any]:
         """Return the newest run of a DAG; nothing if there is none, or the user may not read runs."""

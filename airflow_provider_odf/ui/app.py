@@ -17,6 +17,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.ui import dataset_pages, pages
+from airflow_provider_odf.ui.catalog_page import catalog
 from airflow_provider_odf.ui.problem_page import problem
 from airflow_provider_odf.ui.signed_link import Ticket
 
@@ -39,6 +40,7 @@ def create_app() -> FastAPI:
     app.get("/blocks/{dag_id}/{ticket}", dependencies=guard)(block)
     app.get("/reports/{dag_id}/{ticket}", dependencies=guard)(report)
     app.get("/pages.css")(pages.stylesheet)
+    app.get("/datasets", dependencies=guard, response_class=HTMLResponse)(catalog)
     for path, page in dataset_pages.PAGES.items():
         app.get(f"/datasets/{{dag_id}}{path}", dependencies=guard, response_class=HTMLResponse)(page)
     for error in (HTTPException, RequestValidationError, OdfError, OSError, Exception):

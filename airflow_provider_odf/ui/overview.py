@@ -17,6 +17,7 @@ from airflow_provider_odf.ui.health import Health, health, now
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.protocol import ContractReport
     from airflow_provider_odf.ui.dataset_pages import Subject
 
 
@@ -43,11 +44,17 @@ def overview_of(subject: Subject) -> dict[str, Any]:
         "size": public_source.size(facts["size"]),
         "key": {name.lower() for name in getattr(state.merge, "primary_key", ())},
         "newest": newest,
-        "report": rejected.load_report(subject.dataset, newest.block_hash) if newest is not None else None,
+        "report": report_of(subject),
         "waiting": undecided(subject),
         "source": list(_source(state)),
         "schema_changes": list(schema_changes(subject.history.schemas)),
     }
+
+
+def report_of(subject: Subject) -> ContractReport | None:
+    """Return the contract report of the last publication, or None if no contract was tested."""
+    newest = subject.history.newest_data
+    return rejected.load_report(subject.dataset, newest.block_hash) if newest is not None else None
 
 
 def health_of(subject: Subject) -> Health:

@@ -35,6 +35,13 @@ class OdfPlugin(AirflowPlugin):
     fastapi_apps = [{"app": LazyApp(), "url_prefix": URL_PREFIX, "name": "Open Data Fabric"}]  # noqa: RUF012 - as Airflow declares it
     external_views = [  # noqa: RUF012
         {
+            "name": "Datasets",
+            "href": site_path("/datasets"),
+            "destination": "nav",
+            "category": "browse",
+            "url_route": "odf-datasets",
+        },
+        {
             "name": "Dataset",
             "href": site_path("/datasets/{DAG_ID}"),
             "destination": "dag",

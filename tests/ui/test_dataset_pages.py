@@ -32,7 +32,7 @@ def test_a_dataset_at_a_glance(open_page, numbers):
     save_report(numbers.dataset, Candidate("acme/numbers", "base", head, "candidate-x", records=2), report)
     page = shown(open_page(PAGE))
     assert page.lines[:5] == [
-        *["acme/numbers", "acme/numbers stale", "Overview Data Blocks"],
+        *["acme/numbers", "acme/numbers stale", "All datasets Overview Data Blocks"],
         *["The DAG is paused: no run looks for new data.", "Numbers <b>&"],
     ]
     assert page.after("Last publication").startswith("2024-05-02 08:00:00 UTC ")
@@ -164,7 +164,7 @@ def test_what_is_not_there(open_page, store, numbers):
     assert "never run The dataset does not exist yet." in page.lines
     assert shown(open_page(f"{PAGE}/blocks/nothing"), 404).lines[2] == "dataset acme/numbers has no block nothing"
     assert shown(open_page(f"{PAGE}/blocks?from=../x"), 400).lines[2] == "'../x' is not the hash of a block"
-    assert "publishes no dataset" in shown(open_page("/datasets/other"), 404).lines[2]
+    assert "does not know this DAG" in shown(open_page("/datasets/other"), 404).lines[2]
 
 
 def test_data(open_page, numbers):

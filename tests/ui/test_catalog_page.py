@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.ui import catalog_page
+from tests.chain.conftest import Growing
+
+from .shown import shown
+
+
+@pytest.fixture
+def numbers(store):
+    columns = (pa.field("id", pa.int64()), pa.field("value", pa.string()))
+    numbers = Growing(store.create(DatasetAlias.parse("acme/numbers")), model.MergeStrategyAppend(), columns)
+    numbers.add(("+A", 1, "one"), ("+A", 2, "two"))
+    return numbers
+
+
+def names(page):
+    return [name for name in ("acme/numbers", "empty") if name in page.lines]
+
+
+def test_the_catalog(open_page, numbers):
+    page = shown(open_page("/datasets"))
+    start = page.lines.index("acme/numbers")
+    row = page.lines[start : start + 7]
+    assert row[:2] == ["acme/numbers", "stale"]
+    assert row[2].startswith("2024-05-02 08:00:00 UTC")
+    assert row[4:] == ["2", "none", "Root"]
+    assert page.links["acme/numbers"] == "/odf/datasets/acme.numbers"
+    start = page.lines.index("empty")
+    assert page.lines[start + 1 : start + 3] == ["never run", "No run has created the dataset yet."]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("name=ACME/num", ["acme/numbers"]),
+        ("name=zzz", []),
+        ("keyword=numbers", ["acme/numbers", "empty"]),
+        ("keyword=letters", []),
+        ("owner=odf", ["acme/numbers", "empty"]),
+        ("owner=nobody", []),
+    ],
+)
+def test_search(open_page, numbers, query, expected):
+    page = shown(open_page(f"/datasets?{query}"))
+    assert names(page) == expected
+    assert ("No dataset matches the search." in page.lines) == (not expected)
+
+
+def test_a_page_at_a_time(open_page, numbers, monkeypatch):
+    monkeypatch.setattr(catalog_page, "SIZE", 1)
+    first = shown(open_page("/datasets"))
+    assert names(first) == ["acme/numbers"]
+    assert names(shown(open_page(first.links["Next"].removeprefix("/odf")))) == ["empty"]
+
+
+def test_damage_of_one_dataset_hides_no_other(open_page, numbers):
+    Path(numbers.dataset.storage.location(f"blocks/{numbers.dataset.head()}")).write_bytes(b"damaged")
+    page = shown(open_page("/datasets"))
+    assert page.lines[page.lines.index("acme/numbers") + 1] == "unreadable"
+    assert "empty" in page.lines
+
+
+def test_users_without_the_right_see_nothing(open_page, airflow_server, numbers):
+    assert "acme/numbers" not in str(shown(open_page("/datasets", role=None), 403).lines)
+    assert airflow_server.get("/odf/datasets").status_code == 401
