@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from airflow_provider_odf import protocol
 
-LARGE = 64 * 1024 * 1024
+LARGE = 128 * 1024 * 1024
 """Bytes from which on the JVM's second compiler saves more time than it takes."""
 
 

@@ -8,9 +8,9 @@ from airflow_provider_odf.protocol import RawQueryRequest
 from airflow_provider_odf.runner.request_size import is_large
 
 
-def test_data_of_64_mib_are_large(tmp_path: Path) -> None:
+def test_data_of_128_mib_are_large(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("a.csv", "b.csv")]
-    for file, size in zip(files, (40 << 20, 24 << 20), strict=True):
+    for file, size in zip(files, (100 << 20, 28 << 20), strict=True):
         with file.open("wb") as sparse:
             sparse.truncate(size)
     assert is_large(RawQueryRequest(tuple(map(str, files)), ""))
