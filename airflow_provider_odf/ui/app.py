@@ -15,7 +15,8 @@ from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
-from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.chain.dataset import is_hash
+from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.ui import dataset_pages, pages
 from airflow_provider_odf.ui.catalog_page import catalog
 from airflow_provider_odf.ui.problem_page import problem
@@ -41,6 +42,7 @@ def create_app() -> FastAPI:
     app.get("/reports/{dag_id}/{ticket}", dependencies=guard)(report)
     app.get("/pages.css")(pages.stylesheet)
     app.get("/datasets", dependencies=guard, response_class=HTMLResponse)(catalog)
+    app.get("/datasets/{dag_id}/reports/{block_hash}", dependencies=guard)(report_of_block)
     for path, page in dataset_pages.PAGES.items():
         app.get(f"/datasets/{{dag_id}}{path}", dependencies=guard, response_class=HTMLResponse)(page)
     for error in (HTTPException, RequestValidationError, OdfError, OSError, Exception):
@@ -65,12 +67,22 @@ def block(dag_id: str, ticket: str) -> PlainTextResponse:
 
 def report(dag_id: str, ticket: str) -> HTMLResponse:
     """Return why the candidate that ends in a block was held back, and its contract report."""
+    with _open(dag_id, ticket) as (dataset, block_hash):
+        return _report(dataset, block_hash)
+
+
+def report_of_block(subject: dataset_pages.SubjectOf, block_hash: str) -> HTMLResponse:
+    """Return the page of `report` for a block of the dataset of a DAG."""
+    if not is_hash(block_hash):
+        raise InvalidInput(f"{block_hash!r} is not the hash of a block")
+    return _report(subject.dataset, block_hash)
+
+
+def _report(dataset: Dataset, block_hash: str) -> HTMLResponse:
     from airflow_provider_odf.cycle.rejected import load
     from airflow_provider_odf.ui.report_page import page
 
-    with _open(dag_id, ticket) as (dataset, block_hash):
-        record = load(dataset, block_hash)
-    if record is None:
+    if (record := load(dataset, block_hash)) is None:
         raise HTTPException(404, f"block {block_hash} of {dataset.alias} has no contract report")
     return HTMLResponse(page(str(dataset.alias), block_hash, record), headers=_HEADERS)
 

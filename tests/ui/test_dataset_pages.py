@@ -39,7 +39,7 @@ def test_a_dataset_at_a_glance(open_page, numbers):
     assert page.after("Last publication").endswith(" years ago")
     assert page.after("Watermark").startswith("2024-05-02 08:00:00 UTC ")
     assert page.after("Records") == "2"
-    assert page.after("Contract") == "passed at the last publication"
+    assert page.after("Contract") == "passed Report of the last publication"
     assert page.after("Next run") == "the DAG is paused"
     assert page.after("Newest run") == "none"
     start = page.lines.index("Columns")
@@ -73,6 +73,11 @@ def test_a_rejected_candidate(open_page, numbers):
     assert "New data was not published: 1 candidate waiting for a decision." in page.lines
     start = page.lines.index(candidate[:13])
     assert page.lines[start : start + 3] == [candidate[:13], "5", "id is never null: 3 rows"]
+    report = open_page(page.links[candidate[:13]].removeprefix("/odf"))
+    assert "Clauses failed. The new data was not published." in report.text
+    assert open_page(f"{PAGE}/reports/{base}").status_code == 404
+    assert open_page(f"{PAGE}/reports/..%2F..%2Fx").status_code in (400, 404)
+    assert open_page(f"{PAGE}/reports/{candidate}", role=None).status_code == 403
 
 
 def test_the_chain_a_page_at_a_time(open_page, numbers):
