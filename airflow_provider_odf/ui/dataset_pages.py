@@ -136,7 +136,7 @@ def data(subject: SubjectOf, query: Annotated[DataQuery, Query()]) -> HTMLRespon
 
 
 def block_text(dataset: Dataset, block_hash: str) -> str:
-    """Return a block in the manifest's spelling, with its literal secrets mquery."""
+    """Return a block in the manifest's spelling, with its literal secrets masked."""
     from airflow_provider_odf.manifest.public_source import dump
     from airflow_provider_odf.manifest.yaml_source import dump_yaml
 
