@@ -213,6 +213,22 @@ def test_a_row_wise_query_that_changes_is_compared_with_all_rows(
     assert hot.records[2:] == [("+A", (day(1), 1)), ("-R", (day(2), 2))]
 
 
+def test_a_row_wise_query_of_other_inputs_takes_back_the_rows_of_those_before(
+    spark: SparkSession, tmp_path: Path, readings: Polled, people: Polled
+) -> None:
+    readings.poll([{"event_time": "2024-04-01T00:00:00Z", "sensor": "a", "v": 1}])
+    people.poll([{"id": 1, "name": "ann"}])
+    names = Derived.of(spark, tmp_path / "d", "SELECT event_time, sensor AS name FROM readings", readings=readings)
+    names.step()
+    names.inputs = {"people": people}
+    names.queries, names.is_query_new = (SqlQueryStep("SELECT event_time, name FROM people"),), True
+    names.step()
+    assert sorted((op, row[1]) for op, row in names.records) == [("+A", "a"), ("+A", "ann"), ("-R", "a")]
+    people.poll([{"id": 1, "name": "bob"}])
+    names.step()
+    assert [row[1] for row in names.rows.elements()] == ["bob"]
+
+
 def test_a_changelog_whose_retractions_have_no_values(spark: SparkSession, tmp_path: Path) -> None:
     """The source retracts a row by its key alone: the derivative takes back the row that was there."""
     stream = Polled(

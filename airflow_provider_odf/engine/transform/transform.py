@@ -139,10 +139,12 @@ class _Transform:
     def _are_records_enough(self, analyzed: Analysis, *, is_raw: bool) -> bool:
         """Whether new records alone determine those of a row-wise query.
 
-        A query that is new also changes what earlier records gave. A row that vanishes has another offset and system
-        time than when it appeared: queries that show them need the rows themselves.
+        A query that is new also changes what earlier records gave, be it those of inputs that it no longer reads. A row
+        that vanishes has another offset and system time than when it appeared: queries that show them need the rows
+        themselves.
         """
-        if self._query.waits or (self._request.is_query_new and any(i.new_from for i in self._inputs)):
+        has_past = bool(self._request.history) or any(i.new_from for i in self._inputs)
+        if self._query.waits or (self._request.is_query_new and has_past):
             return False
         if is_raw or all(i.only_grows for i in self._inputs):
             return True
