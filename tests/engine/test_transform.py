@@ -327,3 +327,17 @@ def test_a_key_that_some_rows_do_not_have(spark: SparkSession, tmp_path: Path, r
     numbers.step()
     assert numbers.evaluation == "keyed"
     assert numbers.rows == Counter({(day(2), 7, 2): 1})
+
+
+def test_a_changed_query_that_spells_columns_in_another_case(
+    spark: SparkSession, tmp_path: Path, readings: Polled
+) -> None:
+    totals = Derived.of(spark, tmp_path / "d", GROUPS, readings=readings)
+    readings.poll([reading(1, "a", 1)])
+    totals.step()
+    totals.queries = (SqlQueryStep(GROUPS.replace("sensor,", "sensor AS Sensor,").replace("total", "Total")),)
+    totals.is_query_new = True
+    totals.step()
+    readings.poll([reading(3, "a", 10)])
+    totals.step()
+    assert totals.records == [("+A", (day(1), "a", 1, 1)), ("-C", (day(1), "a", 1, 1)), ("+C", (day(3), "a", 2, 11))]

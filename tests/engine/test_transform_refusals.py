@@ -80,6 +80,19 @@ READING = {"event_time": "2024-04-01T00:00:00Z", "sensor": "a", "v": 1}
             "transform, query 1, line 1: now has another value in each run: take times and values from the data",
         ),
         (
+            "SELECT event_time, v FROM readings WHERE event_time < to_timestamp('now')",
+            "transform, query 1, line 1: now has another value in each run: take times and values from the data",
+        ),
+        (
+            "SELECT event_time, v FROM readings WHERE event_time < 'today'",
+            "transform, query 1, line 1: today has another value in each run: take times and values from the data",
+        ),
+        (
+            "SELECT max(event_time) AS event_time, approx_percentile(v, 0.5) AS v FROM readings GROUP BY sensor",
+            "transform, query 1, line 1: approx_percentile depends on the order of the rows, which is not defined: use "
+            "an exact function, such as percentile",
+        ),
+        (
             "SELECT event_time, v FROM readings WHERE event_time < CAST('today' AS DATE)",
             "transform, query 1, line 1: today has another value in each run: take times and values from the data",
         ),

@@ -23,9 +23,14 @@ _CHANGING = {
 }  # fmt: skip
 """Classes of expressions and nodes whose value depends on more than their arguments -> name in SQL."""
 
+_SKETCHES = {
+    "ApproximatePercentile": "approx_percentile", "ApproxTopK": "approx_top_k", "HistogramNumeric": "histogram_numeric",
+}  # fmt: skip
+"""Aggregates whose estimate depends on the order of the rows -> name in SQL."""
+
 _BY_ORDER = {
     "First": "first", "Last": "last", "AnyValue": "any_value", "CollectList": "collect_list", "ListAgg": "listagg",
-    "Mode": "mode", "CollectSet": "collect_set",
+    "Mode": "mode", "CollectSet": "collect_set", **_SKETCHES,
 }  # fmt: skip
 """Aggregates whose value depends on the order of the rows -> name in SQL."""
 
@@ -34,7 +39,8 @@ _OWN_ORDER = {"MaxBy": "max_by", "MinBy": "min_by", "ListAgg": "listagg"}
 
 _SPECIAL = re.compile(r"\s*(now|today|yesterday|tomorrow)\b", re.IGNORECASE)
 _SPECIAL_LITERAL = re.compile(
-    r"\b(?:date|timestamp(?:_ltz|_ntz)?)\s*['\"]\s*(now|today|yesterday|tomorrow)\b", re.IGNORECASE
+    r"\b(?:to_|try_to_)?(?:date|timestamp(?:_ltz|_ntz)?)\s*\(?\s*['\"]\s*(now|today|yesterday|tomorrow)\b",
+    re.IGNORECASE,
 )
 """Texts that Spark converts to times of the run."""
 
@@ -131,6 +137,8 @@ def _unordered(expression: Expression, *, is_sorted: bool) -> Iterator[Fault]:
         fix = "use min_by or max_by" if kind in ("First", "Last", "AnyValue") else f"sort it: sort_array({name}(…))"
         if kind in ("Mode", "ListAgg"):
             fix = f"give {name} an order: WITHIN GROUP (ORDER BY …)"
+        if kind in _SKETCHES:
+            fix = "use an exact function, such as percentile"
         yield Fault(name, f"{name} depends on the order of the rows, which is not defined", fix)
     for part in expression["below"]:
         yield from _unordered(part, is_sorted=kind in _SORTED or (is_sorted and kind == "AggregateExpression"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform import difference
@@ -39,15 +40,21 @@ def removed(query: Callable[[], DataFrame], inputs: Sequence[Input]) -> DataFram
 def totals(spark: SparkSession, new: DataFrame, own: History, of: Totals, result: Result) -> DataFrame:
     """Return the records of an aggregate from its rows over new records: each of them is added to the present row of
     its group. They have the columns of `difference.difference`."""
-    groups, columns = [*map(quoted, of.groups)], result.spark_columns
     new = in_memory(spark, new)
-    types = {f.name: f.dataType.simpleString() for f in new.schema.fields}
-    sums = [F.expr(f"CAST({f}({quoted(c)}) AS {types[c]}) AS {quoted(c)}") for c, f in of.functions.items()]
+    # The query may spell a column in another case than the derivative.
+    fields = {f.name.lower(): f for f in new.schema.fields}
+    groups, columns = [quoted(fields[c.lower()].name) for c in of.groups], result.spark_columns
+    sums = [_added_up(fields[c.lower()], function) for c, function in of.functions.items()]
     row = f"struct({', '.join(columns)})"
     both = _present(own, new, groups, columns).selectExpr(*columns, f"{row} AS `odf:old`")
     both = both.unionAll(new.selectExpr(*columns, "NULL AS `odf:old`"))
     rows = both.groupBy(*groups).agg(F.expr("any_value(`odf:old`, true) AS `odf:old`"), *sums)
     return difference.of_rows(rows.selectExpr("`odf:old`", f"{row} AS `odf:new`"), result)
+
+
+def _added_up(field: T.StructField, function: str) -> Column:
+    name = quoted(field.name)
+    return F.expr(f"CAST({function}({name}) AS {field.dataType.simpleString()}) AS {name}")
 
 
 def _present(own: History, new: DataFrame, groups: Sequence[str], columns: Sequence[str]) -> DataFrame:
