@@ -114,9 +114,12 @@ class Scan(ABC):
         :raises InvalidInput: the scan has a condition (filter the DataFrame instead), or no columns are known yet.
         :raises ChainCorrupted: a slice is missing, or differs from its hash.
         """
-        from airflow_provider_odf.spark.frame import frame
+        from airflow_provider_odf.spark.frame import selected
 
-        return frame(spark, self)
+        if self.condition is not None:
+            raise InvalidInput("a scan with a condition cannot become a DataFrame: use `DataFrame.where` instead")
+        checked_slices.check(self.dataset, self.state.dataset_id, self.slices(), self.cache)
+        return selected(self._frame(spark), self.dataset, self.schema)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
@@ -130,6 +133,9 @@ class Scan(ABC):
 
     @abstractmethod
     def _batches(self) -> Iterator[pa.RecordBatch]: ...
+
+    @abstractmethod
+    def _frame(self, spark: SparkSession) -> DataFrame: ...
 
     def _known_schema(self) -> pa.Schema:
         schema = self.state.row_schema()
@@ -158,6 +164,11 @@ class CurrentScan(Scan):
         table = current_rows.table(self.dataset, self.state, self.schema.names, self.condition)
         yield from () if table is None else table.to_batches()
 
+    def _frame(self, spark: SparkSession) -> DataFrame:
+        from airflow_provider_odf.spark import frame
+
+        return frame.current(spark, self.dataset, self.state)
+
 
 @dataclass(frozen=True, eq=False)
 class HistoryScan(Scan):
@@ -177,6 +188,11 @@ class HistoryScan(Scan):
         schema, columns = self.state.row_schema(), self.schema.names
         for data_slice in self.slices():
             yield from scan(self.dataset, data_slice, schema, columns, self.condition, self.offsets)
+
+    def _frame(self, spark: SparkSession) -> DataFrame:
+        from airflow_provider_odf.spark import frame
+
+        return frame.history(spark, self.dataset, self.state, self.slices(), self.offsets)
 
 
 def _nullable_types() -> Mapping[Any, Any]:

@@ -1,50 +1,59 @@
-"""A scan as a DataFrame that Spark reads from the slices itself."""
+"""Rows of a dataset as DataFrames that Spark reads from the slices itself."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain import checked_slices, current_rows, slices
+from airflow_provider_odf.chain import current_rows, slices
 from airflow_provider_odf.engine.current_rows import current_rows as newest_present
 from airflow_provider_odf.engine.current_rows import newest_records, rows_not_undone
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
 from airflow_provider_odf.spark.types import spark_schema
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-
-def frame(spark: SparkSession, scan: Scan) -> DataFrame:
-    """Return a scan as a DataFrame, see `Scan.to_spark`."""
-    if scan.condition is not None:
-        raise InvalidInput("a scan with a condition cannot become a DataFrame: use `DataFrame.where` instead")
-    checked_slices.check(scan.dataset, scan.state.dataset_id, scan.slices(), scan.cache)
-    columns = [quoted(field.name) for field in spark_schema(scan).fields]
-    records = _records(spark, scan)
-    rows = _current(records, scan) if isinstance(scan, CurrentScan) else records
-    return rows.selectExpr(*columns)
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.slice_scan import OffsetRange
+    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.manifest.model import DataSlice
 
 
-def _records(spark: SparkSession, scan: Scan) -> DataFrame:
-    schema = spark_schema(HistoryScan(scan.dataset, scan.state))
-    paths = [Path(slices.location(scan.dataset, s)).as_uri() for s in scan.slices()]
+def history(
+    spark: SparkSession,
+    dataset: Dataset,
+    state: ChainState,
+    parts: Sequence[DataSlice],
+    offsets: OffsetRange | None = None,
+) -> DataFrame:
+    """Return the records of slices, all or those of a range of offsets.
+
+    :raises InvalidInput: no columns are known yet, or Spark cannot have them.
+    """
+    schema = spark_schema(dataset.alias, state.row_schema())
+    paths = [Path(slices.location(dataset, part)).as_uri() for part in parts]
     if not paths:
         return spark.createDataFrame([], schema)
     records = spark.read.schema(schema).parquet(*paths)
-    if isinstance(scan, HistoryScan) and scan.offsets is not None:
-        offset = quoted(scan.offsets.column)
-        return records.where(f"{offset} BETWEEN {scan.offsets.first} AND {scan.offsets.last}")
-    return records
+    if offsets is None:
+        return records
+    return records.where(f"{quoted(offsets.column)} BETWEEN {offsets.first} AND {offsets.last}")
 
 
-def _current(records: DataFrame, scan: Scan) -> DataFrame:
-    state, vocab = scan.state, scan.state.vocab
+def current(spark: SparkSession, dataset: Dataset, state: ChainState) -> DataFrame:
+    """Return the records that are current rows, in no order. It raises as `history`."""
+    records, vocab = history(spark, dataset, state, state.slices), state.vocab
     if key := current_rows.spelled_key(state, records.columns):
         return newest_present(newest_records(records, key, vocab), vocab)
-    if not current_rows.has_changes(scan.dataset, state):
+    if not current_rows.has_changes(dataset, state):
         return records
     system = (vocab.offset_column, vocab.operation_type_column, vocab.system_time_column)
     return rows_not_undone(records, [name for name in records.columns if name not in system], vocab)
+
+
+def selected(rows: DataFrame, dataset: Dataset, schema: pa.Schema) -> DataFrame:
+    """Return the columns of a schema."""
+    return rows.selectExpr(*(quoted(field.name) for field in spark_schema(dataset.alias, schema).fields))

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from airflow_provider_odf.chain import checked_slices, current_rows
-from airflow_provider_odf.chain.slice_scan import OffsetRange
-from airflow_provider_odf.chain.slice_scan import scan as scan_slice
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.manifest.model import DataSlice
 from airflow_provider_odf.reading.dataset import PublishedDataset
 from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
 from airflow_provider_odf.reading.store import open_store
 from airflow_provider_odf.spark.filters import with_filters
-from airflow_provider_odf.spark.types import spark_schema
+from airflow_provider_odf.spark.slices import SlicePartition, read_slice, schema_of, selected, without_slices
 from airflow_provider_odf.wording import suggestion
 
 if TYPE_CHECKING:
@@ -63,7 +58,7 @@ class OdfDataSource(DataSource):
 
     def schema(self) -> StructType:
         is_current = self.options.get("mode", "current") == "current"
-        return spark_schema(self.dataset().current() if is_current else self.dataset().history())
+        return schema_of(self.dataset().current() if is_current else self.dataset().history())
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return OdfReader(selected(self.scan(), schema), schema)
@@ -71,7 +66,7 @@ class OdfDataSource(DataSource):
     def streamReader(self, schema: StructType) -> OdfStreamReader:  # noqa: N802 - Spark's name
         from airflow_provider_odf.spark.stream import OdfStreamReader
 
-        return OdfStreamReader(self, schema)
+        return OdfStreamReader(self.dataset(), self.options, schema)
 
     def dataset(self) -> PublishedDataset:
         """Return the dataset that the options name.
@@ -107,32 +102,6 @@ class OdfDataSource(DataSource):
         return dataset.changes(self.options.get("since"), self.options.get("until"))
 
 
-def selected(scan: Scan, schema: StructType) -> Scan:
-    """Return the scan with the columns of a schema, by the dataset's names.
-
-    :raises InvalidInput: the dataset has no such column, or one of another type.
-    """
-    known = spark_schema(scan)
-    for field in schema.fields:
-        types = {f.name: f.dataType for f in known.fields}
-        if field.name in types and types[field.name] != field.dataType:
-            actual, asked = types[field.name].simpleString(), field.dataType.simpleString()
-            raise InvalidInput(
-                f"dataset {scan.dataset.alias}: column {field.name} is {actual}, not {asked}: cast it after reading"
-            )
-    return scan.select(*schema.fieldNames())
-
-
-class SlicePartition(InputPartition):
-    """Rows of a slice: those at the offsets ``current``, or in the range ``offsets``. None stands for all."""
-
-    def __init__(
-        self, data_slice: DataSlice, current: pa.Array | None = None, offsets: OffsetRange | None = None
-    ) -> None:
-        super().__init__(data_slice.physical_hash)
-        self.data_slice, self.current, self.offsets = data_slice, current, offsets
-
-
 class OdfReader(DataSourceReader):
     """Reads a scan, with one partition per slice."""
 
@@ -159,21 +128,3 @@ class OdfReader(DataSourceReader):
 
     def __getstate__(self) -> dict[str, object]:
         return {"_scan": without_slices(self._scan), "_schema": self._schema}
-
-
-def without_slices(scan: Scan) -> Scan:
-    """Return a scan for workers, which get each slice with its partition."""
-    return replace(scan, state=replace(scan.state, slices=()))
-
-
-def read_slice(scan: Scan, schema: StructType, partition: SlicePartition) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a scan in one slice, in the types that Spark expects."""
-    part, types = partition.data_slice, to_arrow_schema(schema, timezone="UTC")
-    names, stored = scan.schema.names, scan.state.row_schema()
-    if isinstance(scan, HistoryScan):
-        batches = scan_slice(scan.dataset, part, stored, names, scan.condition, partition.offsets)
-    else:
-        args = (scan.dataset, scan.state, part, partition.current, names, scan.condition)
-        batches = current_rows.rows_of_slice(*args)
-    for batch in batches:
-        yield from pa.Table.from_batches([batch]).cast(types).to_batches()

@@ -3,7 +3,7 @@ read, and the block that brought it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -16,27 +16,27 @@ from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import AddData, DataSlice, ExecuteTransform
 from airflow_provider_odf.reading.scan import HistoryScan
-from airflow_provider_odf.spark.source import SlicePartition, read_slice, selected, without_slices
+from airflow_provider_odf.spark.slices import SlicePartition, read_slice, selected, without_slices
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_provider_odf.spark.source import OdfDataSource
+    from airflow_provider_odf.reading.dataset import PublishedDataset
 
 
 class OdfStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads the changes of a dataset, with one partition per slice."""
 
-    def __init__(self, source: OdfDataSource, schema: StructType) -> None:
-        mode = source.options.get("mode", "current")
-        if mode != "changes" or "until" in source.options:
+    def __init__(self, dataset: PublishedDataset, options: Mapping[str, str], schema: StructType) -> None:
+        mode = options.get("mode", "current")
+        if mode != "changes" or "until" in options:
             problem = 'a stream has no option "until"' if mode == "changes" else f"mode {mode!r} cannot be a stream"
             raise InvalidInput(f'{problem}: use .option("mode", "changes"), and "since" for its beginning')
-        scan = selected(source.dataset().changes(source.options.get("since")), schema)
+        scan = selected(dataset.changes(options.get("since")), schema)
         assert isinstance(scan, HistoryScan) and scan.offsets is not None  # noqa: S101, PT018 - changes are such a scan
         self._scan, self._schema = without_slices(scan), schema
         self._dataset, self._offsets = scan.dataset, scan.offsets
-        self._limit = _limit(source.options.get("maxFilesPerTrigger"))
+        self._limit = _limit(options.get("maxFilesPerTrigger"))
         self._target: str | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name

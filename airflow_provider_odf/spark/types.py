@@ -8,16 +8,16 @@ from pyspark.sql.types import StructType
 
 from airflow_provider_odf.engine.schema import readable
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.reading.scan import Scan
 
 
-def spark_schema(scan: Scan) -> StructType:
-    """Return the columns of a scan with Spark's types.
+def spark_schema(name: object, schema: pa.Schema | None) -> StructType:
+    """Return columns of a dataset with Spark's types.
+
+    :param name: of the dataset, for messages.
 
     :raises InvalidInput: no columns are known yet, two differ only by case, or Spark has no type for one.
     """
-    name, schema = scan.dataset.alias, scan.schema
-    if not len(schema):
+    if schema is None or not len(schema):
         raise InvalidInput(f"dataset {name} has no columns yet: run it first")
     lower = [column.lower() for column in schema.names]
     if alike := [column for column in schema.names if lower.count(column.lower()) > 1]:

@@ -16,12 +16,11 @@ from pydantic import BaseModel
 
 from airflow_provider_odf.errors import DatasetNotFound, OdfError
 from airflow_provider_odf.ui.airflow_api import Publication, publications
-from airflow_provider_odf.ui.dataset_pages import Subject
 from airflow_provider_odf.ui.health import NEVER_RUN
 from airflow_provider_odf.ui.links import site_path
-from airflow_provider_odf.ui.overview import report_of
 from airflow_provider_odf.ui.pages import render
 from airflow_provider_odf.ui.problem_page import public
+from airflow_provider_odf.ui.subject import Subject
 
 SIZE = 50
 """Datasets of a page."""
@@ -91,5 +90,5 @@ def _facts(subject: Subject) -> dict[str, Any]:
         "newest": subject.history.newest_data,
         "watermark": state.watermark,
         "records": 0 if state.last_offset is None else state.last_offset + 1,
-        "report": report_of(subject),
+        "report": subject.report,
     }

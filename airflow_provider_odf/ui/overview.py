@@ -8,17 +8,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.chain import dataset_facts
-from airflow_provider_odf.chain.kept_history import SchemaBlock, read_history
-from airflow_provider_odf.cycle import rejected
-from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.chain.kept_history import SchemaBlock
 from airflow_provider_odf.manifest import public_source
-from airflow_provider_odf.ui.health import Health, health, now
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.instant import Instant
-    from airflow_provider_odf.protocol import ContractReport
-    from airflow_provider_odf.ui.dataset_pages import Subject
+    from airflow_provider_odf.ui.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -44,53 +40,11 @@ def overview_of(subject: Subject) -> dict[str, Any]:
         "size": public_source.size(facts["size"]),
         "key": {name.lower() for name in getattr(state.merge, "primary_key", ())},
         "newest": newest,
-        "report": report_of(subject),
-        "waiting": undecided(subject),
+        "report": subject.report,
+        "waiting": subject.undecided,
         "source": list(_source(state)),
         "schema_changes": list(schema_changes(subject.history.schemas)),
     }
-
-
-def report_of(subject: Subject) -> ContractReport | None:
-    """Return the contract report of the last publication, or None if no contract was tested."""
-    newest = subject.history.newest_data
-    return rejected.load_report(subject.dataset, newest.block_hash) if newest is not None else None
-
-
-def health_of(subject: Subject) -> Health:
-    """Return the health of the dataset."""
-    return health(
-        subject.publication,
-        has_data=subject.history.state.has_data,
-        rejected=len(undecided(subject)),
-        behind=list(_behind(subject)),
-        now=now(),
-    )
-
-
-def undecided(subject: Subject) -> list[rejected.Rejection]:
-    """Return the rejected candidates on the current head that somebody must decide on, oldest first."""
-    head = subject.history.state.head
-    return [
-        r
-        for r in rejected.rejections(subject.dataset)
-        if r.base == head and not r.record.is_discarded and not rejected.is_accepted(subject.dataset, r.record)
-    ]
-
-
-def _behind(subject: Subject) -> Iterator[str]:
-    """Yield the names of inputs with records that the dataset was not computed from. Inputs that cannot be read are
-    left out: the next run reports them."""
-    state = subject.history.state
-    for declared in state.transform.inputs if state.transform is not None else ():
-        try:
-            dataset = subject.store.find(declared.dataset_ref)
-            source = read_history(dataset, subject.store.work_area).state if dataset is not None else None
-        except (OdfError, OSError, ValueError):
-            continue
-        position = state.query_inputs.get(source.dataset_id) if source is not None else None
-        if source is not None and source.has_data and (position is None or position.offset != source.last_offset):
-            yield subject.store.input_name(declared.dataset_ref, declared.alias)
 
 
 def _source(state: ChainState) -> Iterator[tuple[str, str]]:
