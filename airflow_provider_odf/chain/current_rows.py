@@ -10,13 +10,12 @@ the current rows alone. The history is thus never in memory as a whole.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain import json_rows, slice_scan
+from airflow_provider_odf.chain import json_rows, slice_scan, slices
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput
@@ -112,15 +111,9 @@ def _by_slice(state: ChainState, current: Sequence[int]) -> Iterator[tuple[str, 
         next_row = row + end - start + 1
         next_place = bisect_left(current, next_row, place)
         is_whole = next_place - place == next_row - row
-        yield data_slice.physical_hash, None if is_whole else _offsets(current[place:next_place], start - row)
+        found = (number + start - row for number in current[place:next_place])
+        yield data_slice.physical_hash, None if is_whole else slices.int64_array(found)
         place, row = next_place, next_row
-
-
-def _offsets(rows: Sequence[int], shift: int) -> pa.Array:
-    """Return offsets as Arrow. From a list pyarrow would create them with pandas, whose import takes a second."""
-    import pyarrow as pa
-
-    return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(array("q", (r + shift for r in rows)))])
 
 
 def _operations(dataset: Dataset, state: ChainState) -> list[int]:
@@ -137,9 +130,8 @@ def _newest_of_each(dataset: Dataset, state: ChainState, key: Sequence[str], ope
 def _not_undone(dataset: Dataset, state: ChainState, operations: Sequence[int]) -> list[int]:
     """Return the row numbers of the rows that were added and not undone since."""
     vocab = state.vocab
-    system = (vocab.offset_column, vocab.operation_type_column, vocab.system_time_column)
     schema = state.row_schema()
-    data = [] if schema is None else [name for name in schema.names if name not in system]
+    data = [] if schema is None else [name for name in schema.names if name not in vocab.columns[:3]]
     alive: dict[Any, list[int]] = defaultdict(list)
     for row, (operation, values) in enumerate(zip(operations, _tuples(dataset, state, data), strict=True)):
         if operation in PRESENT:

@@ -53,7 +53,7 @@ def _check_data(state: ChainState, event: model.AddData | model.ExecuteTransform
 
 def _check_slice(state: ChainState, new_data: model.DataSlice) -> None:
     require(state.schema is not None, "schema-first", "the first block with data needs a SetDataSchema before it")
-    interval, expected = new_data.offset_interval, 0 if state.last_offset is None else state.last_offset + 1
+    interval, expected = new_data.offset_interval, state.next_offset
     require(interval.start == expected, "offsets", "newData starts at offset {}, not {}", interval.start, expected)
     require(interval.end >= interval.start, "offsets", "newData ends at offset {}, before its start", interval.end)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic.alias_generators import to_camel
@@ -20,7 +21,7 @@ def summary(dataset: Dataset) -> dict[str, Any]:
     return {
         "name": str(dataset.alias),
         "kind": state.kind,
-        "records": _records(state),
+        "records": state.next_offset,
         "size": _size(state),
         "watermark": str(state.watermark) if state.watermark else None,
         "updated": str(state.system_time),
@@ -45,7 +46,7 @@ def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
         "head": state.head,
         "blocks": state.sequence_number + 1,
         "systemTime": str(state.system_time),
-        "records": _records(state),
+        "records": state.next_offset,
         "slices": len(state.slices),
         "size": _size(state),
         "watermark": str(state.watermark) if state.watermark else None,
@@ -53,13 +54,25 @@ def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
     }
 
 
+def origins(state: ChainState, separator: str, inputs: str = "") -> Iterator[tuple[str, str]]:
+    """Yield label and text about where the data comes from: its sources with their steps, the names of its inputs, the
+    transform, and the merge."""
+    if state.polling_source is not None:
+        steps = [public_source.fetch(state.polling_source.fetch), *public_source.steps(state.polling_source)]
+        yield "Source", separator.join(steps)
+    for source in state.push_sources.values():
+        yield "Push source", separator.join([source.source_name, *public_source.steps(source)])
+    if inputs:
+        yield "Inputs", inputs
+    if state.transform is not None:
+        yield "Transform", f"SQL ({state.transform.transform.engine})"
+    if state.merge is not None:
+        yield "Merge", public_source.merge(state.merge)
+
+
 def attachments(state: ChainState) -> dict[str, str]:
     """Return the content of the dataset's attachments by path."""
     return {item.path: item.content for item in state.attachments.attachments.items} if state.attachments else {}
-
-
-def _records(state: ChainState) -> int:
-    return 0 if state.last_offset is None else state.last_offset + 1
 
 
 def _size(state: ChainState) -> int:

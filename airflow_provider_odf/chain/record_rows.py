@@ -3,7 +3,6 @@ rows."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,7 +71,7 @@ def rows_at(dataset: Dataset, offsets: Sequence[int], ref: str = HEAD) -> Rows:
         start, end = data_slice.offset_interval.start, data_slice.offset_interval.end
         if indices := [offset - start for offset in offsets if start <= offset <= end]:
             checked_slices.check(dataset, state.dataset_id, [data_slice], None)
-            tables.append(slices.read(dataset, data_slice, state.row_schema()).take(_indices(indices)))
+            tables.append(slices.read(dataset, data_slice, state.row_schema()).take(slices.int64_array(indices)))
     table = pa.concat_tables(tables) if tables else None
     return Rows(columns, table, state.vocab.operation_type_column)
 
@@ -98,13 +97,6 @@ def current_columns(state: ChainState) -> list[str]:
     return [name for name in _columns(state) if name not in hidden]
 
 
-def _indices(rows: list[int]) -> pa.Array:
-    """Return indices as Arrow. From a list pyarrow would create them with pandas, whose import takes a second."""
-    import pyarrow as pa
-
-    return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(array("q", rows))])
-
-
 def _columns(state: ChainState) -> list[str]:
     schema = state.row_schema()
     return [] if schema is None else list(schema.names)
@@ -114,7 +106,7 @@ def _newest(dataset: Dataset, state: ChainState, cache: Path | None, n: int | No
     """Return the history, or its ``n`` newest rows; None before the columns are known."""
     import pyarrow as pa
 
-    first = 0 if n is None or state.last_offset is None else state.last_offset + 1 - n
+    first = 0 if n is None else state.next_offset - n
     newest = [s for s in state.slices if s.offset_interval.end >= first]
     checked_slices.check(dataset, state.dataset_id, newest, cache)
     schema, tables, missing = state.row_schema(), [], n

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,14 @@ def read_file(path: str, schema: pa.Schema) -> pa.Table:
     import pyarrow.parquet as pq
 
     return conform(pq.read_table(path), schema)
+
+
+def int64_array(values: Iterable[int]) -> pa.Array:
+    """Return numbers as Arrow. From a list pyarrow would create them with pandas, whose import takes a second."""
+    import pyarrow as pa
+
+    numbers = array("q", values)
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
 @contextlib.contextmanager

@@ -64,6 +64,11 @@ class ChainState:
     def has_data(self) -> bool:
         return self.last_offset is not None
 
+    @property
+    def next_offset(self) -> int:
+        """The offset of the next record, which is the number of records so far."""
+        return 0 if self.last_offset is None else self.last_offset + 1
+
     @cached_property
     def vocab(self) -> DatasetVocabulary:
         """Names of the system columns."""

@@ -51,10 +51,9 @@ def export(
     """Export the current rows of a dataset, or its records, as Parquet, CSV or NdJson. Rows are written as a stream, to
     standard output or a file."""
     from airflow_provider_odf.reading import export as exports
-    from airflow_provider_odf.reading.dataset import PublishedDataset
+    from airflow_provider_odf.reading.store import PublishedStore
 
-    opened = existing_store(store)
-    dataset = PublishedDataset(opened.dataset(name), opened.cache(name))
+    dataset = PublishedStore(existing_store(store))[name]
     scan = _scan(dataset, history, since, as_of)
     if output is not None:
         target = absolute(str(output))

@@ -51,7 +51,7 @@ def reset(
 
 def _lines(store: Store, done: Reset, is_planned: bool) -> Iterator[str]:
     state, would = done.before, "would be " if is_planned else ""
-    records = counted(0 if state.last_offset is None else state.last_offset + 1, "record")
+    records = counted(state.next_offset, "record")
     yield f"{would}removed from the history: {records} in {counted(len(state.slices), 'slice')}"
     yield f"{would}kept: the id {state.dataset_id}, {', '.join(event.kind for event in done.metadata)}"
     if done.candidates:

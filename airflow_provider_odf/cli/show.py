@@ -131,20 +131,12 @@ def _pairs(store: Store, info: Mapping[str, Any], state: ChainState) -> Iterator
 
 
 def _source_pairs(store: Store, state: ChainState) -> Iterator[tuple[str, str]]:
-    from airflow_provider_odf.manifest import public_source
+    from airflow_provider_odf.chain.dataset_facts import origins
 
     if state.kind == "Root" and state.polling_source is None and not state.push_sources:
         yield "Source", "none"
-    if state.polling_source is not None:
-        fetch = public_source.fetch(state.polling_source.fetch)
-        yield "Source", " > ".join([fetch, *public_source.steps(state.polling_source)])
-    for source in state.push_sources.values():
-        yield "Push source", " > ".join([source.source_name, *public_source.steps(source)])
-    if state.transform is not None:
-        yield "Inputs", ", ".join(store.input_name(i.dataset_ref, i.alias) for i in state.transform.inputs)
-        yield "Transform", f"SQL ({state.transform.transform.engine})"
-    if state.merge is not None:
-        yield "Merge", public_source.merge(state.merge)
+    inputs = state.transform.inputs if state.transform is not None else ()
+    yield from origins(state, " > ", ", ".join(store.input_name(i.dataset_ref, i.alias) for i in inputs))
     renamed = vars(state.vocab).items() - vars(DatasetVocabulary()).items()
     if renamed:
         yield "Vocabulary", ", ".join(f"{role.replace('_', ' ')} {name}" for role, name in sorted(renamed))

@@ -132,7 +132,7 @@ class _Merge:
             read=inputs.read,
             merge=strategy,
             inputs=tuple(protocol.MergeInput(f.paths, f.event_time, f.label) for f in inputs.files),
-            next_offset=0 if base.last_offset is None else base.last_offset + 1,
+            next_offset=base.next_offset,
             new_data_path=str(work),
             preprocess=None if self.input.is_read else columns.preprocess(source, inputs.read),
             history=history(cycle.store, self.dataset, base, cycle.progress) if needs_slices else (),

@@ -42,7 +42,7 @@ def transform_request(
         query_inputs=tuple(
             _with_records(store, i, message, progress) for i, message in zip(inputs, request.query_inputs, strict=True)
         ),
-        next_offset=0 if state.last_offset is None else state.last_offset + 1,
+        next_offset=state.next_offset,
         new_data_path=directory,
         history=history(store, derivative, state, progress),
         watermark=str(watermark) if watermark else None,

@@ -16,7 +16,7 @@ from airflow_provider_odf.dag.doc import doc_md
 from airflow_provider_odf.dag.inputs import Declared, StoreNames
 from airflow_provider_odf.dag.manifests import dag_id
 from airflow_provider_odf.dag.markdown import block, readable
-from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.hooks.odf import TAG, OdfHook
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.airflow_rules import tag
 from airflow_provider_odf.manifest.folder_settings import CHANGE
@@ -129,7 +129,7 @@ def build_invalid(id_: str, problems: Sequence[Problem]) -> DAG:
         doc_md=f"## Invalid manifest\n\n{block([text])}\n",
         schedule=None,
         catchup=False,
-        tags={"odf", "invalid manifest"},
+        tags={TAG, "invalid manifest"},
         auto_register=False,
     ) as dag:
         InvalidManifestOperator(task_id=get_parsing_context().task_id or "validate", problems=text)
@@ -158,7 +158,7 @@ def _description(info: model.SetInfo | None) -> str | None:
 
 def _tags(info: model.SetInfo | None, settings: FolderSettings, warnings: Sequence[Problem]) -> set[str]:
     keywords = map(tag, (info.keywords if info else None) or ())
-    return {"odf", *settings.tags, *filter(None, keywords), *(["warning"] if warnings else [])}
+    return {TAG, *settings.tags, *filter(None, keywords), *(["warning"] if warnings else [])}
 
 
 def _candidate(where: dict[str, Any], asset: Asset, *, is_derivative: bool, is_pushed: bool) -> BaseOperator:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 ASSET_GROUP = "odf"
 """Group of the assets of datasets."""
 
+TAG = "odf"
+"""Tag of the DAGs of manifests."""
+
 
 class OdfHook(BaseHook):
     """Opens a store of Open Data Fabric datasets.
@@ -162,10 +165,9 @@ class OdfHook(BaseHook):
         return True, f"{count} datasets in {self.location}"
 
     def _published(self, dataset: str) -> PublishedDataset:
-        from airflow_provider_odf.reading.dataset import PublishedDataset
+        from airflow_provider_odf.reading.store import PublishedStore
 
-        store = self.get_conn()
-        return PublishedDataset(store.dataset(dataset), store.cache(dataset))
+        return PublishedStore(self.get_conn())[dataset]
 
     @cached_property
     def _connection(self) -> Connection | None:

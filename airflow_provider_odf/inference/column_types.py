@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -128,7 +128,5 @@ def one_format(types: Mapping[str, ColumnType], sql: str) -> tuple[str, dict[str
     """Return the format of all columns of a type, and the types with STRING for columns of another format."""
     formats = [t.format for t in types.values() if t.sql == sql]
     chosen = formats[0] if formats else ""
-    other: Callable[[ColumnType], ColumnType] = lambda t: ColumnType(  # noqa: E731
-        "STRING", f"{sql} in another format than the first such column: convert it in preprocess"
-    )
-    return chosen, {name: other(t) if t.sql == sql and t.format != chosen else t for name, t in types.items()}
+    other = ColumnType("STRING", f"{sql} in another format than the first such column: convert it in preprocess")
+    return chosen, {name: other if t.sql == sql and t.format != chosen else t for name, t in types.items()}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.source import uris
 
 LARGE = 128 * 1024 * 1024
 """Bytes from which on the JVM's second compiler saves more time than it takes."""
@@ -32,6 +33,6 @@ def _paths(request: protocol.Request) -> Iterator[str]:
 
 
 def _sizes(paths: Iterable[str]) -> Iterator[int]:
-    for path in paths:
+    for local in filter(None, map(uris.path_of, paths)):
         with suppress(OSError):
-            yield os.path.getsize(path.removeprefix("file://"))
+            yield os.path.getsize(local)

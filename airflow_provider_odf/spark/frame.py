@@ -50,8 +50,7 @@ def current(spark: SparkSession, dataset: Dataset, state: ChainState) -> DataFra
         return newest_present(newest_records(records, key, vocab), vocab)
     if not current_rows.has_changes(dataset, state):
         return records
-    system = (vocab.offset_column, vocab.operation_type_column, vocab.system_time_column)
-    return rows_not_undone(records, [name for name in records.columns if name not in system], vocab)
+    return rows_not_undone(records, [name for name in records.columns if name not in vocab.columns[:3]], vocab)
 
 
 def selected(rows: DataFrame, dataset: Dataset, schema: pa.Schema) -> DataFrame:

@@ -14,13 +14,8 @@ from urllib.parse import quote
 import httpx
 from fastapi import HTTPException, Request
 
-from airflow_provider_odf.hooks.odf import ASSET_GROUP
-
-MAIN_APP = "odf_airflow"
-"""Key of the scope with the app of Airflow that the pages are mounted in."""
-
-TAG = "odf"
-"""Tag of the DAGs of manifests."""
+from airflow_provider_odf.hooks.odf import ASSET_GROUP, TAG
+from airflow_provider_odf.ui.links import MAIN_APP
 
 _MOST = 100
 _CREDENTIALS = ("authorization", "cookie")

@@ -89,6 +89,6 @@ def _facts(subject: Subject) -> dict[str, Any]:
         "kind": state.kind,
         "newest": subject.history.newest_data,
         "watermark": state.watermark,
-        "records": 0 if state.last_offset is None else state.last_offset + 1,
+        "records": state.next_offset,
         "report": subject.report,
     }

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 URL_PREFIX = "/odf"
 
+MAIN_APP = "odf_airflow"
+"""Key of the scope with the app of Airflow that the pages are mounted in."""
+
 
 class BlockLink(BaseOperatorLink):
     """Link to the newest block of the task's candidate."""

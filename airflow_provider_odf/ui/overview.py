@@ -12,7 +12,6 @@ from airflow_provider_odf.chain.kept_history import SchemaBlock
 from airflow_provider_odf.manifest import public_source
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.ui.subject import Subject
 
@@ -42,22 +41,9 @@ def overview_of(subject: Subject) -> dict[str, Any]:
         "newest": newest,
         "report": subject.report,
         "waiting": subject.undecided,
-        "source": list(_source(state)),
+        "source": list(dataset_facts.origins(state, " → ")),
         "schema_changes": list(schema_changes(subject.history.schemas)),
     }
-
-
-def _source(state: ChainState) -> Iterator[tuple[str, str]]:
-    """Yield label and text about where the data comes from."""
-    if state.polling_source is not None:
-        steps = [public_source.fetch(state.polling_source.fetch), *public_source.steps(state.polling_source)]
-        yield "Source", " → ".join(steps)
-    for source in state.push_sources.values():
-        yield "Push source", " → ".join([source.source_name, *public_source.steps(source)])
-    if state.transform is not None:
-        yield "Transform", f"SQL ({state.transform.transform.engine})"
-    if state.merge is not None:
-        yield "Merge", public_source.merge(state.merge)
 
 
 def schema_changes(schemas: Sequence[SchemaBlock]) -> Iterator[SchemaChange]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow.plugins_manager import AirflowPlugin
 
-from airflow_provider_odf.ui.links import URL_PREFIX, BlockLink, ReportLink, site_path
+from airflow_provider_odf.ui.links import MAIN_APP, URL_PREFIX, BlockLink, ReportLink, site_path
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -25,7 +25,7 @@ class LazyApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # The pages replace ``app`` by themselves.
-        await self.app({**scope, "odf_airflow": scope.get("app")}, receive, send)
+        await self.app({**scope, MAIN_APP: scope.get("app")}, receive, send)
 
 
 class OdfPlugin(AirflowPlugin):
