@@ -54,21 +54,32 @@ class Program:
         :raises InvalidInput: there is no such program.
         :raises SourceError: the program times out or writes too much.
         """
-        with open(source or os.devnull, "rb") as stdin, target.open("wb") as stdout:
-            process = self._start(stdin, stdout, environment)
-            watchdog = Watchdog(process, self.stop)
-            _running[process.pid] = lambda: self._end(process)
-            reader = threading.Thread(target=self._read_errors, args=(process.stderr,), daemon=True)
-            reader.start()
-            try:
-                code = self._wait(process, target, timeout)
-                reader.join(_CHECK_INTERVAL)
-                return code
-            finally:
+        killed = threading.Event()
+        _running[self] = killed.set  # until the program has started
+        try:
+            with open(source or os.devnull, "rb") as stdin, target.open("wb") as stdout:
+                process = self._start(stdin, stdout, environment)
+                return self._watch(process, target, timeout, killed)
+        finally:
+            _running.pop(self, None)
+
+    def _watch(self, process: subprocess.Popen[bytes], target: Path, timeout: str, killed: threading.Event) -> int:
+        """Return the exit code of a program. It is killed at once if ``killed`` was set while it started."""
+        watchdog = Watchdog(process, self.stop)
+        _running[self] = lambda: self._end(process)
+        reader = threading.Thread(target=self._read_errors, args=(process.stderr,), daemon=True)
+        reader.start()
+        try:
+            if killed.is_set():
                 self._end(process)
-                del _running[process.pid]
-                watchdog.dismiss()
-                reader.join()
+            code = self._wait(process, target, timeout)
+            reader.join(_CHECK_INTERVAL)
+            return code
+        finally:
+            self._end(process)
+            del _running[self]
+            watchdog.dismiss()
+            reader.join()
 
     def failure(self, code: int, redact: Callable[[str], str]) -> str:
         """Return how the program ended, with the end of its error output."""
@@ -145,7 +156,8 @@ class Program:
         process.wait()
 
 
-_running: dict[int, Callable[[], None]] = {}
+_running: dict[Program, Callable[[], None]] = {}
+"""Program that runs or starts -> how to kill it."""
 
 
 def kill_all() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.source import program
+from airflow_provider_odf.watchdog import Watchdog
 
 MIB = 1 << 20
 
@@ -52,6 +54,16 @@ def test_pipe_that_does_not_end_is_killed_with_its_children(failure, tmp_path):
             return
         time.sleep(0.02)
     pytest.fail("the child survived")
+
+
+def test_a_task_that_ends_while_its_program_starts_kills_it(failure, monkeypatch):
+    def killing(process, stop):
+        program.kill_all()
+        return Watchdog(process, stop)
+
+    monkeypatch.setattr(program, "Watchdog", killing)
+    step = model.PrepStepPipe(command=("sleep", "600"))
+    assert failure(b"", step, pipe_timeout=5) == "in: sleep was killed by SIGKILL"
 
 
 def is_running(pid: int) -> bool:
