@@ -61,6 +61,22 @@ class Publication:
         return self.uri[: -len(self.alias) - 1]
 
 
+@dataclass(frozen=True)
+class Run:
+    """A run of a DAG. Its start is in RFC 3339; what is not known yet is None."""
+
+    run_id: str
+    state: str
+    start: str | None
+    seconds: float | None
+
+
+async def newest_runs(request: Request, dag_id: str, n: int) -> list[Run]:
+    """Return the newest ``n`` runs of a DAG, oldest first; none if the user may not read runs."""
+    runs = await _Api(request).runs(dag_id, n)
+    return [Run(run["dag_run_id"], run["state"], run["start_date"], run["duration"]) for run in reversed(runs)]
+
+
 async def publication(request: Request, dag_id: str) -> Publication:
     """Return the dataset that a DAG publishes, and the DAG's state.
 
@@ -160,9 +176,18 @@ class _Api:
 
     async def last_run(self, dag_id: str) -> Mapping[str, Any]:
         """Return the newest run of a DAG; nothing if there is none, or the user may not read runs."""
-        path = f"dags/{quote(dag_id, safe='')}/dagRuns"
+        return next(iter(await self.runs(dag_id, 1)), {})
+
+    async def runs(self, dag_id: str, n: int) -> list[dict[str, Any]]:
+        """Return the newest runs of a DAG, newest first; none if the user may not read runs."""
+        path, runs = f"dags/{quote(dag_id, safe='')}/dagRuns", list[dict[str, Any]]()
         try:
-            runs = (await self.get(path, limit=1, order_by="-run_after"))["dag_runs"]
+            while len(runs) < n:
+                limit = min(_MOST, n - len(runs))
+                answer = await self.get(path, limit=limit, offset=len(runs), order_by="-run_after")
+                runs += answer["dag_runs"]
+                if len(answer["dag_runs"]) < limit:
+                    break
         except HTTPException:
-            return {}
-        return runs[0] if runs else {}
+            return []
+        return runs

@@ -21,6 +21,7 @@ from airflow_provider_odf.ui import dataset_pages, pages
 from airflow_provider_odf.ui.catalog_page import catalog
 from airflow_provider_odf.ui.problem_page import problem
 from airflow_provider_odf.ui.signed_link import Ticket
+from airflow_provider_odf.ui.trends_page import trends
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -43,7 +44,7 @@ def create_app() -> FastAPI:
     app.get("/pages.css")(pages.stylesheet)
     app.get("/datasets", dependencies=guard, response_class=HTMLResponse)(catalog)
     app.get("/datasets/{dag_id}/reports/{block_hash}", dependencies=guard)(report_of_block)
-    for path, page in dataset_pages.PAGES.items():
+    for path, page in {**dataset_pages.PAGES, "/trends": trends}.items():
         app.get(f"/datasets/{{dag_id}}{path}", dependencies=guard, response_class=HTMLResponse)(page)
     for error in (HTTPException, RequestValidationError, OdfError, OSError, Exception):
         app.exception_handler(error)(_problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse
@@ -19,9 +19,7 @@ from airflow_provider_odf.ui.airflow_api import publication
 from airflow_provider_odf.ui.data_query import DataQuery
 from airflow_provider_odf.ui.overview import overview_of
 from airflow_provider_odf.ui.subject import Subject
-
-if TYPE_CHECKING:
-    pass
+from airflow_provider_odf.ui.trend_charts import records_chart
 
 BLOCKS_OF_A_PAGE = 50
 
@@ -56,7 +54,10 @@ def blocks(subject: SubjectOf, start: Annotated[str, Query(alias="from")] = "") 
         state.vocab.operation_type_column,
         subject.store.input_name,
     )
-    return subject.render("blocks.html", "/blocks", page=page, state=state)
+    with_data = [entry for entry in reversed(page.entries) if entry.counts != {}]
+    labels = tuple(f"block {entry.number:,}" for entry in with_data)
+    chart = records_chart("records", labels, [entry.counts for entry in with_data])
+    return subject.render("blocks.html", "/blocks", page=page, state=state, chart=chart)
 
 
 def block(subject: SubjectOf, block_hash: str) -> HTMLResponse:

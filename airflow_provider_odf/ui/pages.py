@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import public_source
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 from airflow_provider_odf.ui.links import site_path
 from airflow_provider_odf.wording import counted
@@ -31,6 +32,7 @@ _LONGEST = 300
 _OPERATIONS = dict(zip(OPERATION_NAMES, ("added", "retracted", "from", "to"), strict=True))
 """Operation -> its class in the stylesheet."""
 
+_MINUTE = 60
 _AGES = (("year", 365 * 86400), ("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
@@ -56,7 +58,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"moment": moment, "visible": visible, "value": value}
-    environment.filters |= {"number": "{:,}".format, "operation": _OPERATIONS.get}
+    environment.filters |= {
+        "number": "{:,}".format,
+        "operation": _OPERATIONS.get,
+        "duration": duration,
+        "size": public_source.size,
+    }
     environment.globals |= {"site_path": site_path, "counted": counted, "operations": OPERATION_NAMES}
     return environment
 
@@ -85,6 +92,24 @@ def visible(text: object, longest: int = _LONGEST) -> str:
     cut = full[:longest]
     shown = cut if cut.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in cut)
     return shown if len(full) <= longest else f"{shown}… ({counted(len(full), 'character')})"
+
+
+def operation_style(operation: str) -> str:
+    """Return the class of an operation in the stylesheet."""
+    return _OPERATIONS[operation]
+
+
+def duration(seconds: float | None) -> str:
+    """Return a length of time in its two largest units: ``1 h 5 min``, ``12.3 s``."""
+    if seconds is None:
+        return ""
+    if abs(seconds) < _MINUTE:
+        return f"{seconds:,.1f} s"
+    rest, parts = round(abs(seconds)), list[str]()
+    for name, length in (("d", 86400), ("h", 3600), ("min", _MINUTE), ("s", 1)):
+        number, rest = divmod(rest, length)
+        parts += [f"{number:,} {name}"] if number or parts else []
+    return ("−" if seconds < 0 else "") + " ".join(part for part in parts[:2] if not part.startswith("0 "))
 
 
 def _escaped(character: str) -> str:

@@ -32,7 +32,7 @@ def test_a_dataset_at_a_glance(open_page, numbers):
     save_report(numbers.dataset, Candidate("acme/numbers", "base", head, "candidate-x", records=2), report)
     page = shown(open_page(PAGE))
     assert page.lines[:5] == [
-        *["acme/numbers", "acme/numbers stale", "All datasets Overview Data Blocks"],
+        *["acme/numbers", "acme/numbers stale", "All datasets Overview Data Blocks Trends"],
         *["The DAG is paused: no run looks for new data.", "Numbers <b>&"],
     ]
     assert page.after("Last publication").startswith("2024-05-02 08:00:00 UTC ")
