@@ -5,6 +5,7 @@ Exit codes: 0 success, 1 failure, 2 invalid input. ``validate`` exits with 0 or 
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from typing import Annotated, Any
@@ -45,6 +46,16 @@ class Commands(TyperGroup):
             e.message = e.message.removeprefix("Value error, ").replace("Input should be", "must be", 1)
             raise
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the first sentence of each command's help, wrapped rather than cut."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _first_sentence(command)) for name, command in commands])
+
+
+def _first_sentence(command: Any) -> str:
+    return " ".join(str(command.help).partition("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
+
 
 app = typer.Typer(
     cls=Commands,
@@ -53,7 +64,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",  # joins the lines of a docstring's paragraph
+    rich_markup_mode=None,  # rich would double the time of a command that only prints its help
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -91,6 +102,8 @@ forget.register(app)
 
 def main() -> None:
     """Run the tool; print errors as one message and exit with their code."""
+    # Else pydantic reads the entry points of every installed package before it builds its first model.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         app()
     except (InvalidInput, DatasetNotFound) as e:

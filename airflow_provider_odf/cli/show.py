@@ -26,7 +26,6 @@ from airflow_provider_odf.cli.output import (
 from airflow_provider_odf.cli.run import existing_store
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.protocol import DatasetVocabulary
 from airflow_provider_odf.wording import counted, suggestion
 
 _SUMMARY = ("name", "kind", "records", "size", "watermark", "updated")
@@ -132,6 +131,7 @@ def _pairs(store: Store, info: Mapping[str, Any], state: ChainState) -> Iterator
 
 def _source_pairs(store: Store, state: ChainState) -> Iterator[tuple[str, str]]:
     from airflow_provider_odf.chain.dataset_facts import origins
+    from airflow_provider_odf.protocol import DatasetVocabulary
 
     if state.kind == "Root" and state.polling_source is None and not state.push_sources:
         yield "Source", "none"

@@ -2,6 +2,8 @@
 
 The first of these counts: the file that a task names, ``NAME.datacontract.yaml`` beside the manifest, and the
 attachment ``datacontract.yaml`` in the dataset's metadata, which is part of the chain.
+
+Most datasets have none, so what reads contracts is imported only when there is one.
 """
 
 from __future__ import annotations
@@ -10,13 +12,15 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from airflow_provider_odf import protocol
-from airflow_provider_odf.contract.compile import compile_model
-from airflow_provider_odf.contract.load import ContractFile, load, parse
 from airflow_provider_odf.errors import ManifestInvalid, Problem
 from airflow_provider_odf.manifest.events import SetAttachments
 from airflow_provider_odf.manifest.manifest import Manifest
+
+if TYPE_CHECKING:
+    from airflow_provider_odf import protocol
+    from airflow_provider_odf.contract.load import ContractFile
 
 SUFFIXES = (".datacontract.yaml", ".datacontract.yml")
 ATTACHMENT = "datacontract.yaml"
@@ -42,6 +46,8 @@ class Location:
 
         :raises ManifestInvalid: the contract has problems. The error has all of them.
         """
+        from airflow_provider_odf.contract.load import load, parse
+
         if self.attachment is None:
             return load(self.file, is_offline)
         return parse(self.attachment, str(self), is_attached=True)
@@ -111,4 +117,6 @@ def of_dataset(file: ContractFile, dataset: str) -> protocol.Contract:
 
     :raises ManifestInvalid: the contract has no model for the dataset.
     """
+    from airflow_provider_odf.contract.compile import compile_model
+
     return compile_model(file, model_name(file, dataset))
