@@ -27,6 +27,10 @@ java: setup ## Install a Java into .venv, for machines without one
 demo: setup ## Run the example DAGs on real Airflow and Spark and show what they made
 	@$(UV) run --frozen python -m demo
 
+.PHONY: ui
+ui: setup ## Start Airflow with the datasets of the demo, to see them in a browser
+	@$(UV) run --frozen python -m demo ui
+
 .PHONY: test
 test: setup ## Run every test; with COVERAGE=1 show the coverage, which takes a third longer
 	@$(UV) run --frozen pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=term) $(ARGS)

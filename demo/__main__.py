@@ -1,25 +1,20 @@
-"""``make demo``: run the example manifests of ``dags/`` as real Airflow DAGs and show the results.
+"""``make demo`` and ``make ui``: run the example manifests of ``dags/`` as real Airflow DAGs, and look at the results.
 
-All files are in ``.demo/``: an Airflow home with SQLite, the store, and a copy of ``dags/`` with changing data. The
-first session has two batches; the second batch of coffee prices violates its contract. Later sessions find no new data.
+All files are in ``.demo/``. The first session has two batches; the second batch of coffee prices violates its contract.
+Later sessions find no new data.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
-from pathlib import Path
 
-HERE = Path(__file__).parent.parent
-HOME = HERE / ".demo"
-DAGS = HOME / "dags"
-EVENTS = HOME / "lineage.jsonl"
+from demo.browse import browse
+from demo.family import Family, Stopped
+from demo.folder import FINISHED, configure
 
 
-def main() -> int:
-    """Run the demo; return 0 if all results are as expected."""
+def main(arguments: list[str]) -> int:
+    """Run the demo, with the argument ``ui`` Airflow with its datasets; return 0 if all is as expected."""
     from airflow_provider_odf.engine.jvm import find_java
     from airflow_provider_odf.errors import OdfError
 
@@ -28,40 +23,25 @@ def main() -> int:
     except OdfError as e:
         print(e, file=sys.stderr)
         return 1
-    is_first = not (HOME / "finished").exists()
-    if is_first:
-        shutil.rmtree(HOME, ignore_errors=True)
-        shutil.copytree(HERE / "dags", DAGS, ignore=shutil.ignore_patterns("__pycache__", "by_hand", "*_*.py"))
-        shutil.copy(HERE / "dags" / "odf_errors.py", DAGS)
-    os.environ.update(
-        AIRFLOW_HOME=str(HOME / "airflow"),
-        AIRFLOW__CORE__DAGS_FOLDER=str(DAGS),
-        AIRFLOW__CORE__LOAD_EXAMPLES="False",
-        AIRFLOW__LOGGING__LOGGING_LEVEL="INFO",
-        AIRFLOW__ODF__STORE=str(HOME / "store"),
-        AIRFLOW__ODF__PUSH_PATHS=str(DAGS / "data" / "arriving"),
-        AIRFLOW__OPENLINEAGE__TRANSPORT=f'{{"type": "file", "log_file_path": "{EVENTS}", "append": true}}',
-        AIRFLOW__OPENLINEAGE__NAMESPACE="demo",
-        ODF_STORE=str(HOME / "store"),
-    )
-    if is_first:
-        print("Setting up Airflow with SQLite in .demo/airflow ...", flush=True)
-        log = (HOME / "setup.log").open("w")
-        for command in (["db", "migrate"], ["dags", "reserialize"]):
-            done = subprocess.run(
-                [Path(sys.executable).with_name("airflow"), *command], stdout=log, stderr=subprocess.STDOUT, check=False
-            )
-            if done.returncode:
-                print(f"airflow {' '.join(command)} failed, see {HOME / 'setup.log'}", file=sys.stderr)
-                return 1
-    from demo.show import Demo
+    configure()
+    if arguments != ["ui"]:
+        return _run()
+    if not FINISHED.exists() and (failed := _run()):
+        return failed
+    return browse()
 
-    demo = Demo(HOME, DAGS, EVENTS)
-    done = demo.first() if is_first else demo.again()
-    if done:
-        (HOME / "finished").touch()
-    return 0 if done else 1
+
+def _run() -> int:
+    """Run a session in a process of its own: Airflow's tasks take over the signals of theirs."""
+    try:
+        with Family(grace=3) as family:
+            family.start("session", [sys.executable, "-m", "demo.show"])
+            family.wait()
+    except Stopped as e:
+        print("Stopped. Run make demo again to start over.", file=sys.stderr)
+        return e.exit_code
+    return family.processes["session"].returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""Run the DAGs and show their results."""
+"""Run the DAGs and show their results, as the program of one session."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rich.console import Console
 
 from airflow_provider_odf import build_dags
 from airflow_provider_odf.wording import counted
+from demo.folder import DAGS, EVENTS, FINISHED, HOME, create
 
 NEXT_BATCH = ("coffee-prices/2026-05-02.csv",)
 """Files that arrive between the two rounds of the first session."""
@@ -53,8 +54,7 @@ class Demo:
             "Or inspect the same datasets yourself: "
             f"[bold].venv/bin/odf tail river-levels --store {self.home.name}/store[/]\n"
             f"The task logs are in {self.home.name}/tasks.log.\n"
-            "In the browser: start Airflow with the same settings, open a DAG, and choose its tab [bold]Dataset[/]: "
-            "see docs/how-to/see-datasets-in-airflow.md.\n"
+            "In the browser: [bold]make ui[/] starts Airflow with these datasets, and prints address and password.\n"
         )
         rejected = states.pop("coffee-prices again")
         return rejected == "failed" and set(states.values()) == {"success"}
@@ -70,6 +70,7 @@ class Demo:
             self.console.print("\nNo source has new data: no JVM was started, no block was written.")
             self.console.print("The price list is still rejected: its DAG fails until somebody decides.")
             self.odf("rejected", "list", "coffee-prices")
+            self.console.print("See the datasets in the browser: [bold]make ui[/].")
         else:
             self.console.print(f"\nUnexpected results: see {self.home.name}/tasks.log.")
         self.console.print("Remove .demo/ to start over.")
@@ -155,3 +156,19 @@ def _names(events: Path) -> Iterator[tuple[str, str, str, str]]:
         for direction in ("inputs", "outputs"):
             for dataset in event.get(direction) or ():
                 yield event["job"]["name"], direction[:-1], dataset["namespace"], dataset["name"]
+
+
+def main() -> int:
+    """Run one session; return 0 if all results are as expected."""
+    is_first = not FINISHED.exists()
+    if is_first and not create():
+        return 1
+    demo = Demo(HOME, DAGS, EVENTS)
+    done = demo.first() if is_first else demo.again()
+    if done:
+        FINISHED.touch()
+    return 0 if done else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

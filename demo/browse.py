@@ -1,0 +1,110 @@
+"""Airflow with the datasets of the demo, for a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import sys
+import time
+from pathlib import Path
+
+import httpx
+
+from demo.family import Family, Stopped
+from demo.folder import HOME, airflow
+
+USERS = {"admin": "admin", "viewer": "viewer"}
+"""User -> role."""
+
+_LOG = HOME / "ui.log"
+_PASSWORDS = HOME / "airflow" / "passwords.json"
+_HOST, _PORT = "127.0.0.1", 8080
+_COMPONENTS = {
+    "api-server": ["api-server", "--workers", "1"],
+    "scheduler": ["scheduler"],
+    "dag-processor": ["dag-processor"],
+    "triggerer": ["triggerer"],
+}
+_LONGEST_START = 180.0
+
+
+def browse() -> int:
+    """Run Airflow until a signal ends it; return 0, or 1 if one of its components fails."""
+    address = f"http://{_HOST}:{free_port(_PORT)}"
+    passwords = set_passwords(_PASSWORDS)
+    _configure(address)
+    print("Starting Airflow ...", flush=True)
+    try:
+        with Family(grace=15) as family, _LOG.open("w") as log:
+            for name, command in _COMPONENTS.items():
+                family.start(name, [airflow(), *command], log)
+            ended = wait_for(address, family)
+            if ended is None:
+                _welcome(address, passwords)
+                ended = family.wait()
+            print(f"Airflow's {ended} failed, see {_LOG}", file=sys.stderr)
+            return 1
+    except Stopped:
+        print("Airflow has ended.")
+        return 0
+
+
+def free_port(preferred: int) -> int:
+    """Return a port that nobody listens on, the preferred one if it is free."""
+    for port in (preferred, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((_HOST, port))
+            except OSError:
+                continue
+            found: int = probe.getsockname()[1]
+            return found
+    raise OSError("no port is free")
+
+
+def set_passwords(file: Path) -> dict[str, str]:
+    """Return the passwords of the users, which the file keeps from the first time on."""
+    if file.exists():
+        kept: dict[str, str] = json.loads(file.read_text())
+        return kept
+    passwords = {user: secrets.token_urlsafe(9) for user in USERS}
+    file.touch(mode=0o600)
+    file.write_text(json.dumps(passwords))
+    return passwords
+
+
+def _configure(address: str) -> None:
+    os.environ.update(
+        AIRFLOW__API__HOST=_HOST,
+        AIRFLOW__API__PORT=address.rpartition(":")[2],
+        AIRFLOW__API__BASE_URL=address,
+        AIRFLOW__CORE__EXECUTION_API_SERVER_URL=f"{address}/execution/",
+        AIRFLOW__CORE__PARALLELISM="2",
+        AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS=",".join(f"{user}:{role}" for user, role in USERS.items()),
+        AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE=str(_PASSWORDS),
+    )
+
+
+def wait_for(address: str, family: Family) -> str | None:
+    """Wait until Airflow answers; return the name of a component that ended before or never answered."""
+    end = time.monotonic() + _LONGEST_START
+    while time.monotonic() < end:
+        try:
+            if httpx.get(f"{address}/api/v2/monitor/health", timeout=5).status_code == httpx.codes.OK:
+                return None
+        except httpx.HTTPError:
+            pass
+        if (ended := family.wait(0.5)) is not None:
+            return ended
+    return "api-server"
+
+
+def _welcome(address: str, passwords: dict[str, str]) -> None:
+    print(f"\nAirflow with the datasets of the demo: {address}/")
+    print(f"  user admin, password {passwords['admin']}")
+    print(f"  user viewer, password {passwords['viewer']} (may read, but not decide)")
+    print("Log in, then choose Browse > Datasets, or the tab Dataset of a DAG.")
+    print(f"Logs are in {_LOG.parent.name}/{_LOG.name}. End it with Ctrl-C.", flush=True)
