@@ -56,21 +56,20 @@ def tail_rows(dataset: Dataset, n: int, ref: str = HEAD, *, cache: Path | None =
     return Rows(columns, table, state.vocab.operation_type_column)
 
 
-def rows_at(dataset: Dataset, offsets: Sequence[int], ref: str = HEAD) -> Rows:
-    """Return the rows at these offsets of the history up to a ref or block hash. Only the slices with these rows are
-    read.
+def rows_at(dataset: Dataset, offsets: Sequence[int], state: ChainState, *, cache: Path | None = None) -> Rows:
+    """Return the rows at these offsets of the history up to a state. Only the slices with these rows are read.
 
     :param offsets: in ascending order.
+    :param cache: directory with the record of checked slices, see `chain.checked_slices`.
     :raises ChainCorrupted: a slice is missing, damaged, or no Parquet file of the dataset.
     """
     import pyarrow as pa
 
-    state = replay(dataset, ref)
     columns, tables = tuple(_columns(state)), []
     for data_slice in state.slices:
         start, end = data_slice.offset_interval.start, data_slice.offset_interval.end
         if indices := [offset - start for offset in offsets if start <= offset <= end]:
-            checked_slices.check(dataset, state.dataset_id, [data_slice], None)
+            checked_slices.check(dataset, state.dataset_id, [data_slice], cache)
             tables.append(slices.read(dataset, data_slice, state.row_schema()).take(slices.int64_array(indices)))
     table = pa.concat_tables(tables) if tables else None
     return Rows(columns, table, state.vocab.operation_type_column)

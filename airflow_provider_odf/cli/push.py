@@ -103,7 +103,7 @@ def push(
     event = instant(event_time, "--event-time") if event_time is not None else None
     options = from_environment(os.environ, forbid or ())
     with _uris(file) as (uris, label), LocalRunner() as runner:
-        declared = _manifest(manifest, name, target) if manifest is not None else None
+        declared = manifest_of(manifest, name, target) if manifest is not None else None
         dataset = str(declared.snapshot.alias if declared else target.dataset(name).alias)
         cycle = Cycle(target, dataset, runner, time, declared, os.environ, options, progress=progress(verbose))
         data = Push(uris, source_name=source, event_time=event, push_id=push_id, media_type=media_type, label=label)
@@ -111,7 +111,7 @@ def push(
     raise typer.Exit(code)
 
 
-def _manifest(file: str, name: str, store: Store) -> Manifest:
+def manifest_of(file: str, name: str, store: Store) -> Manifest:
     """Return the manifest of a dataset, and print a note if the command creates a store.
 
     :raises ManifestInvalid: the file is not valid, or has no such dataset.

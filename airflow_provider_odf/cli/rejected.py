@@ -1,7 +1,8 @@
-"""``odf rejected``: inspect, publish or discard rejected candidates."""
+"""``odf rejected``: inspect, test again, publish or discard rejected candidates."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,8 @@ from airflow_provider_odf.cli.output import (
     print_json,
     print_rows,
 )
-from airflow_provider_odf.cli.run import existing_store
+from airflow_provider_odf.cli.push import manifest_of
+from airflow_provider_odf.cli.run import VerboseOption, existing_store, progress
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.wording import counted, listed
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="rejected",
-    help="Inspect candidates that failed their data contract or were held back; publish or discard them.",
+    help="Inspect candidates that failed their data contract or were held back; test again, publish or discard them.",
     no_args_is_help=True,
 )
 RefArgument = Annotated[str | None, typer.Argument(help="Ref of the candidate.", show_default="the newest")]
@@ -163,6 +165,45 @@ def publish(name: NameArgument, ref: RefArgument = None, store: StoreOption = No
             f"{name}: {rejection.ref} is not based on the current head and cannot be published. "
             f"The decision is kept: the next {again} the same input publishes it"
         )
+
+
+@app.command()
+def retest(
+    name: NameArgument,
+    ref: RefArgument = None,
+    manifest: Annotated[
+        str | None,
+        typer.Option(
+            help="The dataset's manifest, whose data contract counts.",
+            show_default="the contract in the dataset's metadata",
+            metavar="FILE",
+        ),
+    ] = None,
+    store: StoreOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Test a candidate again that its contract rejected, and publish it if it passes.
+
+    Its data is not fetched again. This is for a contract that was corrected, or clauses about other datasets.
+    """
+    from airflow_provider_odf.contract.report_text import lines
+    from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.decisions import find
+    from airflow_provider_odf.cycle.decisions import retest as retest_
+    from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.runner.local import LocalRunner
+
+    target = existing_store(store)
+    dataset = target.dataset(name)
+    rejection = find(dataset, ref)
+    declared = manifest_of(manifest, name, target) if manifest is not None else None
+    with LocalRunner() as runner:
+        alias = str(dataset.alias)
+        cycle = Cycle(target, alias, runner, Instant.now(), declared, os.environ, progress=progress(verbose))
+        report = retest_(cycle, rejection)
+    for line in lines(report, name):
+        print(line)
+    print(f"{name}: published {counted(rejection.records, 'record')} of {rejection.ref}")
 
 
 @app.command()

@@ -1,21 +1,38 @@
-"""Decisions on a rejected candidate: publish it anyway, or discard it. The command line and the UI call these."""
+"""Decisions on a rejected candidate: publish it anyway, discard it, or test it again. The command line, runs of DAGs
+and the UI call these."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.cycle import rejected
-from airflow_provider_odf.cycle.messages import Candidate
-from airflow_provider_odf.cycle.publish import publish
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.cycle import candidate_refs, rejected
+from airflow_provider_odf.cycle.candidate import describe
+from airflow_provider_odf.cycle.messages import Candidate, UpToDate
+from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.source.files_glob import changed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.rejected import Rejection
+    from airflow_provider_odf.protocol import Contract, ContractReport
+
+PUBLISH, RETEST = "publish", "retest"
+ACTIONS = (PUBLISH, RETEST)
+"""Decisions that a run can carry out."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A decision for a run to carry out: one of `ACTIONS`, and the newest block of the rejected candidate."""
+
+    action: str
+    block_hash: str
 
 
 def find(dataset: Dataset, ref: str | None) -> Rejection:
@@ -59,13 +76,99 @@ def publish_anyway(store: Store, dataset: Dataset, rejection: Rejection) -> bool
         return True
     if rejected.accept(dataset, rejection):
         return False
-    raise InvalidInput(
-        f"{rejection.ref} is not based on the current head of {dataset.alias}, and its input was not recorded: "
-        "run the dataset again, then publish the new rejected candidate"
-    )
+    raise _unknown_input(dataset, rejection)
 
 
 def discard(dataset: Dataset, rejection: Rejection) -> None:
     """Discard the input of a rejected candidate: later runs neither fail for it nor merge it again until the source,
     the manifest or the contract changes. Its blocks and data stay."""
     rejected.save(dataset, rejection.block_hash, replace(rejection.record, is_discarded=True))
+
+
+def carry_out(dataset: Dataset, decision: Decision) -> Candidate | UpToDate | None:
+    """Return the candidate that a run tests or publishes for a decision, or why there is nothing to do.
+
+    None where the head has moved and the input was accepted: a run that merges it again publishes it.
+
+    :raises InvalidInput: there is no such candidate, it was discarded, or the decision cannot be carried out.
+    """
+    head = dataset.head()
+    rejection = next((r for r in rejected.rejections(dataset) if r.block_hash == decision.block_hash), None)
+    if rejection is None:
+        if head is not None and _is_published(dataset, head, decision.block_hash):
+            return UpToDate(f"candidate {decision.block_hash} is published already")
+        raise InvalidInput(f"dataset {dataset.alias} has no rejected candidate {decision.block_hash}")
+    if rejection.record.is_discarded:
+        raise InvalidInput(
+            f"{rejection.ref} was discarded: to publish it all the same, run "
+            f"`{dataset.command('rejected', 'publish', '{}', rejection.ref)}`"
+        )
+    if decision.action == RETEST:
+        return to_test_again(dataset, rejection)
+    if rejection.base == head:
+        return _candidate(dataset, rejection)
+    if not rejected.accept(dataset, rejection):
+        raise _unknown_input(dataset, rejection)
+    return None
+
+
+def to_test_again(dataset: Dataset, rejection: Rejection) -> Candidate:
+    """Return a rejected candidate for another contract test.
+
+    :raises InvalidInput: no contract rejected it, or the head has moved.
+    """
+    if rejection.record.held or rejection.report is None:
+        raise InvalidInput(f"{rejection.ref} was held back, not rejected by a contract: publish or discard it")
+    if rejection.base != dataset.head():
+        raise InvalidInput(
+            f"{rejection.ref} is not based on the current head of {dataset.alias}: run the dataset again, which tests "
+            "its newest input"
+        )
+    return _candidate(dataset, rejection)
+
+
+def test_again(cycle: Cycle, candidate: Candidate, contract: Contract) -> ContractReport:
+    """Return a new report of a contract on a rejected candidate.
+
+    :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
+    """
+    state = replay(cycle.store.dataset(candidate.dataset), candidate.candidate)
+    # All push sources of a dataset have the same merge strategy.
+    source_name = next(iter(state.push_sources), None)
+    return contract_test(cycle, candidate, contract, source_name=source_name, is_fresh=True)
+
+
+def retest(cycle: Cycle, rejection: Rejection) -> ContractReport:
+    """Test a rejected candidate with the contract as it is now, publish it if it passes, and return the report.
+
+    :raises InvalidInput: the candidate cannot be tested again, or the dataset has no contract.
+    :raises ContractRejected: a clause failed; nothing has changed but the report.
+    :raises ContractInconclusive: a clause could not be evaluated.
+    :raises CommitConflict: another writer published first.
+    """
+    candidate = to_test_again(cycle.store.dataset(cycle.dataset), rejection)
+    if cycle.contract is None:
+        raise InvalidInput(
+            f"dataset {cycle.dataset} has no contract in its metadata: name the manifest beside its contract with "
+            "--manifest"
+        )
+    report = test_again(cycle, candidate, cycle.contract)
+    judge(cycle.store, candidate, report)
+    publish(cycle.store, candidate)
+    return report
+
+
+def _candidate(dataset: Dataset, rejection: Rejection) -> Candidate:
+    ref = candidate_refs.CANDIDATE + rejection.ref.removeprefix(candidate_refs.REJECTED)
+    return describe(dataset, rejection.base, rejection.block_hash, ref)
+
+
+def _is_published(dataset: Dataset, head: str, block_hash: str) -> bool:
+    return dataset.storage.stat(f"blocks/{block_hash}") is not None and dataset.contains(head, block_hash)
+
+
+def _unknown_input(dataset: Dataset, rejection: Rejection) -> InvalidInput:
+    return InvalidInput(
+        f"{rejection.ref} is not based on the current head of {dataset.alias}, and its input was not recorded: "
+        "run the dataset again, then publish the new rejected candidate"
+    )

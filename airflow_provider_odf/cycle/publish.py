@@ -26,16 +26,21 @@ if TYPE_CHECKING:
 
 
 def contract_test(
-    cycle: Cycle, candidate: Candidate, contract: protocol.Contract, *, source_name: str | None = None
+    cycle: Cycle,
+    candidate: Candidate,
+    contract: protocol.Contract,
+    *,
+    source_name: str | None = None,
+    is_fresh: bool = False,
 ) -> protocol.ContractReport:
     """Return the report of a contract on a candidate. The engine makes a new one if the merge left none, one of another
-    version of the contract, or one with an error, whose cause may be gone.
+    version of the contract, or one with an error, whose cause may be gone; or always, with ``is_fresh``.
 
     :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
     """
     dataset = cycle.store.dataset(candidate.dataset)
     report = rejected.load_report(dataset, candidate.candidate)
-    if report is not None and report.digest == contract.digest and report.result != "error":
+    if not is_fresh and report is not None and report.digest == contract.digest and report.result != "error":
         return report
     request = _request(cycle, dataset, candidate, contract, source_name)
     success = cast(protocol.ContractTestSuccess, cycle.ask(request))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain.record_rows import rows_at, tail_rows
+from airflow_provider_odf.chain.record_rows import rows_at
 from airflow_provider_odf.chain.replay import replay
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.record_rows import Rows
+    from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.cycle.rejected import Rejection
 
 FAILED = "failed clauses"
-_MASKED = "***"
+MASKED = "***"
+"""What is shown in place of a value of a sensitive column."""
 
 
 @dataclass(frozen=True)
@@ -36,30 +40,40 @@ class RejectedRows:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for row in self.rows:
-            shown = {n: _MASKED if n in self.sensitive and value is not None else value for n, value in row.items()}
+            shown = {n: MASKED if n in self.sensitive and value is not None else value for n, value in row.items()}
             if self.clauses:
                 shown[FAILED] = self.clauses[row[self.offset_column]]
             yield shown
 
 
-def rejected_rows(dataset: Dataset, rejection: Rejection, most: int) -> RejectedRows:
+def rejected_rows(
+    dataset: Dataset,
+    rejection: Rejection,
+    most: int,
+    state: ChainState | None = None,
+    cache: Path | None = None,
+) -> RejectedRows:
     """Return at most so many rows for which a candidate was rejected: those that its report names, or, where its input
     was held back, its records.
 
+    :param state: of the chain at the candidate, by default read from the chain.
+    :param cache: directory with the record of checked slices, see `chain.checked_slices`.
     :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
     """
     report = rejection.report
-    state = replay(dataset, rejection.block_hash)
+    state = state or replay(dataset, rejection.block_hash)
     clauses: dict[int, list[str]] = {}
+    offsets: Sequence[int]
     for result in report.results if report is not None else ():
         if result.outcome == "fail":
             for offset in result.offsets:
                 clauses.setdefault(offset, []).append(result.description)
     if rejection.record.held:
-        rows, total = tail_rows(dataset, rejection.records, rejection.block_hash).first(most), rejection.records
-        clauses = {}
+        clauses, total = {}, rejection.records
+        offsets = range(state.next_offset - total, state.next_offset)[:most]
     else:
-        rows, total = rows_at(dataset, sorted(clauses)[:most], rejection.block_hash), len(clauses)
+        offsets, total = sorted(clauses)[:most], len(clauses)
+    rows = rows_at(dataset, offsets, state, cache=cache)
     sensitive = {name.lower() for name in report.sensitive_columns} if report is not None else set()
     return RejectedRows(
         rows,

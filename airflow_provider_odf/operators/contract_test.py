@@ -55,8 +55,10 @@ class ContractTestOperator(OdfOperator):
 
     def run_step(self, context: Context) -> dict[str, Any] | None:
         from airflow_provider_odf.contract import report_text
+        from airflow_provider_odf.cycle.decisions import PUBLISH, RETEST, test_again
         from airflow_provider_odf.cycle.publish import contract_test, judge
         from airflow_provider_odf.cycle.xcom import receive_candidate
+        from airflow_provider_odf.operators.decision import action_on
 
         contract = self.cycle.contract
         if contract is None:
@@ -68,7 +70,15 @@ class ContractTestOperator(OdfOperator):
         if not candidate.records:
             self.log.info("%s: no new records to test", candidate.dataset)
             return None
-        self._report = report = contract_test(self.cycle, candidate, contract, source_name=self.source_name)
+        if (action := action_on(context, candidate.dataset, candidate.candidate)) == PUBLISH:
+            self.log.warning("%s: publishing candidate %s whatever its contract says", candidate.dataset, candidate.ref)
+            self.show(candidate)
+            return None
+        self._report = report = (
+            test_again(self.cycle, candidate, contract)
+            if action == RETEST
+            else contract_test(self.cycle, candidate, contract, source_name=self.source_name)
+        )
         self.show(candidate)
         for line in report_text.lines(report, candidate.dataset):
             self.log.info(line)

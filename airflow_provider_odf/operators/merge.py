@@ -62,9 +62,9 @@ class MergeOperator(PushMixin, OdfOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.xcom import pass_candidate
+        from airflow_provider_odf.operators.decision import decided
 
-        cycle, new_input = self._new_input(context)
-        candidate = new_input if isinstance(new_input, UpToDate) else self._merge(cycle, new_input)
+        candidate = decided(self, context) or self._merged(context)
         if isinstance(candidate, UpToDate):
             self.skip(candidate)
         self.show(candidate)
@@ -98,6 +98,10 @@ class MergeOperator(PushMixin, OdfOperator):
         is_xcom = isinstance(self.data, dict)
         sources = sources_of(self.dataset_manifest) if is_xcom else pushed_names(self.data)
         return events.merge(sources, subject, head if self.is_skipped else None)
+
+    def _merged(self, context: Context) -> Candidate | UpToDate:
+        cycle, new_input = self._new_input(context)
+        return new_input if isinstance(new_input, UpToDate) else self._merge(cycle, new_input)
 
     def _merge(self, cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
         """Return the candidate, merged again onto the new head where another writer published since the poll."""

@@ -46,8 +46,12 @@ class PollingSourceOperator(OdfOperator):
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.poll import poll
         from airflow_provider_odf.cycle.read import read
-        from airflow_provider_odf.cycle.xcom import MOST_SHOWN, pass_input
+        from airflow_provider_odf.cycle.xcom import MOST_SHOWN, pass_candidate, pass_input
+        from airflow_provider_odf.operators.decision import decided
 
+        if (candidate := decided(self, context)) is not None:
+            self.show(candidate)
+            return pass_candidate(candidate)
         new_input = poll(self.cycle)
         if isinstance(new_input, UpToDate):
             self.skip(new_input)

@@ -40,13 +40,18 @@ class PublishOperator(OdfOperator):
         self.candidate = candidate
 
     def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.cycle.decisions import PUBLISH
         from airflow_provider_odf.cycle.publish import publish, require_passed
         from airflow_provider_odf.cycle.xcom import receive_candidate
+        from airflow_provider_odf.operators.decision import action_on
 
         try:
-            candidate = receive_candidate(self.odf, self.candidate, self.dataset_name)
+            action = action_on(context, self.dataset_name or alias_of(self.candidate), self._block_hash)
+            candidate = receive_candidate(
+                self.odf, self.candidate, self.dataset_name, allows_rejected=action is not None
+            )
             contract = self.cycle_of(candidate.dataset).contract_location
-            if contract is not None:
+            if contract is not None and action != PUBLISH:
                 require_passed(self.odf, candidate, contract)
             head = publish(self.odf, candidate)
         except CommitConflict as e:
@@ -62,6 +67,11 @@ class PublishOperator(OdfOperator):
         for asset in self.outlets:
             context["outlet_events"][asset].extra.update(event)
         return event
+
+    @property
+    def _block_hash(self) -> Any:
+        """The newest block of the candidate in the XCom."""
+        return self.candidate.get("candidate") if isinstance(self.candidate, dict) else None
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.chain.replay import replay

@@ -64,8 +64,11 @@ class PushSourceOperator(PushMixin, OdfOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.push import push
-        from airflow_provider_odf.cycle.xcom import pass_input
+        from airflow_provider_odf.cycle.xcom import pass_candidate, pass_input
+        from airflow_provider_odf.operators.decision import decided
 
+        if (candidate := decided(self, context)) is not None:
+            return {**pass_candidate(candidate), "sourceName": None}
         data = self.allowed(push_of(self._conf(context), self.source_name, push_id(context)), context)
         new_input = push(self.cycle, data, copies=True)
         if isinstance(new_input, UpToDate):

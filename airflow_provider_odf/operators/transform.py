@@ -41,8 +41,9 @@ class TransformOperator(OdfOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.xcom import pass_candidate
+        from airflow_provider_odf.operators.decision import decided
 
-        candidate = self._transform()
+        candidate = decided(self, context) or self._transform()
         if isinstance(candidate, UpToDate):
             self.skip(candidate)
         self.show(candidate)

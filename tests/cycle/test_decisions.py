@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import decisions, matched_headers, rejected
 from airflow_provider_odf.cycle.messages import Outcome
@@ -127,6 +129,34 @@ def test_a_discarded_file_stays_out_while_another_is_rejected(
         assert isinstance(run(prices, "2024-01-03T12:00:00Z", runner=NoEngine()).error, StillRejected)
     assert has_changed(store, prices) is False
     assert len(list(rejected.rejections(dataset))) == 2
+
+
+def test_a_candidate_is_tested_again(write: Write, run: Run, store: Store, engine: LocalRunner, prices: Path) -> None:
+    write("in/2.csv", "sku,price\na,-3\nb,3\n")
+    assert isinstance(run(prices).error, ContractRejected)
+    dataset = store.dataset("prices")
+    rejection = decisions.find(dataset, None)
+
+    def retest() -> str:
+        (one,) = load([prices]).manifests
+        return decisions.retest(cycle_of(store, one, engine), decisions.find(dataset, rejection.ref)).result
+
+    before = dataset.head()
+    write("prices.datacontract.yaml", CONTRACT.replace("minimum: 0", "minimum: -2"))
+    with pytest.raises(ContractRejected, match=r"price: >= -2: 1 row: -3 at offset 3"):
+        retest()
+    assert (dataset.head(), decisions.find(dataset, None).ref) == (before, rejection.ref)
+    write("prices.datacontract.yaml", CONTRACT.replace("minimum: 0", "minimum: -3"))
+    assert retest() == "passed"
+    assert dataset.head() == rejection.block_hash
+    assert rows(store, "sku", "price") == [("a", -3), ("b", 3)]
+    assert rejected.load_report(dataset, rejection.block_hash).result == "passed"
+    with pytest.raises(InvalidInput, match="has no contract in its metadata"):
+        decisions.retest(cycle_of(store, "prices", engine), rejection_of(dataset, rejection))
+
+
+def rejection_of(dataset: Dataset, published: rejected.Rejection) -> rejected.Rejection:
+    return replace(published, record=replace(published.record, base=dataset.head()))
 
 
 def test_a_trigger_has_the_contract_of_the_other_tasks(write: Write, run: Run, store: Store) -> None:

@@ -1,0 +1,75 @@
+"""Decisions on rejected candidates in the conf of a run: ``{"decision": {"dataset": NAME, "publish": BLOCK_HASH}}``, or
+``retest`` in place of ``publish``.
+
+Such a run neither polls nor merges: its tasks take the rejected candidate further. So the decision has a log, lineage
+and an asset event like any other publication. Whoever may trigger the DAG may decide.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_odf.chain.dataset import is_hash
+from airflow_provider_odf.cycle.decisions import ACTIONS, Decision, carry_out
+from airflow_provider_odf.cycle.messages import UpToDate
+from airflow_provider_odf.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_odf.cycle.messages import Candidate
+    from airflow_provider_odf.operators.base import OdfOperator
+
+KEY = "decision"
+_FORM = '{"decision": {"dataset": NAME, "publish": BLOCK_HASH}}, or with "retest" in place of "publish"'
+
+
+def decision_on(context: Context, dataset: str | None) -> Decision | None:
+    """Return the decision of a run on a candidate of a dataset, or None if the run has none.
+
+    :raises InvalidInput: the conf is not valid.
+    """
+    run: Any = context.get("dag_run")
+    conf = (run.conf if run is not None else None) or {}
+    if KEY not in conf:
+        return None
+    content = conf[KEY]
+    actions = [key for key in ACTIONS if key in content] if isinstance(content, dict) else []
+    if len(actions) != 1 or set(content) != {"dataset", *actions} or not isinstance(content["dataset"], str):
+        raise InvalidInput(f"conf: {KEY} is not valid: write it as {_FORM}")
+    block_hash = content[actions[0]]
+    if not (isinstance(block_hash, str) and is_hash(block_hash)):
+        raise InvalidInput(f"conf: {str(block_hash)[:80]!r} is not the hash of a block: write {KEY} as {_FORM}")
+    is_about = dataset is not None and content["dataset"].lower() == dataset.lower()
+    return Decision(actions[0], block_hash) if is_about else None
+
+
+def decided(task: OdfOperator, context: Context) -> Candidate | None:
+    """Return the candidate that the decision of a run is about; None if the task shall do its usual work.
+
+    :raises AirflowSkipException: the candidate is published already.
+    :raises InvalidInput: the decision cannot be carried out.
+    """
+    decision = decision_on(context, task.dataset_name)
+    if decision is None:
+        return None
+    dataset = task.odf.dataset(str(task.dataset_name))
+    result = carry_out(dataset, decision)
+    if isinstance(result, UpToDate):
+        task.skip(result)
+    if result is None:
+        task.log.warning(
+            "%s: the head has moved, so candidate %s cannot be published. The decision is kept: the run that merges "
+            "the same input publishes it",
+            task.dataset_name,
+            decision.block_hash,
+        )
+        return None
+    task.log.info("%s: decision: %s candidate %s", task.dataset_name, decision.action, decision.block_hash)
+    return result
+
+
+def action_on(context: Context, dataset: str | None, block_hash: str | None) -> str | None:
+    """Return what a run has to do with the candidate that ends in a block: ``publish``, ``retest``, or None."""
+    decision = decision_on(context, dataset)
+    return decision.action if decision is not None and decision.block_hash == block_hash else None
