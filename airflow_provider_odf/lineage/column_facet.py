@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.lineage import columns
-from airflow_provider_odf.lineage.columns import Origin
+from airflow_provider_odf.lineage.reading import INPUT, Reading
 from airflow_provider_odf.redaction import redact
 
 if TYPE_CHECKING:
     from openlineage.client.facet_v2 import DatasetFacet
     from openlineage.client.facet_v2 import column_lineage_dataset as facet
 
+    from airflow_provider_odf.lineage.columns import Origin
     from airflow_provider_odf.lineage.dataset import Input, Subject
     from airflow_provider_odf.lineage.naming import Identifier
     from airflow_provider_odf.protocol import Transform
-
-_INPUT = "input"
-"""Name of the source in preprocess queries."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a merge reads its source. ``columns`` are the declared ones, None if they are those of the files;
-    ``added`` are columns of the dataset that come from no source."""
-
-    columns: tuple[str, ...] | None = None
-    preprocess: Transform | None = None
-    added: frozenset[str] = frozenset()
 
 
 def of_transform(inputs: Sequence[Input], query: Transform, subject: Subject) -> dict[str, DatasetFacet]:
@@ -45,25 +31,11 @@ def of_merge(sources: Sequence[Identifier], reading: Reading, subject: Subject) 
     """Return the lineage of a dataset's columns from its source: by preprocess, else each from its namesake."""
     if not sources:
         return _facet(subject, {}, {})
-    output = [name for name in _names(subject) if name not in reading.added]
-    query = reading.preprocess
-    if query is not None:
-        tables = {_INPUT: reading.columns or tuple({*output, *_words(query)})}
-        origins = columns.origins(query.engine, query.queries, tables, output)
-    else:
-        kept = [name for name in output if reading.columns is None or name in reading.columns]
-        origins = {name: (Origin(_INPUT, name, "IDENTITY"),) for name in kept}
-    return _facet(subject, origins, {_INPUT: sources})
+    return _facet(subject, reading.origins(_names(subject)), {INPUT: sources})
 
 
 def _names(subject: Subject) -> list[str]:
     return [column.name for column in subject.columns]
-
-
-def _words(query: Transform) -> Iterable[str]:
-    """Return what may be a column of the source in a query."""
-    words = [re.findall(r"\w+|(?<=[`\"])[^`\"]+(?=[`\"])", step.query) for step in query.queries]
-    return {word.lower(): word for found in words for word in found}.values()
 
 
 def _facet(

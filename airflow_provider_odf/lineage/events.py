@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from airflow_provider_odf.lineage import column_facet, facets, quality
-from airflow_provider_odf.lineage.column_facet import Reading
 from airflow_provider_odf.lineage.dataset import Counts, Input, Subject
 from airflow_provider_odf.lineage.naming import EditionNames
 from airflow_provider_odf.protocol import Contract, ContractReport, Transform
@@ -21,6 +20,8 @@ from airflow_provider_odf.protocol import Contract, ContractReport, Transform
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import InputDataset, OutputDataset
     from openlineage.client.facet_v2 import DatasetFacet, JobFacet, RunFacet
+
+    from airflow_provider_odf.lineage.reading import Reading
 
 
 class TaskLineage(NamedTuple):

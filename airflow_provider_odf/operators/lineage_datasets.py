@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf import protocol, settings
+from airflow_provider_odf import settings
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract import binding
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.lineage import contract_facts
-from airflow_provider_odf.lineage.column_facet import Reading
 from airflow_provider_odf.lineage.contract_facts import ContractFacts
 from airflow_provider_odf.lineage.dataset import Counts, Input, Subject
 from airflow_provider_odf.lineage.naming import uri
+from airflow_provider_odf.lineage.reading import Reading, reading_of, transform_of
 from airflow_provider_odf.lineage.subject import of_dataset
-from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.manifest import model
 
 if TYPE_CHECKING:
+    from airflow_provider_odf import protocol
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.state import ChainState, InputPosition
     from airflow_provider_odf.chain.store import Store
@@ -59,7 +60,7 @@ class Datasets:
 
     def query(self, transform: model.SetTransform) -> protocol.Transform:
         """Return the queries of a derivative as its manifest has them."""
-        return _transform(transform.transform)
+        return transform_of(transform.transform)
 
     def inputs(self, transform: model.SetTransform) -> Iterator[Input]:
         """Yield the inputs of a derivative that the store finds, as of their heads."""
@@ -84,16 +85,7 @@ class Datasets:
         """Return how a candidate's source was read; None if the chain has no such source."""
         state = replay(self.store.dataset(candidate.dataset), candidate.candidate)
         source = state.polling_source if has_manifest_source else state.push_sources.get(source_name or "")
-        if source is None:
-            return None
-        columns = ddl.columns(source.read)
-        vocab = state.vocab
-        added = {vocab.offset_column, vocab.operation_type_column, vocab.system_time_column}
-        if vocab.event_time_column == protocol.DatasetVocabulary().event_time_column and source.preprocess is None:
-            added.add(vocab.event_time_column)  # where the source has none, the engine adds it
-        declared = tuple(column.name for column in columns) if columns is not None else None
-        query = _transform(source.preprocess) if source.preprocess is not None else None
-        return Reading(declared, query, frozenset(added - set(declared or ())))
+        return reading_of(source, state.vocab) if source is not None else None
 
     def _of(self, dataset: Dataset, state: ChainState) -> Subject:
         alias = str(dataset.alias)
@@ -125,7 +117,3 @@ class Datasets:
 
 def _next_offset(position: InputPosition | None) -> int:
     return 0 if position is None or position.offset is None else position.offset + 1
-
-
-def _transform(sql: model.TransformSql) -> protocol.Transform:
-    return protocol.Transform(sql.engine, tuple(protocol.SqlQueryStep(step.query, step.alias) for step in sql.steps))

@@ -113,6 +113,26 @@ async def publications(
     ]
 
 
+async def connected(request: Request, dag_id: str, most: int) -> list[Publication]:
+    """Return the DAG, and DAGs whose datasets it is computed from or that are computed from its own, nearest first.
+    Those that the user may not read are left out.
+
+    :param most: number of DAGs after which no more are looked for.
+    :raises HTTPException: the user may not read assets.
+    """
+    api = _Api(request)
+    found: dict[str, Publication] = {}
+    above, below = {dag_id}, {dag_id}
+    while (wanted := sorted((above | below) - found.keys())) and len(found) < most:
+        dags = await api.readable(wanted)
+        assets = await api.every("assets", "assets", dag_ids=[dag["dag_id"] for dag in dags]) if dags else []
+        new = {dag["dag_id"]: _publication(dag, assets, {}) for dag in dags}
+        found |= new
+        above = {i.dag_id for p in new.values() if p.dag_id in above for i in p.inputs if i.dag_id is not None}
+        below = {derivative for p in new.values() if p.dag_id in below for derivative in p.derivatives}
+    return [publication for publication in found.values() if publication.uri][:most]
+
+
 def _publication(dag: Mapping[str, Any], assets: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> Publication:
     dag_id = dag["dag_id"]
     published = sorted(a["uri"] for a in assets if a["group"] == ASSET_GROUP and _is_published(a, dag_id))
@@ -173,6 +193,11 @@ class _Api:
             entries += answer[of]
             if not answer[of] or len(entries) >= answer["total_entries"]:
                 return entries
+
+    async def readable(self, dag_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return those of some DAGs that the user may read."""
+        pattern = "|".join(dag_ids)
+        return [dag for dag in await self.every("dags", "dags", dag_id_pattern=pattern) if dag["dag_id"] in dag_ids]
 
     async def last_run(self, dag_id: str) -> Mapping[str, Any]:
         """Return the newest run of a DAG; nothing if there is none, or the user may not read runs."""

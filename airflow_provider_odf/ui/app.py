@@ -6,7 +6,7 @@ Each page is behind Airflow's login, and asks for the right to read the DAG of i
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.ui import dataset_pages, pages
 from airflow_provider_odf.ui.catalog_page import catalog
+from airflow_provider_odf.ui.lineage_page import all_lineage, lineage
 from airflow_provider_odf.ui.problem_page import problem
 from airflow_provider_odf.ui.signed_link import Ticket
 from airflow_provider_odf.ui.trends_page import trends
@@ -34,6 +35,13 @@ _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
 }
 
+_PAGES: Mapping[str, Callable[..., HTMLResponse]] = {
+    **dataset_pages.PAGES,
+    "/trends": trends,
+    "/lineage": lineage,
+}
+"""Path after that of the DAG -> page."""
+
 
 def create_app() -> FastAPI:
     """Return the pages. Airflow shows them to users who may read the DAG that they are about."""
@@ -43,8 +51,9 @@ def create_app() -> FastAPI:
     app.get("/reports/{dag_id}/{ticket}", dependencies=guard)(report)
     app.get("/pages.css")(pages.stylesheet)
     app.get("/datasets", dependencies=guard, response_class=HTMLResponse)(catalog)
+    app.get("/lineage", dependencies=guard, response_class=HTMLResponse)(all_lineage)
     app.get("/datasets/{dag_id}/reports/{block_hash}", dependencies=guard)(report_of_block)
-    for path, page in {**dataset_pages.PAGES, "/trends": trends}.items():
+    for path, page in _PAGES.items():
         app.get(f"/datasets/{{dag_id}}{path}", dependencies=guard, response_class=HTMLResponse)(page)
     for error in (HTTPException, RequestValidationError, OdfError, OSError, Exception):
         app.exception_handler(error)(_problem)

@@ -34,10 +34,10 @@ class CatalogQuery(BaseModel):
     owner: str = ""
     page: int = 1
 
-    def link(self, page: int) -> str:
+    def link(self, page: int, path: str = "/datasets") -> str:
         """Return the address of another page of the catalog."""
         parameters = {**self.model_dump(), "page": page}
-        return f"{site_path('/datasets')}?{urlencode({name: text for name, text in parameters.items() if text})}"
+        return f"{site_path(path)}?{urlencode({name: text for name, text in parameters.items() if text})}"
 
 
 @dataclass(frozen=True)

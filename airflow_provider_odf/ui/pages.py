@@ -57,7 +57,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"moment": moment, "visible": visible, "value": value}
+    environment.filters |= {"moment": moment, "visible": visible, "shortened": shortened, "value": value}
     environment.filters |= {
         "number": "{:,}".format,
         "operation": _OPERATIONS.get,
@@ -92,6 +92,12 @@ def visible(text: object, longest: int = _LONGEST) -> str:
     cut = full[:longest]
     shown = cut if cut.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in cut)
     return shown if len(full) <= longest else f"{shown}… ({counted(len(full), 'character')})"
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text in so many characters, its end replaced by ``…`` if it is longer."""
+    shown = visible(text[: longest + 1])
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def operation_style(operation: str) -> str:

@@ -25,7 +25,7 @@ from airflow_provider_odf.ui.pages import render
 if TYPE_CHECKING:
     from airflow_provider_odf.protocol import ContractReport
 
-_TABS = (("", "Overview"), ("/data", "Data"), ("/blocks", "Blocks"), ("/trends", "Trends"))
+_TABS = (("", "Overview"), ("/data", "Data"), ("/blocks", "Blocks"), ("/trends", "Trends"), ("/lineage", "Lineage"))
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,17 @@ content:
       read: {{kind: Csv, schema: [id BIGINT, value STRING]}}
       merge: {{kind: Append}}
 """
+DERIVATIVE = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: acme/sums
+  kind: Derivative
+  metadata:
+    - kind: SetTransform
+      inputs: [{datasetRef: acme/numbers, alias: numbers}]
+      transform: {kind: Sql, engine: spark, query: "SELECT value, count(id) AS ids FROM numbers GROUP BY value"}
+"""
 NAMES = ("acme/numbers", "empty")
 LOADER = 'from airflow_provider_odf import build_dags\n\nglobals().update(build_dags(__file__, store="{store}"))\n'
 
@@ -44,6 +55,7 @@ def airflow_server():
     MANIFESTS.mkdir(parents=True)
     for name in NAMES:
         (MANIFESTS / f"{name.replace('/', '.')}.yaml").write_text(MANIFEST.format(name=name))
+    (MANIFESTS / "acme.sums.yaml").write_text(DERIVATIVE)
     (MANIFESTS / "odf.py").write_text(LOADER.format(store=HOME / "pages-store"))
     initdb()
     DagBundlesManager().sync_bundles_to_db()

@@ -32,7 +32,7 @@ def test_a_dataset_at_a_glance(open_page, numbers):
     save_report(numbers.dataset, Candidate("acme/numbers", "base", head, "candidate-x", records=2), report)
     page = shown(open_page(PAGE))
     assert page.lines[:5] == [
-        *["acme/numbers", "acme/numbers stale", "All datasets Overview Data Blocks Trends"],
+        *["acme/numbers", "acme/numbers stale", "All datasets Overview Data Blocks Trends Lineage"],
         *["The DAG is paused: no run looks for new data.", "Numbers <b>&"],
     ]
     assert page.after("Last publication").startswith("2024-05-02 08:00:00 UTC ")
@@ -47,7 +47,7 @@ def test_a_dataset_at_a_glance(open_page, numbers):
     assert page.after("Keywords") == "prime, odd"
     assert page.after("License") == "Public domain"
     assert page.after("Source") == "file:///x.csv → Csv"
-    assert page.after("Derivatives") == "no DAG starts when this dataset changes"
+    assert page.after("Derivatives") == "acme.sums"
     assert page.links["6 blocks"] == f"/odf{PAGE}/blocks"
     assert page.links[head[:13]] == f"/odf{PAGE}/blocks/{head}"
 
