@@ -26,8 +26,8 @@ from benchmarks.scale import Scale
 POLLS = 20
 """Repetitions within a process for each repetition of whole programs."""
 
-COMMITS = 1000
-"""Commits in the longer of the two histories: six weeks of an hourly poll that always finds something."""
+COMMITS = 10_000
+"""Commits in the longer of the two histories: a year of an hourly poll that always finds something."""
 
 CASE = "poll unchanged"
 REQUEST = "httpx.get"

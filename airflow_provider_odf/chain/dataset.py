@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain import codec
@@ -25,6 +26,8 @@ class Dataset:
 
     alias: DatasetAlias
     storage: Storage
+    cache: Path | None = field(default=None, compare=False)
+    """Directory of disposable caches about the dataset, which may not exist; None without a store."""
 
     @property
     def uri(self) -> str:

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.local_storage import LocalStorage
-from airflow_provider_odf.chain.replay import extend
+from airflow_provider_odf.chain.replay import blocks_after, extend
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.instant import Instant
@@ -65,10 +65,10 @@ def read_history(dataset: Dataset, work_area: Path) -> History:
     """
     folder = pages_folder(dataset, work_area)
     kept = _read(folder / _FILE)
-    blocks, base = _after(dataset, kept)
-    if not blocks and base is not None:
-        return base
-    history = _extended(dataset, base, blocks)
+    blocks, is_continued = blocks_after(dataset, kept.state.head if kept is not None else None)
+    if kept is not None and not blocks:
+        return kept
+    history = _extended(dataset, kept if is_continued else None, blocks)
     _write(work_area, folder, history)
     return history
 
@@ -77,20 +77,6 @@ def pages_folder(dataset: Dataset, work_area: Path) -> Path:
     """Return the folder of what pages keep about a dataset. It may not exist."""
     name = f"{str(dataset.alias).lower().replace('/', '+')}-{sha256(dataset.uri.encode()).hexdigest()[:16]}"
     return work_area / FOLDER / name
-
-
-def _after(dataset: Dataset, kept: History | None) -> tuple[list[tuple[str, MetadataBlock]], History | None]:
-    """Return the blocks after a kept history, oldest first, or all blocks and None if the chain does not continue
-    it."""
-    head = dataset.resolve(HEAD)
-    blocks: list[tuple[str, MetadataBlock]] = []
-    if kept is not None and head == kept.state.head:
-        return blocks, kept
-    for block_hash, block in dataset.walk(head):
-        if kept is not None and block_hash == kept.state.head:
-            return blocks[::-1], kept
-        blocks.append((block_hash, block))
-    return blocks[::-1], None
 
 
 def _extended(dataset: Dataset, base: History | None, blocks: Sequence[tuple[str, MetadataBlock]]) -> History:

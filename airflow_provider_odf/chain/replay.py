@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_odf.chain import rules
+from airflow_provider_odf.chain import kept_state, rules
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.state import ChainState, InputPosition
 from airflow_provider_odf.errors import BlockRejected, ChainCorrupted
@@ -15,12 +15,41 @@ from airflow_provider_odf.manifest.model import MetadataBlock
 
 
 def replay(dataset: Dataset, ref: str = HEAD) -> ChainState:
-    """Return the state at a ref or block hash, checking every block.
+    """Return the state at a ref or block hash, checking every block that was not checked before, see `kept_state`.
 
     :raises DatasetNotFound: there is no such ref.
     :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
     """
+    kept = kept_state.read(dataset)
+    blocks, is_continued = blocks_after(dataset, kept.state.head if kept is not None else None, ref)
+    if kept is not None and not blocks:
+        return kept.state
+    known, base = (kept.blocks, kept.state) if kept is not None and is_continued else ([], None)
+    state = extend(dataset, base, blocks)
+    if len(blocks) >= kept_state.LEAST_BLOCKS and (ref == HEAD or kept is None):
+        kept_state.keep(dataset, state, [*known, *(block_hash for block_hash, _ in blocks)])
+    return state
+
+
+def replay_all(dataset: Dataset, ref: str = HEAD) -> ChainState:
+    """Return the state at a ref or block hash like `replay`, checking every block again."""
     return extend(dataset, None, reversed(list(dataset.walk(ref))))
+
+
+def blocks_after(dataset: Dataset, known: str | None, ref: str = HEAD) -> tuple[list[tuple[str, MetadataBlock]], bool]:
+    """Return the blocks after a known one up to a ref, oldest first, and whether the chain continues the known one: if
+    not, the blocks start with the seed.
+
+    :raises DatasetNotFound: there is no such ref.
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    blocks: list[tuple[str, MetadataBlock]] = []
+    block_hash: str | None = dataset.resolve(ref)
+    while block_hash is not None and block_hash != known:
+        block = dataset.block(block_hash)
+        blocks.append((block_hash, block))
+        block_hash = block.prev_block_hash
+    return blocks[::-1], block_hash is not None
 
 
 def extend(dataset: Dataset, base: ChainState | None, blocks: Iterable[tuple[str, MetadataBlock]]) -> ChainState:

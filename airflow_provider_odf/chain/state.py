@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -58,7 +58,7 @@ class ChainState:
     """Positions by dataset id."""
     is_transform_new: bool = False
     """Whether the transform is not the one that made the newest records."""
-    slices: tuple[model.DataSlice, ...] = ()
+    slices: Sequence[model.DataSlice] = ()
 
     @property
     def has_data(self) -> bool:

@@ -8,6 +8,7 @@ any moment: nobody reads the ``.pending-…`` files that it leaves behind.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,13 @@ class Storage(Protocol):
 
     def stat(self, name: str) -> FileInfo | None:
         """Return the properties of a file, or None if there is no such file."""
+        ...
+
+    def versions(self, folder: str, names: Sequence[str]) -> str:
+        """Return a text that changes with every write to one of the files of a folder.
+
+        :raises StorageError: one of them is missing.
+        """
         ...
 
     def get(self, name: str) -> bytes | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import unquote
@@ -117,7 +118,11 @@ class Store:
                 return None
             names.append(name)
             folder = folder.folder(name)
-        return existing(folder, DatasetAlias.parse("/".join(names)))
+        return self._existing(folder, "/".join(names))
+
+    def _existing(self, folder: Storage, name: str) -> Dataset | None:
+        dataset = existing(folder, DatasetAlias.parse(name))
+        return replace(dataset, cache=self.cache(name)) if dataset is not None else None
 
     def dataset(self, alias: DatasetAlias | str) -> Dataset:
         """Return the dataset of a name.
@@ -166,10 +171,10 @@ class Store:
         """Yield all datasets, by name."""
         for name in dataset_names(self.storage):
             folder = self.storage.folder(name)
-            if (dataset := existing(folder, DatasetAlias.parse(name))) is not None:
+            if (dataset := self._existing(folder, name)) is not None:
                 yield dataset
             for inner in dataset_names(folder):
-                if (dataset := existing(folder.folder(inner), DatasetAlias.parse(f"{name}/{inner}"))) is not None:
+                if (dataset := self._existing(folder.folder(inner), f"{name}/{inner}")) is not None:
                     yield dataset
 
     def find_id(self, dataset_id: DatasetId) -> Dataset | None:

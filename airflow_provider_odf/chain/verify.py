@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from airflow_provider_odf.chain import info_files, slices
 from airflow_provider_odf.chain.dataset import HEAD, RESTORE, Dataset
-from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.replay import replay_all
 from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.wording import counted
@@ -30,7 +30,7 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | 
     :raises ChainCorrupted: the first fault; the message names the file.
     :raises DatasetNotFound: there is no such ref.
     """
-    state = replay(dataset, ref)
+    state = replay_all(dataset, ref)
     for number, data_slice in enumerate(state.slices, 1):
         if progress is not None:
             progress(f"slice {number} of {len(state.slices)}: {data_slice.size} bytes")

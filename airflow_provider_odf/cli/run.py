@@ -217,12 +217,13 @@ def all_problems(loaded: Loaded) -> list[Problem]:
 
 def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:
     from airflow_provider_odf.contract.binding import find, of_dataset
-    from airflow_provider_odf.contract.columns import problems as contract_columns
 
     problems: list[Problem] = []
     for manifest in manifests:
         try:
             if (location := find(manifest)) is not None:
+                from airflow_provider_odf.contract.columns import problems as contract_columns
+
                 file = location.load()
                 contract = of_dataset(file, str(manifest.snapshot.name))
                 problems += contract_columns(manifest, file, contract)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain import checked_slices
+from airflow_provider_odf.chain import checked_slices, kept_state
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import PENDING
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report"}
 _REFS = ("candidate", "earlier history")
+_RECORDS = (checked_slices.RECORD, kept_state.FILE, unchanged.NOTE)
+"""Files in the cache directory of a dataset beside its state caches."""
 _OF_RUNS = ("merge-*", "poll-*", "savepoint-*", ".turn")
 _HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports", "info/datahub")
 
@@ -100,7 +102,7 @@ def find_gone(store: Store, older_than: float) -> list[Garbage]:
     items: list[Garbage] = []
     for alias in map(str, filter(lambda alias: store.get(alias) is None, store.registry.aliases())):
         caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
-        items += filter(lambda item: _is_named(item) or item.name in (checked_slices.RECORD, unchanged.NOTE), caches)
+        items += filter(lambda item: _is_named(item) or item.name in _RECORDS, caches)
         items += (item for name in _OF_RUNS for item in _old(alias, "work folder", store.work(alias), name, cutoff))
     return items
 
