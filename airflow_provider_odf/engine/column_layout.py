@@ -6,7 +6,7 @@ a single projection.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -72,10 +72,15 @@ class Layout:
 
 @dataclass(frozen=True)
 class NewRows:
-    """New rows with the columns of the dataset. ``frame`` also has POSITION, and OP if the data have operations."""
+    """New rows with the columns of the dataset. ``frame`` also has POSITION, and OP if the data have operations.
+
+    ``origins`` has the names in the data of the columns that the data have. It is None if values are more than
+    converted to the types of slices.
+    """
 
     frame: DataFrame
     layout: Layout
+    origins: Mapping[str, str] | None
 
 
 def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> NewRows:
@@ -98,7 +103,9 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Ne
     columns = tuple(schema.names[3:])
     layout = Layout(schema, columns, *_keys(request.merge, columns))
     operation = _operation(op, request) if op is not None else None
-    return NewRows(_project(frame, layout, event, operation, data), layout)
+    origins = {field.name: name for name, field in data} | ({layout.event_time: event.name} if event else {})
+    is_plain = op is None and not (event is not None and isinstance(event.dataType, T.StringType))
+    return NewRows(_project(frame, layout, event, operation, data), layout, origins if is_plain else None)
 
 
 def _check_columns(fields: Sequence[T.StructField], event: T.StructField | None, request: MergeRequest) -> None:

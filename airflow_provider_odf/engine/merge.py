@@ -11,7 +11,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import schema as schemas
-from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import batches, name_of, read_batch
 from airflow_provider_odf.engine.column_layout import POSITION, NewRows, fit
 from airflow_provider_odf.engine.merge_target import MergeTarget
@@ -120,7 +119,7 @@ class _Merge:
         if frame is None:
             return None
         target, rows = self._fit(frame)
-        return self._finish(*target.merge(rows.frame, source), rows.layout.schema, name)
+        return self._finish(*target.merge(rows, source), rows.layout.schema, name)
 
     def _preprocess(self, frame: DataFrame, source: MergeInput) -> DataFrame:
         transform = self._request.preprocess
@@ -178,7 +177,7 @@ class _Merge:
         if target is None or path is None or not target.history.is_worth_caching():
             return None
         self._progress("caching the state")
-        return states.save(self._spark, target.history, path, small=target.is_small, rows=target.rows)
+        return target.save_state(path)
 
     def _test(self, new: list[NewSlice]) -> ContractReport | None:
         request = self._request

@@ -17,13 +17,14 @@ from airflow_provider_odf.engine import files, slices
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import name_of
 from airflow_provider_odf.engine.column_layout import Layout, NewRows
+from airflow_provider_odf.engine.columnar import merge as columnar
 from airflow_provider_odf.engine.large_merge import LargeMerge
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import SlicePlan
 from airflow_provider_odf.engine.strategies import STRATEGIES
 from airflow_provider_odf.engine.strategies.strategy import Input, plain
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice
+from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice, StateCache
 
 SMALL_SETTINGS = {
     # For so few rows, compiling and adapting a plan takes longer than running it.
@@ -53,7 +54,7 @@ class MergeTarget:
         for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
             spark.conf.set(key, value)
         self._current_rows: int | None = None
-        self.rows: pa.Table | None = None
+        self._rows: pa.Table | None = None
         """The state after the last input, None if it is not kept in memory."""
 
     @property
@@ -64,13 +65,15 @@ class MergeTarget:
     def evolve(self, new: NewRows) -> None:
         """Use the columns of a later input. Earlier records have null in new columns."""
         self.history = self.history.in_columns(new)
-        self.rows = None
+        self._rows = None
 
-    def merge(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
+    def merge(self, new: NewRows, source: MergeInput) -> tuple[NewSlice | None, int]:
         """Merge an input. Return its slice (None without records) and the number of dropped duplicate rows."""
         if self._input_size <= files.SMALL:
-            return self.merge_tables([new.coalesce(1).toArrow()], [source])[0]
-        return self._merge_in_spark(new, source)
+            return self.merge_tables([new.frame.coalesce(1).toArrow()], [source])[0]
+        if (in_arrow := columnar.prepare(self._spark, self._request, source, new, self.history)) is not None:
+            return self._append(in_arrow.write(self._plan(source)), in_arrow.is_input_empty), 0
+        return self._merge_in_spark(new.frame, source)
 
     def merge_tables(
         self, tables: Sequence[pa.Table], sources: Sequence[MergeInput]
@@ -86,7 +89,7 @@ class MergeTarget:
         ]
         state = self._state_for(inputs) if self._traits.has_state else None
         merged, rows = STRATEGIES[self._request.merge.kind].in_arrow(inputs, state, self.layout)
-        self.rows = rows if self._fits_in_memory() else None
+        self._rows = rows if self._fits_in_memory() else None
         order = self.layout.order(self._traits.order)
         return [
             (
@@ -96,13 +99,20 @@ class MergeTarget:
             for table, source, records in zip(nullable, sources, merged, strict=True)
         ]
 
+    def save_state(self, path: str) -> StateCache | None:
+        """Write the state after the last input to a cache. Return None if the disk does not allow it."""
+        rows = iter([self._rows]) if self._rows is not None else None
+        if rows is None and not self.is_small and not self.history.has_only_keys:
+            rows = columnar.state_rows(self._spark, self.history)
+        return states.save(self._spark, self.history, path, small=self.is_small, rows=rows)
+
     def _fits_in_memory(self) -> bool:
         return self._history_size <= files.SMALL
 
     def _state_for(self, inputs: Sequence[Input]) -> pa.Table | None:
         """Return the state for a merge of inputs; if it is large, only the rows with their keys."""
-        if self.rows is not None:
-            return self.rows
+        if self._rows is not None:
+            return self._rows
         state = states.state(self._spark, self.history, small=self.is_small)
         if state is not None and not self._fits_in_memory():
             keys = list(self.layout.keys)

@@ -1,29 +1,28 @@
 """One slice as a Parquet file, named by its physical hash: check the records, number them, hash and write them.
 
 See "Columns", "Physical hash" and "Logical hash" of the on-disk format. Both hashes are computed while the file is
-written. The file gets its name when it is complete and on disk. Memory is bounded by a row group.
+written: the hashes, the encoding and the caller, who makes the next records, run in threads side by side. The file gets
+its name when it is complete and on disk. Memory is bounded by a few row groups.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import hashlib
-import io
 import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from airflow_provider_odf import multiformats
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.column_layout import COPY, OP
+from airflow_provider_odf.engine.hashed_file import HashedFile
+from airflow_provider_odf.engine.stage import Stage
 from airflow_provider_odf.errors import InternalError, InvalidQuery
 from airflow_provider_odf.fsync import fsync
 from airflow_provider_odf.instant import Instant
@@ -35,6 +34,7 @@ from airflow_provider_odf.wording import counted
 ROW_GROUP = 131_072
 ROW_GROUP_BYTES = 64 * 1024 * 1024
 _HASHED_ROWS = 65_536
+_PENDING_GROUPS = 2
 
 
 class DuplicateKeys(Exception):
@@ -72,7 +72,7 @@ def write_file(tables: Iterator[pa.Table], plan: SlicePlan) -> NewSlice | None:
     """
     writer: _SliceWriter | None = None
     try:
-        for table in _row_groups(tables):
+        for table in row_groups(tables):
             writer = writer or _SliceWriter(plan)
             writer.add(table)
         return writer.finish() if writer else None
@@ -83,7 +83,7 @@ def write_file(tables: Iterator[pa.Table], plan: SlicePlan) -> NewSlice | None:
             writer.discard()
 
 
-def _row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """Yield the same rows in contiguous tables, one per row group."""
     kept: list[pa.Table] = []
     for table in tables:
@@ -104,7 +104,7 @@ class _SliceWriter:
         self._hasher = LogicalHasher(self._written)
         Path(plan.directory).mkdir(parents=True, exist_ok=True)
         self._unfinished = Path(plan.directory) / f".{uuid.uuid4().hex}.unfinished"
-        self._file = _HashedFile(self._unfinished)
+        self._file = HashedFile(self._unfinished)
         self._parquet = pq.ParquetWriter(
             self._file,
             self._written,
@@ -112,6 +112,7 @@ class _SliceWriter:
             use_dictionary=self._written.names[1:3],
             store_schema=False,
         )
+        self._logical, self._encoded = Stage("logical-hash", _PENDING_GROUPS), Stage("parquet", _PENDING_GROUPS)
         self._rows, self._last_op = 0, APPEND
         self._changes = Changes()
         self._newest: dt.datetime | dt.date | None = None
@@ -128,17 +129,22 @@ class _SliceWriter:
             *(records[name] for name in self._plan.columns()),
         ]
         table = pa.table(columns, names=self._written.names).cast(self._written)
-        for batch in table.to_batches(max_chunksize=_HASHED_ROWS):
-            self._hasher.update(batch)
-        self._parquet.write_table(table, row_group_size=ROW_GROUP)
+        self._logical.run(self._hash, table)
+        self._encoded.run(self._parquet.write_table, table, row_group_size=ROW_GROUP)
         self._rows += table.num_rows
         self._changes += count_changes(records[OP])
         newest = pc.max(table[3]).as_py()
         self._newest = newest if self._newest is None else max(self._newest, newest)
 
+    def _hash(self, table: pa.Table) -> None:
+        for batch in table.to_batches(max_chunksize=_HASHED_ROWS):
+            self._hasher.update(batch)
+
     def finish(self) -> NewSlice:
         if self._plan.has_pairs and self._last_op == CORRECT_FROM:
             raise InvalidQuery(_half_correction(self._plan.label))
+        self._logical.finish()
+        self._encoded.finish()
         self._parquet.close()
         physical_hash = self._file.finish()
         path = self._unfinished.with_name(physical_hash)
@@ -156,6 +162,8 @@ class _SliceWriter:
 
     def discard(self) -> None:
         """Delete an unfinished slice."""
+        for stage in (self._logical, self._encoded):
+            stage.cancel()
         for file in (self._parquet, self._file):
             with contextlib.suppress(OSError):
                 file.close()
@@ -210,32 +218,3 @@ def _rfc3339(newest: dt.datetime | dt.date | None) -> str | None:
     if not isinstance(newest, dt.datetime):
         newest = dt.datetime.combine(newest, dt.time(), dt.timezone.utc)
     return str(Instant.from_datetime(newest))
-
-
-class _HashedFile(io.RawIOBase):
-    """A new file that computes the hash and the size of its content."""
-
-    def __init__(self, path: Path) -> None:
-        self._file: IO[bytes] = path.open("xb")
-        self._hash = hashlib.sha3_256()
-        self.size = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        view = memoryview(data)
-        self._hash.update(view)
-        self._file.write(view)
-        self.size += view.nbytes
-        return view.nbytes
-
-    def finish(self) -> str:
-        """Flush the file to disk and return its hash as multihash text."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        return multiformats.multihash(multiformats.SHA3_256, self._hash.digest())
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()

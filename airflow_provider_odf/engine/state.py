@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.column_layout import Layout, NewRows
 from airflow_provider_odf.engine.current_rows import current_rows, newest_records
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.slice_file import count_changes
+from airflow_provider_odf.engine.slice_file import count_changes, row_groups
 from airflow_provider_odf.merge_strategies import State
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, MergeStrategy, StateCache
 
@@ -36,6 +37,7 @@ MAX_CHANGED = 0.2
 BROADCAST_ROWS = 1_000_000
 
 _ABOUT = "state.json"
+_FILE = "part-0.parquet"
 
 
 @dataclass(frozen=True)
@@ -158,19 +160,20 @@ def _read(spark: SparkSession, paths: Sequence[str], schema: T.StructType, small
 
 
 def save(
-    spark: SparkSession, of: History, directory: str, *, small: bool, rows: pa.Table | None = None
+    spark: SparkSession, of: History, directory: str, *, small: bool, rows: Iterator[pa.Table] | None = None
 ) -> StateCache | None:
-    """Write the state after a history, or its ``rows`` if they are in memory.
+    """Write the state after a history. ``rows`` are its rows, if Spark need not compute them.
 
     Return None if the disk does not allow it: a missing cache is no failure.
     """
     target = Path(directory)
     try:
         shutil.rmtree(target, ignore_errors=True)
-        if rows is not None:
-            target.mkdir(parents=True)
-            pq.write_table(rows, target / "part-0.parquet")
-        elif not _link(of, target):
+        if _link(of, target):
+            pass
+        elif rows is not None:
+            _write(rows, target)
+        else:
             frame = state(spark, of, small=small)
             if frame is None:
                 return None
@@ -189,6 +192,14 @@ def save(
     return StateCache(str(target), of.last_offset)
 
 
+def _write(rows: Iterator[pa.Table], target: Path) -> None:
+    target.mkdir(parents=True)
+    first = next(rows)
+    with pq.ParquetWriter(target / _FILE, first.schema) as writer:
+        for table in row_groups(chain([first], rows)):
+            writer.write_table(table)
+
+
 def _link(of: History, target: Path) -> bool:
     """Link the only slice of a dataset as its state. Return False if that is not possible.
 
@@ -198,7 +209,7 @@ def _link(of: History, target: Path) -> bool:
         return False
     target.mkdir(parents=True)
     try:
-        os.link(of.slices[0].path, target / "part-0.parquet")
+        os.link(of.slices[0].path, target / _FILE)
     except OSError:
         target.rmdir()
         return False

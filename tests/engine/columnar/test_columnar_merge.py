@@ -1,0 +1,169 @@
+"""Snapshots of Parquet files merged by Arrow in ranges of keys: the bytes that Spark writes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_provider_odf.engine import files, large_merge
+from airflow_provider_odf.engine import state as states
+from airflow_provider_odf.engine.columnar import budget, snapshot
+from airflow_provider_odf.errors import InvalidQuery
+
+pytestmark = pytest.mark.spark
+
+Make = Callable[..., Any]
+
+SCHEMA = pa.schema(
+    [
+        ("name", pa.string()),
+        ("day", pa.date32()),
+        ("number", pa.int32()),
+        ("price", pa.decimal128(9, 2)),
+        ("ratio", pa.float64()),
+        ("seen", pa.timestamp("us", "UTC")),
+        ("blob", pa.binary()),
+        ("is_on", pa.bool_()),
+    ]
+)
+TIMES = [dt.datetime(1950, 1, 1, 0, 0, 0, 999, dt.timezone.utc), dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)]
+VALUES: dict[str, list[Any]] = {
+    "number": [None, 0, -1, 7],
+    "price": [None, Decimal("0.00"), Decimal("-1.50")],
+    "ratio": [None, 0.0, -0.0, float("nan"), float("inf"), 1.5],
+    "seen": [None, *TIMES],
+    "blob": [None, b"", b"\0\xff"],
+    "is_on": [None, True, False],
+}
+
+
+def table(rng: random.Random, has_time: bool) -> pa.Table:
+    """Rows of few keys, in any order, which often are as before."""
+    names = ["", "a", "Z", "é", "漢", "\U0001f600", "a\0b"]
+    keys = rng.sample([(name, day) for name in names for day in (0, 1, 20000)], rng.randint(0, 21))
+    rows = [
+        {"name": name, "day": dt.date(1970, 1, 1) + dt.timedelta(day), **{c: rng.choice(VALUES[c]) for c in VALUES}}
+        if rng.random() < 0.3
+        else {"name": name, "day": dt.date(1970, 1, 1) + dt.timedelta(day), **{c: VALUES[c][1] for c in VALUES}}
+        for name, day in keys
+    ]
+    made = pa.Table.from_pylist(rows, SCHEMA)
+    times = pa.array([rng.choice([None, TIMES[1]]) for _ in keys], pa.timestamp("us", "UTC"))
+    return made.append_column("event_time", times) if has_time else made
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_arrow_and_spark_write_the_same_bytes(
+    polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(files, "SMALL", -1)
+    monkeypatch.setattr(states, "MAX_SLICES", 3)
+    monkeypatch.setattr(snapshot, "PIECE", 5)
+    rng = random.Random(seed)
+    inputs = [tmp_path / f"{n}.parquet" for n in range(4)]
+    for path in inputs:
+        pq.write_table(table(rng, seed % 2 == 0), path, row_group_size=4)
+    by_arrow = polled("", "Snapshot", "name", "day", work=tmp_path / "arrow")
+    by_spark = polled("", "Snapshot", "name", "day", work=tmp_path / "spark")
+    hashes: list[list[Any]] = [[], []]
+    for path in inputs:
+        with monkeypatch.context() as only_arrow:
+            only_arrow.setattr(large_merge.LargeMerge, "write", _refuse)
+            hashes[0].append(_facts(by_arrow.poll(path, kind="Parquet")))
+        with monkeypatch.context() as only_spark:
+            only_spark.setattr(budget, "SHARE", 1 << 60)
+            hashes[1].append(_facts(by_spark.poll(path, kind="Parquet")))
+        by_arrow.state = by_arrow.state if seed else None
+    assert hashes[0] == hashes[1]
+    assert not any("again" in line for line in by_arrow.progress)
+    assert any(removed for _, _, _, removed, _ in filter(None, hashes[0]))
+
+
+def _refuse(*_: object) -> None:
+    raise AssertionError("Spark merges")
+
+
+def _facts(success: Any) -> tuple[Any, ...] | None:
+    (new,) = success.slices
+    return (
+        (new.physical_hash, new.logical_hash, new.changes, new.changes.removed, (new.rows_before, new.is_input_empty))
+        if new
+        else None
+    )
+
+
+def test_columns_that_are_new(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "SMALL", -1)
+    monkeypatch.setattr(large_merge.LargeMerge, "write", _refuse)
+    data = polled("", "Snapshot", "id")
+    first, second = tmp_path / "1.parquet", tmp_path / "2.parquet"
+    pq.write_table(pa.table({"id": [3, 1, 2], "a": ["x", "y", None]}), first)
+    pq.write_table(pa.table({"ID": [2, 4, 1], "b": [None, True, True], "a": [None, "z", "y"]}), second)
+    data.poll(first, kind="Parquet")
+    new = data.poll(second, kind="Parquet").slices[0]
+    assert list(zip(*pq.read_table(new.path, columns=["op", "id", "a", "b"]).to_pydict().values(), strict=True)) == [
+        (2, 1, "y", None),
+        (3, 1, "y", True),
+        (1, 3, "x", None),
+        (0, 4, "z", True),
+    ]
+
+
+def test_a_cache_without_order_is_left_to_spark(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "SMALL", -1)
+    data = polled("", "Snapshot", "id")
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"id": [1, 2, 3]}), path)
+    data.poll(path, kind="Parquet")
+    about = Path(data.state.path, "state.json")
+    (cached,) = Path(data.state.path).glob("*.parquet")
+    rows = pq.read_table(cached, columns=["event_time", "id"])
+    cached.unlink()
+    pq.write_table(rows.take([2, 0, 1]), cached)
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"files": {cached.name: cached.stat().st_size}}))
+    assert data.poll(path, kind="Parquet").slices == (None,)
+    assert not [line for line in data.progress if "damaged" in line]
+    monkeypatch.setattr(large_merge.LargeMerge, "write", _refuse)
+    data.poll(path, kind="Parquet")
+    assert data.progress[-1] == "merging rows.parquet"
+    assert "merging again without the cached state, which may be damaged (AssertionError)" in data.progress
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"id": [1, None], "a": [1, 2]}, "the primary key column id is null in 1 row"),
+        ({"id": [1, 1], "a": [1, 2]}, r"rows with the same primary key differ: \(id=1\)"),
+        ({"id": [1, 2], "a": [dt.date(1, 1, 1), dt.date(9999, 12, 31)]}, ""),
+    ],
+)
+def test_spark_merges_what_arrow_cannot_judge(
+    polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: dict[str, Any], message: str
+) -> None:
+    monkeypatch.setattr(files, "SMALL", -1)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table(rows), path)
+    data = polled("", "Snapshot", "id")
+    if message:
+        with pytest.raises(InvalidQuery, match=message):
+            data.poll(path, kind="Parquet")
+    else:
+        assert data.poll(path, kind="Parquet").slices[0].changes.added == 2
+
+
+def test_equal_rows_are_dropped(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "SMALL", -1)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"id": [2, 1, 2], "a": ["x", "y", "x"]}), path)
+    success = polled("", "Snapshot", "id").poll(path, kind="Parquet")
+    assert success.slices[0].changes.added == 2
+    assert success.notices == ("rows.parquet: dropped 1 duplicate row",)
