@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from airflow_provider_odf.protocol import Column
 from airflow_provider_odf.read_steps import MAX_DEPTH
@@ -54,7 +55,8 @@ class Definition:
     note: str = ""
 
 
-def parse(text: str) -> list[Definition]:
+@lru_cache(1024)  # rules, documentation and schema ask for the same columns
+def parse(text: str) -> tuple[Definition, ...]:
     """Return the columns of one entry of a DDL schema: usually one, or several separated by commas.
 
     >>> parse("id INT UNSIGNED NOT NULL")[0].column
@@ -62,7 +64,7 @@ def parse(text: str) -> list[Definition]:
 
     :raises DdlError: the entry is not a column definition.
     """
-    return list(_Parser(text).definitions())
+    return tuple(_Parser(text).definitions())
 
 
 def single_name(text: str) -> str | None:
