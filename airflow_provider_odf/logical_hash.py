@@ -47,7 +47,7 @@ def logical_hash(source: pa.Table | str | Path) -> str:
     if isinstance(source, pa.Table):
         hasher, batches = LogicalHasher(source.schema), iter(source.to_batches(max_chunksize=BATCH))
     else:
-        file = pq.ParquetFile(source)
+        file = pq.ParquetFile(source, pre_buffer=False)  # else the whole file is in memory
         hasher, batches = LogicalHasher(file.schema_arrow), file.iter_batches(batch_size=BATCH)
     for batch in batches:
         hasher.update(batch)

@@ -78,7 +78,7 @@ def _read(
 
     selected = pa.schema([schema.field(name) for name in columns])
     start = data_slice.offset_interval.start
-    with pq.ParquetFile(source) as file:
+    with pq.ParquetFile(source, pre_buffer=False) as file:  # else all of the columns would be in memory
         present = [name for name in file.schema_arrow.names if name in set(columns)]
         # A file without any of the columns still says how many rows there are.
         for batch in file.iter_batches(_BATCH, columns=present or file.schema_arrow.names[:1]):

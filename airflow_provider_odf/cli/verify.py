@@ -31,15 +31,21 @@ def verify(
     is_replayed: Annotated[
         bool, typer.Option("--replay", help="Also compute the records of derivatives again from their inputs.")
     ] = False,
+    is_quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Check the bytes of all blocks and slices, but not the records in them."),
+    ] = False,
 ) -> None:
     """Verify every block, link, size and hash of datasets, and their data against the logical hashes.
 
     Exit 1 if a dataset is damaged or not what its inputs give, 2 if one does not exist. All others are verified in any
     case.
     """
+    if is_quick and is_replayed:
+        raise InvalidInput("--quick reads no records, and --replay compares them: use one of them")
     target = existing_store(store, input_store)
     code, rows = 0, []
-    with _Verification(target, is_replayed=is_replayed) as verification:
+    with _Verification(target, is_replayed=is_replayed, is_quick=is_quick) as verification:
         for name in names:
             try:
                 row = verification.of(name)
@@ -63,10 +69,10 @@ def verify(
 class _Verification:
     """Verification of datasets; replays share one engine, which starts with the first one."""
 
-    def __init__(self, store: Store, *, is_replayed: bool) -> None:
+    def __init__(self, store: Store, *, is_replayed: bool, is_quick: bool) -> None:
         from airflow_provider_odf.runner.local import LocalRunner
 
-        self._store, self._is_replayed = store, is_replayed
+        self._store, self._is_replayed, self._is_quick = store, is_replayed, is_quick
         self._runner = LocalRunner()
 
     def __enter__(self) -> _Verification:
@@ -80,7 +86,7 @@ class _Verification:
         from airflow_provider_odf.chain.verify import verify as check
 
         dataset = self._store.dataset(name)
-        row: dict[str, Any] = {"dataset": str(dataset.alias), **asdict(check(dataset))}
+        row: dict[str, Any] = {"dataset": str(dataset.alias), **asdict(check(dataset, is_quick=self._is_quick))}
         if self._is_replayed:
             from airflow_provider_odf.cycle.replay import replay_transforms
 

@@ -48,8 +48,9 @@ def test_every_byte_of_every_slice_counts(foreign):
         data = path.read_bytes()
         for at in range(0, len(data), 31):
             path.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
-            with pytest.raises(ChainCorrupted, match=rf"{path.name}: checksum mismatch: the content has the hash"):
-                verify(cities)
+            for is_quick in (False, True):
+                with pytest.raises(ChainCorrupted, match=rf"{path.name}: checksum mismatch: the content has the hash"):
+                    verify(cities, is_quick=is_quick)
         path.write_bytes(data)
     assert verify(cities) == EXPECTED["cities"]
 
@@ -113,6 +114,7 @@ def test_blocks_that_lie_about_their_slices(grow):
     other = replaced(growing, lambda p: pq.write_table(rows.set_column(5, "value", pa.array(["y"])), p))
     with pytest.raises(ChainCorrupted, match=f"{other}: logical hash mismatch: the rows have f9680c00120"):
         verify(growing.dataset)
+    assert verify(growing.dataset, is_quick=True) == Verified(5, 2, 2)
 
 
 def test_a_slice_with_another_number_of_records(grow):

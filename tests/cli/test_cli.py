@@ -213,6 +213,13 @@ def test_verify_reads_everything(folder: Path) -> None:
     assert odf("verify", "cities", cwd=folder) == "cities: ok: 5 blocks, 2 slices, 5 records\n"
 
 
+def test_quick_verification_excludes_a_replay(folder: Path) -> None:
+    assert odf("verify", "cities", "--quick", cwd=folder) == "cities: ok: 5 blocks, 2 slices, 5 records\n"
+    assert odf("verify", "cities", "--quick", "--replay", code=2, cwd=folder) == (
+        "--quick reads no records, and --replay compares them: use one of them\n"
+    )
+
+
 def test_hash_prints_what_the_chain_says(folder: Path) -> None:
     log = json.loads(odf("log", "cities", "--format", "json", cwd=folder))
     data = log[4]["event"]["newData"]
