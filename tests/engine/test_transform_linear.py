@@ -15,7 +15,7 @@ from tests.engine.test_transform import day, person, reading
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("form")]
+pytestmark = pytest.mark.spark
 
 JOIN = "SELECT r.event_time, r.sensor, p.name FROM readings r JOIN people p ON p.id = r.v"
 
@@ -50,6 +50,7 @@ LINEAR: dict[str, tuple[str, list[Record]]] = {
 }
 
 
+@pytest.mark.usefixtures("form")
 def test_new_records_are_enough(spark: SparkSession, tmp_path: Path, readings: Polled, people: Polled) -> None:
     """The slice with earlier records is spoiled after the first step."""
     people.poll([person(1, "ann"), person(2, "bob")])
@@ -146,6 +147,7 @@ def test_the_other_branches_of_a_union_do_not_count_twice(
     assert total.rows == Counter({(day(3), 3): 1})
 
 
+@pytest.mark.usefixtures("form")
 def test_records_that_take_rows_back(spark: SparkSession, tmp_path: Path, people: Polled, readings: Polled) -> None:
     """Rows of a join vanish and change with those of one side, also if both sides have new records."""
     joined = Derived.of(spark, tmp_path / "d", JOIN, readings=readings, people=people)
