@@ -69,12 +69,12 @@ class Cycle:
 
         :raises ManifestInvalid: it is not valid, or names columns that the manifest cannot give.
         """
-        from airflow_provider_odf.contract.binding import of_dataset
-        from airflow_provider_odf.contract.columns import problems
-
         location = self.contract_location
         if location is None:
             return None
+        from airflow_provider_odf.contract.binding import of_dataset
+        from airflow_provider_odf.contract.columns import problems
+
         file = location.load()
         contract = of_dataset(file, str(self.manifest.snapshot.name if self.manifest else self.dataset))
         if self.manifest is not None and (errors := sorted(problems(self.manifest, file, contract))):
