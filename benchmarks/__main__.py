@@ -15,6 +15,8 @@ from benchmarks import report
 from benchmarks.scale import Scale
 
 CASES = (
+    "command_line",
+    "dag_folder",
     "poll_unchanged",
     "small_change",
     "many_datasets",
@@ -23,6 +25,7 @@ CASES = (
     "large",
     "logical_hash",
     "triggers",
+    "verify",
     "contract",
     "derivative",
     "replay",

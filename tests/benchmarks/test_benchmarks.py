@@ -43,6 +43,16 @@ def test_waiting_sources() -> None:
 
 
 @pytest.mark.benchmark
+def test_commands_folders_and_verification() -> None:
+    rows = {r["subject"]: r for r in run("command_line", "dag_folder", "verify", "--sources", "20")}
+    assert rows["odf log"]["to"] == "python, import typer, pydantic, yaml"
+    assert rows["manifests"]["to"] == "plain Python DAGs"
+    assert "when parsed again" in rows["manifests"]["note"]
+    assert rows["odf verify --quick"]["to"] == rows["odf verify"]["to"] == "python, SHA3-256 of the file"
+    assert not any(row["jvms"] for row in rows.values())
+
+
+@pytest.mark.benchmark
 def test_cases_that_start_spark() -> None:
     rows = {r["subject"]: r for r in run("snapshot", "small_change")}
     assert rows["odf run"]["jvms"] == 1
