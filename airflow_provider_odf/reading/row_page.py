@@ -10,6 +10,7 @@ from airflow_provider_odf.chain import json_rows
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
+from airflow_provider_odf.reading.difference import DifferenceScan
 from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
 
 if TYPE_CHECKING:
@@ -31,13 +32,15 @@ _SPARE = 10_000
 
 @dataclass(frozen=True)
 class Question:
-    """Which rows to show. Without ``sort`` the history is newest first, and current rows are in the order of their key.
+    """Which rows to show: current rows, the history, or a difference. Without ``sort`` the history is newest first, and
+    other rows are in the order of their key.
 
     ``contains`` is text that the value of ``column`` contains, ignoring case. ``operation`` is ``+A``, ``-R``, ``-C``
     or ``+C``. Pages count from 0.
     """
 
     is_history: bool = False
+    is_difference: bool = False
     column: str = ""
     contains: str = ""
     operation: str = ""
@@ -55,16 +58,30 @@ class RowPage:
     has_more: bool
 
 
-def row_page(dataset: Dataset, state: ChainState, question: Question, cache: Path) -> RowPage:
-    """Return a page of the rows at a state of the chain.
+def scan_of(
+    dataset: Dataset, state: ChainState, question: Question, cache: Path, offsets: OffsetRange | None = None
+) -> Scan:
+    """Return all rows of the kind that a question asks for.
+
+    :param offsets: range of the history or of the difference, None for all of it.
+    """
+    if question.is_difference or question.is_history:
+        kind = DifferenceScan if question.is_difference else HistoryScan
+        return kind(dataset, state, cache, offsets=offsets)
+    return CurrentScan(dataset, state, cache)
+
+
+def row_page(
+    dataset: Dataset, state: ChainState, question: Question, cache: Path, offsets: OffsetRange | None = None
+) -> RowPage:
+    """Return a page of the rows at a state of the chain, or of a range of offsets.
 
     :raises InvalidInput: there is no such column, operation or page, or values of the column have no order or text.
     :raises ChainCorrupted: a slice is missing, or differs from its hash.
     """
     import pyarrow as pa
 
-    kind = HistoryScan if question.is_history else CurrentScan
-    scan: Scan = kind(dataset, state, cache)
+    scan = scan_of(dataset, state, question, cache, offsets)
     if state.schema is None:
         return RowPage((), (), False)
     _check(question, scan)
@@ -91,13 +108,19 @@ def _rows(scan: Scan, state: ChainState, question: Question) -> tuple[pa.Table, 
     start = question.page * SIZE
     is_newest_first = question.is_history and not question.sort
     if is_newest_first and not question.contains and not question.operation:
-        end = (-1 if state.last_offset is None else state.last_offset) - start
-        if end < 0:
+        first, last = _range(scan, state)
+        if last - start < first:
             return scan.schema.empty_table(), 0
-        offsets = OffsetRange(state.vocab.offset_column, max(0, end - SIZE), end)
+        offsets = OffsetRange(state.vocab.offset_column, max(first, last - start - SIZE), last - start)
         return _reversed(HistoryScan(scan.dataset, state, scan.cache, offsets=offsets).to_table()), 0
     held = _held(scan, state, question, start + SIZE + 1)
     return (_reversed(held) if is_newest_first else held), start
+
+
+def _range(scan: Scan, state: ChainState) -> tuple[int, int]:
+    """Return the first and the last offset of a history."""
+    offsets = scan.offsets if isinstance(scan, HistoryScan) else None
+    return (0, state.next_offset - 1) if offsets is None else (offsets.first, offsets.last)
 
 
 def _held(scan: Scan, state: ChainState, question: Question, most: int) -> pa.Table:
@@ -105,18 +128,26 @@ def _held(scan: Scan, state: ChainState, question: Question, most: int) -> pa.Ta
     history in the order of offsets."""
     import pyarrow as pa
 
-    held = scan.schema.empty_table()
+    held, order = scan.schema.empty_table(), _order(scan, state, question)
     for batch in _matching(scan, state, question):
         held = pa.concat_tables([held, pa.Table.from_batches([batch])])
         if held.num_rows > most + _SPARE:
-            held = _first(held, question, most)
-    return _first(held, question, most)
+            held = _first(held, question, order, most)
+    return _first(held, question, order, most)
 
 
-def _first(table: pa.Table, question: Question, most: int) -> pa.Table:
+def _order(scan: Scan, state: ChainState, question: Question) -> list[tuple[str, str]]:
+    """Return columns and directions to sort by, none if the rows stay in the order of the scan."""
     if question.sort:
-        order = "descending" if question.is_descending else "ascending"
-        return table.sort_by([(question.sort, order)]).slice(0, most)
+        return [(question.sort, "descending" if question.is_descending else "ascending")]
+    if isinstance(scan, DifferenceScan) and scan.key:
+        return [(name, "ascending") for name in (*scan.key, state.vocab.operation_type_column)]
+    return []
+
+
+def _first(table: pa.Table, question: Question, order: list[tuple[str, str]], most: int) -> pa.Table:
+    if order:
+        return table.sort_by(order).slice(0, most)
     return table.slice(max(0, table.num_rows - most)) if question.is_history else table.slice(0, most)
 
 
@@ -131,7 +162,7 @@ def _matching(scan: Scan, state: ChainState, question: Question) -> Iterator[pa.
     import pyarrow.compute as pc
 
     for batch in scan.to_arrow():
-        if question.is_history and question.operation:
+        if question.operation and state.vocab.operation_type_column in batch.schema.names:
             code = OPERATION_NAMES.index(question.operation)
             batch = batch.filter(pc.equal(batch[state.vocab.operation_type_column], code))
         if question.column and question.contains:

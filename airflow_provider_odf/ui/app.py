@@ -19,6 +19,7 @@ from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.ui import dataset_pages, pages
 from airflow_provider_odf.ui.catalog_page import catalog
+from airflow_provider_odf.ui.data_page import data
 from airflow_provider_odf.ui.lineage_page import all_lineage, lineage
 from airflow_provider_odf.ui.problem_page import problem
 from airflow_provider_odf.ui.signed_link import Ticket
@@ -37,6 +38,7 @@ _HEADERS = {
 
 _PAGES: Mapping[str, Callable[..., HTMLResponse]] = {
     **dataset_pages.PAGES,
+    "/data": data,
     "/trends": trends,
     "/lineage": lineage,
 }

@@ -18,6 +18,10 @@ _TICKS = 4
 _GAP = 0.2
 """Part of a bar's place that stays empty."""
 
+_WIDEST = 40
+_LABEL = 60
+"""Half of the room that a label takes."""
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -91,7 +95,7 @@ class Chart:
 
     @cached_property
     def bar_width(self) -> float:
-        return round((WIDTH - LEFT - RIGHT) / max(1, len(self.labels)) * (1 - _GAP), 2)
+        return min(_WIDEST, round((WIDTH - LEFT - RIGHT) / max(1, len(self.labels)) * (1 - _GAP), 2))
 
     @cached_property
     def bars(self) -> tuple[Mark, ...]:
@@ -117,8 +121,7 @@ class Chart:
     def marks_of_labels(self) -> tuple[tuple[float, str, str], ...]:
         """Place, anchor and text of the labels that have room: the first, the middle and the last."""
         last = len(self.labels) - 1
-        shown = {0: "start", last // 2: "middle", last: "end"} if last > 1 else {0: "start", last: "end"}
-        return tuple((self._middle(at), anchor, self.labels[at]) for at, anchor in sorted(shown.items()) if last >= 0)
+        return tuple((self._middle(at), self._anchor(at), self.labels[at]) for at in sorted({0, last // 2, last}))
 
     @cached_property
     def _low(self) -> float:
@@ -134,7 +137,7 @@ class Chart:
     def _axis(self) -> tuple[float, ...]:
         """Round numbers of the unit around all numbers, at least two."""
         low, high = self._low / self.unit.size, self._high / self.unit.size
-        step = round_step(high - low, is_whole=self.unit == COUNT[0])
+        step = round_step(high - low, is_whole=self.unit.size == 1)
         return tuple(n * step for n in range(math.floor(low / step), max(1, math.ceil(high / step)) + 1))
 
     def _stack(self, at: int) -> Iterator[Mark]:
@@ -155,6 +158,11 @@ class Chart:
         number = (series.numbers[at] or 0) / self.unit.size
         places = 0 if number == int(number) else 1
         return f"{self.labels[at]}: {series.name} {number:,.{places}f} {self.unit.name}".rstrip()
+
+    def _anchor(self, at: int) -> str:
+        """Return how the label of a place stands to it, so that it is inside of the drawing."""
+        x = self._middle(at)
+        return "start" if x < LEFT + _LABEL else "end" if x > WIDTH - RIGHT - _LABEL else "middle"
 
     def _middle(self, at: int) -> float:
         return round(LEFT + (WIDTH - LEFT - RIGHT) / len(self.labels) * (at + 0.5), 2)

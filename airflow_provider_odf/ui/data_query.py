@@ -8,13 +8,16 @@ from pydantic import BaseModel
 
 from airflow_provider_odf.reading.row_page import Question
 
-_HISTORY, _DESCENDING = "history", "descending"
+_HISTORY, _DIFFERENCE, _DESCENDING = "history", "difference", "descending"
 
 
 class DataQuery(BaseModel):
-    """Parameters of the page. ``page`` counts from 1; ``as_of`` is a time or a block."""
+    """Parameters of the page. ``page`` counts from 1. ``as_of`` is a time or a block, ``since`` and ``until`` also a
+    date: they limit the history and the difference."""
 
     view: str = ""
+    since: str = ""
+    until: str = ""
     as_of: str = ""
     column: str = ""
     contains: str = ""
@@ -23,10 +26,16 @@ class DataQuery(BaseModel):
     order: str = ""
     page: int = 1
 
+    @property
+    def has_range(self) -> bool:
+        """Whether the rows are those of a range of the history."""
+        return self.view in (_HISTORY, _DIFFERENCE) and bool(self.since or self.until)
+
     def question(self) -> Question:
         """Return the question about the rows."""
         return Question(
             self.view == _HISTORY,
+            self.view == _DIFFERENCE,
             self.column,
             self.contains,
             self.operation,

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from airflow_provider_odf.chain.as_of import data_as_of
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
-from airflow_provider_odf.chain.kept_history import pages_folder
-from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
-from airflow_provider_odf.reading.row_page import row_page
 from airflow_provider_odf.ui.airflow_api import publication
-from airflow_provider_odf.ui.data_query import DataQuery
 from airflow_provider_odf.ui.overview import overview_of
 from airflow_provider_odf.ui.subject import Subject
 from airflow_provider_odf.ui.trend_charts import records_chart
@@ -69,16 +63,6 @@ def block(subject: SubjectOf, block_hash: str) -> HTMLResponse:
     return subject.render("block.html", "/blocks", block=found, block_hash=block_hash, text=text)
 
 
-def data(subject: SubjectOf, query: Annotated[DataQuery, Query()]) -> HTMLResponse:
-    """Return current rows or the history, a page at a time."""
-    dataset = subject.dataset
-    state = replay(dataset, data_as_of(dataset, query.as_of)) if query.as_of else subject.history.state
-    question = query.question()
-    page = row_page(dataset, state, question, pages_folder(dataset, subject.store.work_area))
-    link = partial(query.link, subject.path("/data"))
-    return subject.render("data.html", "/data", question=question, query=query, page=page, state=state, link=link)
-
-
 def block_text(dataset: Dataset, block_hash: str) -> str:
     """Return a block in the manifest's spelling, with its literal secrets masked."""
     from airflow_provider_odf.manifest.public_source import dump
@@ -89,7 +73,6 @@ def block_text(dataset: Dataset, block_hash: str) -> str:
 
 PAGES: Mapping[str, Callable[..., HTMLResponse]] = {
     "": overview,
-    "/data": data,
     "/blocks": blocks,
     "/blocks/{block_hash}": block,
 }

@@ -96,7 +96,7 @@ def test_the_chain_a_page_at_a_time(open_page, numbers):
         "AddData",
         "+A 2 -R 1 -C 1 +C 1",
         "5 records (offsets 0..4), watermark 2024-05-02T08:00:00Z",
-        head[:13],
+        f"{head[:13]} what it changed",
     ]
     assert "<script>59\\x00\\u202e" in first.lines
     older = shown(open_page(first.links["Older blocks"].removeprefix("/odf")), 500)

@@ -1,0 +1,130 @@
+"""Time and last offset of each block of a chain, kept in a file beside that of `kept_history`.
+
+A time or a block is then found among 10,000 without reading them again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.kept_history import pages_folder
+from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.model import MetadataBlock
+from airflow_provider_odf.seal import open_json, sealed_json
+
+_FILE = "positions"
+_HASH = re.compile("f[0-9a-f]*")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Blocks of a chain, oldest first: their hashes, system times in RFC 3339, and the last offset of the history up to
+    each, -1 before the first data."""
+
+    hashes: Sequence[str]
+    times: Sequence[str]
+    offsets: Sequence[int]
+
+    def after(self, text: str, argument: str) -> int:
+        """Return the last offset before a range that begins at a block or time: a date is its midnight in UTC.
+
+        :raises InvalidInput: the text is no time, date or block.
+        :raises DatasetNotFound: there is no such block.
+        """
+        at = self._before(_moment(text, argument)) if _is_time(text) else self._block(text, argument)
+        return self.offsets[at] if at >= 0 else -1
+
+    def until(self, text: str, argument: str) -> int:
+        """Return the last offset of a range that ends with a block or time: a date is the whole day in UTC. It raises
+        as `after`."""
+        if _DATE.fullmatch(text):
+            at = self._before(_moment(text, argument).plus_ns(86_400_000_000_000 - 1))
+            return self.offsets[at] if at >= 0 else -1
+        return self.after(text, argument)
+
+    def _before(self, time: Instant) -> int:
+        """Return the place of the newest block that is not after a time, -1 if there is none."""
+        return bisect_right(self.times, time, key=Instant.parse) - 1
+
+    def _block(self, start: str, argument: str) -> int:
+        if not _HASH.fullmatch(start):
+            raise InvalidInput(f"{argument}: {start!r} is neither a date, a time (2026-05-01T12:00:00Z) nor a block")
+        found = [n for n, block_hash in enumerate(self.hashes) if block_hash.startswith(start)]
+        if len(found) > 1:
+            raise InvalidInput(f"{argument}: {len(found)} blocks start with {start}: give more of the hash")
+        if not found:
+            raise DatasetNotFound(f"{argument}: the history has no block {start}")
+        return found[0]
+
+
+def read_positions(dataset: Dataset, head: str, work_area: Path) -> Positions:
+    """Return the blocks up to a head, from the file and the blocks after it.
+
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    folder = pages_folder(dataset, work_area)
+    kept = _read(folder)
+    if kept.hashes and kept.hashes[-1] == head:
+        return kept
+    known = {block_hash: n for n, block_hash in enumerate(kept.hashes)}
+    new: list[tuple[str, MetadataBlock]] = []
+    end = 0
+    for block_hash, block in dataset.walk(head):
+        if block_hash in known:
+            end = known[block_hash] + 1
+            break
+        new.append((block_hash, block))
+    positions = _extended(kept, end, new[::-1])
+    _write(work_area, folder, positions)
+    return positions
+
+
+def _extended(kept: Positions, end: int, blocks: Sequence[tuple[str, MetadataBlock]]) -> Positions:
+    hashes, times, offsets = list(kept.hashes[:end]), list(kept.times[:end]), list(kept.offsets[:end])
+    for block_hash, block in blocks:
+        new = block.event.new_data if isinstance(block.event, model.AddData | model.ExecuteTransform) else None
+        hashes.append(block_hash)
+        times.append(str(block.system_time))
+        offsets.append(new.offset_interval.end if new is not None else offsets[-1] if offsets else -1)
+    return Positions(hashes, times, offsets)
+
+
+def _read(folder: Path) -> Positions:
+    try:
+        content = open_json((folder / _FILE).read_bytes())
+    except OSError:
+        content = None
+    return Positions(content["hashes"], content["times"], content["offsets"]) if content else Positions((), (), ())
+
+
+def _write(work_area: Path, folder: Path, positions: Positions) -> None:
+    """Write the file, if the store has a work area that this process may write to."""
+    if not work_area.is_dir():
+        return
+    with contextlib.suppress(OdfError, OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        LocalStorage(folder).put(_FILE, sealed_json(vars(positions)))
+
+
+def _is_time(text: str) -> bool:
+    return text[:1].isdigit()
+
+
+def _moment(text: str, argument: str) -> Instant:
+    try:
+        if _DATE.fullmatch(text):
+            return Instant.from_datetime(datetime.combine(date.fromisoformat(text), datetime.min.time(), timezone.utc))
+        return Instant.parse(text)
+    except ValueError as e:
+        raise InvalidInput(f"{argument}: {e}") from None

@@ -1,0 +1,79 @@
+"""Rows of a dataset: current, as of a time, their history, and the difference of two blocks."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import Query
+from fastapi.responses import HTMLResponse
+
+from airflow_provider_odf.chain.as_of import data_as_of
+from airflow_provider_odf.chain.kept_history import pages_folder
+from airflow_provider_odf.chain.kept_positions import read_positions
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.reading.row_page import row_page
+from airflow_provider_odf.ui.data_query import DataQuery
+from airflow_provider_odf.ui.dataset_pages import SubjectOf
+from airflow_provider_odf.ui.subject import Subject
+
+_WEEK = 6
+
+
+def data(subject: SubjectOf, query: Annotated[DataQuery, Query()]) -> HTMLResponse:
+    """Return current rows, the history or a difference, a page at a time."""
+    question = query.question()
+    state, offsets = rows_asked_for(subject, query)
+    page = row_page(subject.dataset, state, question, cache(subject), offsets)
+    link = partial(query.link, subject.path("/data"))
+    return subject.render(
+        "data.html",
+        "/data",
+        question=question,
+        query=query,
+        page=page,
+        state=state,
+        link=link,
+        ranges=_ranges(datetime.now(timezone.utc)),
+    )
+
+
+def rows_asked_for(subject: Subject, query: DataQuery) -> tuple[ChainState, OffsetRange | None]:
+    """Return the state of the chain whose rows are asked for, and their range of offsets if there is one.
+
+    :raises InvalidInput: the range or the time is not valid.
+    :raises DatasetNotFound: there is no such block.
+    """
+    if query.view == "difference" or query.has_range:
+        return subject.history.state, _offsets(subject, query)
+    if query.as_of:
+        return replay(subject.dataset, data_as_of(subject.dataset, query.as_of)), None
+    return subject.history.state, None
+
+
+def cache(subject: Subject) -> Path:
+    """Return the folder of what pages keep about the dataset."""
+    return pages_folder(subject.dataset, subject.store.work_area)
+
+
+def _offsets(subject: Subject, query: DataQuery) -> OffsetRange:
+    state = subject.history.state
+    first, last = 0, state.next_offset - 1
+    if query.since or query.until:
+        positions = read_positions(subject.dataset, state.head, subject.store.work_area)
+        first = positions.after(query.since, "since") + 1 if query.since else first
+        last = positions.until(query.until, "until") if query.until else last
+    if last < first - 1:
+        raise InvalidInput(f"until {query.until} is before since {query.since}: swap the two")
+    return OffsetRange(state.vocab.offset_column, first, last)
+
+
+def _ranges(now: datetime) -> list[tuple[str, str, str]]:
+    """Return names, beginnings and ends of ranges that readers often ask for."""
+    today, yesterday, week = ((now - timedelta(days=n)).date().isoformat() for n in (0, 1, _WEEK))
+    return [("today", today, today), ("yesterday", yesterday, yesterday), ("the last seven days", week, today)]

@@ -1,0 +1,111 @@
+"""The net difference of two positions, against the current rows at both."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from airflow_provider_odf.chain.as_of import last_offset_at
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.merge_strategies import OPERATION_NAMES
+from airflow_provider_odf.reading import difference
+from airflow_provider_odf.reading.difference import DifferenceScan
+from airflow_provider_odf.reading.scan import CurrentScan
+
+SNAPSHOT = model.MergeStrategySnapshot(primary_key=["id"])
+
+
+def rows_of(numbers, first=0, last=None):
+    state = replay(numbers.dataset)
+    offsets = OffsetRange("offset", first, state.last_offset if last is None else last)
+    table = DifferenceScan(numbers.dataset, state, None, offsets=offsets).to_table()
+    return [(OPERATION_NAMES[r["op"]], r["id"], r["value"]) for r in table.to_pylist()]
+
+
+@pytest.fixture
+def numbers(grow):
+    numbers = grow(merge=SNAPSHOT)
+    numbers.add(("+A", 1, "one"), ("+A", 2, "two"), ("+A", 3, "three"))
+    numbers.add(("-C", 1, "one"), ("+C", 1, "uno"), ("-R", 2, "two"), ("+A", 4, "four"))
+    numbers.add(("-C", 1, "uno"), ("+C", 1, "one"), ("-R", 4, "four"), ("-C", 3, "three"), ("+C", 3, "tres"))
+    numbers.add(("-C", 3, "tres"), ("+C", 3, "drei"), ("+A", 2, "zwei"))
+    return numbers
+
+
+def test_of_a_key_its_first_and_its_last_record_count(numbers):
+    assert rows_of(numbers, 0) == [("+A", 1, "one"), ("+A", 3, "drei"), ("+A", 2, "zwei")]
+    # The value of 1 changed and changed back; 4 came and went; 2 has another value after all.
+    assert rows_of(numbers, 3) == [
+        ("-C", 2, "two"),
+        ("-C", 3, "three"),
+        ("+C", 3, "drei"),
+        ("+C", 2, "zwei"),
+    ]
+    assert rows_of(numbers, 3, 6) == [("-C", 1, "one"), ("+C", 1, "uno"), ("-R", 2, "two"), ("+A", 4, "four")]
+    assert rows_of(numbers, 5, 4) == []
+
+
+def test_without_a_key_records_undo_each_other(grow):
+    numbers = grow()
+    numbers.add(("+A", 1, "a"), ("+A", 1, "a"), ("+A", 2, None))
+    assert rows_of(numbers) == [("+A", 1, "a"), ("+A", 1, "a"), ("+A", 2, None)]
+    numbers.add(("-R", 1, "a"), ("-R", 2, None), ("+A", 3, "c"), ("-C", 1, "a"), ("+C", 1, "b"), ("-R", 3, "c"))
+    assert rows_of(numbers) == [("+A", 1, "b")]
+    assert rows_of(numbers, 3) == [("-R", 1, "a"), ("-R", 2, None), ("-R", 1, "a"), ("+A", 1, "b")]
+
+
+def test_columns_conditions_and_limits(numbers, monkeypatch):
+    state = replay(numbers.dataset)
+    scan = DifferenceScan(numbers.dataset, state, None, offsets=OffsetRange("offset", 3, 14))
+    assert scan.select("value").to_table().to_pydict() == {"value": ["two", "three", "drei", "zwei"]}
+    assert scan.where(pa.compute.field("id") == 2).select("id", "op").to_table().to_pydict() == {
+        "id": [2, 2],
+        "op": [2, 3],
+    }
+    with pytest.raises(InvalidInput, match="a difference cannot become a DataFrame"):
+        scan.to_spark(None)
+    monkeypatch.setattr(difference, "MOST", 11)
+    with pytest.raises(InvalidInput, match="12 records are between the two blocks, more than the 11 that can be comp"):
+        scan.to_table()
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_it_is_the_difference_of_the_current_rows(tmp_path_factory, data):
+    """Random snapshots: what is only at the end is +A or +C, what is only at the start is -R or -C."""
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.manifest.names import DatasetAlias
+    from tests.chain.conftest import Growing
+
+    store = Store.open(tmp_path_factory.mktemp("store"))
+    columns = (pa.field("id", pa.int64()), pa.field("value", pa.string()))
+    numbers = Growing(store.create(DatasetAlias.parse("numbers")), SNAPSHOT, columns)
+    now: dict[int, str] = {}
+    heads = []
+    for _ in range(4):
+        new = data.draw(st.dictionaries(st.integers(0, 4), st.sampled_from("ab"), max_size=5))
+        changes = [("-R", k, v) for k, v in now.items() if k not in new]
+        changes += [("+A", k, v) for k, v in new.items() if k not in now]
+        for key in now.keys() & new.keys():
+            changes += [("-C", key, now[key]), ("+C", key, new[key])] if now[key] != new[key] else []
+        now = new
+        if changes:
+            numbers.add(*changes)
+            heads.append(numbers.dataset.head())
+    if len(heads) > 1:
+        start, end = sorted(data.draw(st.lists(st.integers(0, len(heads) - 1), min_size=2, max_size=2)))
+        before, after = (
+            {
+                (r["id"], r["value"])
+                for r in CurrentScan(numbers.dataset, replay(numbers.dataset, h)).to_table().to_pylist()
+            }
+            for h in (heads[start], heads[end])
+        )
+        first, last = (last_offset_at(numbers.dataset, heads[n]) for n in (start, end))
+        found = rows_of(numbers, first + 1, last)
+        assert {(k, v) for op, k, v in found if op[0] == "+"} == after - before
+        assert {(k, v) for op, k, v in found if op[0] == "-"} == before - after
+        assert len(found) == len(after ^ before)
