@@ -18,6 +18,7 @@ from airflow_provider_odf.hooks.odf import ASSET_GROUP, TAG
 from airflow_provider_odf.ui.links import MAIN_APP
 
 _MOST = 100
+_REFERENCES = ("producing_tasks", "scheduled_dags")
 _CREDENTIALS = ("authorization", "cookie")
 
 
@@ -92,25 +93,38 @@ async def publication(request: Request, dag_id: str) -> Publication:
 
 
 async def publications(
-    request: Request, *, limit: int, offset: int, name: str, tag: str, owner: str
+    request: Request, *, limit: int | None, offset: int = 0, name: str, tag: str, owner: str
 ) -> tuple[list[Publication], int]:
     """Return some of the DAGs of manifests that the user may read, by dag_id, and the number of all. Those whose
     manifest is not valid publish nothing: their URI is empty.
 
+    :param limit: number of DAGs, or None for all.
     :raises HTTPException: the user may not read DAGs or assets.
     """
     api = _Api(request)
     wanted: dict[str, Any] = {"tags": [TAG, *([tag] if tag else [])], "tags_match_mode": "all"}
     wanted |= {"dag_id_pattern": name.replace("/", ".")} if name else {}
     wanted |= {"owners": [owner]} if owner else {}
-    answer = await api.get("dags", **wanted, limit=limit, offset=offset, order_by="dag_id")
-    ids = [dag["dag_id"] for dag in answer["dags"]]
-    assets = await api.every("assets", "assets", dag_ids=ids) if ids else []
+    if limit is None:
+        dags = await api.every("dags", "dags", **wanted, order_by="dag_id")
+        assets, total = await api.every("assets", "assets"), len(dags)
+    else:
+        answer = await api.get("dags", **wanted, limit=limit, offset=offset, order_by="dag_id")
+        dags, total = answer["dags"], answer["total_entries"]
+        assets = await api.every("assets", "assets", dag_ids=[dag["dag_id"] for dag in dags]) if dags else []
     failed = {dag["dag_id"] for dag in await api.every("dags", "dags", **wanted, last_dag_run_state="failed")}
-    runs = ({"state": "failed"} if id_ in failed else {} for id_ in ids)
-    return [_publication(dag, assets, run) for dag, run in zip(answer["dags"], runs, strict=True)], answer[
-        "total_entries"
-    ]
+    of_dag = _by_dag(assets)
+    runs = ({"state": "failed"} if dag["dag_id"] in failed else {} for dag in dags)
+    return [_publication(dag, of_dag.get(dag["dag_id"], []), run) for dag, run in zip(dags, runs, strict=True)], total
+
+
+def _by_dag(assets: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the assets that each DAG publishes or is scheduled by."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for asset in assets:
+        for dag_id in {reference["dag_id"] for kind in _REFERENCES for reference in asset[kind]}:
+            found.setdefault(dag_id, []).append(asset)
+    return found
 
 
 async def connected(request: Request, dag_id: str, most: int) -> list[Publication]:

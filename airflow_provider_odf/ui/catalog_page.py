@@ -1,13 +1,14 @@
 """The catalog: the datasets of all DAGs that the user may read, a page at a time.
 
-Airflow's REST API lists and searches the DAGs, so that only datasets of the page are read from their stores.
+Airflow's REST API lists the DAGs and searches what it knows of them, so that only datasets of the page are looked up. A
+search for what only the datasets know asks the index of the catalog about each of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Literal
 from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request
@@ -16,44 +17,74 @@ from pydantic import BaseModel
 
 from airflow_provider_odf.errors import DatasetNotFound, OdfError
 from airflow_provider_odf.ui.airflow_api import Publication, publications
-from airflow_provider_odf.ui.health import NEVER_RUN
+from airflow_provider_odf.ui.health import NEVER_RUN, WORDS, Health
 from airflow_provider_odf.ui.links import site_path
 from airflow_provider_odf.ui.pages import render
 from airflow_provider_odf.ui.problem_page import public
-from airflow_provider_odf.ui.subject import Subject
+from airflow_provider_odf.ui.subject import Shelf, Subject
 
 SIZE = 50
 """Datasets of a page."""
 
+_UNREADABLE = "unreadable"
+
 
 class CatalogQuery(BaseModel):
-    """Parameters of the page: a part of a name, a keyword, an owner. ``page`` counts from 1."""
+    """Parameters of the page: parts of a name, of a column and of a license, a keyword, an owner, a kind, a health.
+    ``page`` counts from 1."""
 
     name: str = ""
+    column: str = ""
     keyword: str = ""
+    license: str = ""
     owner: str = ""
+    kind: Literal["", "Root", "Derivative"] = ""
+    health: str = ""
     page: int = 1
+
+    @property
+    def needs_index(self) -> bool:
+        """Whether only the datasets know the answer."""
+        return bool(self.column or self.license or self.kind or self.health)
 
     def link(self, page: int, path: str = "/datasets") -> str:
         """Return the address of another page of the catalog."""
         parameters = {**self.model_dump(), "page": page}
         return f"{site_path(path)}?{urlencode({name: text for name, text in parameters.items() if text})}"
 
+    def matches(self, row: Row) -> bool:
+        """Return whether a dataset has the column, the license, the kind and the health."""
+        if self.health and row.word != self.health:
+            return False
+        if not (self.column or self.license or self.kind):
+            return True
+        if row.health is None:
+            return False
+        entry = row.subject.entry
+        return (
+            any(self.column.lower() in name.lower() for name in entry.columns or ("",))
+            and self.license.lower() in entry.license.lower()
+            and self.kind in ("", entry.kind)
+        )
+
 
 @dataclass(frozen=True)
 class Row:
-    """A dataset in the catalog, or why it cannot be shown."""
+    """A dataset in the catalog; without a health it cannot be shown, because of a problem."""
 
     subject: Subject
-    facts: dict[str, Any]
+    word: str
+    """Its health in a word, or why there is none."""
+    health: Health | None = None
     problem: str = ""
-    word: str = "unreadable"
-    """Why there are no facts, in a word."""
 
 
 async def _publications(request: Request, query: Annotated[CatalogQuery, Query()]) -> tuple[list[Publication], int]:
+    limit = None if query.needs_index else SIZE
     offset = (max(1, query.page) - 1) * SIZE
-    return await publications(request, limit=SIZE, offset=offset, name=query.name, tag=query.keyword, owner=query.owner)
+    return await publications(
+        request, limit=limit, offset=offset, name=query.name, tag=query.keyword, owner=query.owner
+    )
 
 
 def catalog(
@@ -61,34 +92,35 @@ def catalog(
     listed: Annotated[tuple[list[Publication], int], Depends(_publications)],
 ) -> HTMLResponse:
     """Return the datasets with health, last publication, watermark, records and contract result."""
-    page, total = listed
+    found, total = listed
+    shelves: dict[str, Shelf] = {}
+    rows = list(_rows(found, shelves))
+    for shelf in shelves.values():
+        shelf.index.save()
+    if query.needs_index:
+        rows = [row for row in rows if query.matches(row)]
+        total, start = len(rows), (max(1, query.page) - 1) * SIZE
+        rows = rows[start : start + SIZE]
     last = max(1, -(-total // SIZE))
-    return render("catalog.html", rows=list(_rows(page)), query=query, total=total, last=last)
+    return render("catalog.html", rows=rows, query=query, total=total, last=last, health_words=WORDS)
 
 
-def _rows(page: list[Publication]) -> Iterator[Row]:
-    for publication in page:
-        subject = Subject(publication)
+def _rows(found: list[Publication], shelves: dict[str, Shelf]) -> Iterator[Row]:
+    for publication in found:
         if not publication.uri:
-            yield Row(subject, {}, "The DAG publishes no dataset: its manifest is not valid. The DAG shows the errors.")
+            problem = "The DAG publishes no dataset: its manifest is not valid. The DAG shows the errors."
+            yield Row(Subject(publication), _UNREADABLE, problem=problem)
             continue
         try:
-            yield Row(subject, _facts(subject))
+            if publication.store not in shelves:
+                shelves[publication.store] = Shelf.open(publication.store)
+            subject = Subject(publication, shelves[publication.store])
+            health = subject.health
         except DatasetNotFound:
-            yield Row(subject, {}, "No run has created the dataset yet.", NEVER_RUN)
+            yield Row(Subject(publication), NEVER_RUN, problem="No run has created the dataset yet.")
         except OdfError as e:
-            yield Row(subject, {}, public(str(e)))
+            yield Row(Subject(publication), _UNREADABLE, problem=public(str(e)))
         except OSError as e:
-            yield Row(subject, {}, e.strerror or type(e).__name__)
-
-
-def _facts(subject: Subject) -> dict[str, Any]:
-    state = subject.history.state
-    return {
-        "health": subject.health,
-        "kind": state.kind,
-        "newest": subject.history.newest_data,
-        "watermark": state.watermark,
-        "records": state.next_offset,
-        "report": subject.report,
-    }
+            yield Row(Subject(publication), _UNREADABLE, problem=e.strerror or type(e).__name__)
+        else:
+            yield Row(subject, health.word, health)

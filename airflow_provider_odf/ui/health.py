@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from airflow_provider_odf.ui.airflow_api import Publication
 
 NEVER_RUN, REJECTED, FAILING, STALE, FRESH = "never run", "rejected", "failing", "stale", "fresh"
+WORDS = (REJECTED, FAILING, NEVER_RUN, STALE, FRESH)
+"""All words, worst first."""
 
 _LATE = timedelta(minutes=10)
 """How long a due run may wait for the scheduler."""

@@ -18,6 +18,7 @@ from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.errors import OdfError, StorageError
 from airflow_provider_odf.ui.airflow_api import Publication
+from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
 from airflow_provider_odf.ui.health import Health, health, now
 from airflow_provider_odf.ui.links import site_path
 from airflow_provider_odf.ui.pages import render
@@ -29,16 +30,35 @@ _TABS = (("", "Overview"), ("/data", "Data"), ("/blocks", "Blocks"), ("/trends",
 
 
 @dataclass(frozen=True)
+class Shelf:
+    """A store and the index of its datasets, which the subjects of a page share."""
+
+    store: Store
+    index: CatalogIndex
+
+    @classmethod
+    def open(cls, uri: str) -> Shelf:
+        """Return the shelf of a store."""
+        store = open_store(uri)
+        return cls(store, CatalogIndex(store.work_area))
+
+
+def open_store(uri: str) -> Store:
+    """Return a store as the settings of Airflow describe it."""
+    config = settings.read()
+    return Store.open(uri, Path(config.work_area) if config.work_area else None, config.input_stores)
+
+
+@dataclass(frozen=True)
 class Subject:
-    """The dataset that a page is about."""
+    """The dataset that a page is about. Without a shelf its chain is read."""
 
     publication: Publication
+    shelf: Shelf | None = None
 
     @cached_property
     def store(self) -> Store:
-        config = settings.read()
-        work_area = Path(config.work_area) if config.work_area else None
-        return Store.open(self.publication.store, work_area, config.input_stores)
+        return self.shelf.store if self.shelf is not None else open_store(self.publication.store)
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -62,6 +82,13 @@ class Subject:
         return read_history(self.dataset, self.store.work_area)
 
     @cached_property
+    def entry(self) -> Entry:
+        """What the catalog shows of the dataset."""
+        if self.shelf is not None:
+            return self.shelf.index.entry(self.dataset)
+        return entry_of(self.dataset, self.history)
+
+    @cached_property
     def report(self) -> ContractReport | None:
         """The contract report of the last publication, or None if no contract was tested."""
         newest = self.history.newest_data
@@ -70,7 +97,7 @@ class Subject:
     @cached_property
     def undecided(self) -> list[rejected.Rejection]:
         """The rejected candidates on the current head that somebody must decide on, oldest first."""
-        head = self.history.state.head
+        head = self.entry.head
         return [
             r
             for r in rejected.rejections(self.dataset)
@@ -81,7 +108,7 @@ class Subject:
     def health(self) -> Health:
         return health(
             self.publication,
-            has_data=self.history.state.has_data,
+            has_data=self.entry.last_offset is not None,
             rejected=len(self.undecided),
             behind=list(self._behind()),
             now=now(),
@@ -90,16 +117,19 @@ class Subject:
     def _behind(self) -> Iterator[str]:
         """Yield the names of inputs with records that the dataset was not computed from. Inputs that cannot be read are
         left out: the next run reports them."""
-        state = self.history.state
-        for declared in state.transform.inputs if state.transform is not None else ():
+        for ref, alias in self.entry.inputs:
             try:
-                dataset = self.store.find(declared.dataset_ref)
-                source = read_history(dataset, self.store.work_area).state if dataset is not None else None
+                dataset = self.store.find(ref)
+                source = self._entry_of(dataset) if dataset is not None else None
             except (OdfError, OSError, ValueError):
                 continue
-            position = state.query_inputs.get(source.dataset_id) if source is not None else None
-            if source is not None and source.has_data and (position is None or position.offset != source.last_offset):
-                yield self.store.input_name(declared.dataset_ref, declared.alias)
+            if source is not None and source.last_offset not in (None, self.entry.positions.get(source.dataset_id)):
+                yield self.store.input_name(ref, alias)
+
+    def _entry_of(self, dataset: Dataset) -> Entry:
+        if self.shelf is not None:
+            return self.shelf.index.entry(dataset)
+        return entry_of(dataset, read_history(dataset, self.store.work_area))
 
     def path(self, page: str = "") -> str:
         """Return the path of a page about the dataset."""

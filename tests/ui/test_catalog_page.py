@@ -1,13 +1,16 @@
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from airflow_provider_odf.chain.kept_history import pages_folder
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.ui import catalog_page
 from tests.chain.conftest import Growing
 
+from .conftest import HOME
 from .shown import shown
 
 
@@ -15,6 +18,7 @@ from .shown import shown
 def numbers(store):
     columns = (pa.field("id", pa.int64()), pa.field("value", pa.string()))
     numbers = Growing(store.create(DatasetAlias.parse("acme/numbers")), model.MergeStrategyAppend(), columns)
+    numbers.append(model.SetLicense(short_name="CC0", name="Public domain", website_url="https://example.org"))
     numbers.add(("+A", 1, "one"), ("+A", 2, "two"))
     return numbers
 
@@ -26,10 +30,10 @@ def names(page):
 def test_the_catalog(open_page, numbers):
     page = shown(open_page("/datasets"))
     start = page.lines.index("acme/numbers")
-    row = page.lines[start : start + 7]
+    row = page.lines[start : start + 8]
     assert row[:2] == ["acme/numbers", "stale"]
     assert row[2].startswith("2024-05-02 08:00:00 UTC")
-    assert row[4:] == ["2", "none", "Root"]
+    assert row[4:] == ["2", "none", "paused", "Root"]
     assert page.links["acme/numbers"] == "/odf/datasets/acme.numbers"
     start = page.lines.index("empty")
     assert page.lines[start + 1 : start + 3] == ["never run", "No run has created the dataset yet."]
@@ -44,6 +48,15 @@ def test_the_catalog(open_page, numbers):
         ("keyword=letters", []),
         ("owner=odf", ["acme/numbers", "empty"]),
         ("owner=nobody", []),
+        ("column=VALU&keyword=numbers", ["acme/numbers"]),
+        ("column=price&keyword=numbers", []),
+        ("license=cc0&keyword=numbers", ["acme/numbers"]),
+        ("license=mit&keyword=numbers", []),
+        ("kind=Root&keyword=numbers", ["acme/numbers"]),
+        ("kind=Derivative&keyword=numbers", []),
+        ("health=stale&keyword=numbers", ["acme/numbers"]),
+        ("health=never%20run&keyword=numbers", ["empty"]),
+        ("health=fresh&keyword=numbers", []),
     ],
 )
 def test_search(open_page, numbers, query, expected):
@@ -58,6 +71,30 @@ def test_a_page_at_a_time(open_page, numbers, monkeypatch):
     first = shown(open_page("/datasets?keyword=numbers"))
     assert names(first) == ["acme/numbers"]
     assert names(shown(open_page(first.links["Next"].removeprefix("/odf")))) == ["empty"]
+
+
+@pytest.mark.parametrize("filters", ["keyword=numbers", "keyword=numbers&column=value"])
+def test_the_index_follows_the_heads(open_page, numbers, filters):
+    def row():
+        page = shown(open_page(f"/datasets?{filters}"))
+        start = page.lines.index("acme/numbers")
+        return page.lines[start + 4 : start + 6]
+
+    assert row() == ["2", "none"]
+    file = HOME / "pages-store" / ".work" / ".pages" / "catalog"
+    kept = file.read_bytes()
+    # No chain is read while the head stays where it is.
+    shutil.rmtree(HOME / "pages-store" / ".work" / ".pages" / pages_folder(numbers.dataset, Path()).name)
+    block = Path(numbers.dataset.storage.location(f"blocks/{numbers.dataset.head()}"))
+    content = block.read_bytes()
+    block.write_bytes(b"damaged")
+    assert row() == ["2", "none"]
+    block.write_bytes(content)
+    numbers.add(("+A", 3, "three"))
+    assert row() == ["3", "none"]
+    assert file.read_bytes() != kept
+    file.write_bytes(kept[:-9] + b"999999999")
+    assert row() == ["3", "none"]
 
 
 def test_damage_of_one_dataset_hides_no_other(open_page, numbers):

@@ -1,0 +1,121 @@
+"""What the catalog shows and searches of each dataset, kept in a file for all, so that no chain is read for a page.
+
+The file lies in ``.pages`` of the work area. It can be deleted at any time. An entry counts as long as the head of its
+dataset is the block that it stands for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from airflow_provider_odf.chain import dataset_facts
+from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.kept_history import FOLDER, History, read_history
+from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.instant import Instant
+
+_FILE = "catalog"
+_FORMAT = b"catalog 1"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A dataset at its head. Times and offsets are None before the first data, the result without a contract."""
+
+    head: str
+    dataset_id: str
+    kind: str
+    last_offset: int | None
+    watermark: Instant | None
+    published: Instant | None
+    contract_result: str | None
+    columns: tuple[str, ...]
+    license: str
+    inputs: tuple[tuple[str, str | None], ...]
+    """Ref and alias of the inputs of a derivative."""
+    positions: Mapping[str, int | None]
+    """Dataset id of an input -> offset up to which it was read."""
+
+    @property
+    def records(self) -> int:
+        return 0 if self.last_offset is None else self.last_offset + 1
+
+
+class CatalogIndex:
+    """Entries by the URI of their dataset, in a work area."""
+
+    def __init__(self, work_area: Path) -> None:
+        self._work_area = work_area
+        self._entries = _read(work_area / FOLDER / _FILE)
+        self._is_changed = False
+
+    def entry(self, dataset: Dataset) -> Entry:
+        """Return the entry of a dataset at its head, from its chain if the head has moved.
+
+        :raises DatasetNotFound: the dataset has no head.
+        :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
+        """
+        kept = self._entries.get(dataset.uri)
+        if kept is not None and kept.head == dataset.resolve(HEAD):
+            return kept
+        entry = entry_of(dataset, read_history(dataset, self._work_area))
+        self._entries[dataset.uri] = entry
+        self._is_changed = True
+        return entry
+
+    def save(self) -> None:
+        """Write the file if an entry is new, and this process may write to the work area."""
+        if not self._is_changed or not self._work_area.is_dir():
+            return
+        content = _adapter().dump_json(self._entries)
+        folder = self._work_area / FOLDER
+        with contextlib.suppress(OdfError, OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            LocalStorage(folder).put(_FILE, _header(content) + b"\n" + content)
+            self._is_changed = False
+
+
+def entry_of(dataset: Dataset, history: History) -> Entry:
+    """Return the entry of a dataset from what pages keep of its chain."""
+    state, newest = history.state, history.newest_data
+    report = rejected.load_report(dataset, newest.block_hash) if newest is not None else None
+    inputs = state.transform.inputs if state.transform is not None else ()
+    return Entry(
+        head=state.head,
+        dataset_id=state.dataset_id,
+        kind=state.kind,
+        last_offset=state.last_offset,
+        watermark=state.watermark,
+        published=newest.system_time if newest is not None else None,
+        contract_result=report.result if report is not None else None,
+        columns=tuple(c["name"] for c in dataset_facts.columns(state.schema)) if state.schema is not None else (),
+        license=f"{state.license.short_name} {state.license.name}" if state.license is not None else "",
+        inputs=tuple((declared.dataset_ref, declared.alias) for declared in inputs),
+        positions={dataset_id: position.offset for dataset_id, position in state.query_inputs.items()},
+    )
+
+
+@cache
+def _adapter() -> TypeAdapter[dict[str, Entry]]:
+    return TypeAdapter(dict[str, Entry])
+
+
+def _read(file: Path) -> dict[str, Entry]:
+    try:
+        header, _, content = file.read_bytes().partition(b"\n")
+        return _adapter().validate_json(content) if header == _header(content) else {}
+    except (OSError, ValidationError):
+        return {}
+
+
+def _header(content: bytes) -> bytes:
+    return _FORMAT + b" " + sha256(content).hexdigest().encode()
