@@ -59,12 +59,13 @@ def test_nothing_in_the_folder_is_left_out(dags):
     loaders = {"odf.py", "odf_errors.py"}
     assert {f.name for f in EXAMPLES.glob("*.py")} == {
         *loaders,
+        "forward_changes.py",
         "merge_parquet.py",
         "push_records.py",
         "read_on_spark.py",
         "start_on_change.py",
     }
-    by_hand = ["merge_parquet", "push_records", "read_on_spark", "start_on_change"]
+    by_hand = ["forward_changes", "merge_parquet", "push_records", "read_on_spark", "start_on_change"]
     assert sorted(dags.dags) == sorted([*POLLED, *PUSHED, *by_hand])
     manifests = {f.name.partition(".")[0] for f in EXAMPLES.glob("*.yaml")}
     assert manifests == {*POLLED, *PUSHED, "odf"}
@@ -90,6 +91,21 @@ def test_nothing_new_skips_the_run_and_starts_no_jvm(dags, store, one_jvm):
     started, head = one_jvm.started, store.dataset("river-levels").head()
     assert run(dags, "river-levels") == dict.fromkeys(TASKS, "skipped")
     assert (one_jvm.started, store.dataset("river-levels").head()) == (started, head)
+
+
+def test_a_consumer_reads_each_record_once(dags, store):
+    def forwarded():
+        dag_run = dags.dags["forward_changes"].test()
+        (ti,) = dag_run.get_task_instances()
+        return str(ti.state), ti.xcom_pull(task_ids="forward")
+
+    assert forwarded()[0] == "failed"  # there is no dataset yet
+    assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
+    assert [forwarded(), forwarded()] == [("success", 11), ("success", 0)]
+    newer = Path(dags.dag_folder) / "data" / "river-levels" / "2026-05-03.csv"
+    newer.write_text("measured_at,station,level_cm,rising\n2026-05-03T00:00:00Z,Weser,181,n\n")
+    assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
+    assert forwarded() == ("success", 1)
 
 
 def test_every_block_has_the_manifest_version_of_the_setting(dags, store, one_jvm, monkeypatch):
