@@ -90,7 +90,7 @@ def _lines(
     yield "      merge:"
     yield from (f"        # {line}" for line in wrap(f"{chosen.kind}: {chosen.reasons[0]}.", 100))
     yield f"        kind: {chosen.kind}"
-    yield from (f"        # {line}" for r in chosen.reasons[1:] for line in wrap(_printable(f"The key: {r}."), 100))
+    yield from (f"        # {line}" for r in chosen.reasons[1:] for line in wrap(_printable(f"{r}."), 100))
     if chosen.key:
         yield f"        primaryKey: [{', '.join(map(_scalar, chosen.key))}]"
     yield from _vocabulary(types, chosen)

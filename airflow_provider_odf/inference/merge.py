@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow_provider_odf.inference.column_types import ColumnType
 from airflow_provider_odf.inference.sample import Sample
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.wording import counted, listed
 
 _WIDEST_KEY = 3
 _MOST_COLUMNS = 8
@@ -39,11 +39,15 @@ def infer(samples: Sequence[Sample], types: Mapping[str, ColumnType]) -> Merge:
         )
         return Merge("Append", (), (why,), time)
     key = candidates[0]
-    reasons = [f"unique and never null in {'both samples' if len(samples) > 1 else 'the sample'}"]
-    if len(candidates) > 1:
-        reasons.append(f"other candidates: {'; '.join(', '.join(c) for c in candidates[1:5])}")
     kind, why = _strategy(samples, key, time)
-    return Merge(kind, key, (why, *reasons), time if kind == "Ledger" else None)
+    return Merge(kind, key, (why, _about(key, candidates[1:5], samples)), time if kind == "Ledger" else None)
+
+
+def _about(key: Sequence[str], others: Sequence[Sequence[str]], samples: Sequence[Sample]) -> str:
+    where = "both samples" if len(samples) > 1 else "the sample"
+    about = f"{', '.join(key)} {'is' if len(key) == 1 else 'are'} unique and never null in {where}"
+    also = [other[0] if len(other) == 1 else f"({', '.join(other)})" for other in others]
+    return f"{about}, as {'are' if len(also) > 1 else 'is'} {listed(also)}" if also else about
 
 
 def _strategy(samples: Sequence[Sample], key: Sequence[str], time: str | None) -> tuple[str, str]:
