@@ -83,8 +83,13 @@ test-bench: setup ## Run every benchmark once on tiny inputs; nothing is claimed
 	@$(UV) run --frozen pytest -m benchmark tests/benchmarks tests/engine/test_archive.py $(ARGS)
 
 .PHONY: test-docs
-test-docs: setup ## Follow the tutorial and the how-to pages word by word, and compare what they show
-	@$(UV) run --frozen pytest -n logical --maxprocesses 2 --dist loadfile -m pages tests/docs $(ARGS)
+test-docs: setup ## Follow the tutorial and the how-to pages word by word, and the pages in a browser
+	@$(UV) run --frozen pytest -n logical --maxprocesses 2 --dist loadfile -m "pages or browser" \
+		tests/browser tests/docs $(ARGS)
+
+.PHONY: screenshots
+screenshots: setup ## Write the screenshots of the documentation
+	@ODF_SCREENSHOTS=docs/images $(UV) run --frozen pytest -m browser tests/browser
 
 .PHONY: docs
 docs: setup ## Write the generated pages; check links and manifests of all pages

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 
 from demo.browse import browse
-from demo.family import Family, Stopped
-from demo.folder import FINISHED, configure
+from demo.family import Family, Stopped, stop_on_signals
+from demo.folder import FINISHED, HOME, configure
 
 
 def main(arguments: list[str]) -> int:
@@ -24,11 +24,12 @@ def main(arguments: list[str]) -> int:
         print(e, file=sys.stderr)
         return 1
     configure()
+    stop_on_signals()
     if arguments != ["ui"]:
         return _run()
     if not FINISHED.exists() and (failed := _run()):
         return failed
-    return browse()
+    return browse(HOME)
 
 
 def _run() -> int:

@@ -13,13 +13,11 @@ from pathlib import Path
 import httpx
 
 from demo.family import Family, Stopped
-from demo.folder import HOME, airflow
+from demo.folder import airflow
 
 USERS = {"admin": "admin", "viewer": "viewer"}
 """User -> role."""
 
-_LOG = HOME / "ui.log"
-_PASSWORDS = HOME / "airflow" / "passwords.json"
 _HOST, _PORT = "127.0.0.1", 8080
 _COMPONENTS = {
     "api-server": ["api-server", "--workers", "1"],
@@ -30,25 +28,41 @@ _COMPONENTS = {
 _LONGEST_START = 180.0
 
 
-def browse() -> int:
+def browse(home: Path) -> int:
     """Run Airflow until a signal ends it; return 0, or 1 if one of its components fails."""
     address = f"http://{_HOST}:{free_port(_PORT)}"
-    passwords = set_passwords(_PASSWORDS)
-    _configure(address)
+    log = home / "ui.log"
+    passwords = set_passwords(home / "passwords.json")
+    environment = {**os.environ, **settings(address, home / "passwords.json")}
     print("Starting Airflow ...", flush=True)
     try:
-        with Family(grace=15) as family, _LOG.open("w") as log:
-            for name, command in _COMPONENTS.items():
-                family.start(name, [airflow(), *command], log)
-            ended = wait_for(address, family)
+        with Family(15, environment) as family:
+            ended = start(family, log, address)
             if ended is None:
-                _welcome(address, passwords)
+                _welcome(address, passwords, log)
                 ended = family.wait()
-            print(f"Airflow's {ended} failed, see {_LOG}", file=sys.stderr)
+            print(f"Airflow's {ended} failed, see {log}", file=sys.stderr)
             return 1
     except Stopped:
         print("Airflow has ended.")
         return 0
+
+
+def start(family: Family, log: Path, address: str) -> str | None:
+    """Start Airflow and wait until it answers; return the name of a component that ended before, or never answered."""
+    with log.open("w") as file:
+        for name, command in _COMPONENTS.items():
+            family.start(name, [airflow(), *command], file)
+    end = time.monotonic() + _LONGEST_START
+    while time.monotonic() < end:
+        try:
+            if httpx.get(f"{address}/api/v2/monitor/health", timeout=5).status_code == httpx.codes.OK:
+                return None
+        except httpx.HTTPError:
+            pass
+        if (ended := family.wait(0.5)) is not None:
+            return ended
+    return "api-server"
 
 
 def free_port(preferred: int) -> int:
@@ -76,35 +90,22 @@ def set_passwords(file: Path) -> dict[str, str]:
     return passwords
 
 
-def _configure(address: str) -> None:
-    os.environ.update(
-        AIRFLOW__API__HOST=_HOST,
-        AIRFLOW__API__PORT=address.rpartition(":")[2],
-        AIRFLOW__API__BASE_URL=address,
-        AIRFLOW__CORE__EXECUTION_API_SERVER_URL=f"{address}/execution/",
-        AIRFLOW__CORE__PARALLELISM="2",
-        AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS=",".join(f"{user}:{role}" for user, role in USERS.items()),
-        AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE=str(_PASSWORDS),
-    )
+def settings(address: str, passwords: Path) -> dict[str, str]:
+    """Return Airflow's settings for an address on this machine and a file of `set_passwords`."""
+    return {
+        "AIRFLOW__API__HOST": _HOST,
+        "AIRFLOW__API__PORT": address.rpartition(":")[2],
+        "AIRFLOW__API__BASE_URL": address,
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{address}/execution/",
+        "AIRFLOW__CORE__PARALLELISM": "2",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{role}" for user, role in USERS.items()),
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords),
+    }
 
 
-def wait_for(address: str, family: Family) -> str | None:
-    """Wait until Airflow answers; return the name of a component that ended before or never answered."""
-    end = time.monotonic() + _LONGEST_START
-    while time.monotonic() < end:
-        try:
-            if httpx.get(f"{address}/api/v2/monitor/health", timeout=5).status_code == httpx.codes.OK:
-                return None
-        except httpx.HTTPError:
-            pass
-        if (ended := family.wait(0.5)) is not None:
-            return ended
-    return "api-server"
-
-
-def _welcome(address: str, passwords: dict[str, str]) -> None:
+def _welcome(address: str, passwords: dict[str, str], log: Path) -> None:
     print(f"\nAirflow with the datasets of the demo: {address}/")
     print(f"  user admin, password {passwords['admin']}")
     print(f"  user viewer, password {passwords['viewer']} (may read, but not decide)")
     print("Log in, then choose Browse > Datasets, or the tab Dataset of a DAG.")
-    print(f"Logs are in {_LOG.parent.name}/{_LOG.name}. End it with Ctrl-C.", flush=True)
+    print(f"Logs are in {log.parent.name}/{log.name}. End it with Ctrl-C.", flush=True)

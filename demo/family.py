@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import IO
@@ -32,22 +32,26 @@ class Family:
     """Processes by name. At the end of the ``with`` block none of them runs any more.
 
     :param grace: seconds that they have to end by themselves.
+    :param environment: variables of the processes; by default those of this process.
     """
 
-    def __init__(self, grace: float) -> None:
-        self.grace = grace
+    def __init__(self, grace: float, environment: Mapping[str, str] | None = None) -> None:
+        self.grace, self.environment = grace, environment
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Family:
-        for number in SIGNALS:
-            signal.signal(number, _stop)
         return self
 
     def start(self, name: str, command: Sequence[str], log: IO[str] | None = None) -> None:
         """Start a process, which writes to a log, else to the output of this process."""
         errors = None if log is None else subprocess.STDOUT
         self.processes[name] = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=errors, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=errors,
+            env=self.environment,
+            start_new_session=True,
         )
 
     def wait(self, seconds: float | None = None) -> str | None:
@@ -62,8 +66,7 @@ class Family:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         # A second Ctrl-C must not leave processes behind.
-        for number in SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
+        before = {number: signal.signal(number, signal.SIG_IGN) for number in SIGNALS}
         members = self._members()
         for process in self.processes.values():
             _send(process.pid, signal.SIGTERM)
@@ -74,6 +77,8 @@ class Family:
         for process in self.processes.values():
             _send(process.pid, signal.SIGKILL)
             process.wait()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     def _members(self) -> list[psutil.Process]:
         found = []
@@ -82,6 +87,12 @@ class Family:
                 member = psutil.Process(process.pid)
                 found += [member, *member.children(recursive=True)]
         return found
+
+
+def stop_on_signals() -> None:
+    """Let signals raise `Stopped`."""
+    for number in SIGNALS:
+        signal.signal(number, _stop)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:

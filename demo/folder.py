@@ -37,6 +37,7 @@ def create() -> bool:
     shutil.rmtree(HOME, ignore_errors=True)
     shutil.copytree(HERE / "dags", DAGS, ignore=shutil.ignore_patterns("__pycache__", "by_hand", "*_*.py"))
     shutil.copy(HERE / "dags" / "odf_errors.py", DAGS)
+    shutil.copytree(HERE / "demo" / "dags", DAGS, dirs_exist_ok=True)
     print("Setting up Airflow with SQLite in .demo/airflow ...", flush=True)
     with (HOME / "setup.log").open("w") as log:
         for command in (["db", "migrate"], ["dags", "reserialize"]):

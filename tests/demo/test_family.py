@@ -18,7 +18,8 @@ time.sleep(600)
 """
 PARENT = """
 import sys
-from demo.family import Family, Stopped
+from demo.family import Family, Stopped, stop_on_signals
+stop_on_signals()
 try:
     with Family(grace=0.5) as family:
         family.start("stubborn", [sys.executable, "-c", sys.argv[1]])
