@@ -1,4 +1,4 @@
-"""Export of a scan as a stream of bytes, or as a file that appears only when it is complete."""
+"""Export of rows as a stream of bytes, or as a file that appears only when it is complete."""
 
 from __future__ import annotations
 
@@ -10,31 +10,81 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from airflow_provider_odf.chain import json_rows
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.reading.scan import Scan
+    import pyarrow as pa
+
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.state import ChainState
 
 
-def export(scan: Scan, form: str, target: BinaryIO) -> int:
-    """Write the rows of a scan to a stream as ``parquet``, ``csv`` or ``ndjson``, batch by batch. Return their number.
+class Rows(Protocol):
+    """What can be exported: a `Scan`, or some of its rows."""
+
+    @property
+    def dataset(self) -> Dataset: ...
+
+    @property
+    def state(self) -> ChainState: ...
+
+    @property
+    def schema(self) -> pa.Schema: ...
+
+    def to_arrow(self) -> pa.RecordBatchReader: ...
+
+
+def export(rows: Rows, form: str, target: BinaryIO) -> int:
+    """Write rows to a stream as ``parquet``, ``csv`` or ``ndjson``, batch by batch. Return their number.
 
     CSV and NdJson have the values of ``odf state --format csv`` and JSON; Parquet has the dataset's types.
 
     :raises InvalidInput: no columns are known yet.
     :raises ChainCorrupted: a slice is missing, or differs from its hash.
     """
-    if not scan.schema.names:
-        raise InvalidInput(f"dataset {scan.dataset.alias} has no columns yet: run it first")
-    return FORMS[form](scan, target)
+    return sum(_written(rows, form, target))
 
 
-def export_file(scan: Scan, form: str, path: Path) -> int:
-    """Write the rows of a scan to a file, which is replaced when the new one is complete. Return their number.
+def stream(rows: Rows, form: str) -> Iterator[bytes]:
+    """Yield the content of a file with rows, as `export` writes it, a batch at a time.
+
+    Slices are checked before the first part. It raises as `export`.
+    """
+    pending = _Pending()
+    for _ in _written(rows, form, pending):
+        yield pending.take()
+    yield pending.take()
+
+
+def _written(rows: Rows, form: str, target: BinaryIO) -> Iterator[int]:
+    """Write rows, and yield the number of each batch."""
+    if not rows.schema.names:
+        raise InvalidInput(f"dataset {rows.dataset.alias} has no columns yet: run it first")
+    return FORMS[form](rows, target)
+
+
+class _Pending(io.BytesIO):
+    """Bytes that were written since they were taken last."""
+
+    _taken = 0
+
+    def tell(self) -> int:
+        return self._taken + super().tell()
+
+    def take(self) -> bytes:
+        content = self.getvalue()
+        self._taken += len(content)
+        self.seek(0)
+        self.truncate()
+        return content
+
+
+def export_file(rows: Rows, form: str, path: Path) -> int:
+    """Write rows to a file, which is replaced when the new one is complete. Return their number.
 
     :raises StorageError: the file cannot be written.
     :raises InvalidInput: as `export`, or there is no such folder.
@@ -45,51 +95,44 @@ def export_file(scan: Scan, form: str, path: Path) -> int:
     with storage_errors(path), contextlib.ExitStack() as cleanup:
         cleanup.callback(pending.unlink, missing_ok=True)
         with pending.open("xb") as target:
-            rows = export(scan, form, target)
+            count = export(rows, form, target)
             target.flush()
             os.fsync(target.fileno())
         pending.replace(path)
-    return rows
-
-
-def _parquet(scan: Scan, target: BinaryIO) -> int:
-    import pyarrow.parquet as pq
-
-    count = 0
-    with pq.ParquetWriter(target, scan.schema) as writer:
-        for batch in scan.to_arrow():
-            writer.write_batch(batch)
-            count += batch.num_rows
     return count
 
 
-def _csv(scan: Scan, target: BinaryIO) -> int:
+def _parquet(rows: Rows, target: BinaryIO) -> Iterator[int]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(target, rows.schema) as writer:
+        for batch in rows.to_arrow():
+            writer.write_batch(batch)
+            yield batch.num_rows
+
+
+def _csv(rows: Rows, target: BinaryIO) -> Iterator[int]:
     from airflow_provider_odf.text_table import cell
 
     with _text(target) as text:
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(scan.schema.names)
-        return _count(_rows(scan), lambda row: writer.writerow(map(cell, row.values())))
+        writer.writerow(rows.schema.names)
+        yield from _by_batch(rows, text, lambda row: writer.writerow(map(cell, row.values())))
 
 
-def _ndjson(scan: Scan, target: BinaryIO) -> int:
+def _ndjson(rows: Rows, target: BinaryIO) -> Iterator[int]:
     with _text(target) as text:
-        return _count(_rows(scan), lambda row: text.write(json.dumps(row, ensure_ascii=False) + "\n"))
+        yield from _by_batch(rows, text, lambda row: text.write(json.dumps(row, ensure_ascii=False) + "\n"))
 
 
-def _count(rows: Iterator[Mapping[str, Any]], write: Callable[[Mapping[str, Any]], object]) -> int:
-    count = 0
-    for row in rows:
-        write(row)
-        count += 1
-    return count
-
-
-def _rows(scan: Scan) -> Iterator[dict[str, Any]]:
+def _by_batch(rows: Rows, text: io.TextIOWrapper, write: Callable[[Mapping[str, Any]], object]) -> Iterator[int]:
     import pyarrow as pa
 
-    for batch in scan.to_arrow():
-        yield from json_rows.rows(pa.Table.from_batches([batch]), scan.state.vocab.operation_type_column)
+    for batch in rows.to_arrow():
+        for row in json_rows.rows(pa.Table.from_batches([batch]), rows.state.vocab.operation_type_column):
+            write(row)
+        text.flush()
+        yield batch.num_rows
 
 
 @contextlib.contextmanager
@@ -101,5 +144,5 @@ def _text(target: BinaryIO) -> Iterator[io.TextIOWrapper]:
         text.detach()  # flushes, and leaves the stream open for its owner
 
 
-FORMS: Mapping[str, Callable[[Scan, BinaryIO], int]] = {"parquet": _parquet, "csv": _csv, "ndjson": _ndjson}
+FORMS: Mapping[str, Callable[[Rows, BinaryIO], Iterator[int]]] = {"parquet": _parquet, "csv": _csv, "ndjson": _ndjson}
 """Name of a form -> its writer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -79,23 +80,33 @@ def row_page(
     :raises InvalidInput: there is no such column, operation or page, or values of the column have no order or text.
     :raises ChainCorrupted: a slice is missing, or differs from its hash.
     """
-    import pyarrow as pa
-
     scan = scan_of(dataset, state, question, cache, offsets)
     if state.schema is None:
         return RowPage((), (), False)
-    _check(question, scan)
-    try:
+    check(question, scan)
+    with _order_errors(question):
         table, skipped = _rows(scan, state, question)
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as e:
-        name = question.sort or question.column
-        raise InvalidInput(f"column {name!r} cannot be sorted or searched: its values have no order or text") from e
     shown = table.slice(skipped, SIZE)
     rows = tuple(json_rows.rows(shown, state.vocab.operation_type_column))
     return RowPage(tuple(table.column_names), rows, table.num_rows > skipped + SIZE)
 
 
-def _check(question: Question, scan: Scan) -> None:
+@contextlib.contextmanager
+def _order_errors(question: Question) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as e:
+        name = question.sort or question.column
+        raise InvalidInput(f"column {name!r} cannot be sorted or searched: its values have no order or text") from e
+
+
+def check(question: Question, scan: Scan) -> None:
+    """Check that a question can be asked of rows.
+
+    :raises InvalidInput: there is no such column, operation or page.
+    """
     if not 0 <= question.page <= LAST:
         raise InvalidInput(f"there is no page {question.page + 1}: search or sort to find a row, or use `odf tail`")
     if question.operation not in ("", *OPERATION_NAMES):
@@ -129,7 +140,7 @@ def _held(scan: Scan, state: ChainState, question: Question, most: int) -> pa.Ta
     import pyarrow as pa
 
     held, order = scan.schema.empty_table(), _order(scan, state, question)
-    for batch in _matching(scan, state, question):
+    for batch in matching(scan, question):
         held = pa.concat_tables([held, pa.Table.from_batches([batch])])
         if held.num_rows > most + _SPARE:
             held = _first(held, question, order, most)
@@ -157,15 +168,21 @@ def _reversed(table: pa.Table) -> pa.Table:
     return table.take(pa.array(range(table.num_rows - 1, -1, -1), pa.int64()))
 
 
-def _matching(scan: Scan, state: ChainState, question: Question) -> Iterator[pa.RecordBatch]:
+def matching(scan: Scan, question: Question) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that a question asks for, in the order of the scan.
+
+    :raises InvalidInput: values of the column have no text.
+    :raises ChainCorrupted: a slice is missing, or differs from its hash.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    for batch in scan.to_arrow():
-        if question.operation and state.vocab.operation_type_column in batch.schema.names:
-            code = OPERATION_NAMES.index(question.operation)
-            batch = batch.filter(pc.equal(batch[state.vocab.operation_type_column], code))
-        if question.column and question.contains:
-            text = pc.cast(batch[question.column], pa.string())
-            batch = batch.filter(pc.match_substring(text, question.contains, ignore_case=True))
-        yield batch
+    operation = scan.state.vocab.operation_type_column
+    with _order_errors(question):
+        for batch in scan.to_arrow():
+            if question.operation and operation in batch.schema.names:
+                batch = batch.filter(pc.equal(batch[operation], OPERATION_NAMES.index(question.operation)))
+            if question.column and question.contains:
+                text = pc.cast(batch[question.column], pa.string())
+                batch = batch.filter(pc.match_substring(text, question.contains, ignore_case=True))
+            yield batch

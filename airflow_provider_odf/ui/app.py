@@ -19,7 +19,7 @@ from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.ui import dataset_pages, pages
 from airflow_provider_odf.ui.catalog_page import catalog
-from airflow_provider_odf.ui.data_page import data
+from airflow_provider_odf.ui.data_page import data, download
 from airflow_provider_odf.ui.lineage_page import all_lineage, lineage
 from airflow_provider_odf.ui.problem_page import problem
 from airflow_provider_odf.ui.signed_link import Ticket
@@ -55,6 +55,7 @@ def create_app() -> FastAPI:
     app.get("/datasets", dependencies=guard, response_class=HTMLResponse)(catalog)
     app.get("/lineage", dependencies=guard, response_class=HTMLResponse)(all_lineage)
     app.get("/datasets/{dag_id}/reports/{block_hash}", dependencies=guard)(report_of_block)
+    app.get("/datasets/{dag_id}/data/download", dependencies=guard)(download)
     for path, page in _PAGES.items():
         app.get(f"/datasets/{{dag_id}}{path}", dependencies=guard, response_class=HTMLResponse)(page)
     for error in (HTTPException, RequestValidationError, OdfError, OSError, Exception):

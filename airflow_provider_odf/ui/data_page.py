@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta, timezone
+from enum import Enum
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import Query
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from airflow_provider_odf.chain.as_of import data_as_of
 from airflow_provider_odf.chain.kept_history import pages_folder
@@ -17,12 +20,32 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.reading.row_page import row_page
+from airflow_provider_odf.reading.answer import Answer
+from airflow_provider_odf.reading.export import stream
+from airflow_provider_odf.reading.row_page import row_page, scan_of
+from airflow_provider_odf.ui import pages
 from airflow_provider_odf.ui.data_query import DataQuery
 from airflow_provider_odf.ui.dataset_pages import SubjectOf
 from airflow_provider_odf.ui.subject import Subject
 
 _WEEK = 6
+
+
+class Form(str, Enum):
+    """Form of a file."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    NDJSON = "ndjson"
+
+
+_LABELS = {Form.CSV.value: "CSV", Form.PARQUET.value: "Parquet", Form.NDJSON.value: "NdJson"}
+_TYPES = {
+    Form.CSV: "text/csv; charset=utf-8",
+    Form.PARQUET: "application/vnd.apache.parquet",
+    Form.NDJSON: "application/x-ndjson",
+}
+"""Form of a file -> its content type."""
 
 
 def data(subject: SubjectOf, query: Annotated[DataQuery, Query()]) -> HTMLResponse:
@@ -40,7 +63,39 @@ def data(subject: SubjectOf, query: Annotated[DataQuery, Query()]) -> HTMLRespon
         state=state,
         link=link,
         ranges=_ranges(datetime.now(timezone.utc)),
+        forms=list(_LABELS.items()),
+        download=partial(query.link, subject.path("/data/download")),
     )
+
+
+class DownloadQuery(DataQuery):
+    """Parameters of a file with all rows of the page."""
+
+    form: Form = Form.CSV
+
+
+def download(subject: SubjectOf, query: Annotated[DownloadQuery, Query()]) -> Response:
+    """Return all rows that the page shows some of, in the order of offsets or of the key, as a file.
+
+    Slices are checked before the answer begins, so that damage is a page that explains it."""
+    state, offsets = rows_asked_for(subject, query)
+    question = query.question()
+    scan = scan_of(subject.dataset, state, question, cache(subject), offsets)
+    parts = stream(Answer(scan, question), query.form.value)
+    first = next(parts)
+    name = file_name(subject.publication.alias, query.kind, state.head, query.form.value)
+    headers = {**pages.HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(chain([first], parts), headers=headers, media_type=_TYPES[query.form])
+
+
+def file_name(alias: str, view: str, head: str, form: str) -> str:
+    """Return the name of a file with rows of a dataset, in characters that are safe in headers and file systems.
+
+    >>> file_name("acme/orders", "history", "f1620abcdef0123", "csv")
+    'acme.orders-history-f1620abcdef01.csv'
+    """
+    words = f"{alias.replace('/', '.')}-{view}-{head[:13]}"
+    return f"{re.sub(r'[^A-Za-z0-9._-]', '_', words).lstrip('.')}.{form}"
 
 
 def rows_asked_for(subject: Subject, query: DataQuery) -> tuple[ChainState, OffsetRange | None]:

@@ -27,6 +27,11 @@ class DataQuery(BaseModel):
     page: int = 1
 
     @property
+    def kind(self) -> str:
+        """Kind of the rows in a word."""
+        return self.view if self.view in (_HISTORY, _DIFFERENCE) else "current"
+
+    @property
     def has_range(self) -> bool:
         """Whether the rows are those of a range of the history."""
         return self.view in (_HISTORY, _DIFFERENCE) and bool(self.since or self.until)
