@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from functools import partial
@@ -19,10 +21,11 @@ from airflow_provider_odf.chain.kept_positions import read_positions
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.contract.masking import MASKED, masked
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.reading.answer import Answer
 from airflow_provider_odf.reading.export import stream
-from airflow_provider_odf.reading.row_page import row_page, scan_of
+from airflow_provider_odf.reading.row_page import Question, row_page, scan_of
 from airflow_provider_odf.ui import pages
 from airflow_provider_odf.ui.data_query import DataQuery
 from airflow_provider_odf.ui.dataset_pages import SubjectOf
@@ -50,9 +53,11 @@ _TYPES = {
 
 def data(subject: SubjectOf, query: Annotated[DataQuery, Query()]) -> HTMLResponse:
     """Return current rows, the history or a difference, a page at a time."""
-    question = query.question()
+    sensitive = sensitive_columns(subject)
+    question = _question(query, sensitive)
     state, offsets = rows_asked_for(subject, query)
     page = row_page(subject.dataset, state, question, cache(subject), offsets)
+    page = replace(page, rows=tuple(masked(row, sensitive) for row in page.rows))
     link = partial(query.link, subject.path("/data"))
     return subject.render(
         "data.html",
@@ -79,13 +84,31 @@ def download(subject: SubjectOf, query: Annotated[DownloadQuery, Query()]) -> Re
 
     Slices are checked before the answer begins, so that damage is a page that explains it."""
     state, offsets = rows_asked_for(subject, query)
-    question = query.question()
+    sensitive = sensitive_columns(subject)
+    question = _question(query, sensitive)
     scan = scan_of(subject.dataset, state, question, cache(subject), offsets)
-    parts = stream(Answer(scan, question), query.form.value)
+    parts = stream(Answer(scan, question, sensitive, MASKED), query.form.value)
     first = next(parts)
     name = file_name(subject.publication.alias, query.kind, state.head, query.form.value)
     headers = {**pages.HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(chain([first], parts), headers=headers, media_type=_TYPES[query.form])
+
+
+def sensitive_columns(subject: Subject) -> frozenset[str]:
+    """Return the columns whose values pages and files do not show, in lower case."""
+    return frozenset(name.lower() for name in subject.report.sensitive_columns) if subject.report else frozenset()
+
+
+def _question(query: DataQuery, sensitive: Collection[str]) -> Question:
+    """Return the question of a page.
+
+    :raises InvalidInput: its answer would tell values of a sensitive column.
+    """
+    question = query.question()
+    for name in (question.column if question.contains else "", question.sort):
+        if name.lower() in sensitive:
+            raise InvalidInput(f"column {name!r} is sensitive: pages neither show nor search nor sort its values")
+    return question
 
 
 def file_name(alias: str, view: str, head: str, form: str) -> str:

@@ -9,8 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from airflow_provider_odf.cycle.messages import Candidate
+from airflow_provider_odf.cycle.rejected import save_report
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.protocol import ContractReport
 from airflow_provider_odf.ui.data_page import file_name
 from tests.chain.conftest import Growing
 
@@ -120,3 +123,21 @@ def test_users_without_the_right_get_nothing(open_page, airflow_server, numbers)
 def test_names_of_files_are_safe():
     assert file_name("a/../x\r\n", 'h"; x=\u202e', "f1620", "csv") == "a....x__-h___x__-f1620.csv"
     assert file_name("../x", "current", "f1620", "csv") == "x-current-f1620.csv"
+
+
+def test_sensitive_values_are_neither_shown_nor_downloaded_nor_found(open_page, numbers):
+    head = numbers.dataset.head()
+    report = ContractReport("urn:c", "d", "m", (), sensitive_columns=("Value",))
+    save_report(numbers.dataset, Candidate("acme/numbers", "base", head, "candidate-x", records=3), report)
+    for view in ("current", "history", "difference"):
+        page = open_page(f"{PAGE}?view={view}")
+        assert "***" in shown(page).lines
+        assert "script" not in page.text
+        for form in ("csv", "ndjson", "parquet"):
+            content = open_page(f"{PAGE}/download?view={view}&form={form}").content
+            assert b"***" in content
+            assert b"script" not in content
+            assert b"three" not in content
+    for query in ("column=value&contains=t", "sort=value", "view=history&column=VALUE&contains=t"):
+        for path in (PAGE, f"{PAGE}/download"):
+            assert "is sensitive: pages neither show" in shown(open_page(f"{path}?{query}"), 400).lines[2]
