@@ -29,6 +29,7 @@ CASES = (
     "contract",
     "derivative",
     "replay",
+    "growth",
 )
 
 
@@ -39,6 +40,7 @@ def main() -> None:
     parser.add_argument("--reps", type=int, default=3, help="repetitions; medians are shown (3)")
     parser.add_argument("--sources", type=int, default=2000, help="sources that wait, and files of a glob (2000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--picture", type=Path, help="SVG file that `growth` draws")
     asked = parser.parse_args()
     if unknown := set(asked.cases) - set(CASES):
         parser.error(f"no case {', '.join(sorted(unknown))}; there are: {', '.join(CASES)}")
@@ -50,7 +52,7 @@ def main() -> None:
             start = time.perf_counter()
             directory = work / name
             directory.mkdir()
-            scale = Scale(directory, int(asked.rows), asked.reps, asked.sources)
+            scale = Scale(directory, int(asked.rows), asked.reps, asked.sources, asked.picture)
             rows += importlib.import_module(f"benchmarks.{name}").run(scale)
             shutil.rmtree(directory, ignore_errors=True)
             print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)

@@ -21,13 +21,19 @@ from benchmarks import data
 
 def append(store: Path, name: str, rows: int, steps: Iterable[int]) -> None:
     """Commit the change records of steps, a slice for each, to a Snapshot dataset of ``rows`` rows."""
+    append_records(store, name, (_change_records(rows, step) for step in steps))
+
+
+def append_records(store: Path, name: str, records: Iterable[pa.Table]) -> None:
+    """Commit change records to a Snapshot dataset with the key ``id``, a slice for each table of them: ``op`` and the
+    columns of data, in the order of keys."""
     dataset = Store.open(store).dataset(name)
     base = replay(dataset)
     draft = Draft(dataset, base)
     assert base.schema is not None
     assert base.watermark is not None
     schema = chain_schema.arrow_schema(base.schema)
-    for step in steps:
+    for number, table in enumerate(records):
         state = draft.state
         assert state.last_offset is not None
         target = SlicePlan(
@@ -37,9 +43,9 @@ def append(store: Path, name: str, rows: int, steps: Iterable[int]) -> None:
             event_time=base.watermark,
             next_offset=state.last_offset + 1,
             keys=("id",),
-            label=f"step {step}",
+            label=f"slice {number}",
         )
-        new = slices.write(_records(rows, step, schema), ("id", OP), target)
+        new = slices.write(_in_engine(table, schema), ("id", OP), target)
         assert new is not None
         dataset.storage.adopt(f"data/{new.physical_hash}", Path(new.path))
         event = model.AddData(
@@ -57,9 +63,13 @@ def append(store: Path, name: str, rows: int, steps: Iterable[int]) -> None:
     dataset.storage.compare_and_set_ref("head", base.head, draft.state.head)
 
 
-def _records(rows: int, step: int, schema: pa.Schema) -> pa.Table:
+def _change_records(rows: int, step: int) -> pa.Table:
     with data.connect() as db:
-        table = db.sql(data.changes(rows, step)).to_arrow_table()
+        return db.sql(data.changes(rows, step)).to_arrow_table()
+
+
+def _in_engine(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return records as the engine has them before it writes them."""
     event_time = schema.names[3]
     table = table.rename_columns([OP if name == "op" else name for name in table.column_names])
     return table.append_column(event_time, pa.nulls(table.num_rows, schema.field(3).type))

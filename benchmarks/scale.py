@@ -8,9 +8,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Scale:
-    """``directory`` is the case's own and goes away after it."""
+    """``directory`` is the case's own and goes away after it. ``picture`` is a file to draw to."""
 
     directory: Path
     rows: int
     reps: int
     sources: int
+    picture: Path | None = None

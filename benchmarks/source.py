@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 SCHEMA = "id BIGINT, name STRING, price DECIMAL(12,2), day DATE"
@@ -25,10 +26,15 @@ class Source:
 
     def publish(self, name: str, version: int) -> str:
         """The URL of a file whose one row of its hundred is different in each version, and which grows by one row."""
-        lines = [f"{i},name {i},{i}.50,2024-01-{i % 28 + 1:02}" for i in range(100 + version)]
+        lines = [f"{i},name {i},{i}.50,{day(i)}" for i in range(100 + version)]
         lines[1] = f"1,name of version {version},1.50,2024-01-01"
         (self.directory / name).write_text("\n".join(["id,name,price,day", *lines]) + "\n")
         return f"{self.url}/{name}"
+
+
+def day(number: int) -> date:
+    """The day of a row."""
+    return date(2024, 1, number % 28 + 1)
 
 
 @contextmanager

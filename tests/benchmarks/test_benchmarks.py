@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import duckdb
 import pytest
@@ -50,6 +51,16 @@ def test_commands_folders_and_verification() -> None:
     assert "when parsed again" in rows["manifests"]["note"]
     assert rows["odf verify --quick"]["to"] == rows["odf verify"]["to"] == "python, SHA3-256 of the file"
     assert not any(row["jvms"] for row in rows.values())
+
+
+@pytest.mark.benchmark
+def test_growth_is_drawn(tmp_path: Path) -> None:
+    picture = tmp_path / "growth.svg"
+    rows = {r["subject"]: r for r in run("growth", "--sources", "10", "--picture", str(picture))}
+    assert rows["2 % changed, 2,000 rows"]["to"] == "plain Spark copy"
+    assert rows["2 changed rows, 10 slices"]["note"].startswith("slope ")
+    texts = [element.text for element in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314
+    assert {"rows of the input", "slices of the history", "2,000", "10", "first poll"} <= set(texts)
 
 
 @pytest.mark.benchmark
