@@ -59,7 +59,7 @@ def test_growth_is_drawn(tmp_path: Path) -> None:
     rows = {r["subject"]: r for r in run("growth", "--sources", "10", "--picture", str(picture))}
     assert rows["2 % changed, 2,000 rows"]["to"] == "plain Spark copy"
     assert rows["2 changed rows, 10 slices"]["note"].startswith("slope ")
-    texts = [element.text for element in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314
+    texts = [element.text for element in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]
     assert {"rows of the input", "slices of the history", "2,000", "10", "first poll"} <= set(texts)
 
 
