@@ -20,6 +20,7 @@ from airflow_provider_odf.source.options import Options
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.contract.binding import Location
+    from airflow_provider_odf.contract.load import ContractFile
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import Contract, Request, Success
@@ -69,17 +70,27 @@ class Cycle:
 
         :raises ManifestInvalid: it is not valid, or names columns that the manifest cannot give.
         """
-        location = self.contract_location
-        if location is None:
+        if self._contract_document is None:
             return None
         from airflow_provider_odf.contract.binding import of_dataset
         from airflow_provider_odf.contract.columns import problems
 
-        file = location.load()
+        file = self._contract_document
         contract = of_dataset(file, str(self.manifest.snapshot.name if self.manifest else self.dataset))
         if self.manifest is not None and (errors := sorted(problems(self.manifest, file, contract))):
             raise ManifestInvalid(errors)
         return contract
+
+    @property
+    def terms(self) -> Mapping[str, str]:
+        """Owner and terms of the dataset's contract, by label."""
+        from airflow_provider_odf.contract.terms import terms
+
+        return terms(self._contract_document) if self._contract_document is not None else {}
+
+    @cached_property
+    def _contract_document(self) -> ContractFile | None:
+        return self.contract_location.load() if self.contract_location is not None else None
 
     @cached_property
     def limits(self) -> Limits:

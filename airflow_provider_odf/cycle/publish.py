@@ -44,7 +44,7 @@ def contract_test(
         return report
     request = _request(cycle, dataset, candidate, contract, source_name)
     success = cast(protocol.ContractTestSuccess, cycle.ask(request))
-    rejected.save_report(dataset, candidate, success.report)
+    rejected.save_report(dataset, candidate, success.report, cycle.terms)
     return success.report
 
 

@@ -46,6 +46,8 @@ class Record:
     """Stamps by path of the files of a glob: their modification times and sizes."""
     folder: str | None = None
     """Folder to which these paths are relative."""
+    terms: Mapping[str, str] = field(default_factory=dict)
+    """Owner and terms of the contract that was tested, by label."""
     is_pushed: bool = False
     is_discarded: bool = False
     """Whether somebody discarded the input."""
@@ -112,10 +114,15 @@ def is_damaged(dataset: Dataset, block_hash: str) -> bool:
     return is_recorded(dataset, block_hash) and load(dataset, block_hash) is None
 
 
-def save_report(dataset: Dataset, candidate: Candidate, report: ContractReport) -> None:
-    """Store the contract report of a candidate; a later test of the candidate replaces it."""
+def save_report(
+    dataset: Dataset, candidate: Candidate, report: ContractReport, terms: Mapping[str, str] | None = None
+) -> None:
+    """Store the contract report of a candidate; a later test of the candidate replaces it.
+
+    :param terms: of the contract, by label.
+    """
     record = load(dataset, candidate.candidate) or Record(candidate.base, candidate.records)
-    save(dataset, candidate.candidate, replace(record, report=report))
+    save(dataset, candidate.candidate, replace(record, report=report, terms=terms or {}))
 
 
 def load_report(dataset: Dataset, block_hash: str) -> ContractReport | None:

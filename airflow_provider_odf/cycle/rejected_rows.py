@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.chain.record_rows import rows_at
 from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.contract.masking import masked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.rejected import Rejection
 
 FAILED = "failed clauses"
-MASKED = "***"
-"""What is shown in place of a value of a sensitive column."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class RejectedRows:
     clauses: Mapping[int, str]
     """Offset of a row -> clauses that it breaks."""
     sensitive: frozenset[str]
+    """Names of columns in lower case."""
     offset_column: str
 
     @property
@@ -40,7 +40,7 @@ class RejectedRows:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for row in self.rows:
-            shown = {n: MASKED if n in self.sensitive and value is not None else value for n, value in row.items()}
+            shown = masked(row, self.sensitive)
             if self.clauses:
                 shown[FAILED] = self.clauses[row[self.offset_column]]
             yield shown
@@ -79,6 +79,6 @@ def rejected_rows(
         rows,
         total,
         {offset: "; ".join(descriptions) for offset, descriptions in clauses.items()},
-        frozenset(name for name in rows.columns if name.lower() in sensitive),
+        frozenset(sensitive),
         state.vocab.offset_column,
     )

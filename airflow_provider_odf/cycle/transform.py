@@ -195,6 +195,7 @@ class _Step:
             limits=self.cycle.limits,
             contract_digest=contract.digest,
             content=self.new.content,
+            terms=self.cycle.terms,
         )
         rejected.save(self.dataset, head, record)
 

@@ -74,7 +74,7 @@ class Run:
 
 async def newest_runs(request: Request, dag_id: str, n: int) -> list[Run]:
     """Return the newest ``n`` runs of a DAG, oldest first; none if the user may not read runs."""
-    runs = await _Api(request).runs(dag_id, n)
+    runs = await Api(request).runs(dag_id, n)
     return [Run(run["dag_run_id"], run["state"], run["start_date"], run["duration"]) for run in reversed(runs)]
 
 
@@ -83,7 +83,7 @@ async def publication(request: Request, dag_id: str) -> Publication:
 
     :raises HTTPException: the user may not read the DAG or its assets, or the DAG publishes no dataset.
     """
-    api = _Api(request)
+    api = Api(request)
     assets = await api.every("assets", "assets", dag_ids=dag_id)
     dag = await api.get(f"dags/{quote(dag_id, safe='')}")
     found = _publication(dag, assets, await api.last_run(dag_id))
@@ -101,7 +101,7 @@ async def publications(
     :param limit: number of DAGs, or None for all.
     :raises HTTPException: the user may not read DAGs or assets.
     """
-    api = _Api(request)
+    api = Api(request)
     wanted: dict[str, Any] = {"tags": [TAG, *([tag] if tag else [])], "tags_match_mode": "all"}
     wanted |= {"dag_id_pattern": name.replace("/", ".")} if name else {}
     wanted |= {"owners": [owner]} if owner else {}
@@ -174,7 +174,12 @@ def _inputs(assets: Sequence[Mapping[str, Any]], dag_id: str) -> Iterator[Neighb
             yield Neighbor(asset["uri"].rpartition("/")[2], dags[0] if dags else None)
 
 
-class _Api:
+def runs_path(dag_id: str) -> str:
+    """Return the path of the runs of a DAG in the REST API."""
+    return f"dags/{quote(dag_id, safe='')}/dagRuns"
+
+
+class Api:
     """Airflow's REST API with the credentials of a request."""
 
     def __init__(self, request: Request) -> None:
@@ -193,6 +198,21 @@ class _Api:
             is_unknown = response.status_code == httpx.codes.NOT_FOUND
             refusal = "does not know this DAG, or has not parsed it yet" if is_unknown else "refuses the request"
             raise HTTPException(response.status_code, f"Airflow {refusal}.")
+        content: dict[str, Any] = response.json()
+        return content
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer to a request that changes something.
+
+        :raises HTTPException: Airflow refuses it, with its reason.
+        """
+        transport = httpx.ASGITransport(app=self._app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://airflow") as client:
+            response = await client.post(f"/api/v2/{path}", json=body, headers=self._headers)
+        if not response.is_success:
+            is_json = response.headers.get("Content-Type", "").startswith("application/json")
+            reason = response.json().get("detail") if is_json else response.reason_phrase
+            raise HTTPException(response.status_code, f"Airflow refuses the request: {reason}")
         content: dict[str, Any] = response.json()
         return content
 
@@ -219,7 +239,7 @@ class _Api:
 
     async def runs(self, dag_id: str, n: int) -> list[dict[str, Any]]:
         """Return the newest runs of a DAG, newest first; none if the user may not read runs."""
-        path, runs = f"dags/{quote(dag_id, safe='')}/dagRuns", list[dict[str, Any]]()
+        path, runs = runs_path(dag_id), list[dict[str, Any]]()
         try:
             while len(runs) < n:
                 limit = min(_MOST, n - len(runs))

@@ -53,7 +53,7 @@ _TYPES = {
 
 def data(subject: SubjectOf, query: Annotated[DataQuery, Query()]) -> HTMLResponse:
     """Return current rows, the history or a difference, a page at a time."""
-    sensitive = sensitive_columns(subject)
+    sensitive = subject.sensitive
     question = _question(query, sensitive)
     state, offsets = rows_asked_for(subject, query)
     page = row_page(subject.dataset, state, question, cache(subject), offsets)
@@ -84,7 +84,7 @@ def download(subject: SubjectOf, query: Annotated[DownloadQuery, Query()]) -> Re
 
     Slices are checked before the answer begins, so that damage is a page that explains it."""
     state, offsets = rows_asked_for(subject, query)
-    sensitive = sensitive_columns(subject)
+    sensitive = subject.sensitive
     question = _question(query, sensitive)
     scan = scan_of(subject.dataset, state, question, cache(subject), offsets)
     parts = stream(Answer(scan, question, sensitive, MASKED), query.form.value)
@@ -92,11 +92,6 @@ def download(subject: SubjectOf, query: Annotated[DownloadQuery, Query()]) -> Re
     name = file_name(subject.publication.alias, query.kind, state.head, query.form.value)
     headers = {**pages.HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(chain([first], parts), headers=headers, media_type=_TYPES[query.form])
-
-
-def sensitive_columns(subject: Subject) -> frozenset[str]:
-    """Return the columns whose values pages and files do not show, in lower case."""
-    return frozenset(name.lower() for name in subject.report.sensitive_columns) if subject.report else frozenset()
 
 
 def _question(query: DataQuery, sensitive: Collection[str]) -> Question:

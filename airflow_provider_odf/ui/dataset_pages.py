@@ -60,7 +60,10 @@ def block(subject: SubjectOf, block_hash: str) -> HTMLResponse:
         raise DatasetNotFound(f"dataset {subject.publication.alias} has no block {block_hash}")
     found = subject.dataset.block(block_hash)
     text = block_text(subject.dataset, block_hash)
-    return subject.render("block.html", "/blocks", block=found, block_hash=block_hash, text=text)
+    blocks_path = subject.path("/blocks/")
+    return subject.render(
+        "block.html", "/blocks", block=found, block_hash=block_hash, text=text, blocks_path=blocks_path
+    )
 
 
 def block_text(dataset: Dataset, block_hash: str) -> str:

@@ -57,5 +57,10 @@ def link(page: str, operator: Any, dag_id: str) -> str:
 
 def site_path(path: str) -> str:
     """Return the path of a page on the Airflow site, which may be below a prefix."""
+    return airflow_path(f"{URL_PREFIX}{path}")
+
+
+def airflow_path(path: str) -> str:
+    """Return a path of Airflow's own pages on the site, which may be below a prefix."""
     prefix = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
-    return f"{prefix}{URL_PREFIX}{path}"
+    return f"{prefix}{path}"

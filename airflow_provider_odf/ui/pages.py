@@ -13,10 +13,11 @@ from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from airflow_provider_odf.contract.report import counts, state, worst_first
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import public_source
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
-from airflow_provider_odf.ui.links import site_path
+from airflow_provider_odf.ui.links import airflow_path, site_path
 from airflow_provider_odf.wording import counted
 
 HEADERS = {
@@ -64,7 +65,10 @@ def _environment() -> Environment:
         "duration": duration,
         "size": public_source.size,
     }
-    environment.globals |= {"site_path": site_path, "counted": counted, "operations": OPERATION_NAMES}
+    environment.filters |= {"worst_first": worst_first, "state": state, "clause_counts": counts}
+    environment.filters |= {"short_moment": short_moment}
+    environment.globals |= {"site_path": site_path, "airflow_path": airflow_path}
+    environment.globals |= {"counted": counted, "operations": OPERATION_NAMES}
     return environment
 
 
@@ -76,6 +80,11 @@ def moment(time: Instant | str | None) -> Markup:
     exact = instant.to_datetime()
     absolute, text = exact.strftime("%Y-%m-%d %H:%M:%S UTC"), _relative(exact, datetime.now(timezone.utc))
     return Markup('<time datetime="{}">{} <span class="ago">{}</span></time>').format(str(instant), absolute, text)
+
+
+def short_moment(time: Instant) -> str:
+    """Return a time in UTC for the head of a narrow column."""
+    return time.to_datetime().strftime("%b %d\n%H:%M")
 
 
 def _relative(exact: datetime, now: datetime) -> str:

@@ -18,22 +18,26 @@ _TITLES = {
     401: "You are not logged in",
     403: "You may not see this page",
     404: "This page does not exist",
+    409: "This was decided before",
 }
 _ADVICE = {
     401: "Log in to Airflow, then open the page again.",
     403: "Ask an administrator of Airflow for the right to read this DAG and its assets.",
 }
+_NOTHING_DECIDED = "Nothing was decided"
+_NO_ACTION = ("You may not do this", "Ask an administrator of Airflow for the right to trigger this DAG.")
 
 
-def problem(error: Exception, dag_id: str | None) -> HTMLResponse:
-    """Return the page of an error."""
+def problem(error: Exception, dag_id: str | None, *, is_action: bool = False) -> HTMLResponse:
+    """Return the page of an error; ``is_action`` says that the request was to change something."""
     if isinstance(error, HTTPException):
+        if is_action and error.status_code == 403:
+            return _page(403, *_NO_ACTION, None)
         status, message = error.status_code, _ADVICE.get(error.status_code, error.detail)
-        return _page(
-            status, _TITLES.get(status, "The page cannot be shown"), message, dag_id if status == 404 else None
-        )
+        title = _TITLES.get(status, _NOTHING_DECIDED if is_action else "The page cannot be shown")
+        return _page(status, title, message, dag_id if status == 404 else None)
     status, title, message = _words(error)
-    return _page(status, title, message, dag_id)
+    return _page(status, _NOTHING_DECIDED if is_action else title, message, dag_id)
 
 
 def _page(status: int, title: str, message: str, dag_id: str | None) -> HTMLResponse:

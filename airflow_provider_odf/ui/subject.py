@@ -15,7 +15,7 @@ from airflow_provider_odf import settings
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.kept_history import History, read_history
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import rejected, tested
 from airflow_provider_odf.errors import OdfError, StorageError
 from airflow_provider_odf.ui.airflow_api import Publication
 from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
@@ -26,7 +26,17 @@ from airflow_provider_odf.ui.pages import render
 if TYPE_CHECKING:
     from airflow_provider_odf.protocol import ContractReport
 
-_TABS = (("", "Overview"), ("/data", "Data"), ("/blocks", "Blocks"), ("/trends", "Trends"), ("/lineage", "Lineage"))
+_TABS = (
+    ("", "Overview"),
+    ("/data", "Data"),
+    ("/blocks", "Blocks"),
+    ("/contract", "Contract"),
+    ("/rejected", "Rejected"),
+    ("/trends", "Trends"),
+    ("/lineage", "Lineage"),
+)
+
+NEWEST_TESTS = 20
 
 
 @dataclass(frozen=True)
@@ -98,11 +108,17 @@ class Subject:
     def undecided(self) -> list[rejected.Rejection]:
         """The rejected candidates on the current head that somebody must decide on, oldest first."""
         head = self.entry.head
-        return [
-            r
-            for r in rejected.rejections(self.dataset)
-            if r.base == head and not r.record.is_discarded and not rejected.is_accepted(self.dataset, r.record)
-        ]
+        return [r for r in rejected.rejections(self.dataset) if tested.status(self.dataset, r, head) == tested.WAITING]
+
+    @cached_property
+    def tests(self) -> list[tested.Tested]:
+        """The newest publications and candidates that a contract was tested on, newest first."""
+        return tested.newest(self.dataset, self.history.state.head, NEWEST_TESTS)
+
+    @cached_property
+    def sensitive(self) -> frozenset[str]:
+        """Columns whose values pages do not show, in lower case."""
+        return tested.sensitive_columns(self.tests)
 
     @cached_property
     def health(self) -> Health:

@@ -68,15 +68,46 @@ def airflow_server():
 
 
 @pytest.fixture
-def open_page(airflow_server):
-    """Return the answer to a page's request of a user with a role."""
+def as_user(airflow_server):
+    """Return the headers of a user with a role; those of nobody are empty."""
     from airflow.api_fastapi.app import get_auth_manager
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 
-    def get(path, role="viewer"):
+    def headers(role):
+        if role == "nobody":
+            return {}
         user = SimpleAuthManagerUser(username=f"a {role}", role=role)
-        token = get_auth_manager().generate_jwt(user)
-        return airflow_server.get(f"/odf{path}", headers={"Authorization": f"Bearer {token}"})
+        return {"Authorization": f"Bearer {get_auth_manager().generate_jwt(user)}"}
+
+    return headers
+
+
+@pytest.fixture
+def open_page(airflow_server, as_user):
+    """Return the answer to a page's request of a user with a role."""
+
+    def get(path, role="viewer", **options):
+        return airflow_server.get(f"/odf{path}", headers=as_user(role), **options)
+
+    return get
+
+
+@pytest.fixture
+def send_form(airflow_server, as_user):
+    """Return the answer to a form that a user with a role sends."""
+
+    def post(path, fields, role="user"):
+        return airflow_server.post(f"/odf{path}", data=fields, headers=as_user(role), follow_redirects=False)
+
+    return post
+
+
+@pytest.fixture
+def open_api(airflow_server, as_user):
+    """Return the answer of Airflow's REST API to a user with a role."""
+
+    def get(path, role="user"):
+        return airflow_server.get(f"/api/v2{path}", headers=as_user(role))
 
     return get
 

@@ -1,0 +1,46 @@
+"""Forms that decide on a candidate: who may send them, and the token that only a page of this Airflow can have made."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
+from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
+from airflow.sdk import conf
+from fastapi import Depends, Form, HTTPException, Request
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+
+_HOURS = 12
+
+require_right = requires_access_dag("POST", DagAccessEntity.RUN)
+"""Dependency: the right to trigger the DAG of the path."""
+
+
+def token_of(request: Request, dag_id: str, user: GetUserDep) -> str | None:
+    """Return the token for forms of a user about a DAG, or None if the user may not trigger it."""
+    try:
+        require_right(request, user)
+    except HTTPException:
+        return None
+    token = _serializer().dumps([str(user.get_id()), dag_id])
+    return token if isinstance(token, str) else token.decode()
+
+
+def require_token(dag_id: str, user: GetUserDep, token: Annotated[str, Form()] = "") -> None:
+    """Check the token of a form.
+
+    :raises HTTPException: it was not made for this user and this DAG, or long ago.
+    """
+    try:
+        content = _serializer().loads(token, max_age=_HOURS * 3600)
+    except BadSignature:
+        content = None
+    if content != [str(user.get_id()), dag_id]:
+        raise HTTPException(400, "The form is too old, or was not made for you: open the page again, then decide.")
+
+
+TokenOf = Annotated[str | None, Depends(token_of)]
+
+
+def _serializer() -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(conf.get("api", "secret_key"), salt="airflow-provider-odf-decision")
