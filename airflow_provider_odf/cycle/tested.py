@@ -66,7 +66,7 @@ def newest(dataset: Dataset, head: str, n: int) -> list[Tested]:
     held = [
         Tested(r.block_hash, r.system_time, r.record, status(dataset, r, head)) for r in rejected.rejections(dataset)
     ]
-    every = [*islice(_published(dataset, head), n), *held]
+    every = [*reversed(held), *islice(_published(dataset, head), n)]
     return sorted(every, key=lambda tested: tested.system_time, reverse=True)[:n]
 
 

@@ -134,7 +134,7 @@ async def connected(request: Request, dag_id: str, most: int) -> list[Publicatio
     :param most: number of DAGs after which no more are looked for.
     :raises HTTPException: the user may not read assets.
     """
-    api = _Api(request)
+    api = Api(request)
     found: dict[str, Publication] = {}
     above, below = {dag_id}, {dag_id}
     while (wanted := sorted((above | below) - found.keys())) and len(found) < most:

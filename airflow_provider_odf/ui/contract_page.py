@@ -39,7 +39,7 @@ def contract(subject: SubjectOf) -> HTMLResponse:
         "/contract",
         tests=tests,
         matrix=[(clause, _cells(clause, tests)) for clause in tested.clauses(tests)],
-        terms=tests[0].record.terms if tests else {},
+        terms=next((test.record.terms for test in tests if test.record.terms), {}),
         path_of=partial(path_of_test, subject),
     )
 

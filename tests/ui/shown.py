@@ -12,13 +12,15 @@ class Shown(HTMLParser):
     def __init__(self, response):
         super().__init__()
         self.lines, self.elements, self.links, self._open = [""], set(), {}, []
-        self._href = None
+        self._href, self.labels, self.targets = None, [], set()
         self.feed(response.text)
         assert self._open == []
         self.lines = [line for text in self.lines if (line := re.sub(r"\s+", " ", text).strip())]
 
     def handle_starttag(self, tag, attrs):
         self.elements.add(tag)
+        self.labels += [text for name, text in attrs if name == "aria-label" and tag == "span"]
+        self.targets |= {text for name, text in attrs if name == "href"}
         if tag in ("meta", "link", "br", "input"):
             self.lines.append("")
             return
@@ -38,9 +40,10 @@ class Shown(HTMLParser):
         if self._open[-1:] in (["a"], ["code"]) and self._href:
             self.links[data] = self._href
 
-    def after(self, label):
-        """The line after a label."""
-        return self.lines[self.lines.index(label) + 1]
+    def after(self, label, nth=1):
+        """The line after a label, by default after its first occurrence."""
+        positions = [n for n, line in enumerate(self.lines) if line == label]
+        return self.lines[positions[nth - 1] + 1]
 
 
 def shown(response, status=200):

@@ -130,12 +130,15 @@ def test_a_run_tests_it_again(open_api, decide, rejection):
 
 def test_discarding_changes_its_record_and_is_logged(open_page, open_api, decide, numbers, rejection):
     token = token_of(open_page(f"{PAGE}/rejected/{rejection.block_hash}", "user"))
+    path = "/eventLogs?dag_id=acme.numbers&event=discard_rejected_candidate&order_by=-event_log_id"
+    before = open_api(path, role="admin").json()["total_entries"]
     assert decide(rejection, "discard").status_code == 303
     assert decisions.find(numbers.dataset, rejection.ref).record.is_discarded
     assert runs(open_api) == {}
-    events = open_api("/eventLogs?dag_id=acme.numbers&event=discard_rejected_candidate", role="admin").json()
-    (entry,) = [e for e in events["event_logs"] if rejection.block_hash in e["extra"]]
-    assert (entry["owner"], entry["event"]) == ("a user", "discard_rejected_candidate")
+    log = open_api(path, role="admin").json()
+    entry = log["event_logs"][0]
+    assert (log["total_entries"], entry["owner"]) == (before + 1, "a user")
+    assert rejection.block_hash in entry["extra"]
     assert "It failed its contract and was not published. discarded" in (
         shown(open_page(f"{PAGE}/rejected/{rejection.block_hash}")).lines
     )
