@@ -15,6 +15,8 @@ PATHS = (
     "/datasets/bike-stations/data?view=history",
     "/datasets/bike-stations/blocks",
     "/datasets/coffee-prices",
+    "/datasets/coffee-prices/contract",
+    "/datasets/coffee-prices/rejected",
     "/datasets/no-such-dataset",
 )
 
@@ -106,14 +108,14 @@ def test_a_rejected_candidate_and_its_release(logged_in, picture):
         link = candidate.get_by_role("link").first
         block_hash = link.get_attribute("href").rpartition("/")[2]
         link.click()
-        report = page.locator("body").inner_text()
-        assert "Clauses failed. The new data was not published." in report
-        assert "C105" in report
-        decision = {"dataset": "coffee-prices", "publish": block_hash}
-        answer = page.request.post(
-            "/api/v2/dags/coffee-prices/dagRuns", data={"logical_date": None, "conf": {"decision": decision}}
-        )
-        assert answer.ok, answer.text()
+        page.get_by_role("heading", name="Failing rows").wait_for()
+        assert "It failed its contract and was not published." in page.locator("main").inner_text()
+        assert "C105" in page.get_by_role("region", name="Failing rows", exact=True).first.inner_text()
+        picture(page, "candidate")
+        page.get_by_role("button", name="Publish anyway").click()
+        page.get_by_role("heading", name="Decisions").wait_for()
+        assert page.url.endswith(f"/odf/datasets/coffee-prices/rejected/{block_hash}")
+        assert "admin" in page.get_by_role("row").filter(has_text="Publish anyway").inner_text()
         # The event of the release starts the DAG of the derivative, which corrects the rows that changed.
         until_shown(page, "/odf/datasets/prices-by-origin/data?view=history", "Chile")
         page.goto("/odf/datasets/coffee-prices")
