@@ -1,40 +1,42 @@
-"""``DifferenceScan``: what a range of a history changed in the end.
+"""``DifferenceScan``: what a range of a history changed in the end, see `net_changes`.
 
-Of a key, only its first and its last record of the range count: the first says what was there before, the last what is
-there after. Without a key, records that undo each other are left out. A row that was added and retracted in the range
-is thus no difference.
-
-A first pass reads the operations and the key, or all columns of data if there is no key. A second pass reads the rows
-of the difference. In memory is one entry for each record of the range at most.
+A first pass finds the records of the difference. What it found is kept in the folder of the scan's cache, because a
+range of a history never changes. A second pass reads their rows, or those of a page alone.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
+from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, NoReturn
 
-from airflow_provider_odf.chain import json_rows
+from airflow_provider_odf.chain import checked_slices
 from airflow_provider_odf.chain.current_rows import spelled_key
+from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.slice_scan import scan
-from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
+from airflow_provider_odf.errors import InvalidInput, OdfError
+from airflow_provider_odf.reading.net_changes import CODE, OPERATIONS, Records, net_changes
 from airflow_provider_odf.reading.scan import HistoryScan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+    from airflow_provider_odf.manifest.model import DataSlice
 
 MOST = 2_000_000
 """Records of a range that can be compared."""
 
-_COMPACT = 200_000
-_CODES = 4
-"""An offset and its operation are one number: the offset times this, plus the operation."""
+KEPT = 5
+"""Differences that are kept for a dataset."""
 
-_PAIR = 2
+_FORMAT = "difference 1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,33 +44,68 @@ class DifferenceScan(HistoryScan):
     """Rows that a range of offsets added (``+A``), retracted (``-R``) and corrected (``-C``, ``+C``) in the end, in the
     order of offsets. A correction that ends with the values it began with is left out."""
 
-    @property
+    @cached_property
     def key(self) -> list[str]:
         """Columns of the primary key, none without a key."""
         return spelled_key(self.state, self._all_columns())
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
+    def in_order(self, operations: Collection[int], start: int, n: int) -> pa.Table:
+        """Return ``n`` rows of the difference from a place on, in the order of the key, or of offsets without a key.
+
+        :param operations: codes of operations; rows with others do not count.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        self._check_length()
+        codes = self._changes[CODE]
+        is_wanted = pc.is_in(pc.bit_wise_and(codes, OPERATIONS - 1), value_set=pa.array(operations, pa.int64()))
+        codes = codes.filter(is_wanted)
+        page: list[int] = codes.slice(start, n).to_pylist()
+        self._check(self._slices(sorted(page)))
+        batches = list(self._rows(sorted(page)))
+        place = {code: row for row, code in enumerate(sorted(page))}
+        return pa.Table.from_batches(batches, self.schema).take(pa.array([place[code] for code in page], pa.int64()))
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in self._rows(sorted(self._changes[CODE].to_pylist())):
+            if self.condition is None:
+                yield batch
+            else:
+                yield from pa.Table.from_batches([batch]).filter(self.condition).to_batches()
+
+    def _rows(self, codes: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some codes, which ascend."""
+        import pyarrow as pa
+
         vocab, names = self.state.vocab, self.schema.names
-        found = self._by_key() if self.key else self._by_row()
-        offsets = pa.array(found, pa.int64())
-        operations = pa.array(list(found.values()), pa.int32())
-        for batch in self._read([*names, vocab.offset_column]):
-            at = pc.index_in(batch[vocab.offset_column], value_set=offsets)
-            rows, taken = batch.filter(at.is_valid()).select(names), operations.take(at.drop_null())
+        for batch in self._read([*names, vocab.offset_column], codes):
+            start, end = batch[vocab.offset_column][0].as_py(), batch[vocab.offset_column][-1].as_py()
+            found = codes[bisect_left(codes, start * OPERATIONS) : bisect_right(codes, end * OPERATIONS + OPERATIONS)]
+            found = [code for code in found if code // OPERATIONS <= end]
+            rows = batch.select(names).take(pa.array([code // OPERATIONS - start for code in found], pa.int64()))
             if vocab.operation_type_column in names:
                 place = names.index(vocab.operation_type_column)
-                rows = rows.set_column(place, rows.schema.field(place), taken.cast(rows.schema.field(place).type))
+                field = rows.schema.field(place)
+                rows = rows.set_column(place, field, pa.array([code % OPERATIONS for code in found], field.type))
             if rows.num_rows:
-                yield from pa.Table.from_batches([rows]).filter(self._condition()).to_batches()
+                yield rows
 
-    def _condition(self) -> pa.compute.Expression:
-        import pyarrow.compute as pc
-
-        return pc.scalar(True) if self.condition is None else self.condition
+    @cached_property
+    def _changes(self) -> pa.Table:
+        self._check_length()
+        file = self.cache / f"difference-{self._identity()}" if self.cache is not None else None
+        if file is not None and (kept := _read(file)) is not None:
+            return kept
+        self._check(self.slices())
+        system = self.state.vocab.columns[:3]
+        data = [name for name in self._all_columns() if name not in system]
+        offset, operation = self.state.vocab.offset_column, self.state.vocab.operation_type_column
+        changes = net_changes(Records(self._read, offset, operation, self.key, data))
+        if file is not None:
+            _write(file, changes)
+        return changes
 
     def _check_length(self) -> None:
         length = self.offsets.last - self.offsets.first + 1 if self.offsets is not None else self.state.next_offset
@@ -78,111 +115,55 @@ class DifferenceScan(HistoryScan):
                 "that can be compared: choose blocks that are closer together, or show the history between them"
             )
 
-    def _by_key(self) -> dict[int, int]:
-        """Return operations by offset, in ascending order, of a dataset with a key."""
-        result: dict[int, int] = {}
-        doubtful: dict[int, int] = {}
-        for first, last, number in zip(*self._ends().values(), strict=True):
-            before, after = first % _CODES not in PRESENT, last % _CODES in PRESENT
-            if before and after:
-                result[first // _CODES], result[last // _CODES] = CORRECT_FROM, CORRECT_TO
-                if number > _PAIR:
-                    doubtful[first // _CODES] = last // _CODES
-            elif before:
-                result[first // _CODES] = RETRACT
-            elif after:
-                result[last // _CODES] = APPEND
-        for unchanged in self._unchanged(doubtful):
-            del result[unchanged]
-        return dict(sorted(result.items()))
+    def _identity(self) -> str:
+        """Return a hash of all that the difference depends on."""
+        hashes = [data_slice.physical_hash for data_slice in self.slices()]
+        words = [_FORMAT, self.state.dataset_id, str(self.offsets), str(self.key), str(self._all_columns()), *hashes]
+        return sha256("\n".join(words).encode()).hexdigest()
 
-    def _ends(self) -> Mapping[str, Sequence[int]]:
-        """Return the first and the last code of each key in the range, and its number of records."""
-        import pyarrow as pa
+    def _read(self, columns: Sequence[str], codes: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield columns of the range; of the slices with some codes alone."""
+        schema, wanted = self.state.row_schema(), list(dict.fromkeys(columns))
+        for data_slice in self.slices() if codes is None else self._slices(codes):
+            yield from scan(self.dataset, data_slice, schema, wanted, None, self.offsets)
 
-        held: list[pa.Table] = []
-        rows, limit = 0, _COMPACT
-        for batch in self._read([*self.key, self.state.vocab.offset_column, self.state.vocab.operation_type_column]):
-            codes, ones = self._codes(batch), pa.repeat(pa.scalar(1, pa.int64()), batch.num_rows)
-            held.append(pa.table([*(batch[name] for name in self.key), codes, codes, ones], [*self._names(), *_ENDS]))
-            rows += batch.num_rows
-            if rows > limit:
-                held = [self._grouped(held)]
-                rows = held[0].num_rows
-                limit = _COMPACT + 2 * rows
-        ends = self._grouped(held).select(_ENDS) if held else None
-        return {name: ends[name].to_pylist() if ends is not None else [] for name in _ENDS}
+    def _slices(self, codes: Sequence[int]) -> list[DataSlice]:
+        """Return the slices with some codes, which ascend."""
+        starts = [bisect_left(codes, s.offset_interval.start * OPERATIONS) for s in self.slices()]
+        ends = [bisect_left(codes, (s.offset_interval.end + 1) * OPERATIONS) for s in self.slices()]
+        return [s for s, start, end in zip(self.slices(), starts, ends, strict=True) if start < end]
 
-    def _names(self) -> list[str]:
-        """Return names for the columns of the key that no other column has."""
-        return [f"key {n}" for n in range(len(self.key))]
-
-    def _grouped(self, tables: Sequence[pa.Table]) -> pa.Table:
-        import pyarrow as pa
-
-        first, last, number = _ENDS
-        aggregates = [(first, "min"), (last, "max"), (number, "sum")]
-        groups = pa.concat_tables(tables).combine_chunks().group_by(self._names()).aggregate(aggregates)
-        return groups.rename_columns([*self._names(), *_ENDS])
-
-    def _codes(self, batch: pa.RecordBatch) -> pa.Array:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        operations = batch[self.state.vocab.operation_type_column].cast(pa.int64())
-        return pc.add(pc.multiply(batch[self.state.vocab.offset_column], _CODES), operations)
-
-    def _unchanged(self, pairs: Mapping[int, int]) -> Iterator[int]:
-        """Yield the offsets of pairs of rows with the same values."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        wanted = pa.array([*pairs, *pairs.values()], pa.int64())
-        digests: dict[int, bytes] = {}
-        for batch in self._read([self.state.vocab.offset_column, *self._data()]) if pairs else ():
-            digests.update(_digests(batch.filter(pc.is_in(batch.column(0), value_set=wanted))))
-        for first, last in pairs.items():
-            if digests[first] == digests[last]:
-                yield from (first, last)
-
-    def _by_row(self) -> dict[int, int]:
-        """Return operations by offset, in ascending order, of a dataset without a key."""
-        vocab = self.state.vocab
-        operations = [code for b in self._read([vocab.operation_type_column]) for code in b.column(0).to_pylist()]
-        start = self.offsets.first if self.offsets is not None else 0
-        if all(code in PRESENT for code in operations):
-            return dict.fromkeys(range(start, start + len(operations)), APPEND)
-        left: dict[bytes, list[int]] = defaultdict(list)
-        for batch in self._read([vocab.offset_column, *self._data()]):
-            for offset, digest in _digests(batch):
-                is_present = operations[offset - start] in PRESENT
-                others = left[digest]
-                if others and (operations[others[-1] - start] in PRESENT) != is_present:
-                    others.pop()
-                else:
-                    others.append(offset)
-        rest = sorted(offset for offsets in left.values() for offset in offsets)
-        return {offset: APPEND if operations[offset - start] in PRESENT else RETRACT for offset in rest}
-
-    def _data(self) -> list[str]:
-        """Return the columns that make two rows differ."""
-        system = self.state.vocab.columns[:3]
-        return [name for name in self._all_columns() if name not in system]
-
-    def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        schema = self.state.row_schema()
-        for data_slice in self.slices():
-            yield from scan(self.dataset, data_slice, schema, list(dict.fromkeys(columns)), None, self.offsets)
+    def _check(self, slices: Sequence[DataSlice]) -> None:
+        checked_slices.check(self.dataset, self.state.dataset_id, slices, self.cache)
 
     def _frame(self, spark: SparkSession) -> NoReturn:
         raise InvalidInput("a difference cannot become a DataFrame: use `to_arrow`")
 
 
-_ENDS = ["first code", "last code", "number"]
+def _read(file: Path) -> pa.Table | None:
+    """Return a kept table, None if there is none or its bytes are damaged."""
+    import pyarrow as pa
+
+    try:
+        hashed, _, content = file.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    if hashed != sha256(content).hexdigest().encode():
+        return None
+    return pa.ipc.open_stream(content).read_all()
 
 
-def _digests(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and digest of rows whose first column is the offset."""
-    offsets, *values = (json_rows.values(column) for column in batch.columns)
-    for offset, *row in zip(offsets, *values, strict=True):
-        yield offset, blake2b(repr(row).encode(), digest_size=16).digest()
+def _write(file: Path, table: pa.Table) -> None:
+    """Keep a table, if the folder can be written to, and delete those that were written longest ago."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    content = sink.getvalue().to_pybytes()
+    with contextlib.suppress(OdfError, OSError):
+        if file.parent.is_dir():
+            LocalStorage(file.parent).put(file.name, sha256(content).hexdigest().encode() + b"\n" + content)
+            kept = sorted(file.parent.glob("difference-*"), key=lambda path: path.stat().st_mtime)
+            for old in kept[:-KEPT]:
+                old.unlink(missing_ok=True)

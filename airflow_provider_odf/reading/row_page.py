@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf.chain import json_rows
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.merge_strategies import OPERATION_NAMES
-from airflow_provider_odf.reading.difference import DifferenceScan
+from airflow_provider_odf.merge_strategies import OPERATION_NAMES, PRESENT
+from airflow_provider_odf.reading.difference import MOST, DifferenceScan
 from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
 
 if TYPE_CHECKING:
@@ -124,8 +124,20 @@ def _rows(scan: Scan, state: ChainState, question: Question) -> tuple[pa.Table, 
             return scan.schema.empty_table(), 0
         offsets = OffsetRange(state.vocab.offset_column, max(first, last - start - SIZE), last - start)
         return _reversed(HistoryScan(scan.dataset, state, scan.cache, offsets=offsets).to_table()), 0
+    if not question.is_history and not question.sort and not question.contains and state.next_offset <= MOST:
+        return _in_order(scan, question, start), 0
     held = _held(scan, state, question, start + SIZE + 1)
     return (_reversed(held) if is_newest_first else held), start
+
+
+def _in_order(scan: Scan, question: Question, start: int) -> pa.Table:
+    """Return the rows of a page in the order of the key, from what is kept of a difference: current rows are the
+    difference of the whole history to nothing."""
+    if isinstance(scan, DifferenceScan):
+        codes = [OPERATION_NAMES.index(question.operation)] if question.operation else range(len(OPERATION_NAMES))
+        return scan.in_order(codes, start, SIZE + 1)
+    whole = DifferenceScan(scan.dataset, scan.state, scan.cache).select(*scan.schema.names)
+    return whole.in_order(PRESENT, start, SIZE + 1)
 
 
 def _range(scan: Scan, state: ChainState) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from airflow_provider_odf.chain.as_of import last_offset_at
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
-from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 from airflow_provider_odf.reading import difference
@@ -48,6 +48,14 @@ def test_of_a_key_its_first_and_its_last_record_count(numbers):
     assert rows_of(numbers, 5, 4) == []
 
 
+def test_a_row_that_went_and_came_back_is_no_difference(grow):
+    numbers = grow(merge=SNAPSHOT)
+    numbers.add(("+A", 1, "one"), ("+A", 2, "two"))
+    numbers.add(("-R", 1, "one"), ("-R", 2, "two"))
+    numbers.add(("+A", 1, "one"), ("+A", 2, "zwei"))
+    assert rows_of(numbers, 2) == [("-C", 2, "two"), ("+C", 2, "zwei")]
+
+
 def test_without_a_key_records_undo_each_other(grow):
     numbers = grow()
     numbers.add(("+A", 1, "a"), ("+A", 1, "a"), ("+A", 2, None))
@@ -72,7 +80,34 @@ def test_columns_conditions_and_limits(numbers, monkeypatch):
         scan.to_table()
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_page_reads_what_was_kept_and_its_own_slices(grow, tmp_path):
+    numbers = grow(merge=SNAPSHOT)
+    numbers.add(("+A", 3, "c"))
+    lost = numbers.add(("+A", 1, "a"))
+    numbers.add(("+A", 2, "b"))
+    scan = DifferenceScan(numbers.dataset, replay(numbers.dataset), tmp_path, offsets=OffsetRange("offset", 0, 2))
+    assert scan.in_order(range(4), 0, 3)["value"].to_pylist() == ["a", "b", "c"]
+    (kept,) = tmp_path.glob("difference-*")
+    lost.unlink()
+    again = DifferenceScan(numbers.dataset, scan.state, tmp_path, offsets=scan.offsets)
+    assert again.in_order([0], 1, 2)["value"].to_pylist() == ["b", "c"]
+    assert again.in_order([1], 0, 2).num_rows == 0
+    kept.write_bytes(kept.read_bytes()[:-1])
+    with pytest.raises(ChainCorrupted, match="missing"):
+        DifferenceScan(numbers.dataset, scan.state, tmp_path, offsets=scan.offsets).in_order(range(4), 0, 1)
+
+
+def test_only_the_newest_differences_are_kept(grow, tmp_path, monkeypatch):
+    monkeypatch.setattr(difference, "KEPT", 2)
+    numbers = grow(merge=SNAPSHOT)
+    numbers.add(("+A", 1, "a"), ("+A", 2, "b"), ("+A", 3, "c"))
+    for last in range(3):
+        offsets = OffsetRange("offset", 0, last)
+        DifferenceScan(numbers.dataset, replay(numbers.dataset), tmp_path, offsets=offsets).in_order(range(4), 0, 1)
+    assert len(list(tmp_path.glob("difference-*"))) == 2
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_it_is_the_difference_of_the_current_rows(tmp_path_factory, data):
     """Random snapshots: what is only at the end is +A or +C, what is only at the start is -R or -C."""
