@@ -107,3 +107,19 @@ def test_a_dataset_that_does_not_exist_yet(open_page, numbers):
     assert "The columns are known after the first data." in page.lines
     start = page.lines.index("Datasets and sources")
     assert page.lines[start + 10 : start + 13] == ["acme/sums", "Dataset", "acme/numbers"]
+
+
+def test_hostile_names_of_sources_are_text(open_page, store):
+    draft = Draft(store.create(DatasetAlias.parse("empty")))
+    draft.append(model.Seed(dataset_id=DID, dataset_kind="Root"), TIME)
+    name = "<script>alert(1)</script>\u202e\x01" + "x" * 1_000_000
+    source = model.AddPushSource(source_name=name, read=model.ReadStepCsv(), merge=model.MergeStrategyAppend())
+    draft.append(source, TIME)
+    draft.dataset.storage.compare_and_set_ref("head", None, draft.state.head)
+    for path in ("/datasets/empty/lineage", "/lineage?name=empty"):
+        response = open_page(path)
+        assert "push source <script>alert(1)</script>\\u202e\\x01xxx" in str(shown(response).lines).replace(
+            "\\\\", "\\"
+        )
+        assert "push source &lt;script&gt;alert(…</text>" in response.text
+        assert len(response.text) < 20_000
