@@ -10,7 +10,7 @@ import contextlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, NoReturn
 
@@ -36,7 +36,7 @@ MOST = 2_000_000
 KEPT = 5
 """Differences that are kept for a dataset."""
 
-_FORMAT = "difference 1"
+_FORMAT, _PREFIX = "difference 1", "difference-"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class DifferenceScan(HistoryScan):
         import pyarrow as pa
 
         vocab, names = self.state.vocab, self.schema.names
-        for batch in self._read([*names, vocab.offset_column], codes):
+        for batch in self._read(self._slices(codes), [*names, vocab.offset_column]):
             start, end = batch[vocab.offset_column][0].as_py(), batch[vocab.offset_column][-1].as_py()
             found = codes[bisect_left(codes, start * OPERATIONS) : bisect_right(codes, end * OPERATIONS + OPERATIONS)]
             found = [code for code in found if code // OPERATIONS <= end]
@@ -95,17 +95,45 @@ class DifferenceScan(HistoryScan):
     @cached_property
     def _changes(self) -> pa.Table:
         self._check_length()
-        file = self.cache / f"difference-{self._identity()}" if self.cache is not None else None
-        if file is not None and (kept := _read(file)) is not None:
+        names = self._files()
+        at, kept = self._newest_kept(names)
+        if kept is not None and at == len(names):
             return kept
-        self._check(self.slices())
-        system = self.state.vocab.columns[:3]
-        data = [name for name in self._all_columns() if name not in system]
-        offset, operation = self.state.vocab.offset_column, self.state.vocab.operation_type_column
-        changes = net_changes(Records(self._read, offset, operation, self.key, data))
-        if file is not None:
-            _write(file, changes)
+        slices = self.slices()
+        changes = net_changes(self._records(slices[at:], is_first=False), kept) if kept is not None else None
+        if changes is None:
+            is_first = self.offsets is None or self.offsets.first == 0
+            changes = net_changes(self._records(slices, is_first=is_first))
+            assert changes is not None  # noqa: S101 - nothing is before the range
+        if self.cache is not None and names:
+            _write(self.cache / names[-1], changes)
         return changes
+
+    def _records(self, slices: Sequence[DataSlice], *, is_first: bool) -> Records:
+        self._check(slices)
+        vocab = self.state.vocab
+        data = [name for name in self._all_columns() if name not in vocab.columns[:3]]
+        return Records(
+            partial(self._read, slices), vocab.offset_column, vocab.operation_type_column, self.key, data, is_first
+        )
+
+    def _files(self) -> list[str]:
+        """Return names of files: of a range that of its difference, of the whole history those after each slice. They
+        have a hash of all that the difference depends on."""
+        words = (_FORMAT, self.state.dataset_id, str(self.offsets), str(self.key), str(self._all_columns()))
+        digest, names = sha256("\n".join(words).encode()), []
+        for data_slice in self.slices():
+            digest.update(data_slice.physical_hash.encode())
+            names.append(f"{_PREFIX}{digest.hexdigest()}")
+        return names if self.offsets is None else names[-1:]
+
+    def _newest_kept(self, names: Sequence[str]) -> tuple[int, pa.Table | None]:
+        """Return what is kept of the most slices, and their number."""
+        stored = {file.name for file in self.cache.glob(f"{_PREFIX}*")} if self.cache is not None else set()
+        for at in reversed(range(len(names))):
+            if self.cache is not None and names[at] in stored and (kept := _read(self.cache / names[at])) is not None:
+                return at + 1, kept
+        return 0, None
 
     def _check_length(self) -> None:
         length = self.offsets.last - self.offsets.first + 1 if self.offsets is not None else self.state.next_offset
@@ -115,16 +143,9 @@ class DifferenceScan(HistoryScan):
                 "that can be compared: choose blocks that are closer together, or show the history between them"
             )
 
-    def _identity(self) -> str:
-        """Return a hash of all that the difference depends on."""
-        hashes = [data_slice.physical_hash for data_slice in self.slices()]
-        words = [_FORMAT, self.state.dataset_id, str(self.offsets), str(self.key), str(self._all_columns()), *hashes]
-        return sha256("\n".join(words).encode()).hexdigest()
-
-    def _read(self, columns: Sequence[str], codes: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield columns of the range; of the slices with some codes alone."""
+    def _read(self, slices: Sequence[DataSlice], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         schema, wanted = self.state.row_schema(), list(dict.fromkeys(columns))
-        for data_slice in self.slices() if codes is None else self._slices(codes):
+        for data_slice in slices:
             yield from scan(self.dataset, data_slice, schema, wanted, None, self.offsets)
 
     def _slices(self, codes: Sequence[int]) -> list[DataSlice]:
@@ -164,6 +185,6 @@ def _write(file: Path, table: pa.Table) -> None:
     with contextlib.suppress(OdfError, OSError):
         if file.parent.is_dir():
             LocalStorage(file.parent).put(file.name, sha256(content).hexdigest().encode() + b"\n" + content)
-            kept = sorted(file.parent.glob("difference-*"), key=lambda path: path.stat().st_mtime)
+            kept = sorted(file.parent.glob(f"{_PREFIX}*"), key=lambda path: path.stat().st_mtime)
             for old in kept[:-KEPT]:
                 old.unlink(missing_ok=True)

@@ -26,6 +26,8 @@ OPERATIONS = 4
 _COMPACT = 200_000
 _FIRST, _LAST, _NUMBER = "first", "last", "number"
 _PAIR = 2
+_GONE = (RETRACT, CORRECT_FROM)
+"""Operations of records whose row was there before."""
 
 
 @dataclass(frozen=True)
@@ -38,43 +40,63 @@ class Records:
     key: Sequence[str]
     data: Sequence[str]
     """Columns that make two rows differ."""
+    is_first: bool = False
+    """Whether there are no records before the range, so that no row was there before."""
 
 
-def net_changes(records: Records) -> pa.Table:
-    """Return the table of the difference."""
-    return _by_key(records) if records.key else _by_row(records)
+def net_changes(records: Records, before: pa.Table | None = None) -> pa.Table | None:
+    """Return the table of the difference.
 
-
-def _by_key(records: Records) -> pa.Table:
+    :param before: the table of all records before the range, to get that of all records; None then stands for a range
+        that must be read with them, because it undoes rows by their values.
+    """
+    if records.key:
+        return _by_key(records, before)
+    changes = _by_row(records)
+    if before is None:
+        return changes
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    ends = _ends(records)
+    has_undone = pc.any(pc.not_equal(_operation(changes[CODE]), APPEND)).as_py()
+    return None if has_undone else pa.concat_tables([before, changes])
+
+
+def _by_key(records: Records, before: pa.Table | None) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ends = _ends(records, before)
     first, last = ends[_FIRST], ends[_LAST]
-    was = pc.invert(pc.is_in(_operation(first), value_set=pa.array(PRESENT, pa.int64())))
+    was = pc.is_in(_operation(first), value_set=pa.array([] if records.is_first else _GONE, pa.int64()))
     now = pc.is_in(_operation(last), value_set=pa.array(PRESENT, pa.int64()))
     codes_before = pc.add(_base(first), pc.if_else(now, CORRECT_FROM, RETRACT))
     codes_after = pc.add(_base(last), pc.if_else(was, CORRECT_TO, APPEND))
     names = _names(records.key)
-    before = ends.select(names).append_column(CODE, codes_before).filter(was)
-    after = ends.select(names).append_column(CODE, codes_after).filter(now)
+    gone = ends.select(names).append_column(CODE, codes_before).filter(was)
+    new = ends.select(names).append_column(CODE, codes_after).filter(now)
     # A pair of -C and +C always differs.
     is_pair = pc.and_(pc.equal(ends[_NUMBER], _PAIR), pc.equal(_operation(first), CORRECT_FROM))
     doubtful = ends.filter(pc.and_(pc.and_(was, now), pc.invert(is_pair)))
     same = _unchanged(records, dict(zip(_offsets(doubtful[_FIRST]), _offsets(doubtful[_LAST]), strict=True)))
-    changes = pa.concat_tables([before, after])
+    changes = pa.concat_tables([gone, new])
     if same:
         changes = changes.filter(pc.invert(pc.is_in(_base(changes[CODE]), value_set=pa.array(same, pa.int64()))))
     changes = changes.append_column("operation", _operation(changes[CODE]))
     return changes.sort_by([(name, "ascending") for name in (*names, "operation")]).select([*names, CODE])
 
 
-def _ends(records: Records) -> pa.Table:
-    """Return each key of the range with the codes of its first and its last record, and their number."""
+def _ends(records: Records, before: pa.Table | None) -> pa.Table:
+    """Return each key of the range with the codes of its first and its last record, and their number. Rows before the
+    range count as records of it."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     names, held, rows, limit = _names(records.key), list[pa.Table](), 0, _COMPACT
+    if before is not None:
+        ones = pa.repeat(pa.scalar(1, pa.int64()), before.num_rows)
+        columns = [*(before[name] for name in names), before[CODE], before[CODE], ones]
+        held.append(pa.table(columns, [*names, _FIRST, _LAST, _NUMBER]))
     for batch in records.read([*records.key, records.offset, records.operation]):
         codes = pc.add(pc.multiply(batch[records.offset], OPERATIONS), batch[records.operation].cast(pa.int64()))
         ones = pa.repeat(pa.scalar(1, pa.int64()), batch.num_rows)
@@ -145,7 +167,7 @@ def _by_row(records: Records) -> pa.Table:
             others = left[b"" if has_only_additions else digest]
             if others and others[-1] % OPERATIONS != code % OPERATIONS:
                 others.pop()
-            else:
+            elif operation in PRESENT or not records.is_first:
                 others.append(code)
     return pa.table({CODE: pa.array(sorted(code for codes in left.values() for code in codes), pa.int64())})
 

@@ -97,6 +97,33 @@ def test_a_page_reads_what_was_kept_and_its_own_slices(grow, tmp_path):
         DifferenceScan(numbers.dataset, scan.state, tmp_path, offsets=scan.offsets).in_order(range(4), 0, 1)
 
 
+@pytest.mark.parametrize("merge", [SNAPSHOT, model.MergeStrategyAppend()])
+def test_current_rows_are_kept_and_extended(grow, tmp_path, merge):
+    numbers = grow(merge=merge)
+    first = numbers.add(("+A", 2, "b"), ("+A", 1, "a"), ("+A", 3, "c"))
+
+    def current():
+        state = replay(numbers.dataset)
+        table = DifferenceScan(numbers.dataset, state, tmp_path).in_order((0, 3), 0, 9)
+        assert table.num_rows == CurrentScan(numbers.dataset, state).to_table().num_rows
+        return sorted(zip(table["id"].to_pylist(), table["value"].to_pylist(), strict=True))
+
+    assert current() == [(1, "a"), (2, "b"), (3, "c")]
+    numbers.add(("+A", 4, "d"))
+    assert current() == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+    numbers.add(("-C", 2, "b"), ("+C", 2, "B"), ("-R", 3, "c"))
+    numbers.add(("-R", 1, "a"), ("+A", 1, "a"))
+    assert current() == [(1, "a"), (2, "B"), (4, "d")]
+    numbers.add(("-R", 1, "a"), ("-R", 9, "never there"))
+    assert current() == [(2, "B"), (4, "d")]
+    if merge is SNAPSHOT:  # The first slice is read for its rows, not again for what is current.
+        first.unlink()
+        numbers.add(("-C", 2, "B"), ("+C", 2, "bee"))
+        state = replay(numbers.dataset)
+        table = DifferenceScan(numbers.dataset, state, tmp_path).in_order((0, 3), 0, 9)
+        assert table["value"].to_pylist() == ["bee", "d"]
+
+
 def test_only_the_newest_differences_are_kept(grow, tmp_path, monkeypatch):
     monkeypatch.setattr(difference, "KEPT", 2)
     numbers = grow(merge=SNAPSHOT)
