@@ -31,9 +31,17 @@ def replay(dataset: Dataset, ref: str = HEAD) -> ChainState:
     return state
 
 
-def replay_all(dataset: Dataset, ref: str = HEAD) -> ChainState:
-    """Return the state at a ref or block hash like `replay`, checking every block again."""
-    return extend(dataset, None, reversed(list(dataset.walk(ref))))
+def replay_all(dataset: Dataset, ref: str = HEAD, on_block: Callable[[int, int], None] | None = None) -> ChainState:
+    """Return the state at a ref or block hash like `replay`, checking every block again.
+
+    :param on_block: called with the number of blocks that are read, and of all, after each of them.
+    """
+    blocks: list[tuple[str, MetadataBlock]] = []
+    for block_hash, block in dataset.walk(ref):
+        blocks.append((block_hash, block))
+        if on_block is not None:
+            on_block(len(blocks), blocks[0][1].sequence_number + 1)
+    return extend(dataset, None, reversed(blocks))
 
 
 def blocks_after(dataset: Dataset, known: str | None, ref: str = HEAD) -> tuple[list[tuple[str, MetadataBlock]], bool]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Literal
 
 from airflow_provider_odf.chain import info_files, slices
 from airflow_provider_odf.chain.dataset import HEAD, RESTORE, Dataset
@@ -24,19 +25,35 @@ class Verified:
     records: int
 
 
-def verify(
-    dataset: Dataset, ref: str = HEAD, progress: Callable[[str], None] | None = None, *, is_quick: bool = False
-) -> Verified:
+@dataclass(frozen=True)
+class Step:
+    """What is checked next: a block or a slice, by its number. The size of a slice is in bytes."""
+
+    kind: Literal["block", "slice"]
+    number: int
+    total: int
+    size: int | None = None
+
+    def __str__(self) -> str:
+        size = "" if self.size is None else f": {self.size} bytes"
+        return f"{self.kind} {self.number} of {self.total}{size}"
+
+
+Progress = Callable[[Step], None]
+
+
+def verify(dataset: Dataset, ref: str = HEAD, progress: Progress | None = None, *, is_quick: bool = False) -> Verified:
     """Check the bytes, links and rules of every block, and the size, physical hash, records and logical hash of every
     slice. Then check the refs and the files about blocks.
 
-    :param progress: called with a line of text before each slice.
+    :param progress: called after each block, and before each slice.
     :param is_quick: do not read the records of slices: their bytes are those of their writer, which may have written
         other records than it says.
     :raises ChainCorrupted: the first fault; the message names the file.
     :raises DatasetNotFound: there is no such ref.
     """
-    state = replay_all(dataset, ref)
+    tell = None if progress is None else lambda number, total: progress(Step("block", number, total))
+    state = replay_all(dataset, ref, tell)
     _check_slices(dataset, state.slices, progress, is_quick=is_quick)
     for _, block in dataset.walk(state.head):
         checkpoint = getattr(block.event, "new_checkpoint", None)
@@ -59,7 +76,7 @@ def _count(data_slice: model.DataSlice) -> int:
 def _check_slices(
     dataset: Dataset,
     data_slices: Sequence[model.DataSlice],
-    progress: Callable[[str], None] | None,
+    progress: Progress | None,
     *,
     is_quick: bool,
 ) -> None:
@@ -70,7 +87,7 @@ def _check_slices(
         checks = [pool.submit(slices.check, dataset, data_slice) for data_slice in data_slices]
         for number, (data_slice, check) in enumerate(zip(data_slices, checks, strict=True), 1):
             if progress is not None:
-                progress(f"slice {number} of {len(data_slices)}: {data_slice.size} bytes")
+                progress(Step("slice", number, len(data_slices), data_slice.size))
             check.result()
             if not is_quick:
                 _check_records(dataset, data_slice)

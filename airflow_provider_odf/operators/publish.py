@@ -11,7 +11,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import alias_of, written_by
-from airflow_provider_odf.ui.links import BlockLink, ReportLink
+from airflow_provider_odf.ui.links import BlockLink, ReportLink, block_url
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 class PublishOperator(OdfOperator):
     """Moves a dataset's head to a candidate, by compare-and-set. Publishing is idempotent.
 
-    Each asset among the task's outlets gets an event with ``{"blockHash", "offsets", "records", "watermark"}``, which
-    is the XCom too.
+    Each asset among the task's outlets gets an event with ``{"blockHash", "offsets", "records", "watermark", "changes",
+    "link"}``: ``changes`` says in words what changed, ``link`` leads to the page of the block. The XCom has the first
+    four.
 
     The candidate must descend from the current head. It is read from the chain again, since users may write XComs. With
     a contract, a candidate whose contract test did not pass, or never ran, is refused.
@@ -40,6 +41,7 @@ class PublishOperator(OdfOperator):
         self.candidate = candidate
 
     def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.cycle.change_words import change_words
         from airflow_provider_odf.cycle.decisions import PUBLISH
         from airflow_provider_odf.cycle.publish import publish, require_passed
         from airflow_provider_odf.cycle.xcom import receive_candidate
@@ -64,8 +66,11 @@ class PublishOperator(OdfOperator):
             "records": candidate.records,
             "watermark": candidate.watermark,
         }
+        if self.outlets:
+            changes = change_words(self.odf.dataset(candidate.dataset), candidate)
+            link = block_url(self.dag_id, candidate.candidate)
         for asset in self.outlets:
-            context["outlet_events"][asset].extra.update(event)
+            context["outlet_events"][asset].extra.update(event, changes=changes, link=link)
         return event
 
     @property

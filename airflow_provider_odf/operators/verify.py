@@ -12,6 +12,7 @@ from airflow_provider_odf.wording import counted
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_odf.chain.verify import Step
     from airflow_provider_odf.lineage.events import TaskLineage
 
 
@@ -43,7 +44,7 @@ class VerifyOperator(OdfOperator):
         cycle = self.cycle
         dataset = self.odf.dataset(cycle.dataset)
         head = dataset.resolve("head")
-        numbers = asdict(verify(dataset, head, self.log.info))
+        numbers = asdict(verify(dataset, head, self._log_slice))
         if self.replay:
             replayed = replay_transforms(cycle.inputs, dataset, cycle.ask, self.log.info)
             numbers["transformations"] = replayed.transformations
@@ -51,6 +52,10 @@ class VerifyOperator(OdfOperator):
         counts = ", ".join(counted(number, noun[:-1]) for noun, number in numbers.items())
         self.log.info("%s: ok: %s", dataset.alias, counts)
         return {"dataset": str(dataset.alias), "head": head, **numbers}
+
+    def _log_slice(self, step: Step) -> None:
+        if step.kind == "slice":
+            self.log.info("%s", step)
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events

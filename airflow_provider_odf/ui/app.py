@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.errors import OdfError
-from airflow_provider_odf.ui import contract_page, dataset_pages, decision_pages, pages, task_pages
+from airflow_provider_odf.ui import contract_page, dataset_pages, decision_pages, pages, task_pages, verification_page
 from airflow_provider_odf.ui.catalog_page import catalog
 from airflow_provider_odf.ui.data_page import data, download
 from airflow_provider_odf.ui.lineage_page import all_lineage, lineage
@@ -47,6 +47,7 @@ def create_app() -> FastAPI:
     for path, page in _PAGES.items():
         app.get(f"/datasets/{{dag_id}}{path}", dependencies=guard, response_class=HTMLResponse)(page)
     decision_pages.register(app, guard)
+    verification_page.register(app, guard)
     for error in (HTTPException, RequestValidationError, OdfError, OSError, Exception):
         app.exception_handler(error)(_problem)
     return app

@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from airflow_provider_odf.ui.airflow_api import publication
+from airflow_provider_odf.ui.decision_form import TokenOf
 from airflow_provider_odf.ui.overview import overview_of
 from airflow_provider_odf.ui.subject import Subject
 from airflow_provider_odf.ui.trend_charts import records_chart
@@ -25,13 +26,13 @@ async def _subject(request: Request, dag_id: str) -> Subject:
 SubjectOf = Annotated[Subject, Depends(_subject)]
 
 
-def overview(subject: SubjectOf) -> HTMLResponse:
+def overview(subject: SubjectOf, token: TokenOf) -> HTMLResponse:
     """Return the dataset at a glance."""
     try:
         values = overview_of(subject)
     except DatasetNotFound:
         return subject.render("never_run.html", "")
-    return subject.render("overview.html", "", **values)
+    return subject.render("overview.html", "", token=token, **values)
 
 
 def blocks(subject: SubjectOf, start: Annotated[str, Query(alias="from")] = "") -> HTMLResponse:

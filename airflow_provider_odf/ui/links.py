@@ -41,9 +41,20 @@ class ReportLink(BaseOperatorLink):
 def report_url(operator: Any, dag_id: str) -> str | None:
     """Return the URL of the report of the task's candidate; None if ``[api] base_url`` does not say where Airflow
     is."""
-    base = urlsplit(conf.get("api", "base_url", fallback=""))
     path = link("reports", operator, dag_id)
-    return f"{base.scheme}://{base.netloc}{path}" if base.netloc and path else None
+    return _url(path) if path else None
+
+
+def block_url(dag_id: str, block_hash: str) -> str:
+    """Return the URL of the page of a block of a DAG's dataset; its path if ``[api] base_url`` does not say where
+    Airflow is."""
+    path = site_path(f"/datasets/{quote(dag_id, safe='')}/blocks/{block_hash}")
+    return _url(path) or path
+
+
+def _url(path: str) -> str | None:
+    base = urlsplit(conf.get("api", "base_url", fallback=""))
+    return f"{base.scheme}://{base.netloc}{path}" if base.netloc else None
 
 
 def link(page: str, operator: Any, dag_id: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf.chain import dataset_facts
 from airflow_provider_odf.chain.kept_history import SchemaBlock
 from airflow_provider_odf.manifest import public_source
+from airflow_provider_odf.ui import verification
 
 if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant
@@ -42,6 +43,7 @@ def overview_of(subject: Subject) -> dict[str, Any]:
         "report": subject.report,
         "waiting": subject.undecided,
         "source": list(dataset_facts.origins(state, " → ")),
+        "verification": verification.newest(subject.pages_folder),
         "schema_changes": list(schema_changes(subject.history.schemas)),
     }
 

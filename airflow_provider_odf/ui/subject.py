@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf import settings
 from airflow_provider_odf.chain.dataset import Dataset
-from airflow_provider_odf.chain.kept_history import History, read_history
+from airflow_provider_odf.chain.kept_history import History, pages_folder, read_history
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import rejected, tested
 from airflow_provider_odf.errors import OdfError, StorageError
@@ -86,6 +86,11 @@ class Subject:
                 "it, or it is not mounted"
             )
         return self.store.dataset(self.publication.alias)
+
+    @property
+    def pages_folder(self) -> Path:
+        """The folder of what pages keep about the dataset."""
+        return pages_folder(self.dataset, self.store.work_area)
 
     @cached_property
     def history(self) -> History:

@@ -21,11 +21,12 @@ def test_datasets_of_another_writer(foreign, name):
 
 
 def test_progress_and_refs(foreign):
-    cities, lines = foreign("cities"), []
+    cities, steps = foreign("cities"), []
     older = list(cities.walk())[1][0]
     cities.storage.compare_and_set_ref("older", None, older)
-    assert verify(cities, "older", lines.append) == Verified(5, 2, 7)
-    assert [line.split(":")[0] for line in lines] == ["slice 1 of 2", "slice 2 of 2"]
+    assert verify(cities, "older", steps.append) == Verified(5, 2, 7)
+    blocks = [f"block {number} of 5" for number in (1, 2, 3, 4, 5)]
+    assert [str(step).split(":")[0] for step in steps] == [*blocks, "slice 1 of 2", "slice 2 of 2"]
     with pytest.raises(DatasetNotFound):
         verify(cities, "none")
 

@@ -364,6 +364,8 @@ def test_an_asset_event_says_what_was_published(dags, store, one_jvm):
         "offsets": {"start": 0, "end": 2},
         "records": 3,
         "watermark": "2026-04-30T08:05:30Z",
+        "changes": "3 rows added",
+        "link": f"/odf/datasets/support-tickets/blocks/{store.dataset('support-tickets').head()}",
     }
 
 

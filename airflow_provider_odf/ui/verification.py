@@ -1,0 +1,145 @@
+"""Verification of a dataset in the background of the API server, with its progress in a file.
+
+The file lies with what pages keep about the dataset, so that each process of the API server reads it. A lock tells
+whether the process that verifies still runs: if it was ended, its verification is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import threading
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+from pydantic import TypeAdapter, ValidationError
+
+from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.chain.verify import Step, Verified, verify
+from airflow_provider_odf.error_conversion import as_odf_error
+from airflow_provider_odf.errors import OdfError, StorageError
+from airflow_provider_odf.instant import Instant
+
+_FILE, _LOCK = "verification", "verification.lock"
+_PAUSE = 0.5
+"""Seconds between two writes of progress."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A verification of a dataset: how far it is, or what it found."""
+
+    head: str
+    user: str
+    started: Instant
+    step: Step | None = None
+    ended: Instant | None = None
+    verified: Verified | None = None
+    problem: str = ""
+    is_lost: bool = False
+    """Whether the process that verified was ended."""
+
+    @property
+    def is_running(self) -> bool:
+        return self.ended is None and not self.is_lost
+
+
+def newest(folder: Path) -> Verification | None:
+    """Return the newest verification of the dataset of a folder of `pages_folder`; None if there was none."""
+    found = _read(folder)
+    if found is None or found.ended is not None or not _is_free(folder):
+        return found
+    # It may have ended in between.
+    found = _read(folder)
+    return found if found is None or found.ended is not None else replace(found, is_lost=True)
+
+
+def start(dataset: Dataset, work_area: Path, folder: Path, user: str) -> bool:
+    """Verify a dataset in the background. Return False if somebody already does.
+
+    :raises StorageError: this process may not write to the work area.
+    """
+    try:
+        if not work_area.is_dir():
+            raise FileNotFoundError
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = _take(folder)
+    except OSError as e:
+        raise StorageError(
+            f"The API server cannot write to the work area: run `odf verify {dataset.alias}` where that is allowed"
+        ) from e
+    if lock is None:
+        return False
+    begun = Verification(dataset.resolve(HEAD), user, Instant.now())
+    _write(folder, begun)
+    threading.Thread(target=_run, args=(dataset, folder, begun, lock), daemon=True, name="odf-verify").start()
+    return True
+
+
+def _run(dataset: Dataset, folder: Path, begun: Verification, lock: IO[bytes]) -> None:
+    told = time.monotonic()
+
+    def tell(step: Step) -> None:
+        nonlocal told
+        if time.monotonic() - told >= _PAUSE:
+            _write(folder, replace(begun, step=step))
+            told = time.monotonic()
+
+    with lock:
+        try:
+            done = replace(begun, verified=verify(dataset, begun.head, tell))
+        except Exception as e:  # what a page says in any case
+            done = replace(begun, problem=str(as_odf_error(e)))
+        _write(folder, replace(done, ended=Instant.now()))
+
+
+def _read(folder: Path) -> Verification | None:
+    try:
+        return _adapter().validate_json((folder / _FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def _write(folder: Path, verification: Verification) -> None:
+    with contextlib.suppress(OdfError, OSError):
+        LocalStorage(folder).put(_FILE, _adapter().dump_json(verification))
+
+
+def _take(folder: Path) -> IO[bytes] | None:
+    """Return the lock of a verification, or None if one runs. Readers hold it for some microseconds."""
+    for _ in range(10):
+        with contextlib.suppress(BlockingIOError):
+            return _locked(folder, fcntl.LOCK_EX, os.O_RDWR | os.O_CREAT)
+        time.sleep(0.01)
+    return None
+
+
+def _is_free(folder: Path) -> bool:
+    """Return whether no verification runs."""
+    try:
+        _locked(folder, fcntl.LOCK_SH, os.O_RDONLY).close()
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _locked(folder: Path, kind: int, flags: int) -> IO[bytes]:
+    file = os.fdopen(os.open(folder / _LOCK, flags, 0o666), "rb", buffering=0)
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise
+    return file
+
+
+@cache
+def _adapter() -> TypeAdapter[Verification]:
+    return TypeAdapter(Verification)
