@@ -8,7 +8,7 @@ import io
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.state import ChainState
+
+_ROWS, _BYTES = 65_536, 64 << 20
+"""Rows and bytes of a row group of Parquet."""
 
 
 class Rows(Protocol):
@@ -103,12 +106,28 @@ def export_file(rows: Rows, form: str, path: Path) -> int:
 
 
 def _parquet(rows: Rows, target: BinaryIO) -> Iterator[int]:
+    """Write row groups of many batches: a history of small slices would otherwise have one for each slice."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     with pq.ParquetWriter(target, rows.schema) as writer:
-        for batch in rows.to_arrow():
-            writer.write_batch(batch)
-            yield batch.num_rows
+        for group in _groups(rows.to_arrow()):
+            writer.write_table(pa.Table.from_batches(group, rows.schema))
+            yield sum(batch.num_rows for batch in group)
+
+
+def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Yield batches together that have enough rows or bytes for a row group."""
+    group: list[pa.RecordBatch] = []
+    count = size = 0
+    for batch in batches:
+        group.append(batch)
+        count, size = count + batch.num_rows, size + batch.nbytes
+        if count >= _ROWS or size >= _BYTES:
+            yield group
+            group, count, size = [], 0, 0
+    if group:
+        yield group
 
 
 def _csv(rows: Rows, target: BinaryIO) -> Iterator[int]:

@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.reading import export as exports
 from airflow_provider_odf.reading.answer import Answer
 from airflow_provider_odf.reading.export import export, stream
 from airflow_provider_odf.reading.row_page import Question
@@ -31,6 +32,15 @@ def test_values_of_sensitive_columns_are_in_no_form(answer):
     content = b"".join(stream(answer, "parquet"))
     assert pq.read_table(io.BytesIO(content)).to_pydict() == {"id": [1, 2, 3], "value": ["***", None, "***"]}
     assert b"secret" not in content
+    assert pq.ParquetFile(io.BytesIO(content)).num_row_groups == 1
+
+
+def test_row_groups_have_many_batches(answer, monkeypatch):
+    monkeypatch.setattr(exports, "_ROWS", 2)
+    content = b"".join(stream(answer, "parquet"))
+    assert pq.ParquetFile(io.BytesIO(content)).num_row_groups == 2
+    monkeypatch.setattr(exports, "_BYTES", 1)
+    assert pq.read_table(io.BytesIO(b"".join(stream(answer, "parquet")))).num_rows == 3
 
 
 def test_a_stream_has_the_bytes_of_an_export(answer):
