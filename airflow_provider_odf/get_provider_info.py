@@ -30,7 +30,7 @@ def get_provider_info() -> dict[str, Any]:
         "triggers": [_modules("triggers", "polling_source")],
         "hooks": [_modules("hooks", "odf", "runners", "datahub")],
         "connection-types": [_CONNECTION, _DATAHUB_CONNECTION],
-        "extra-links": [f"{_PACKAGE}.ui.links.BlockLink", f"{_PACKAGE}.ui.links.ReportLink"],
+        "extra-links": [f"{_PACKAGE}.ui.links.{name}" for name in ("DatasetLink", "BlockLink", "ReportLink")],
         "plugins": [{"name": "odf", "plugin-class": f"{_PACKAGE}.ui.plugin.OdfPlugin"}],
         "config": {"odf": {"description": "Open Data Fabric datasets.", "options": _OPTIONS}},
     }

@@ -27,6 +27,7 @@ from airflow_provider_odf.operators.publish import PublishOperator
 from airflow_provider_odf.operators.push_source import PushSourceOperator, conf_params
 from airflow_provider_odf.operators.transform import TransformOperator
 from airflow_provider_odf.triggers.polling_source import DEFAULT_POKE_INTERVAL, PollingSourceTrigger
+from airflow_provider_odf.ui.links import pages_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +98,15 @@ def build(
     with DAG(
         dag_id(name),
         description=_description(info),
-        doc_md=doc_md(manifest, str(asset.uri), contract, warnings, inputs.evaluation(manifest, names)),
+        doc_md=doc_md(
+            manifest,
+            str(asset.uri),
+            contract,
+            warnings,
+            inputs.evaluation(manifest, names),
+            has_clauses=get_parsing_context().dag_id is None,  # a task needs no documentation
+            pages=pages_of(dag_id(name)),
+        ),
         schedule=None if pushed else schedule,
         start_date=settings.start_date.to_datetime() if settings.start_date else DEFAULT_START,
         catchup=False,

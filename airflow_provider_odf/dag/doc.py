@@ -4,9 +4,10 @@ schema, license and attachments."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.dag.contract_doc import contract_section
 from airflow_provider_odf.dag.markdown import block, cell, code, document, link, readable
 from airflow_provider_odf.manifest import ddl, model, public_source
 from airflow_provider_odf.manifest import url as urls
@@ -28,15 +29,20 @@ def doc_md(
     contract: Location | None,
     warnings: Sequence[Problem] = (),
     evaluation: Evaluation | None = None,
+    *,
+    has_clauses: bool = False,
+    pages: Mapping[str, str] | None = None,
 ) -> str:
     """Return the DAG's documentation. It has no HTML, whatever the manifest has.
 
     :param evaluation: of the queries of a derivative, if it is known.
+    :param has_clauses: whether the contract is read, to list its clauses.
+    :param pages: labels and paths of the pages about the dataset.
     """
     snapshot = manifest.snapshot
     info = snapshot.last(model.SetInfo)
     attachments = _attachments(snapshot)
-    facts = [*_facts(manifest, uri, contract, evaluation), *_about(snapshot, info, attachments)]
+    facts = [*_facts(manifest, uri, contract, evaluation), *_about(snapshot, info, attachments), *_pages(pages or {})]
     sections = [
         f"## {cell(str(snapshot.name))}",
         f"**Warnings**\n\n{block(warnings)}" if warnings else "",
@@ -44,10 +50,16 @@ def doc_md(
         "\n".join(_table(facts)),
         "\n".join(_schema(snapshot)),
         "\n\n".join(_queries(snapshot)),
+        contract_section(contract, str(snapshot.name)) if contract is not None and has_clauses else "",
         _readme(attachments),
     ]
     # A final newline, because Airflow reads a text that ends with `.md` as the name of a file.
     return readable("\n\n".join(section.strip("\n") for section in sections if section.strip()) + "\n")
+
+
+def _pages(pages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    if pages:
+        yield "Pages", ", ".join(f"[{label}]({path})" for label, path in pages.items())
 
 
 def _attachments(snapshot: model.DatasetSnapshot) -> Sequence[model.AttachmentEmbedded]:

@@ -22,6 +22,7 @@ from airflow_provider_odf.hooks.runners import TaskRunner
 from airflow_provider_odf.operators.lineage import LineageMixin, operator_lineage
 from airflow_provider_odf.operators.lost_dataset import check_published
 from airflow_provider_odf.redaction import redact
+from airflow_provider_odf.ui.links import DatasetLink
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class OdfOperator(LineageMixin, BaseOperator):
     """
 
     template_fields: Sequence[str] = ("dataset", "manifest", "store", "contract")
-    operator_extra_links: Sequence[BaseOperatorLink] = ()
+    operator_extra_links: Sequence[BaseOperatorLink] = (DatasetLink(),)
     ui_color = "#d7ecf2"
 
     def __init__(

@@ -7,6 +7,7 @@ from urllib.parse import quote, urlsplit
 
 from airflow.sdk import BaseOperatorLink, conf
 
+from airflow_provider_odf.hooks.odf import ASSET_GROUP
 from airflow_provider_odf.ui.signed_link import Ticket
 
 if TYPE_CHECKING:
@@ -18,6 +19,18 @@ URL_PREFIX = "/odf"
 
 MAIN_APP = "odf_airflow"
 """Key of the scope with the app of Airflow that the pages are mounted in."""
+
+
+class DatasetLink(BaseOperatorLink):
+    """Link to the pages about the dataset of the task, also of a task that was skipped."""
+
+    name = "Dataset"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: Any) -> str:
+        dag = operator.get_dag()
+        outlets = (outlet for task in dag.tasks for outlet in task.outlets) if dag is not None else ()
+        has_pages = any(getattr(outlet, "group", None) == ASSET_GROUP for outlet in outlets)
+        return dataset_path(ti_key.dag_id) if has_pages else ""
 
 
 class BlockLink(BaseOperatorLink):
@@ -64,6 +77,17 @@ def link(page: str, operator: Any, dag_id: str) -> str:
         return ""
     ticket = Ticket(dag_id, operator.odf.uri, candidate.dataset, candidate.candidate)
     return site_path(f"/{page}/{quote(dag_id)}/{ticket.sign()}")
+
+
+def dataset_path(dag_id: str, page: str = "") -> str:
+    """Return the path of a page about the dataset that a DAG publishes."""
+    return site_path(f"/datasets/{quote(dag_id, safe='')}{page}")
+
+
+def pages_of(dag_id: str) -> dict[str, str]:
+    """Return labels and paths of the pages about the dataset that a DAG publishes."""
+    pages = {"Dataset": "", "Data": "/data", "Blocks": "/blocks", "Contract": "/contract", "Rejected": "/rejected"}
+    return {label: dataset_path(dag_id, page) for label, page in pages.items()}
 
 
 def site_path(path: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow.plugins_manager import AirflowPlugin
 
-from airflow_provider_odf.ui.links import MAIN_APP, URL_PREFIX, BlockLink, ReportLink, site_path
+from airflow_provider_odf.ui.links import MAIN_APP, URL_PREFIX, BlockLink, DatasetLink, ReportLink, site_path
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -48,4 +48,4 @@ class OdfPlugin(AirflowPlugin):
             "url_route": "odf-dataset",
         },
     ]
-    operator_extra_links = [BlockLink(), ReportLink()]  # noqa: RUF012
+    operator_extra_links = [DatasetLink(), BlockLink(), ReportLink()]  # noqa: RUF012

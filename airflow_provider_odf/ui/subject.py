@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from fastapi.responses import HTMLResponse
 
@@ -20,7 +19,7 @@ from airflow_provider_odf.errors import OdfError, StorageError
 from airflow_provider_odf.ui.airflow_api import Publication
 from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
 from airflow_provider_odf.ui.health import Health, health, now
-from airflow_provider_odf.ui.links import site_path
+from airflow_provider_odf.ui.links import dataset_path
 from airflow_provider_odf.ui.pages import render
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ class Subject:
 
     def path(self, page: str = "") -> str:
         """Return the path of a page about the dataset."""
-        return site_path(f"/datasets/{quote(self.publication.dag_id, safe='')}{page}")
+        return dataset_path(self.publication.dag_id, page)
 
     def render(self, template: str, tab: str, **values: Any) -> HTMLResponse:
         """Return a page with the dataset's name, health and tabs."""

@@ -161,3 +161,44 @@ def test_a_long_readme_is_cut(documented):
     text = documented(POLLED.split("              # Orders")[0] + lines)
     assert text.endswith("\n\n…\n")
     assert 20_000 < len(text) < 21_000
+
+
+CONTRACT = """\
+dataContractSpecification: 1.2.1
+id: urn:orders
+info: {title: Orders, version: 1.0.0, owner: "Sales | <b>EMEA"}
+terms: {usage: Reports, noticePeriod: P3M}
+models:
+  orders:
+    fields: {price: {type: decimal, minimum: 0, quality: [{type: text, description: Prices are plausible}]}}
+"""
+
+
+def test_the_clauses_of_a_contract_and_links_to_pages(tmp_path):
+    (tmp_path / "orders.yaml").write_text(PUSHED)
+    (tmp_path / "orders.datacontract.yaml").write_text(CONTRACT)
+    (manifest,) = load([tmp_path / "orders.yaml"]).manifests
+    contract = Location(tmp_path / "orders.datacontract.yaml")
+    text = doc_md(manifest, URI, contract, has_clauses=True, pages={"Dataset": "/odf/datasets/scores", "Data": "/d"})
+    assert "| Pages | [Dataset](/odf/datasets/scores), [Data](/d) |" in text
+    assert (
+        """\
+**Data contract**
+
+- Title: Orders
+- Version: 1.0.0
+- Owner: Sales \\| \\<b\\>EMEA
+- Usage: Reports
+- Notice period: P3M
+
+| Clause | Enforced |
+|---|---|
+"""
+        in text
+    )
+    assert "| price: \\>= 0 | yes |" in text
+    assert "| no: " in text
+    contract.file.write_text(CONTRACT.replace("models", "modls"))
+    text = doc_md(manifest, URI, contract, has_clauses=True)
+    assert "The contract is not valid: " in text
+    assert "modls" in text

@@ -1,10 +1,13 @@
 from types import SimpleNamespace
 
 import pytest
+from airflow.sdk import DAG
 
+from airflow_provider_odf import PollingSourceOperator, build_dags
 from airflow_provider_odf.cycle.messages import Candidate
-from airflow_provider_odf.ui.links import BlockLink, ReportLink
+from airflow_provider_odf.ui.links import BlockLink, DatasetLink, ReportLink
 from airflow_provider_odf.ui.signed_link import Ticket
+from tests.manifests import appending
 
 CANDIDATE = Candidate(dataset="acme/orders", base="f1620aa", candidate="f1620bb", ref="candidate-x")
 KEY = SimpleNamespace(dag_id="acme.orders")
@@ -39,3 +42,13 @@ def test_no_link_without_a_page(link, of):
 def test_a_site_below_a_prefix(monkeypatch):
     monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://example.com/airflow/")
     assert BlockLink().get_link(operator(shown=CANDIDATE), ti_key=KEY).startswith("/airflow/odf/blocks/acme.orders/")
+
+
+def test_each_task_of_a_dag_that_publishes_a_dataset_links_to_its_pages(tmp_path):
+    """Also a task that is skipped, which has no candidate."""
+    (tmp_path / "orders.yaml").write_text(appending("acme/orders"))
+    dag = build_dags(tmp_path, store=str(tmp_path / "store"))["acme.orders"]
+    assert [DatasetLink().get_link(task, ti_key=KEY) for task in dag.tasks] == ["/odf/datasets/acme.orders"] * 3
+    with DAG("other") as other:
+        poll = PollingSourceOperator(task_id="poll", manifest="orders.yaml")
+    assert (poll.dag, DatasetLink().get_link(poll, ti_key=KEY)) == (other, "")
