@@ -6,8 +6,9 @@ a single projection.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -70,17 +71,27 @@ class Layout:
         return (*((self.event_time,) if order is Order.EVENT_TIME else self.keys), *_ORDERS[order])
 
 
+class Columns(Protocol):
+    """The columns of new rows. ``types`` has the Spark types of the layout's columns."""
+
+    @property
+    def layout(self) -> Layout: ...
+
+    @property
+    def types(self) -> T.StructType: ...
+
+
 @dataclass(frozen=True)
 class NewRows:
-    """New rows with the columns of the dataset. ``frame`` also has POSITION, and OP if the data have operations.
-
-    ``origins`` has the names in the data of the columns that the data have. It is None if values are more than
-    converted to the types of slices.
-    """
+    """New rows with the columns of the dataset. ``frame`` also has POSITION, and OP if the data have operations."""
 
     frame: DataFrame
     layout: Layout
-    origins: Mapping[str, str] | None
+
+    @property
+    def types(self) -> T.StructType:
+        """Spark types of the layout's columns."""
+        return T.StructType([self.frame.schema[name] for name in self.layout.columns])
 
 
 def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> NewRows:
@@ -90,7 +101,28 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Ne
 
     :raises InvalidQuery: names, types, keys or the stored schema do not allow it.
     """
-    vocab, fields = request.vocab, frame.schema.fields
+    layout, own = layout_of(frame.schema.fields, request, stored)
+    operation = _operation(own.op, request) if own.op is not None else None
+    return NewRows(_project(frame, layout, own.event, operation, own.data), layout)
+
+
+@dataclass(frozen=True)
+class OwnColumns:
+    """The columns of new data by their part in the dataset. ``data`` has the dataset's spelling of each name."""
+
+    event: T.StructField | None
+    op: T.StructField | None
+    data: Sequence[tuple[str, T.StructField]]
+
+
+def layout_of(
+    fields: Sequence[T.StructField], request: MergeRequest, stored: pa.Schema | None
+) -> tuple[Layout, OwnColumns]:
+    """Return the columns of the dataset with those of new data.
+
+    :raises InvalidQuery: as ``fit`` does.
+    """
+    vocab = request.vocab
     event = find(vocab.event_time_column, fields)
     op = find(vocab.operation_type_column, fields)
     _check_columns(fields, event, request)
@@ -101,11 +133,7 @@ def fit(frame: DataFrame, request: MergeRequest, stored: pa.Schema | None) -> Ne
     if stored is not None:
         schema = schemas.evolve(stored, schema)
     columns = tuple(schema.names[3:])
-    layout = Layout(schema, columns, *_keys(request.merge, columns))
-    operation = _operation(op, request) if op is not None else None
-    origins = {field.name: name for name, field in data} | ({layout.event_time: event.name} if event else {})
-    is_plain = op is None and not (event is not None and isinstance(event.dataType, T.StringType))
-    return NewRows(_project(frame, layout, event, operation, data), layout, origins if is_plain else None)
+    return Layout(schema, columns, *_keys(request.merge, columns)), OwnColumns(event, op, data)
 
 
 def _check_columns(fields: Sequence[T.StructField], event: T.StructField | None, request: MergeRequest) -> None:

@@ -12,8 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.batches import batches, name_of, read_batch
-from airflow_provider_odf.engine.column_layout import POSITION, NewRows, fit
+from airflow_provider_odf.engine.column_layout import POSITION, Columns, NewRows, fit
+from airflow_provider_odf.engine.columnar import budget
+from airflow_provider_odf.engine.columnar import merge as columnar
 from airflow_provider_odf.engine.merge_target import MergeTarget
+from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read
 from airflow_provider_odf.engine.read.convert import spark_types
@@ -35,21 +38,29 @@ from airflow_provider_odf.wording import counted, listed
 Progress: TypeAlias = Callable[[str], None]
 
 
-def execute(spark: SparkSession, request: MergeRequest, progress: Progress) -> MergeSuccess:
+def execute(
+    spark: SparkSession | None, request: MergeRequest, progress: Progress, heap: str | None = None
+) -> MergeSuccess:
     """Merge the inputs and return the slices. ``spark`` must be a session for this request only: its settings change.
 
+    ``heap`` is the maximum heap of the JVM as in Spark's settings, by default that of the session.
+
+    :raises NeedsSpark: ``spark`` is None, and the request needs it.
     :raises InvalidQuery: the data or the steps of the request are not valid for this dataset.
     :raises InternalError: a slice could not be written.
     """
+    if heap is None and spark is not None:
+        heap = spark.conf.get("spark.driver.memory", "")
+    most = budget.of_heap(heap or "")
     try:
-        return _Merge(spark, request, progress).run()
-    except OdfError:
+        return _Merge(spark, request, progress, most).run()
+    except (OdfError, NeedsSpark):
         raise
     except Exception as e:
         if request.prev_state is None or _is_refused(e, request.prev_state):
             raise
         progress(f"merging again without the cached state, which may be damaged ({type(e).__name__})")
-        return _Merge(spark, replace(request, prev_state=None), progress).run()
+        return _Merge(spark, replace(request, prev_state=None), progress, most).run()
 
 
 def _is_refused(error: Exception, cache: StateCache) -> bool:
@@ -61,13 +72,19 @@ def _is_refused(error: Exception, cache: StateCache) -> bool:
 class _Merge:
     """One request. Each input is merged after the input before it."""
 
-    def __init__(self, spark: SparkSession, request: MergeRequest, progress: Progress) -> None:
-        self._spark, self._request, self._progress = spark, request, progress
+    def __init__(self, spark: SparkSession | None, request: MergeRequest, progress: Progress, most: int) -> None:
+        if spark is None and (request.contract is not None or not request.inputs):
+            raise NeedsSpark
+        self._session, self._request, self._progress, self._most = spark, request, progress, most
         self._stored = self._declared = schemas.decode(request.schema) if request.schema else None
         self._target: MergeTarget | None = None
         self._notices: list[str] = []
         self._headers: list[PositionalHeader] = []
         self._is_analyzed = False
+
+    @property
+    def _spark(self) -> SparkSession:
+        return required(self._session)
 
     def run(self) -> MergeSuccess:
         if not self._request.inputs:
@@ -96,7 +113,8 @@ class _Merge:
 
     def _merge_batch(self, batch: Sequence[MergeInput]) -> Iterator[NewSlice | None]:
         """Yield the slices of a batch. Its inputs are read together if possible, else one by one."""
-        together = read_batch(self._spark, self._request, batch)
+        is_typed = self._request.read.format.types is Types.FILE
+        together = read_batch(self._spark, self._request, batch) if len(batch) > 1 and not is_typed else None
         if together is None:
             yield from map(self._merge, batch)
             return
@@ -112,6 +130,16 @@ class _Merge:
     def _merge(self, source: MergeInput) -> NewSlice | None:
         name = name_of(source)
         self._progress(f"merging {name}")
+        if (columns := columnar.open_input(self._request, source, self._stored)) is not None:
+            try:
+                new = self._target_for(columns).merge_columns(columns, source)
+                self._notices += columns.notices
+                self._headers += columns.headers
+                self._is_analyzed = True
+                return self._finish(new, 0, columns.layout.schema, name)
+            except NeedsSpark:
+                if self._session is None:
+                    raise
         raw = read(self._spark, self._request.read, source.paths, name)
         self._notices += raw.notices
         self._headers += raw.headers
@@ -141,11 +169,14 @@ class _Merge:
     def _fit(self, frame: DataFrame) -> tuple[MergeTarget, NewRows]:
         """Return new rows with the columns of the dataset, and the dataset with the same columns."""
         rows = fit(frame, self._request, self._stored)
+        return self._target_for(rows), rows
+
+    def _target_for(self, new: Columns) -> MergeTarget:
         if self._target is None:
-            self._target = MergeTarget(self._spark, self._request, rows)
-        elif self._target.layout != rows.layout:
-            self._target.evolve(rows)
-        return self._target, rows
+            self._target = MergeTarget(self._session, self._request, new, self._most)
+        elif self._target.layout != new.layout:
+            self._target.evolve(new)
+        return self._target
 
     def _finish(self, new: NewSlice | None, dropped: int, schema: pa.Schema, name: str) -> NewSlice | None:
         """Report a slice and return it. It has a schema if the schema changed."""

@@ -1,12 +1,13 @@
 """The dataset that inputs are merged into, one after another.
 
-Arrow merges a small input in memory, and the driver writes it. Spark joins a large input in parallel, and the task with
-the records writes it. Spark also merges a small input that replaces a large state.
+Arrow merges a file in columns if it can (see ``columnar``), and other small inputs in rows. The driver writes
+them. Spark joins other large inputs in parallel, and the task with the records writes them. Spark also merges a small
+input that replaces a large state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -16,9 +17,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from airflow_provider_odf.engine import files, slices
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import name_of
-from airflow_provider_odf.engine.column_layout import Layout, NewRows
+from airflow_provider_odf.engine.column_layout import Columns, Layout, NewRows
 from airflow_provider_odf.engine.columnar import merge as columnar
 from airflow_provider_odf.engine.large_merge import LargeMerge
+from airflow_provider_odf.engine.optional_spark import required
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import SlicePlan
 from airflow_provider_odf.engine.strategies import STRATEGIES
@@ -43,26 +45,34 @@ BROADCAST = 64 * 1024 * 1024
 class MergeTarget:
     """A dataset's history, which grows with each slice."""
 
-    def __init__(self, spark: SparkSession, request: MergeRequest, first: NewRows) -> None:
-        self._spark, self._request = spark, request
+    def __init__(self, spark: SparkSession | None, request: MergeRequest, first: Columns, most: int) -> None:
+        """``most`` is the maximum number of bytes of rows in memory."""
+        self._most = most
+        self._session, self._request = spark, request
         self._traits = request.merge.traits
         self.history = states.history(request, first)
         self._next_offset = request.next_offset
         self._input_size = max(sum(map(files.size_or_large, source.paths)) for source in request.inputs)
         self._history_size = self.history.size
         self.is_small = self._input_size + self._history_size <= files.SMALL
-        for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
-            spark.conf.set(key, value)
         self._current_rows: int | None = None
         self._rows: pa.Table | None = None
         """The state after the last input, None if it is not kept in memory."""
+
+        for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
+            if spark is not None:
+                spark.conf.set(key, value)
+
+    @property
+    def _spark(self) -> SparkSession:
+        return required(self._session)
 
     @property
     def layout(self) -> Layout:
         """The present columns of the dataset."""
         return self.history.layout
 
-    def evolve(self, new: NewRows) -> None:
+    def evolve(self, new: Columns) -> None:
         """Use the columns of a later input. Earlier records have null in new columns."""
         self.history = self.history.in_columns(new)
         self._rows = None
@@ -71,9 +81,15 @@ class MergeTarget:
         """Merge an input. Return its slice (None without records) and the number of dropped duplicate rows."""
         if self._input_size <= files.SMALL:
             return self.merge_tables([new.frame.coalesce(1).toArrow()], [source])[0]
-        if (in_arrow := columnar.prepare(self._spark, self._request, source, new, self.history)) is not None:
-            return self._append(in_arrow.write(self._plan(source)), in_arrow.is_input_empty), 0
         return self._merge_in_spark(new.frame, source)
+
+    def merge_columns(self, new: columnar.ColumnInput, source: MergeInput) -> NewSlice | None:
+        """Merge a file in columns. Return its slice, None without records.
+
+        :raises NeedsSpark: the rows or the state do not allow it.
+        """
+        merge = columnar.prepare(new, self.history, source.event_time, self._most)
+        return self._append(merge.write(self._plan(source)), merge.is_input_empty)
 
     def merge_tables(
         self, tables: Sequence[pa.Table], sources: Sequence[MergeInput]
@@ -101,10 +117,13 @@ class MergeTarget:
 
     def save_state(self, path: str) -> StateCache | None:
         """Write the state after the last input to a cache. Return None if the disk does not allow it."""
-        rows = iter([self._rows]) if self._rows is not None else None
-        if rows is None and not self.is_small and not self.history.has_only_keys:
-            rows = columnar.state_rows(self._spark, self.history)
-        return states.save(self._spark, self.history, path, small=self.is_small, rows=rows)
+        return states.save(self.history, path, self._state_rows)
+
+    def _state_rows(self) -> Iterator[pa.Table] | DataFrame | None:
+        if self._rows is not None:
+            return iter([self._rows])
+        in_columns = columnar.state_rows(self.history, self._most)
+        return in_columns or states.state(self._spark, self.history, small=self.is_small)
 
     def _fits_in_memory(self) -> bool:
         return self._history_size <= files.SMALL

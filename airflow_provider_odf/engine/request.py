@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_odf import errors
 from airflow_provider_odf.engine import application, session, spark_errors
+from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.protocol import (
     ContractTestRequest,
     InternalError,
@@ -28,20 +29,38 @@ from airflow_provider_odf.protocol import (
 Report: TypeAlias = Callable[[str], None]
 
 
-def answer(spark: SparkSession, request: Request, respond: Callable[[Progress], None]) -> Response:
+def answer(
+    spark: SparkSession | None, request: Request, respond: Callable[[Progress], None], heap: str | None = None
+) -> Response:
     """Run a request and return its last response. Exceptions become responses. ``respond`` gets all others.
+
+    Without ``spark``, ``heap`` is the maximum heap that the JVM would have.
 
     Requests can run at the same time in threads. Each has its own session on the one Spark context, so that views and
     settings stay separate.
+
+    :raises NeedsSpark: ``spark`` is None, and the request needs it.
     """
     try:
+        if spark is None:
+            return _merge_without_spark(request, lambda message: respond(Progress(message)), heap)
         respond(Progress(engine=application.describe(spark)))
         return _execute(session.of_request(spark), request, lambda message: respond(Progress(message)))
+    except NeedsSpark:
+        raise
     except errors.OdfError as e:
         return InternalError(str(e), traceback.format_exc()) if e.is_transient else InvalidQuery(str(e))
     except Exception as e:
         refused = spark_errors.refusal(e, _queries(request))
         return InvalidQuery(str(refused)) if refused else InternalError(_short(e), traceback.format_exc())
+
+
+def _merge_without_spark(request: Request, progress: Report, heap: str | None) -> Success:
+    if not isinstance(request, MergeRequest):
+        raise NeedsSpark
+    from airflow_provider_odf.engine import merge
+
+    return merge.execute(None, request, progress, heap)
 
 
 def _execute(spark: SparkSession, request: Request, progress: Report) -> Success:

@@ -1,5 +1,7 @@
 """The loop of the engine's process: requests from standard input, responses to the original standard output.
 
+Spark starts with the first request that needs it.
+
 Each line has a number from the client, a space and the JSON of the protocol. The process and the JVM end at an empty
 line, at the end of the input, or when the parent or the JVM ends.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import queue
 import shutil
 import subprocess
 import sys
@@ -15,13 +18,27 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, BinaryIO, NoReturn
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, BinaryIO, NoReturn, TypeAlias
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.engine import application, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Event:
+    """A request with its number. ``needs_spark`` says that it was tried without Spark."""
+
+    number: str
+    request: protocol.Request
+    needs_spark: bool = False
+
+
+Events: TypeAlias = "queue.SimpleQueue[Event | None]"
+"""Events in order, and None at the end."""
 
 _JVM_EXIT_SECONDS = 0.5
 
@@ -44,50 +61,77 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
     threading.Thread(target=_watch_parent, args=(parent, work), daemon=True).start()
     own = {"spark.local.dir": work, "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={work}"}
     own["spark.driver.extraJavaOptions"] += " " + conf.get("spark.driver.extraJavaOptions", "")
-    spark, jvm = session.start_local(
-        app_name, master, session.SETTINGS | dict(conf) | own, meanwhile=_import_operations
-    )
-    threading.Thread(target=_watch_jvm, args=(jvm, work), daemon=True).start()
-    has_listener = application.has_listener(spark)
-    handler = RequestHandler(spark, jvm, responses)
+    settings = session.SETTINGS | dict(conf) | own
+    events: Events = queue.SimpleQueue()
+    handler = RequestHandler(responses, events, settings)
+    threading.Thread(target=_read_requests, args=(events,), daemon=True).start()
     with ThreadPoolExecutor(threads, thread_name_prefix="request") as pool:
-        for line in iter(sys.stdin.buffer.readline, b""):
-            if not line.strip():
-                break
-            number, _, text = line.decode().partition(" ")
-            pool.submit(handler.handle, number, protocol.loads_request(text))
+        for event in iter(events.get, None):
+            # In this thread, the main one: the kernel ends the JVM when the thread that started it ends.
+            if handler.spark is None and handler.needs_spark(event):
+                handler.respond(event, protocol.Progress("starting Spark"))
+                spark, jvm = session.start_local(app_name, master, settings, meanwhile=_import_operations)
+                threading.Thread(target=_watch_jvm, args=(jvm, work), daemon=True).start()
+                handler.spark, handler.jvm = spark, jvm
+            pool.submit(handler.handle, event)
         # No client waits for the requests that still run.
         handler.close()
-        if has_listener:
-            spark.stop()  # else the listener would not report the application's end
-        jvm.kill()
-        jvm.wait()
+        if handler.spark is not None and application.has_listener(handler.spark):
+            handler.spark.stop()  # else the listener would not report the application's end
+        if handler.jvm is not None:
+            handler.jvm.kill()
+            handler.jvm.wait()
         _exit(0, work)
+
+
+def _read_requests(events: Events) -> None:
+    """Add each request to the events. None is the end."""
+    for line in iter(sys.stdin.buffer.readline, b""):
+        if not line.strip():
+            break
+        number, _, text = line.decode().partition(" ")
+        events.put(Event(number, protocol.loads_request(text)))
+    events.put(None)
 
 
 class RequestHandler:
     """Handles requests from any thread and writes each response line as a whole."""
 
-    def __init__(self, spark: SparkSession, jvm: subprocess.Popen[bytes], responses: BinaryIO) -> None:
-        self._spark = spark
-        self._jvm = jvm
+    def __init__(self, responses: BinaryIO, events: Events, settings: Mapping[str, str]) -> None:
+        self.spark: SparkSession | None = None
+        self.jvm: subprocess.Popen[bytes] | None = None
         self._responses = responses
+        self._events = events
+        self._heap = settings.get("spark.driver.memory", "")
+        # A listener reports each request, so that each has an application.
+        self._always_needs_spark = bool(settings.get("spark.extraListeners"))
         self._lock = threading.Lock()
 
-    def handle(self, number: str, request: protocol.Request) -> None:
+    def needs_spark(self, event: Event) -> bool:
+        """Whether a request surely needs Spark. Others are tried without."""
+        if self._always_needs_spark or event.needs_spark:
+            return True
+        return not isinstance(event.request, protocol.MergeRequest) or event.request.read.kind not in ("Csv", "Parquet")
+
+    def handle(self, event: Event) -> None:
         """Answer one request: write its progress, then its outcome."""
+        from airflow_provider_odf.engine.optional_spark import NeedsSpark
         from airflow_provider_odf.engine.request import answer
 
-        operation = protocol.operation(request)
-
-        def respond(response: protocol.Response) -> None:
-            with self._lock:
-                self._responses.write(f"{number} {protocol.dumps_response(operation, response)}\n".encode())
-                self._responses.flush()
-
-        outcome = answer(self._spark, request, respond)
+        try:
+            outcome = answer(self.spark, event.request, lambda progress: self.respond(event, progress), self._heap)
+        except NeedsSpark:
+            self._events.put(replace(event, needs_spark=True))
+            return
         if not (isinstance(outcome, protocol.InternalError) and self._has_lost_jvm()):
-            respond(outcome)
+            self.respond(event, outcome)
+
+    def respond(self, event: Event, response: protocol.Response) -> None:
+        """Write one response line as a whole."""
+        operation = protocol.operation(event.request)
+        with self._lock:
+            self._responses.write(f"{event.number} {protocol.dumps_response(operation, response)}\n".encode())
+            self._responses.flush()
 
     def close(self) -> None:
         """Prevent further responses."""
@@ -95,8 +139,10 @@ class RequestHandler:
 
     def _has_lost_jvm(self) -> bool:
         """Whether the JVM is ending. Then this process ends without a response, and the JVM's output is the reason."""
+        if self.jvm is None:
+            return False
         try:
-            self._jvm.wait(_JVM_EXIT_SECONDS)
+            self.jvm.wait(_JVM_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             return False
         return True

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine.column_layout import Layout, NewRows
+from airflow_provider_odf.engine.column_layout import Columns, Layout
 from airflow_provider_odf.engine.current_rows import current_rows, newest_records
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import count_changes, row_groups
@@ -90,9 +90,9 @@ class History:
     def with_slice(self, new: HistorySlice) -> History:
         return replace(self, slices=(*self.slices, new))
 
-    def in_columns(self, new: NewRows) -> History:
+    def in_columns(self, new: Columns) -> History:
         """Return the history with the columns of later rows. Earlier files have null in new columns."""
-        return replace(self, layout=new.layout, types=_types(new))
+        return replace(self, layout=new.layout, types=new.types)
 
     def is_worth_caching(self) -> bool:
         """Whether the cost of reading the history again justifies a new cache."""
@@ -104,9 +104,9 @@ class History:
         return not self.has_only_keys and self.size > files.SMALL and self.records > MAX_CHANGED * rows
 
 
-def history(request: MergeRequest, first: NewRows) -> History:
+def history(request: MergeRequest, first: Columns) -> History:
     """Return a dataset's history: the cache, if it is valid and matches the slices, and the slices after it."""
-    without = History(request.merge, request.vocab, first.layout, _types(first), None, request.history)
+    without = History(request.merge, request.vocab, first.layout, first.types, None, request.history)
     if not request.merge.traits.has_state:
         return replace(without, slices=())
     cache = _open(request.prev_state, without) if request.prev_state else None
@@ -114,10 +114,6 @@ def history(request: MergeRequest, first: NewRows) -> History:
         return without
     later = tuple(s for s in request.history if s.offset_interval.start > cache.last_offset)
     return replace(without, cache=cache, slices=later)
-
-
-def _types(new: NewRows) -> T.StructType:
-    return T.StructType([new.frame.schema[name] for name in new.layout.columns])
 
 
 def state(spark: SparkSession, of: History, *, small: bool) -> DataFrame | None:
@@ -159,25 +155,22 @@ def _read(spark: SparkSession, paths: Sequence[str], schema: T.StructType, small
 # --- the cache ------------------------------------------------------------------------------------------------------
 
 
-def save(
-    spark: SparkSession, of: History, directory: str, *, small: bool, rows: Iterator[pa.Table] | None = None
-) -> StateCache | None:
-    """Write the state after a history. ``rows`` are its rows, if Spark need not compute them.
+def save(of: History, directory: str, rows: Callable[[], Iterator[pa.Table] | DataFrame | None]) -> StateCache | None:
+    """Write the state after a history. ``rows`` computes its rows.
 
     Return None if the disk does not allow it: a missing cache is no failure.
     """
     target = Path(directory)
     try:
         shutil.rmtree(target, ignore_errors=True)
-        if _link(of, target):
-            pass
-        elif rows is not None:
-            _write(rows, target)
-        else:
-            frame = state(spark, of, small=small)
-            if frame is None:
+        if not _link(of, target):
+            computed = rows()
+            if computed is None:
                 return None
-            frame.write.parquet(str(target))
+            if isinstance(computed, DataFrame):
+                computed.write.parquet(str(target))
+            else:
+                _write(computed, target)
         paths = sorted(target.glob("*.parquet"))
         about = {
             **_about(of),

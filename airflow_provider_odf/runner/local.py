@@ -85,7 +85,6 @@ class LocalRunner:
             if self._child is None or self._child.has_ended:
                 self._child = _Child(self._of_application(request), self._environment)
                 self.started += 1
-                reports.progress("starting Spark")
             return self._child.ask(request, reports)
 
     def _of_application(self, request: protocol.Request) -> dict[str, object]:

@@ -1,5 +1,5 @@
-"""Merge of a Snapshot by Arrow, in ranges of keys: for inputs that are too large for Python's rows and fit in memory.
+"""Merge of one file by Arrow in the driver, for rows that fit in memory.
 
-Spark would shuffle, sort and copy each row several times for this. The new rows are in memory. The state is a stream in
-the order of its keys.
+Spark would start, and then shuffle, sort and copy each row several times for this. The new rows are in memory. The
+state of a Snapshot is a stream in the order of its keys.
 """

@@ -6,8 +6,6 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
 SHARE = 3
 """The rows take a third of the heap's limit. Sorting, encoding and the state need about as much again."""
 
@@ -15,17 +13,13 @@ _UNITS = {"": 0, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 
-def of_session(spark: SparkSession) -> int:
-    """Return the maximum number of bytes of rows in memory.
+def of_heap(heap: str) -> int:
+    """Return the maximum number of bytes of rows in memory for the JVM's maximum heap in Spark's notation.
 
-    Without a setting, Java's heap is a quarter of the memory.
+    Without one, Java's heap is a quarter of the memory.
     """
-    heap = re.fullmatch(r"(\d+)([bkmgt]?)b?", _heap(spark).strip().lower())
-    return (int(heap[1]) << _UNITS[heap[2]] if heap else _memory() // 4) // SHARE
-
-
-def _heap(spark: SparkSession) -> str:
-    return spark.conf.get("spark.driver.memory", "") or ""
+    size = re.fullmatch(r"(\d+)([bkmgt]?)b?", heap.strip().lower())
+    return (int(size[1]) << _UNITS[size[2]] if size else _memory() // 4) // SHARE
 
 
 def _memory() -> int:

@@ -1,79 +1,112 @@
-"""Merge a Parquet file into a Snapshot, if Arrow can do all of it in memory."""
+"""Merge a file in columns, if Arrow can do all of it in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine import schema as schemas
-from airflow_provider_odf.engine.column_layout import NewRows
-from airflow_provider_odf.engine.columnar import budget, parquet_rows, snapshot
-from airflow_provider_odf.engine.columnar.state import State, open_state
+from airflow_provider_odf.engine.column_layout import Layout
+from airflow_provider_odf.engine.columnar import additions, csv_input, parquet_input, snapshot
+from airflow_provider_odf.engine.columnar.state import has_types, open_state, read_keys
+from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.engine.slice_file import SlicePlan, write_file
 from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.engine.state import History
-from airflow_provider_odf.protocol import MergeInput, MergeRequest, NewSlice
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.protocol import MergeInput, MergeRequest, NewSlice, PositionalHeader
+
+_KINDS = ("Append", "Ledger", "Snapshot")
+
+
+class ColumnInput(Protocol):
+    """An open input whose columns are known."""
+
+    @property
+    def layout(self) -> Layout: ...
+
+    @property
+    def types(self) -> T.StructType: ...
+
+    @property
+    def notices(self) -> tuple[str, ...]: ...
+
+    @property
+    def headers(self) -> tuple[PositionalHeader, ...]: ...
+
+    def read(self, most: int) -> pa.Table | None:
+        """Return the rows, None if they take more than ``most`` bytes, or if only Spark can read or refuse them."""
 
 
 @dataclass(frozen=True)
 class ColumnarMerge:
-    """New rows in order, and the state that they replace."""
+    """The records of an input, with OP and the columns."""
 
-    new: snapshot.NewTable
-    state: State | None
-
-    @property
-    def is_input_empty(self) -> bool:
-        return bool(self.new.in_order.num_rows == 0)
+    records: Iterator[pa.Table]
+    is_input_empty: bool
 
     def write(self, plan: SlicePlan) -> NewSlice | None:
         """Write the slice. Return None without records.
 
         :raises InvalidQuery, InternalError: as ``write_file`` does.
         """
-        return write_file(self._records(plan), plan)
-
-    def _records(self, plan: SlicePlan) -> Iterator[pa.Table]:
-        for table in snapshot.records(self.new, self.state):
-            yield fill_event_time(table, plan.schema, plan.event_time) if plan.event_time else table
+        return write_file((_filled(table, plan) for table in self.records), plan)
 
 
-def prepare(
-    spark: SparkSession, request: MergeRequest, source: MergeInput, new: NewRows, history: History
-) -> ColumnarMerge | None:
-    """Read an input, and the keys of the state. Return None if Spark must merge it.
+def _filled(table: pa.Table, plan: SlicePlan) -> pa.Table:
+    return fill_event_time(table, plan.schema, plan.event_time) if plan.event_time else table
 
-    Spark also merges what Arrow cannot read, for its messages.
+
+def open_input(request: MergeRequest, source: MergeInput, stored: pa.Schema | None) -> ColumnInput | None:
+    """Open an input for a merge in columns. Return None if it needs Spark.
+
+    :raises InvalidQuery: an option, the header, names, types, keys or the stored schema do not allow it.
     """
-    if request.merge.kind != "Snapshot" or not _is_plain(request, source) or new.origins is None:
+    if request.merge.kind not in _KINDS:
         return None
-    most = budget.of_session(spark)
-    kinds = schemas.readable(new.layout.schema)
-    columns = {name: (origin, kinds.field(name).type) for name, origin in new.origins.items()}
-    try:
-        table = parquet_rows.read(source.paths[0], columns, most)
-    except (OSError, pa.ArrowException):
-        return None
-    rows = snapshot.in_order(table, new.layout) if table is not None else None
-    if table is None or rows is None:
-        return None
+    return parquet_input.open_input(request, source, stored) or csv_input.open_input(request, source, stored)
+
+
+def prepare(new: ColumnInput, history: History, event_time: str, most: int) -> ColumnarMerge:
+    """Read an input, and the keys of the state. Rows in memory take at most ``most`` bytes.
+
+    :raises NeedsSpark: Arrow cannot merge it, or may read it differently. Spark also has the messages for what is not
+        valid.
+    """
+    table = new.read(most)
+    if table is None:
+        raise NeedsSpark
+    left = most - table.nbytes
+    if history.merge.kind == "Snapshot":
+        return _snapshot(table, new.layout, history, left)
+    rows = table
+    if history.merge.kind == "Ledger":
+        unseen = additions.unseen(table, history, left) if has_types(history) else None
+        if unseen is None:
+            raise NeedsSpark
+        rows = unseen
+    in_order = additions.by_event_time(rows, new.layout, Instant.parse(event_time))
+    return ColumnarMerge(snapshot.additions(in_order), table.num_rows == 0)
+
+
+def _snapshot(table: pa.Table, layout: Layout, history: History, left: int) -> ColumnarMerge:
+    rows = snapshot.in_order(table, layout)
+    if rows is None:
+        raise NeedsSpark
     if history.cache is None and not history.slices:
-        return ColumnarMerge(rows, None)
-    state = open_state(history, most - table.nbytes)
-    return ColumnarMerge(rows, state) if state is not None else None
+        return ColumnarMerge(snapshot.additions(rows), table.num_rows == 0)
+    state = open_state(history, left)
+    if state is None:
+        raise NeedsSpark
+    return ColumnarMerge(snapshot.changes(rows, state), table.num_rows == 0)
 
 
-def state_rows(spark: SparkSession, history: History) -> Iterator[pa.Table] | None:
-    """Return the rows of the state in the order of their keys. Return None if Spark must compute them."""
-    state = open_state(history, budget.of_session(spark))
+def state_rows(history: History, most: int) -> Iterator[pa.Table] | None:
+    """Return the rows of the state, or its keys. Return None if Spark must compute them."""
+    if history.has_only_keys:
+        return read_keys(history) if has_types(history) else None
+    state = open_state(history, most)
     return state.all_rows() if state is not None else None
-
-
-def _is_plain(request: MergeRequest, source: MergeInput) -> bool:
-    """Whether the input is one Parquet file whose columns nobody converts."""
-    is_parquet = request.read.kind == "Parquet" and request.read.columns is None and request.preprocess is None
-    return is_parquet and len(source.paths) == 1 and files.is_file(source.paths[0])

@@ -65,6 +65,8 @@ def _is_same(kind: pa.DataType, target: pa.DataType) -> bool:
         return bool(pt.is_timestamp(kind) and kind.unit in ("ms", "us"))
     if pt.is_unsigned_integer(kind):
         return bool(pt.is_signed_integer(target) and target.bit_width > kind.bit_width)
+    if pt.is_large_string(kind) or pt.is_large_binary(kind):
+        kind = pa.string() if pt.is_large_string(kind) else pa.binary()
     return bool(kind == target and (pt.is_date32(kind) or any(is_one(kind) for is_one in _SAME)))
 
 

@@ -1,4 +1,4 @@
-"""The records that turn the state into the new rows of a Snapshot, in the order of their keys."""
+"""The records of a Snapshot, which turn the state into the new rows, in the order of their keys."""
 
 from __future__ import annotations
 
@@ -56,17 +56,15 @@ def in_order(table: pa.Table, layout: Layout) -> NewTable | None:
     return NewTable(table, sorted_keys, places, layout) if keys.are_ascending(sorted_keys, names) else None
 
 
-def records(new: NewTable, state: State | None) -> Iterator[pa.Table]:
-    """Yield the records, with OP and the columns."""
-    if state is None:
-        starts = range(0, new.in_order.num_rows, PIECE)
-        yield from map_ahead(lambda start: _additions(new.rows(start, start + PIECE)), starts)
-    else:
-        yield from map_ahead(lambda one: one.records(), _ranges(new, state))
+def additions(new: NewTable) -> Iterator[pa.Table]:
+    """Yield all rows as +A, with OP and the columns."""
+    starts = range(0, new.table.num_rows, PIECE)
+    yield from map_ahead(lambda start: _with_operation(new.rows(start, start + PIECE), APPEND), starts)
 
 
-def _additions(rows: pa.Table) -> pa.Table:
-    return _with_operation(rows, APPEND)
+def changes(new: NewTable, state: State) -> Iterator[pa.Table]:
+    """Yield the records that turn the state into the new rows, with OP and the columns."""
+    yield from map_ahead(lambda one: one.records(), _ranges(new, state))
 
 
 @dataclass(frozen=True)

@@ -75,9 +75,7 @@ def open_state(of: History, most: int) -> State | None:
     Return None if its base is not in the order of its keys, if the later records take more than ``most`` bytes, or if
     other tools stored values that only Spark converts.
     """
-    if not all(
-        _has_types(path, of.layout) for path in (*(of.cache.files if of.cache else ()), *(s.path for s in of.slices))
-    ):
+    if not has_types(of):
         return None
     layout, slices = of.layout, of.slices
     if of.cache is not None:
@@ -91,6 +89,12 @@ def open_state(of: History, most: int) -> State | None:
         return None
     later = _newest([s.path for s in slices], of, most)
     return State(layout, base, tuple(_groups(base_files)), later) if later is not None else None
+
+
+def read_keys(of: History) -> Iterator[pa.Table]:
+    """Yield the keys of all records of a history, a table for each file."""
+    for path in (*(of.cache.files if of.cache else ()), *(s.path for s in of.slices)):
+        yield _read(path, of.layout, of.layout.keys)
 
 
 def _groups(paths: Sequence[str]) -> Iterator[Group]:
@@ -165,6 +169,11 @@ def _read(path: str, layout: Layout, names: Sequence[str] | None = None, row_gro
         table = parquet.read(present) if whole else parquet.read_row_group(row_group, present, use_threads=False)
     columns = [table[f.name].cast(f.type) if f.name in present else pa.nulls(len(table), f.type) for f in wanted]
     return pa.table(columns, schema=pa.schema(wanted)).combine_chunks()
+
+
+def has_types(of: History) -> bool:
+    """Whether the columns of all files have the dataset's types, or none at all. Others, only Spark converts."""
+    return all(_has_types(f, of.layout) for f in (*(of.cache.files if of.cache else ()), *(s.path for s in of.slices)))
 
 
 def _has_types(path: str, layout: Layout) -> bool:

@@ -47,7 +47,7 @@ class ParquetFile:
             converted.
         """
         footer = _footer(self.path, self.label)
-        if footer and (problem := next(_problems(footer), "")):
+        if footer and (problem := next(problems(footer), "")):
             raise InvalidQuery(f"{self.label}: {problem}")
         nanoseconds = _nanoseconds(footer) if footer else frozenset()
         if nanoseconds:
@@ -74,7 +74,7 @@ def _footer(path: str, label: str) -> pq.FileMetaData | None:
         raise InvalidQuery(f"{label}: not a Parquet file: {e}") from None
 
 
-def _problems(footer: pq.FileMetaData) -> Iterator[str]:
+def problems(footer: pq.FileMetaData) -> Iterator[str]:
     """Yield the problems that prevent Spark from reading a file."""
     names: dict[str, str] = {}
     for name in footer.schema.to_arrow_schema().names:

@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import SparkRuntimeException
 
-from airflow_provider_odf.engine import files, large_merge
+from airflow_provider_odf.engine import files, large_merge, merge
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.columnar import budget, snapshot
 from airflow_provider_odf.errors import InvalidQuery
@@ -86,6 +87,65 @@ def test_arrow_and_spark_write_the_same_bytes(
     assert hashes[0] == hashes[1]
     assert not any("again" in line for line in by_arrow.progress)
     assert any(removed for _, _, _, removed, _ in filter(None, hashes[0]))
+
+
+CSV = "id BIGINT; n INT; price DECIMAL(9,2); ratio DOUBLE; name STRING; day DATE; is_on BOOLEAN; event_time TIMESTAMP"
+
+
+def _csv(rng: random.Random, path: Path, first: int) -> Path:
+    lines = ["id,n,price,ratio,name,day,is_on,event_time"]
+    for number in rng.sample(range(first, first + 30), 20):
+        when = rng.choice(["", "2024-01-01T00:00:00Z", "2023-05-05T23:59:59.999999Z", "2024-01-02T00:00:00.1Z"])
+        name = rng.choice(["", "é", '"a,b"', '"said ""x"""', " b "])
+        values = (rng.choice(["", "-7"]), rng.choice(["1.50", "-0.1"]), rng.choice(["", "1e3", ".5"]), name)
+        lines.append(",".join([str(number), *values, rng.choice(["", "2024-02-29"]), rng.choice(["", "true"]), when]))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["Append", "Ledger", "Snapshot"])
+def test_csv_has_the_same_bytes(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr(states, "MAX_SLICES", 2)
+    monkeypatch.setattr(snapshot, "PIECE", 7)
+    rng, keys = random.Random(3), () if kind == "Append" else ("id",)
+    inputs = [_csv(rng, tmp_path / f"{first}.csv", first) for first in (0, 10, 10, 100)]
+    options: dict[str, Any] = {"read": {"header": True}}
+    by_arrow = polled(CSV, kind, *keys, work=tmp_path / "arrow", **options)
+    by_spark = polled(CSV, kind, *keys, work=tmp_path / "spark", **options)
+    facts: list[list[Any]] = [[], []]
+    for path in inputs:
+        with monkeypatch.context() as only_arrow:
+            only_arrow.setattr(merge, "read", _refuse)
+            facts[0].append(_facts(by_arrow.poll(path, kind="Csv")))
+        with monkeypatch.context() as only_spark:
+            only_spark.setattr(budget, "SHARE", 1 << 60)
+            facts[1].append(_facts(by_spark.poll(path, kind="Csv")))
+    assert facts[0] == facts[1]
+    assert by_arrow.state is None if kind == "Append" else by_arrow.state is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("-7", "7.5", r"line \d+, column n: '7.5' is not an INT"),
+        ("1.50", "1.555", r"line \d+, column price: '1.555' is not a DECIMAL\(9,2\)"),
+        ("true", "1", r"line \d+, column is_on: '1' is not a BOOLEAN"),
+        ("2024-02-29", "2023-02-29", r"line \d+, column day: '2023-02-29' is not a DATE"),
+        (".5", ".5,", r"line \d+: 9 fields instead of 8"),
+    ],
+)
+def test_the_strict_reader_has_the_messages(polled: Make, tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = _csv(random.Random(3), tmp_path / "rows.csv", 0)
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(SparkRuntimeException, match=message):
+        polled(CSV, "Append", read={"header": True}).poll(path, kind="Csv")
+
+
+def test_a_required_column_is_left_to_the_strict_reader(polled: Make, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("id,a\n1,\n")
+    with pytest.raises(SparkRuntimeException, match="line 2, column a: null, but the schema declares NOT NULL"):
+        polled("id BIGINT; a INT NOT NULL", "Append", read={"header": True}).poll(path, kind="Csv")
 
 
 def _refuse(*_: object) -> None:

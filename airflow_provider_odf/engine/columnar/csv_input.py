@@ -1,0 +1,143 @@
+"""A CSV file as the input of a merge in columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.types as pt
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.engine import files
+from airflow_provider_odf.engine import schema as schemas
+from airflow_provider_odf.engine.column_layout import Layout, layout_of
+from airflow_provider_odf.engine.columnar import texts
+from airflow_provider_odf.engine.columnar.threads import map_ahead
+from airflow_provider_odf.engine.read import source
+from airflow_provider_odf.engine.read.csv import open_csv
+from airflow_provider_odf.engine.read.open_file import OpenFile
+from airflow_provider_odf.engine.read.problem import Malformed
+from airflow_provider_odf.engine.read.scalar import Formats
+from airflow_provider_odf.engine.read.source import Chunk
+from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader
+
+_LARGEST_COLUMN = (1 << 31) - 1
+_DECIMAL = re.compile(r"(?:DECIMAL|DEC|NUMERIC)(?:\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?", re.IGNORECASE)
+_TYPES: Mapping[str, T.DataType] = {
+    "BOOLEAN": T.BooleanType(),
+    "TINYINT": T.ByteType(),
+    "SMALLINT": T.ShortType(),
+    "INT": T.IntegerType(),
+    "INTEGER": T.IntegerType(),
+    "BIGINT": T.LongType(),
+    "FLOAT": T.FloatType(),
+    "DOUBLE": T.DoubleType(),
+    "STRING": T.StringType(),
+    "DATE": T.DateType(),
+    "TIMESTAMP": T.TimestampType(),
+}
+
+
+@dataclass(frozen=True)
+class CsvInput:
+    """A file whose columns have plain types. ``origins`` has for columns of the dataset their number in the file."""
+
+    file: OpenFile
+    layout: Layout
+    types: T.StructType
+    origins: Mapping[str, int]
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        return self.file.notices
+
+    @property
+    def headers(self) -> tuple[PositionalHeader, ...]:
+        return self.file.headers
+
+    def read(self, most: int) -> pa.Table | None:
+        """Return the rows. Return None if they take more than ``most`` bytes, or if only the strict reader can judge
+        a value."""
+        kinds = schemas.readable(self.layout.schema)
+        required = {column.name.lower() for column in self.file.columns if not column.is_nullable}
+        parts, size = dict[str, list[pa.Array]]((name, []) for name in self.origins), 0
+
+        def parse(chunk: Chunk) -> dict[str, pa.Array] | None:
+            return self._parse(chunk, {name: kinds.field(name).type for name in self.origins}, required)
+
+        for columns in map_ahead(parse, self.file.chunks):
+            if columns is None:
+                return None
+            for name, array in columns.items():
+                parts[name].append(array)
+                size += array.nbytes
+            if size > most:
+                return None
+        if any(sum(array.nbytes for array in arrays) > _LARGEST_COLUMN for arrays in parts.values()):
+            return None
+        return pa.table({name: _whole(parts.pop(name), kinds.field(name).type) for name in self.origins})
+
+    def _parse(self, chunk: Chunk, kinds: Mapping[str, pa.DataType], required: set[str]) -> dict[str, pa.Array] | None:
+        parts = dict[str, list[pa.Array]]((name, []) for name in self.origins)
+        try:
+            for batch in self.file.parser.parse(chunk):
+                for name, number in self.origins.items():
+                    values = texts.convert(batch.column(number), kinds[name])
+                    if values is None or (values.null_count and name.lower() in required):
+                        return None
+                    parts[name].append(values)
+        except Malformed:
+            return None
+        return {name: _whole(arrays, kinds[name]) for name, arrays in parts.items()}
+
+
+def open_input(request: MergeRequest, origin: MergeInput, stored: pa.Schema | None) -> CsvInput | None:
+    """Open an input. Return None if it is not one CSV file, or has types or formats that only Spark reads.
+
+    :raises InvalidQuery: an option, the header, names, types, keys or the stored schema do not allow it.
+    """
+    step = request.read
+    if step.kind != "Csv" or len(origin.paths) != 1 or request.preprocess is not None:
+        return None
+    formats = Formats.of(step)
+    if formats.date is not None or formats.timestamp is not None or (step.columns is None and step.infer_schema):
+        return None
+    (path,) = origin.paths
+    if not files.is_file(path) or source.unreadable(path, step):
+        return None
+    file = open_csv(step, path, origin.label or path)
+    fields = _fields(file)
+    if not fields:
+        return None
+    layout, own = layout_of(fields, request, stored)
+    if own.op is not None or (own.event is not None and isinstance(own.event.dataType, T.StringType)):
+        return None
+    numbers = {field.name: number for number, field in enumerate(fields)}
+    origins = {field.name: numbers[name] for name, field in own.data}
+    if own.event is not None:
+        origins[layout.event_time] = numbers[own.event.name]
+    time = T.DateType() if pt.is_date(layout.schema.field(3).type) else T.TimestampType()
+    types = [T.StructField(n, fields[origins[n]].dataType if n in origins else time) for n in layout.columns]
+    return CsvInput(file, layout, T.StructType(types), origins)
+
+
+def _fields(file: OpenFile) -> list[T.StructField] | None:
+    """Return the columns of a file, None if only Spark knows a type."""
+    types = [_type(column.type) for column in file.columns]
+    if None in types:
+        return None
+    return [T.StructField(column.name, kind) for column, kind in zip(file.columns, types, strict=True) if kind]
+
+
+def _type(ddl: str) -> T.DataType | None:
+    """Return the Spark type of a declared type, without Spark's parser."""
+    if decimal := _DECIMAL.fullmatch(ddl.strip()):
+        precision, scale = int(decimal[1] or 10), int(decimal[2] or 0)
+        return T.DecimalType(precision, scale) if 0 < precision <= 38 and scale <= precision else None
+    return _TYPES.get(ddl.strip().upper())
+
+
+def _whole(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array:
+    return pa.concat_arrays(arrays) if arrays else pa.array([], kind)
