@@ -23,6 +23,9 @@ from airflow_provider_odf.engine.read.scalar import Formats
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader
 
+_TEXT = 2
+"""Ratio of a file's bytes to those of its rows in memory above which there is no point in reading it."""
+
 _LARGEST_COLUMN = (1 << 31) - 1
 _DECIMAL = re.compile(r"(?:DECIMAL|DEC|NUMERIC)(?:\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?", re.IGNORECASE)
 _TYPES: Mapping[str, T.DataType] = {
@@ -60,6 +63,8 @@ class CsvInput:
     def read(self, most: int) -> pa.Table | None:
         """Return the rows. Return None if they take more than ``most`` bytes, or if only the strict reader can judge
         a value."""
+        if sum(chunk.end - chunk.start for chunk in self.file.chunks) > most * _TEXT:
+            return None
         kinds = schemas.readable(self.layout.schema)
         required = {column.name.lower() for column in self.file.columns if not column.is_nullable}
         parts, size = dict[str, list[pa.Array]]((name, []) for name in self.origins), 0

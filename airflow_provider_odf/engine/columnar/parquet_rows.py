@@ -15,6 +15,9 @@ from airflow_provider_odf.engine.columnar.threads import map_ahead
 
 # Before this day, Spark may shift dates and times of old writers to another calendar.
 _FIRST, _LAST = dt.date(1900, 1, 1), dt.date(9999, 12, 31)
+_ENCODED = 2
+"""Ratio of a file's encoded bytes to those of its rows in memory above which there is no point in reading it."""
+
 _LARGEST_COLUMN = (1 << 31) - 1
 _SAME = (pt.is_boolean, pt.is_signed_integer, pt.is_floating, pt.is_string, pt.is_binary, pt.is_decimal128)
 
@@ -30,6 +33,8 @@ def read(path: str, columns: Mapping[str, tuple[str, pa.DataType]], most: int) -
     schema = footer.schema.to_arrow_schema()
     int96 = {c.path for c in map(footer.schema.column, range(footer.num_columns)) if c.physical_type == "INT96"}
     if any(name in int96 or not _is_same(schema.field(name).type, kind) for name, kind in columns.values()):
+        return None
+    if sum(footer.row_group(i).total_byte_size for i in range(footer.num_row_groups)) > most * _ENCODED:
         return None
     groups = _row_groups(path, footer, [name for name, _ in columns.values()], most)
     if groups is None:

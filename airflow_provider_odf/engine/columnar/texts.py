@@ -8,8 +8,8 @@ type, Arrow accepts a part of those texts with the same values, and few others, 
 - DECIMAL: Arrow also reads numbers with too many decimal places as zero, with an exponent or beyond 38 digits
 - DATE: none; only dates before year 1, which both read
 - BOOLEAN: Arrow also reads 0 and 1, so the texts are compared
-- TIMESTAMP: Arrow also reads times without minutes or seconds, and other zones, so only texts with seconds, and with Z or
-  without a zone, count
+- TIMESTAMP: Arrow also reads times without minutes or seconds, and other zones, so only texts with seconds, with Z or
+  without a zone count
 """
 
 from __future__ import annotations
