@@ -88,8 +88,9 @@ class MergeTarget:
 
         :raises NeedsSpark: the rows or the state do not allow it.
         """
-        merge = columnar.prepare(new, self.history, source.event_time, self._most)
-        return self._append(merge.write(self._plan(source)), merge.is_input_empty)
+        plan = self._plan(source)
+        merge = columnar.prepare(new, self.history, plan, self._most)
+        return self._append(merge.write(plan), merge.is_input_empty)
 
     def merge_tables(
         self, tables: Sequence[pa.Table], sources: Sequence[MergeInput]

@@ -25,8 +25,7 @@ def write(table: pa.Table, order: Sequence[str], plan: SlicePlan) -> NewSlice | 
 
     :raises InvalidQuery, DuplicateKeys, InternalError: as ``write_file`` does.
     """
-    if plan.event_time is not None:
-        table = fill_event_time(table, plan.schema, plan.event_time)
+    table = filled(table, plan)
     # Both Spark and Arrow sort strings by their bytes.
     in_order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in order])
     return write_file(iter([table.take(in_order)]), plan)
@@ -54,6 +53,11 @@ def write_in_task(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> 
     for row in one.mapInArrow(task, "answer STRING").collect():
         return _slice_of(json.loads(row["answer"]))
     return None
+
+
+def filled(table: pa.Table, plan: SlicePlan) -> pa.Table:
+    """Return the records with the event time of the plan, if it has one, where they have none."""
+    return fill_event_time(table, plan.schema, plan.event_time) if plan.event_time is not None else table
 
 
 def fill_event_time(table: pa.Table, schema: pa.Schema, event_time: Instant) -> pa.Table:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.types as pt
@@ -15,6 +16,7 @@ from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.column_layout import Layout, layout_of
 from airflow_provider_odf.engine.columnar import texts
 from airflow_provider_odf.engine.columnar.threads import map_ahead
+from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.engine.read import source
 from airflow_provider_odf.engine.read.csv import open_csv
 from airflow_provider_odf.engine.read.open_file import OpenFile
@@ -65,37 +67,47 @@ class CsvInput:
         a value."""
         if sum(chunk.end - chunk.start for chunk in self.file.chunks) > most * _TEXT:
             return None
-        kinds = schemas.readable(self.layout.schema)
-        required = {column.name.lower() for column in self.file.columns if not column.is_nullable}
-        parts, size = dict[str, list[pa.Array]]((name, []) for name in self.origins), 0
-
-        def parse(chunk: Chunk) -> dict[str, pa.Array] | None:
-            return self._parse(chunk, {name: kinds.field(name).type for name in self.origins}, required)
-
-        for columns in map_ahead(parse, self.file.chunks):
-            if columns is None:
-                return None
-            for name, array in columns.items():
-                parts[name].append(array)
-                size += array.nbytes
-            if size > most:
-                return None
-        if any(sum(array.nbytes for array in arrays) > _LARGEST_COLUMN for arrays in parts.values()):
+        parts, size = list[pa.Table](), 0
+        try:
+            for part in self.parts():
+                parts.append(part)
+                size += part.nbytes
+                if size > most:
+                    return None
+        except NeedsSpark:
             return None
-        return pa.table({name: _whole(parts.pop(name), kinds.field(name).type) for name in self.origins})
+        if max((sum(part[name].nbytes for part in parts) for name in self.origins), default=0) > _LARGEST_COLUMN:
+            return None
+        return pa.table(
+            {name: _whole([part[name].chunk(0) for part in parts], self.kinds[name]) for name in self.kinds}
+        )
 
-    def _parse(self, chunk: Chunk, kinds: Mapping[str, pa.DataType], required: set[str]) -> dict[str, pa.Array] | None:
+    def parts(self) -> Iterator[pa.Table]:
+        """Yield the rows in order, with each column in one piece.
+
+        :raises NeedsSpark: only the strict reader can judge a value.
+        """
+        yield from map_ahead(self._parse, self.file.chunks)
+
+    @cached_property
+    def kinds(self) -> Mapping[str, pa.DataType]:
+        """Types of the columns of the dataset that the file has."""
+        kinds = schemas.readable(self.layout.schema)
+        return {name: kinds.field(name).type for name in self.origins}
+
+    def _parse(self, chunk: Chunk) -> pa.Table:
         parts = dict[str, list[pa.Array]]((name, []) for name in self.origins)
+        required = {column.name.lower() for column in self.file.columns if not column.is_nullable}
         try:
             for batch in self.file.parser.parse(chunk):
                 for name, number in self.origins.items():
-                    values = texts.convert(batch.column(number), kinds[name])
+                    values = texts.convert(batch.column(number), self.kinds[name])
                     if values is None or (values.null_count and name.lower() in required):
-                        return None
+                        raise NeedsSpark
                     parts[name].append(values)
         except Malformed:
-            return None
-        return {name: _whole(arrays, kinds[name]) for name, arrays in parts.items()}
+            raise NeedsSpark from None
+        return pa.table({name: _whole(arrays, self.kinds[name]) for name, arrays in parts.items()})
 
 
 def open_input(request: MergeRequest, origin: MergeInput, stored: pa.Schema | None) -> CsvInput | None:

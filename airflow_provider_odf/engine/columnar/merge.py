@@ -14,9 +14,8 @@ from airflow_provider_odf.engine.columnar import additions, csv_input, parquet_i
 from airflow_provider_odf.engine.columnar.state import has_types, open_state, read_keys
 from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.engine.slice_file import SlicePlan, write_file
-from airflow_provider_odf.engine.slices import fill_event_time
+from airflow_provider_odf.engine.slices import filled
 from airflow_provider_odf.engine.state import History
-from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, NewSlice, PositionalHeader
 
 _KINDS = ("Append", "Ledger", "Snapshot")
@@ -53,11 +52,7 @@ class ColumnarMerge:
 
         :raises InvalidQuery, InternalError: as ``write_file`` does.
         """
-        return write_file((_filled(table, plan) for table in self.records), plan)
-
-
-def _filled(table: pa.Table, plan: SlicePlan) -> pa.Table:
-    return fill_event_time(table, plan.schema, plan.event_time) if plan.event_time else table
+        return write_file((filled(table, plan) for table in self.records), plan)
 
 
 def open_input(request: MergeRequest, source: MergeInput, stored: pa.Schema | None) -> ColumnInput | None:
@@ -70,13 +65,15 @@ def open_input(request: MergeRequest, source: MergeInput, stored: pa.Schema | No
     return parquet_input.open_input(request, source, stored) or csv_input.open_input(request, source, stored)
 
 
-def prepare(new: ColumnInput, history: History, event_time: str, most: int) -> ColumnarMerge:
+def prepare(new: ColumnInput, history: History, plan: SlicePlan, most: int) -> ColumnarMerge:
     """Read an input, and the keys of the state. Rows in memory take at most ``most`` bytes.
 
     :raises NeedsSpark: Arrow cannot merge it, or may read it differently. Spark also has the messages for what is not
         valid.
     """
     table = new.read(most)
+    if table is None and history.merge.kind == "Append" and isinstance(new, csv_input.CsvInput):
+        return ColumnarMerge(additions.from_disk(new.parts(), new.layout, plan), False)
     if table is None:
         raise NeedsSpark
     left = most - table.nbytes
@@ -88,7 +85,7 @@ def prepare(new: ColumnInput, history: History, event_time: str, most: int) -> C
         if unseen is None:
             raise NeedsSpark
         rows = unseen
-    in_order = additions.by_event_time(rows, new.layout, Instant.parse(event_time))
+    in_order = additions.by_event_time(rows, new.layout, plan)
     return ColumnarMerge(snapshot.additions(in_order), table.num_rows == 0)
 
 

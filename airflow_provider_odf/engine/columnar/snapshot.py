@@ -37,10 +37,15 @@ class NewTable:
             rows = self.table.slice(start, end - start)
         else:
             rows = self.table.take(self.places.slice(start, end - start))
-        for name in self.layout.columns:
-            if name not in rows.column_names:
-                rows = rows.append_column(name, pa.nulls(rows.num_rows, self.layout.schema.field(name).type))
-        return rows.select(list(self.layout.columns))
+        return complete(rows, self.layout)
+
+
+def complete(rows: pa.Table, layout: Layout) -> pa.Table:
+    """Return rows with all columns of the dataset. Those that they lack are null."""
+    for name in layout.columns:
+        if name not in rows.column_names:
+            rows = rows.append_column(name, pa.nulls(rows.num_rows, layout.schema.field(name).type))
+    return rows.select(list(layout.columns))
 
 
 def in_order(table: pa.Table, layout: Layout) -> NewTable | None:
@@ -59,7 +64,7 @@ def in_order(table: pa.Table, layout: Layout) -> NewTable | None:
 def additions(new: NewTable) -> Iterator[pa.Table]:
     """Yield all rows as +A, with OP and the columns."""
     starts = range(0, new.table.num_rows, PIECE)
-    yield from map_ahead(lambda start: _with_operation(new.rows(start, start + PIECE), APPEND), starts)
+    yield from map_ahead(lambda start: with_operation(new.rows(start, start + PIECE), APPEND), starts)
 
 
 def changes(new: NewTable, state: State) -> Iterator[pa.Table]:
@@ -110,10 +115,10 @@ def difference(old: pa.Table, new: pa.Table, layout: Layout) -> pa.Table:
     before, after = _where(old, is_kept), _where(new, is_known)
     differs = _differs(before, after, layout)
     parts = [
-        _with_operation(_where(new, pc.invert(is_known)), APPEND),
-        _with_operation(_where(old, pc.invert(is_kept)), RETRACT),
-        _with_operation(_where(before, differs), CORRECT_FROM),
-        _with_operation(_where(after, differs), CORRECT_TO),
+        with_operation(_where(new, pc.invert(is_known)), APPEND),
+        with_operation(_where(old, pc.invert(is_kept)), RETRACT),
+        with_operation(_where(before, differs), CORRECT_FROM),
+        with_operation(_where(after, differs), CORRECT_TO),
     ]
     changes = pa.concat_tables(parts)
     by_key = [(name, "ascending") for name in (*layout.keys, OP)]
@@ -124,7 +129,7 @@ def _where(rows: pa.Table, condition: pa.ChunkedArray) -> pa.Table:
     return rows if pc.all(condition, min_count=0).as_py() else rows.filter(condition)
 
 
-def _with_operation(rows: pa.Table, code: int) -> pa.Table:
+def with_operation(rows: pa.Table, code: int) -> pa.Table:
     return rows.append_column(OP, pa.repeat(pa.scalar(code, pa.int32()), rows.num_rows))
 
 

@@ -17,7 +17,8 @@ from pyspark.errors import SparkRuntimeException
 
 from airflow_provider_odf.engine import files, large_merge, merge
 from airflow_provider_odf.engine import state as states
-from airflow_provider_odf.engine.columnar import budget, snapshot
+from airflow_provider_odf.engine.columnar import additions, budget, csv_input, runs, snapshot
+from airflow_provider_odf.engine.read import source
 from airflow_provider_odf.errors import InvalidQuery
 
 pytestmark = pytest.mark.spark
@@ -103,8 +104,15 @@ def _csv(rng: random.Random, path: Path, first: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["Append", "Ledger", "Snapshot"])
+@pytest.mark.parametrize("kind", ["Append", "Append from disk", "Ledger", "Snapshot"])
 def test_csv_has_the_same_bytes(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    if kind == "Append from disk":
+        kind = "Append"
+        monkeypatch.setattr(csv_input, "_TEXT", 0)
+        monkeypatch.setattr(source, "CHUNK_BYTES", 400)
+        monkeypatch.setattr(runs, "RUN_BYTES", 600)
+        monkeypatch.setattr(runs, "BATCH", 2)
+        monkeypatch.setattr(additions, "PIECE", 3)
     monkeypatch.setattr(states, "MAX_SLICES", 2)
     monkeypatch.setattr(snapshot, "PIECE", 7)
     rng, keys = random.Random(3), () if kind == "Append" else ("id",)
@@ -121,6 +129,7 @@ def test_csv_has_the_same_bytes(polled: Make, tmp_path: Path, monkeypatch: pytes
             only_spark.setattr(budget, "SHARE", 1 << 60)
             facts[1].append(_facts(by_spark.poll(path, kind="Csv")))
     assert facts[0] == facts[1]
+    assert not list((tmp_path / "arrow" / "data").glob(".*"))
     assert by_arrow.state is None if kind == "Append" else by_arrow.state is not None
 
 
