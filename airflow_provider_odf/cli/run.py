@@ -113,7 +113,7 @@ def run(
 ) -> None:
     """Run one cycle of each dataset: poll, merge, test the contract, publish.
 
-    All datasets share one JVM. It is only started if there is new data.
+    All datasets share one JVM. It is only started if there is new data that needs Spark.
     """
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.run import run_all

@@ -17,7 +17,8 @@ from pyspark.errors import SparkRuntimeException
 
 from airflow_provider_odf.engine import files, large_merge, merge
 from airflow_provider_odf.engine import state as states
-from airflow_provider_odf.engine.columnar import additions, budget, csv_input, runs, snapshot
+from airflow_provider_odf.engine.columnar import additions, csv_input, runs, snapshot
+from airflow_provider_odf.engine.columnar import merge as columnar_merge
 from airflow_provider_odf.engine.read import source
 from airflow_provider_odf.errors import InvalidQuery
 
@@ -82,7 +83,7 @@ def test_arrow_and_spark_write_the_same_bytes(
             only_arrow.setattr(large_merge.LargeMerge, "write", _refuse)
             hashes[0].append(_facts(by_arrow.poll(path, kind="Parquet")))
         with monkeypatch.context() as only_spark:
-            only_spark.setattr(budget, "SHARE", 1 << 60)
+            only_spark.setattr(columnar_merge, "open_input", lambda *_: None)
             hashes[1].append(_facts(by_spark.poll(path, kind="Parquet")))
         by_arrow.state = by_arrow.state if seed else None
     assert hashes[0] == hashes[1]
@@ -112,7 +113,7 @@ def test_csv_has_the_same_bytes(polled: Make, tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(source, "CHUNK_BYTES", 400)
         monkeypatch.setattr(runs, "RUN_BYTES", 600)
         monkeypatch.setattr(runs, "BATCH", 2)
-        monkeypatch.setattr(additions, "PIECE", 3)
+        monkeypatch.setattr(additions, "PIECE", 11)
     monkeypatch.setattr(states, "MAX_SLICES", 2)
     monkeypatch.setattr(snapshot, "PIECE", 7)
     rng, keys = random.Random(3), () if kind == "Append" else ("id",)
@@ -126,7 +127,7 @@ def test_csv_has_the_same_bytes(polled: Make, tmp_path: Path, monkeypatch: pytes
             only_arrow.setattr(merge, "read", _refuse)
             facts[0].append(_facts(by_arrow.poll(path, kind="Csv")))
         with monkeypatch.context() as only_spark:
-            only_spark.setattr(budget, "SHARE", 1 << 60)
+            only_spark.setattr(columnar_merge, "open_input", lambda *_: None)
             facts[1].append(_facts(by_spark.poll(path, kind="Csv")))
     assert facts[0] == facts[1]
     assert not list((tmp_path / "arrow" / "data").glob(".*"))
