@@ -26,8 +26,10 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.model import MetadataBlock
 
 FOLDER = ".pages"
+HEADERS = "headers"
+"""Folder of files about blocks whose input had columns that were matched by position."""
 _FILE = "history"
-_FORMAT = b"history 1"
+_FORMAT = b"history 2"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class History:
     state: ChainState
     schemas: tuple[SchemaBlock, ...] = ()
     newest_data: DataBlock | None = None
+    headers: tuple[str, ...] = ()
+    """Hashes of the blocks with a file about headers by position, oldest first."""
 
 
 def read_history(dataset: Dataset, work_area: Path) -> History:
@@ -83,6 +87,8 @@ def _extended(dataset: Dataset, base: History | None, blocks: Sequence[tuple[str
     state = extend(dataset, base.state if base is not None else None, blocks)
     history = replace(base, state=state) if base is not None else History(state)
     schemas, newest = list(history.schemas), history.newest_data
+    positional = {name.removesuffix(".json") for name in dataset.storage.names(f"info/{HEADERS}")}
+    headers = [block_hash for block_hash, _ in blocks if block_hash in positional]
     for block_hash, block in blocks:
         event = block.event
         if isinstance(event, model.SetDataSchema):
@@ -90,7 +96,7 @@ def _extended(dataset: Dataset, base: History | None, blocks: Sequence[tuple[str
         elif isinstance(event, model.AddData | model.ExecuteTransform):
             new = event.new_data.offset_interval if event.new_data is not None else None
             newest = DataBlock(block_hash, block.system_time, new.end - new.start + 1 if new is not None else 0)
-    return replace(history, schemas=tuple(schemas), newest_data=newest)
+    return replace(history, schemas=tuple(schemas), newest_data=newest, headers=(*history.headers, *headers))
 
 
 @cache

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import info_files
+from airflow_provider_odf.chain.kept_history import HEADERS
 from airflow_provider_odf.cycle.sources import POLLING_SOURCE
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.manifest import ddl, model
@@ -22,23 +23,21 @@ from airflow_provider_odf.protocol import PositionalHeader
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
 
-_FOLDER = "headers"
-
 
 def newest(dataset: Dataset, head: str, source_name: str) -> PositionalHeader | None:
     """Return the header by which the columns of a source were last matched, or None.
 
     :raises ChainCorrupted: its file is damaged.
     """
-    block_hashes = {name.removesuffix(".json") for name in dataset.storage.names(f"info/{_FOLDER}")}
+    block_hashes = {name.removesuffix(".json") for name in dataset.storage.names(f"info/{HEADERS}")}
     if not block_hashes:
         return None
     for block_hash, _ in dataset.walk(head):
         if block_hash in block_hashes:
-            content = info_files.get(dataset, _FOLDER, block_hash)
+            content = info_files.get(dataset, HEADERS, block_hash)
             if content is None:
                 raise ChainCorrupted(
-                    f"{dataset.storage.location(f'info/{_FOLDER}/{block_hash}.json')} is damaged: it records the "
+                    f"{dataset.storage.location(f'info/{HEADERS}/{block_hash}.json')} is damaged: it records the "
                     "header by which columns were matched. Restore the file, or remove it; after removal, the next "
                     "file whose columns are matched by position is held back"
                 )
@@ -77,9 +76,15 @@ def _newest_schema(dataset: Dataset, head: str, source_name: str) -> tuple[str, 
     return ()
 
 
+def of_block(dataset: Dataset, block_hash: str) -> PositionalHeader | None:
+    """Return the header that a block settled; None if it settled none, or the file is damaged."""
+    content = info_files.get(dataset, HEADERS, block_hash)
+    return protocol.from_json(PositionalHeader, content["header"]) if content is not None else None
+
+
 def keep(dataset: Dataset, block_hash: str, source_name: str, header: PositionalHeader) -> None:
     """Settle the columns of a source on a header once the block is part of the chain."""
-    info_files.put(dataset, _FOLDER, block_hash, {"source": source_name, "header": protocol.to_json(header)})
+    info_files.put(dataset, HEADERS, block_hash, {"source": source_name, "header": protocol.to_json(header)})
 
 
 def changes(before: PositionalHeader | None, headers: Sequence[PositionalHeader]) -> Iterator[str]:

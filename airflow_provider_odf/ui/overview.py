@@ -11,6 +11,7 @@ from airflow_provider_odf.chain import dataset_facts
 from airflow_provider_odf.chain.kept_history import SchemaBlock
 from airflow_provider_odf.manifest import public_source
 from airflow_provider_odf.ui import verification
+from airflow_provider_odf.ui.notices import notices
 
 if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant
@@ -43,6 +44,7 @@ def overview_of(subject: Subject) -> dict[str, Any]:
         "report": subject.report,
         "waiting": subject.undecided,
         "source": list(dataset_facts.origins(state, " → ")),
+        "notices": list(notices(subject)),
         "verification": verification.newest(subject.pages_folder),
         "schema_changes": list(schema_changes(subject.history.schemas)),
     }
