@@ -122,9 +122,9 @@ def rows_asked_for(subject: Subject, query: DataQuery) -> tuple[ChainState, Offs
     :raises InvalidInput: the range or the time is not valid.
     :raises DatasetNotFound: there is no such block.
     """
-    if query.view == "difference" or query.has_range:
+    if query.has_range:
         return subject.history.state, _offsets(subject, query)
-    if query.as_of:
+    if query.as_of and not query.question().is_difference:
         return replay(subject.dataset, data_as_of(subject.dataset, query.as_of)), None
     return subject.history.state, None
 
@@ -136,11 +136,9 @@ def cache(subject: Subject) -> Path:
 
 def _offsets(subject: Subject, query: DataQuery) -> OffsetRange:
     state = subject.history.state
-    first, last = 0, state.next_offset - 1
-    if query.since or query.until:
-        positions = read_positions(subject.dataset, state.head, subject.store.work_area)
-        first = positions.after(query.since, "since") + 1 if query.since else first
-        last = positions.until(query.until, "until") if query.until else last
+    positions = read_positions(subject.dataset, state.head, subject.store.work_area)
+    first = positions.after(query.since, "since") + 1 if query.since else 0
+    last = positions.until(query.until, "until") if query.until else state.next_offset - 1
     if last < first - 1:
         raise InvalidInput(f"until {query.until} is before since {query.since}: swap the two")
     return OffsetRange(state.vocab.offset_column, first, last)
