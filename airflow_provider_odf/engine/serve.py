@@ -73,6 +73,8 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
                 spark, jvm = session.start_local(app_name, master, settings, meanwhile=_import_operations)
                 threading.Thread(target=_watch_jvm, args=(jvm, work), daemon=True).start()
                 handler.spark, handler.jvm = spark, jvm
+            # In one thread: modules of pyspark import each other in circles, which fails if two threads begin.
+            importlib.import_module("airflow_provider_odf.engine.request")
             pool.submit(handler.handle, event)
         # No client waits for the requests that still run.
         handler.close()
