@@ -19,6 +19,7 @@ from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import name_of
 from airflow_provider_odf.engine.column_layout import Columns, Layout, NewRows
 from airflow_provider_odf.engine.columnar import merge as columnar
+from airflow_provider_odf.engine.columnar.state import State
 from airflow_provider_odf.engine.large_merge import LargeMerge
 from airflow_provider_odf.engine.optional_spark import required
 from airflow_provider_odf.engine.schema import quoted
@@ -56,6 +57,7 @@ class MergeTarget:
         self._history_size = self.history.size
         self.is_small = self._input_size + self._history_size <= files.SMALL
         self._current_rows: int | None = None
+        self._state: State | None = None
         self._rows: pa.Table | None = None
         """The state after the last input, None if it is not kept in memory."""
 
@@ -90,6 +92,7 @@ class MergeTarget:
         """
         plan = self._plan(source)
         merge = columnar.prepare(new, self.history, plan, self._most)
+        self._state = merge.state
         return self._append(merge.write(plan), merge.is_input_empty)
 
     def merge_tables(
@@ -123,7 +126,7 @@ class MergeTarget:
     def _state_rows(self) -> Iterator[pa.Table] | DataFrame | None:
         if self._rows is not None:
             return iter([self._rows])
-        in_columns = columnar.state_rows(self.history, self._most)
+        in_columns = columnar.state_rows(self.history, self._most, self._state)
         return in_columns or states.state(self._spark, self.history, small=self.is_small)
 
     def _fits_in_memory(self) -> bool:

@@ -11,7 +11,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.columnar import additions, csv_input, parquet_input, snapshot
-from airflow_provider_odf.engine.columnar.state import has_types, open_state, read_keys
+from airflow_provider_odf.engine.columnar.state import State, has_types, open_state, read_keys
 from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.engine.slice_file import SlicePlan, write_file
 from airflow_provider_odf.engine.slices import filled
@@ -46,6 +46,8 @@ class ColumnarMerge:
 
     records: Iterator[pa.Table]
     is_input_empty: bool
+    state: State | None = None
+    """The state before the merge."""
 
     def write(self, plan: SlicePlan) -> NewSlice | None:
         """Write the slice. Return None without records.
@@ -98,12 +100,13 @@ def _snapshot(table: pa.Table, layout: Layout, history: History, left: int) -> C
     state = open_state(history, left)
     if state is None:
         raise NeedsSpark
-    return ColumnarMerge(snapshot.changes(rows, state), table.num_rows == 0)
+    return ColumnarMerge(snapshot.changes(rows, state), table.num_rows == 0, state)
 
 
-def state_rows(history: History, most: int) -> Iterator[pa.Table] | None:
-    """Return the rows of the state, or its keys. Return None if Spark must compute them."""
+def state_rows(history: History, most: int, before: State | None) -> Iterator[pa.Table] | None:
+    """Return the rows of the state, or its keys. ``before`` is an earlier state. Return None if Spark must compute
+    them."""
     if history.has_only_keys:
         return read_keys(history) if has_types(history) else None
-    state = open_state(history, most)
+    state = open_state(history, most, before)
     return state.all_rows() if state is not None else None

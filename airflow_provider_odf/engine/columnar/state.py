@@ -7,7 +7,7 @@ newest one of each key, also if it takes the row back.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,19 +36,24 @@ class Group:
 
 @dataclass(frozen=True)
 class State:
-    """``base`` has the keys of the base in order, ``later`` the newest later records in order, with OP."""
+    """``base`` has the keys of the base in order. ``later`` has the newest later records, with OP: ``later_keys`` their
+    keys in order, and ``places`` their places."""
 
     layout: Layout
     base: pa.Table
     groups: tuple[Group, ...]
     later: pa.Table
+    later_keys: pa.Table
+    places: pa.Array
+    last_offset: int
+    """The last offset that the state has."""
 
     def rows(self, group: Group | None, first: int, last: int) -> pa.Table:
         """Return the rows of a row group that are still current, with the later records from ``first`` to ``last``."""
         own = _read(group.path, self.layout, row_group=group.number) if group else _empty(self.layout)
-        later = self.later.slice(first, last - first)
-        if not later.num_rows:
+        if first == last:
             return own
+        later = self.later.take(self.places.slice(first, last - first))
         is_replaced, _ = keys.common(own, later, self.layout.keys)
         present = later.filter(_is_in(later[OP], PRESENT)).drop_columns([OP])
         merged = pa.concat_tables([own.filter(pc.invert(is_replaced)), present])
@@ -59,7 +64,7 @@ class State:
         done = 0
         for group in self.groups:
             last_key = keys.key_at(self.base, self.layout.keys, group.end - 1)
-            end = keys.count_up_to(self.later, self.layout.keys, last_key)
+            end = keys.count_up_to(self.later_keys, self.layout.keys, last_key)
             yield group, last_key, done, end
             done = end
         yield None, None, done, self.later.num_rows
@@ -69,8 +74,8 @@ class State:
         yield from map_ahead(lambda one: self.rows(one[0], one[2], one[3]), self.ranges())
 
 
-def open_state(of: History, most: int) -> State | None:
-    """Return the state after a history.
+def open_state(of: History, most: int, before: State | None = None) -> State | None:
+    """Return the state after a history. ``before`` is a state of the same history, with less slices.
 
     Return None if its base is not in the order of its keys, if the later records take more than ``most`` bytes, or if
     other tools stored values that only Spark converts.
@@ -78,6 +83,9 @@ def open_state(of: History, most: int) -> State | None:
     if not has_types(of):
         return None
     layout, slices = of.layout, of.slices
+    if before is not None and before.layout == layout:
+        new = [s.path for s in slices if s.offset_interval.start > before.last_offset]
+        return _with_later(before, _newest(new, of, most, before.later), of.last_offset)
     if of.cache is not None:
         base_files: tuple[str, ...] = of.cache.files
     else:
@@ -87,8 +95,18 @@ def open_state(of: History, most: int) -> State | None:
     base = pa.concat_tables([_empty(layout).select(layout.keys), *(_read(f, layout, layout.keys) for f in base_files)])
     if not keys.are_comparable(base, layout.keys) or not keys.are_ascending(base, layout.keys):
         return None
-    later = _newest([s.path for s in slices], of, most)
-    return State(layout, base, tuple(_groups(base_files)), later) if later is not None else None
+    none = _empty(layout).append_column(OP, pa.array([], pa.int32()))
+    state = State(layout, base, tuple(_groups(base_files)), none, none, pa.array([], pa.uint64()), -1)
+    return _with_later(state, _newest([s.path for s in slices], of, most, none), of.last_offset)
+
+
+def _with_later(state: State, later: pa.Table | None, last_offset: int) -> State | None:
+    if later is None:
+        return None
+    names = list(state.layout.keys)
+    places = keys.order(later, names)
+    ordered = later.select(names).take(places)
+    return replace(state, later=later, later_keys=ordered, places=places, last_offset=last_offset)
 
 
 def read_keys(of: History) -> Iterator[pa.Table]:
@@ -114,38 +132,67 @@ def _has_only_additions(path: str, of: History) -> bool:
     return bool(pc.all(pc.equal(operations, APPEND), min_count=0).as_py())
 
 
-def _newest(paths: Sequence[str], of: History, most: int) -> pa.Table | None:
-    """Return the newest record of each key in slices, in the order of the keys, with OP. Keys are read before rows."""
+def _newest(paths: Sequence[str], of: History, most: int, before: pa.Table) -> pa.Table | None:
+    """Return the newest record of each key in slices, in any order, with OP. Keys are read before rows.
+
+    ``before`` has the newest records before the slices.
+    """
     layout = of.layout
-    later = _empty(layout).append_column(OP, pa.array([], pa.int32()))
     if not paths:
-        return later
-    records = pa.concat_tables([_keys_of(path, number, of) for number, path in enumerate(paths)])
-    if not keys.are_comparable(records, layout.keys):
+        return before
+    records = [_with_place(before.select([*layout.keys, OP]).append_column(_OFFSET, _repeat(-1, before.num_rows)), -1)]
+    records += [_with_place(_keys_of(path, of), number) for number, path in enumerate(paths)]
+    newest = _last_of_each_key(pa.concat_tables(records), layout.keys)
+    if newest is None:
         return None
-    by_key = [(name, "ascending") for name in layout.keys]
-    records = records.take(pc.sort_indices(records, sort_keys=[*by_key, (_OFFSET, "descending")]))
-    newest = records.filter(_is_first(records, layout.keys))
     parts, size = list[pa.Table](), 0
-    for number, path in enumerate(paths):
+    for number in range(-1, len(paths)):
         own = newest.filter(pc.equal(newest[_SOURCE], number))
-        rows = _read(path, layout).take(own[_ROW]).append_column(OP, own[OP])
-        parts.append(rows)
-        size += rows.nbytes
+        rows = before.drop_columns([OP]) if number < 0 else _read(paths[number], layout)
+        parts.append(rows.take(own[_ROW]).append_column(OP, own[OP]))
+        size += parts[-1].nbytes
         if size > most:
             return None
-    merged = pa.concat_tables([later, *parts])
-    return merged.take(keys.order(merged, layout.keys))
+    return _whole(parts)
 
 
-def _keys_of(path: str, number: int, of: History) -> pa.Table:
-    """Return keys, operations and offsets of a slice, with its number and the places of its rows."""
+def _last_of_each_key(records: pa.Table, names: Sequence[str]) -> pa.Table | None:
+    """Return the record with the greatest offset of each key, None if keys are not comparable."""
+    if not keys.are_comparable(records, names):
+        return None
+    sort_keys = [*((name, "ascending") for name in names), (_OFFSET, "descending")]
+    in_order = records.take(pc.sort_indices(records, sort_keys=sort_keys))
+    return in_order.filter(_is_first(in_order, names)).select([_SOURCE, _ROW, OP])
+
+
+def _whole(parts: list[pa.Table]) -> pa.Table:
+    """Return the rows of all parts, each column in one piece. It empties the list, so that no row is there twice."""
+    columns = dict[str, pa.ChunkedArray]()
+    schema = parts[0].schema
+    columns_of_parts = [{name: part[name] for name in schema.names} for part in parts]
+    parts.clear()
+    for name in schema.names:
+        chunks = [chunk for part in columns_of_parts for chunk in part.pop(name).chunks]
+        columns[name] = pa.concat_arrays(chunks) if chunks else pa.array([], schema.field(name).type)
+    return pa.table(columns, schema=schema)
+
+
+def _with_place(table: pa.Table, number: int) -> pa.Table:
+    """Return records with the number of their slice and their places in it."""
+    table = table.append_column(_SOURCE, _repeat(number, table.num_rows))
+    return table.append_column(_ROW, pa.array(range(table.num_rows), pa.int64()))
+
+
+def _repeat(number: int, count: int) -> pa.Array:
+    return pa.repeat(pa.scalar(number, pa.int64()), count)
+
+
+def _keys_of(path: str, of: History) -> pa.Table:
+    """Return keys, operations and offsets of a slice."""
     table = _read(path, of.layout, of.layout.keys)
     system = files.read_parquet(path, [of.vocab.offset_column, of.vocab.operation_type_column])
-    table = table.append_column(_OFFSET, system.column(0).cast(pa.int64()))
     table = table.append_column(OP, system.column(1).cast(pa.int32()))
-    table = table.append_column(_SOURCE, pa.repeat(pa.scalar(number, pa.int32()), table.num_rows))
-    return table.append_column(_ROW, pa.array(range(table.num_rows), pa.int64()))
+    return table.append_column(_OFFSET, system.column(0).cast(pa.int64()))
 
 
 def _is_first(records: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
