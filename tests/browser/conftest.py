@@ -49,11 +49,9 @@ def site(chromium, tmp_path_factory):
     home = tmp_path_factory.mktemp("story")
     dags, store = home / "dags", home / "store"
     copy_dags(dags)
-    address = f"http://127.0.0.1:{free_port(8080)}"
     passwords = set_passwords(home / "passwords.json")
     environment = {
         **os.environ,
-        **settings(address, home / "passwords.json"),
         "AIRFLOW_HOME": str(home / "airflow"),
         "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
@@ -66,6 +64,8 @@ def site(chromium, tmp_path_factory):
         run(airflow(), "db", "migrate", environment=environment)
         run(airflow(), "dags", "reserialize", environment=environment)
         data.result()
+    address = f"http://127.0.0.1:{free_port(0)}"
+    environment |= settings(address, home / "passwords.json")
     with Family(15, environment) as family:
         log = home / "airflow.log"
         assert start(family, log, address) is None, log.read_text()

@@ -17,6 +17,10 @@ PATHS = (
     "/datasets/coffee-prices",
     "/datasets/coffee-prices/contract",
     "/datasets/coffee-prices/rejected",
+    "/datasets/bike-stations/trends",
+    "/datasets/bike-stations/verification",
+    "/datasets/prices-by-origin/lineage",
+    "/lineage",
     "/datasets/no-such-dataset",
 )
 
@@ -145,3 +149,18 @@ def until_shown(page, path, text):
         assert time.monotonic() < deadline, shown
         page.wait_for_timeout(500)
         page.reload()
+
+
+def test_lineage_of_a_column(logged_in, picture):
+    with logged_in("viewer") as page:
+        page.goto("/odf/datasets/prices-by-origin/lineage")
+        assert "data/coffee-prices" in page.locator("main").inner_text()
+        picture(page, "lineage")
+
+
+def test_a_verification(logged_in):
+    with logged_in("admin") as page:
+        page.goto("/odf/datasets/bike-stations")
+        page.get_by_role("button", name="Verify now").click()
+        page.get_by_text("are intact.").wait_for()
+        assert "7 blocks, 2 slices and 8 records are intact." in page.locator("main").inner_text()
