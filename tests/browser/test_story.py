@@ -102,7 +102,7 @@ def test_the_keyboard_reaches_every_link(logged_in):
         assert outline == "solid"
 
 
-def test_a_rejected_candidate_and_its_release(logged_in, picture):
+def test_a_rejected_candidate_and_its_release(logged_in, picture, axe):
     with logged_in("admin") as page:
         page.goto("/odf/datasets/coffee-prices")
         assert "New data was not published: 1 candidate waiting for a decision." in page.locator("main").inner_text()
@@ -114,7 +114,8 @@ def test_a_rejected_candidate_and_its_release(logged_in, picture):
         link.click()
         page.get_by_role("heading", name="Failing rows").wait_for()
         assert "It failed its contract and was not published." in page.locator("main").inner_text()
-        assert "C105" in page.get_by_role("region", name="Failing rows", exact=True).first.inner_text()
+        assert "C105" in page.get_by_role("region", name="Table of failing rows").inner_text()
+        assert axe(page) == {}
         picture(page, "candidate")
         page.get_by_role("button", name="Publish anyway").click()
         page.get_by_role("heading", name="Decisions").wait_for()
