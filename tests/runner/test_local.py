@@ -50,38 +50,46 @@ def test_answers_requests_in_one_jvm(runner: LocalRunner, raw_query, tmp_path: P
     assert pq.read_table(tmp_path / "out").to_pydict() == {"a": [2, 3], "b": ["X", "Y"]}
 
 
+def merge_of(tmp_path: Path, name: str, ids: list[int]) -> protocol.MergeRequest:
+    path = tmp_path / f"{name}.parquet"
+    pq.write_table(pa.table({"id": ids}), path)
+    return protocol.MergeRequest(
+        dataset_id="did:odf:fed01" + "0" * 64,
+        dataset_alias=name,
+        system_time="2024-05-01T00:00:00Z",
+        vocab=protocol.DatasetVocabulary(),
+        read=protocol.ReadStep("Parquet"),
+        merge=protocol.MergeStrategy("Snapshot", ("id",)),
+        inputs=(protocol.MergeInput((str(path),), "2024-05-01T00:00:00Z", path.name),),
+        next_offset=0,
+        new_data_path=str(tmp_path / f"{name}-data"),
+    )
+
+
 def test_a_merge_in_columns_starts_no_jvm_until_spark_is_needed(raw_query, tmp_path: Path) -> None:
     before, said = jvms(), list[str]()
-
-    def merge(ids: list[int]) -> protocol.MergeRequest:
-        path = tmp_path / "rows.parquet"
-        pq.write_table(pa.table({"id": ids}), path)
-        return protocol.MergeRequest(
-            dataset_id="did:odf:fed01" + "0" * 64,
-            dataset_alias="rows",
-            system_time="2024-05-01T00:00:00Z",
-            vocab=protocol.DatasetVocabulary(),
-            read=protocol.ReadStep("Parquet"),
-            merge=protocol.MergeStrategy("Snapshot", ("id",)),
-            inputs=(protocol.MergeInput((str(path),), "2024-05-01T00:00:00Z", "rows.parquet"),),
-            next_offset=0,
-            new_data_path=str(tmp_path / "data"),
-        )
-
     with LocalRunner("local[2]") as runner:
-        success = runner.submit(merge([2, 1, 3]), said.append).result(60)
+        success = runner.submit(merge_of(tmp_path, "rows", [2, 1, 3]), said.append).result(60)
         assert isinstance(success, protocol.MergeSuccess)
         assert success.slices[0] is not None
         assert pq.read_table(success.slices[0].path)["id"].to_pylist() == [1, 2, 3]
         assert said == ["merging rows.parquet", "wrote 3 records, offsets 0 to 2"]
         assert jvms() == before
         # Which of two equal rows counts, Spark decides.
-        again = runner.submit(merge([2, 1, 2]), said.append).result(60)
+        again = runner.submit(merge_of(tmp_path, "rows", [2, 1, 2]), said.append).result(60)
         assert isinstance(again, protocol.MergeSuccess)
         assert again.notices == ("rows.parquet: dropped 1 duplicate row",)
         assert said[2:5] == ["merging rows.parquet", "starting Spark", "merging rows.parquet"]
         assert runner.submit(raw_query()).result(60).num_records == 2
         assert len(jvms() - before) == runner.started == 1
+
+
+def test_first_requests_at_once_with_and_without_spark(raw_query, tmp_path: Path) -> None:
+    """Threads must not import pyspark side by side: its modules import each other in circles."""
+    with LocalRunner("local[2]") as runner:
+        merged, query = runner.submit(merge_of(tmp_path, "rows", [1, 2])), runner.submit(raw_query())
+        assert [pq.read_table(one.path)["id"].to_pylist() for one in merged.result(60).slices] == [[1, 2]]
+        assert query.result(60).num_records == 2
 
 
 def test_refusal_comes_as_invalid_query(runner: LocalRunner, raw_query) -> None:
