@@ -73,9 +73,11 @@ class Run:
 
 
 async def newest_runs(request: Request, dag_id: str, n: int) -> list[Run]:
-    """Return the newest ``n`` runs of a DAG, oldest first; none if the user may not read runs."""
-    runs = await Api(request).runs(dag_id, n)
-    return [Run(run["dag_run_id"], run["state"], run["start_date"], run["duration"]) for run in reversed(runs)]
+    """Return the newest ``n`` runs of a DAG in the order of their starts, those that wait last; none if the user may
+    not read runs."""
+    found = reversed(await Api(request).runs(dag_id, n))
+    runs = [Run(run["dag_run_id"], run["state"], run["start_date"], run["duration"]) for run in found]
+    return sorted(runs, key=lambda run: (run.start is None, run.start))
 
 
 async def publication(request: Request, dag_id: str) -> Publication:

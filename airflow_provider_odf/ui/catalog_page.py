@@ -102,7 +102,7 @@ def catalog(
         total, start = len(rows), (max(1, query.page) - 1) * SIZE
         rows = rows[start : start + SIZE]
     last = max(1, -(-total // SIZE))
-    return render("catalog.html", rows=rows, query=query, total=total, last=last, health_words=WORDS)
+    return render("catalog.html", rows=rows, query=query, total=total, last=last, health_words=(_UNREADABLE, *WORDS))
 
 
 def _rows(found: list[Publication], shelves: dict[str, Shelf]) -> Iterator[Row]:

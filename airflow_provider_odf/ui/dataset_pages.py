@@ -40,8 +40,10 @@ def blocks(subject: SubjectOf, start: Annotated[str, Query(alias="from")] = "") 
     from airflow_provider_odf.chain.timeline import timeline
 
     state = subject.history.state
-    if start and not is_hash(start):
-        raise InvalidInput(f"{start!r} is not the hash of a block")
+    if start:
+        if not is_hash(start):
+            raise InvalidInput(f"{start!r} is not the hash of a block")
+        _check_known(subject, start)
     page = timeline(
         subject.dataset,
         start or state.head,
@@ -57,14 +59,22 @@ def blocks(subject: SubjectOf, start: Annotated[str, Query(alias="from")] = "") 
 
 def block(subject: SubjectOf, block_hash: str) -> HTMLResponse:
     """Return one block as YAML."""
-    if not is_hash(block_hash) or subject.dataset.storage.stat(f"blocks/{block_hash}") is None:
-        raise DatasetNotFound(f"dataset {subject.publication.alias} has no block {block_hash}")
+    _check_known(subject, block_hash)
     found = subject.dataset.block(block_hash)
     text = block_text(subject.dataset, block_hash)
     blocks_path = subject.path("/blocks/")
     return subject.render(
         "block.html", "/blocks", block=found, block_hash=block_hash, text=text, blocks_path=blocks_path
     )
+
+
+def _check_known(subject: Subject, block_hash: str) -> None:
+    """Check that a dataset has a block.
+
+    :raises DatasetNotFound: it has not.
+    """
+    if not is_hash(block_hash) or subject.dataset.storage.stat(f"blocks/{block_hash}") is None:
+        raise DatasetNotFound(f"dataset {subject.publication.alias} has no block {block_hash}")
 
 
 def block_text(dataset: Dataset, block_hash: str) -> str:

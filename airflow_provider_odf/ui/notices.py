@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.cycle import matched_headers
+from airflow_provider_odf.ui import verification
 
 if TYPE_CHECKING:
     from airflow_provider_odf.ui.subject import Subject
@@ -22,10 +23,17 @@ class Notice:
 
 def notices(subject: Subject) -> Iterator[Notice]:
     """Yield what a dataset's page tells first."""
+    yield from _damage(subject)
     if any(rejection.record.held for rejection in subject.undecided):
         yield Notice("held back", "An input looks like an error of its source. It waits for a decision below.")
     yield from _by_position(subject)
     yield from _not_enforced(subject)
+
+
+def _damage(subject: Subject) -> Iterator[Notice]:
+    found = verification.newest(subject.pages_folder)
+    if found is not None and not (found.verified or found.is_running or found.is_lost):
+        yield Notice("verification failed", "The newest one, below, found damage, or could not read the dataset.")
 
 
 def _by_position(subject: Subject) -> Iterator[Notice]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 
-from fastapi import HTTPException
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
+from starlette.exceptions import HTTPException
 
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput, OdfError, StorageError
 from airflow_provider_odf.ui.pages import render
@@ -18,12 +19,16 @@ _TITLES = {
     401: "You are not logged in",
     403: "You may not see this page",
     404: "This page does not exist",
+    405: "This page does not exist",
     409: "This was decided before",
 }
 _ADVICE = {
     401: "Log in to Airflow, then open the page again.",
     403: "Ask an administrator of Airflow for the right to read this DAG and its assets.",
 }
+_UNKNOWN = "The address leads to no page. The catalog of datasets has links to all pages."
+"""Message instead of those of the framework, ``Not Found`` and ``Method Not Allowed``, which do not say what to do."""
+
 _NOTHING_DECIDED = "Nothing was decided"
 _NO_ACTION = ("You may not do this", "Ask an administrator of Airflow for the right to trigger this DAG.")
 
@@ -33,7 +38,9 @@ def problem(error: Exception, dag_id: str | None, *, is_action: bool = False) ->
     if isinstance(error, HTTPException):
         if is_action and error.status_code == 403:
             return _page(403, *_NO_ACTION, None)
-        status, message = error.status_code, _ADVICE.get(error.status_code, error.detail)
+        status = error.status_code
+        is_unnamed = error.detail == HTTPStatus(status).phrase and status in (404, 405)
+        message = _UNKNOWN if is_unnamed else _ADVICE.get(status, error.detail)
         title = _TITLES.get(status, _NOTHING_DECIDED if is_action else "The page cannot be shown")
         return _page(status, title, message, dag_id if status == 404 else None)
     status, title, message = _words(error)
@@ -49,7 +56,8 @@ def _words(error: Exception) -> tuple[int, str, str]:
     if isinstance(error, DatasetNotFound):
         return 404, "This was not found", public(str(error))
     if isinstance(error, RequestValidationError):
-        wrong = "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors())
+        # A parameter that a page and its dependencies share is reported by each of them.
+        wrong = "; ".join(dict.fromkeys(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors()))
         return 422, "This cannot be shown", f"The address has parameters that are not valid: {wrong}"
     if isinstance(error, InvalidInput):
         return 400, "This cannot be shown", public(str(error))

@@ -71,6 +71,13 @@ def test_a_page_at_a_time(open_page, numbers, monkeypatch):
     first = shown(open_page("/datasets?keyword=numbers"))
     assert names(first) == ["acme/numbers"]
     assert names(shown(open_page(first.links["Next"].removeprefix("/odf")))) == ["empty"]
+    beyond = shown(open_page("/datasets?keyword=numbers&page=99"))
+    assert "There is no page 99. First page" in beyond.lines
+    assert names(shown(open_page(beyond.links["First page"].removeprefix("/odf")))) == ["acme/numbers"]
+    wrong = (
+        "The address has parameters that are not valid: page: Input should be a valid integer, unable to parse string"
+    )
+    assert shown(open_page("/datasets?page=x"), 422).lines[2] == f"{wrong} as an integer"
 
 
 @pytest.mark.parametrize("filters", ["keyword=numbers", "keyword=numbers&column=value"])
@@ -102,6 +109,9 @@ def test_damage_of_one_dataset_hides_no_other(open_page, numbers):
     page = shown(open_page("/datasets"))
     assert page.lines[page.lines.index("acme/numbers") + 1] == "unreadable"
     assert "empty" in page.lines
+    assert "unreadable" in page.lines[: page.lines.index("Search")]
+    damaged = shown(open_page("/datasets?health=unreadable&keyword=numbers"))
+    assert names(damaged) == ["acme/numbers"]
 
 
 def test_users_without_the_right_see_nothing(open_page, airflow_server, numbers):

@@ -165,8 +165,19 @@ def test_what_is_not_there(open_page, store, numbers):
     page = shown(open_page("/datasets/empty"))
     assert "never run The dataset does not exist yet." in page.lines
     assert shown(open_page(f"{PAGE}/blocks/nothing"), 404).lines[2] == "dataset acme/numbers has no block nothing"
+    foreign = "f1620" + 64 * "0"
+    elsewhere = shown(open_page(f"{PAGE}/blocks?from={foreign}"), 404)
+    assert elsewhere.lines[2] == f"dataset acme/numbers has no block {foreign}"
     assert shown(open_page(f"{PAGE}/blocks?from=../x"), 400).lines[2] == "'../x' is not the hash of a block"
     assert "does not know this DAG" in shown(open_page("/datasets/other"), 404).lines[2]
+
+
+def test_addresses_that_lead_nowhere_are_pages(open_page, airflow_server, as_user):
+    words = ["This page does not exist"] * 2
+    words.append("The address leads to no page. The catalog of datasets has links to all pages.")
+    assert shown(open_page("/nothing"), 404).lines == words
+    wrong_method = airflow_server.put("/odf/datasets", headers=as_user("viewer"))
+    assert shown(wrong_method, 405).lines == words
 
 
 def test_data(open_page, numbers):

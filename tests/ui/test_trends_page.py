@@ -27,7 +27,8 @@ def numbers(store):
 
 @pytest.fixture
 def runs(airflow_server):
-    """Two runs of the DAG in Airflow's database: one that succeeded in 90 seconds, one that failed in 3."""
+    """Two runs of the DAG in Airflow's database: one that succeeded in 90 seconds, and a later one for an older
+    interval, as of a catch-up, that failed in 3."""
     from airflow.models.dagrun import DagRun
     from airflow.utils.session import create_session
     from airflow.utils.state import DagRunState
@@ -43,7 +44,7 @@ def runs(airflow_server):
                 "acme.numbers",
                 run_id=name,
                 run_type=DagRunType.MANUAL,
-                run_after=begin,
+                run_after=start - timedelta(hours=n),
                 start_date=begin,
                 state=state,
                 triggered_by=DagRunTriggeredByType.REST_API,

@@ -70,7 +70,10 @@ def test_a_damaged_slice(numbers, verify_now, open_page):
     assert "checksum mismatch" in line
     assert file.name in line
     assert str(file.parent) not in line
-    assert shown(open_page("/datasets/acme.numbers")).after("Verified") == "failed"
+    overview = shown(open_page("/datasets/acme.numbers"))
+    assert overview.after("Verified") == "failed"
+    notice = "verification failed The newest one, below, found damage, or could not read the dataset."
+    assert notice in overview.lines
 
 
 def test_progress_and_one_at_a_time(open_page, numbers, folder, store):
