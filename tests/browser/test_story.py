@@ -165,3 +165,11 @@ def test_a_verification(logged_in):
         page.get_by_role("button", name="Verify now").click()
         page.get_by_text("are intact.").wait_for()
         assert "7 blocks, 2 slices and 8 records are intact." in page.locator("main").inner_text()
+
+
+def test_narrow_windows_do_not_scroll_sideways(logged_in):
+    with logged_in("viewer") as page:
+        page.set_viewport_size({"width": 400, "height": 800})
+        for part in ("", "/data?view=history", "/blocks", "/contract", "/rejected", "/trends", "/lineage"):
+            page.goto(f"/odf/datasets/coffee-prices{part}")
+            assert page.evaluate("document.documentElement.scrollWidth") == 400, part
