@@ -27,7 +27,7 @@ from airflow_provider_odf.reading.answer import Answer
 from airflow_provider_odf.reading.export import stream
 from airflow_provider_odf.reading.row_page import Question, row_page, scan_of
 from airflow_provider_odf.ui import pages
-from airflow_provider_odf.ui.data_query import DataQuery
+from airflow_provider_odf.ui.data_query import DataQuery, end_of, point
 from airflow_provider_odf.ui.dataset_pages import SubjectOf
 from airflow_provider_odf.ui.subject import Subject
 
@@ -125,7 +125,7 @@ def rows_asked_for(subject: Subject, query: DataQuery) -> tuple[ChainState, Offs
     if query.has_range:
         return subject.history.state, _offsets(subject, query)
     if query.as_of and not query.question().is_difference:
-        return replay(subject.dataset, data_as_of(subject.dataset, query.as_of)), None
+        return replay(subject.dataset, data_as_of(subject.dataset, end_of(query.as_of))), None
     return subject.history.state, None
 
 
@@ -137,8 +137,8 @@ def cache(subject: Subject) -> Path:
 def _offsets(subject: Subject, query: DataQuery) -> OffsetRange:
     state = subject.history.state
     positions = read_positions(subject.dataset, state.head, subject.store.work_area)
-    first = positions.after(query.since, "since") + 1 if query.since else 0
-    last = positions.until(query.until, "until") if query.until else state.next_offset - 1
+    first = positions.after(point(query.since), "since") + 1 if query.since else 0
+    last = positions.until(point(query.until), "until") if query.until else state.next_offset - 1
     if last < first - 1:
         raise InvalidInput(f"until {query.until} is before since {query.since}: swap the two")
     return OffsetRange(state.vocab.offset_column, first, last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlencode
 
 from pydantic import BaseModel
@@ -11,9 +12,24 @@ from airflow_provider_odf.reading.row_page import Question
 _HISTORY, _DIFFERENCE, _DESCENDING = "history", "difference", "descending"
 
 
+_SHOWN = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?: UTC)?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def point(text: str) -> str:
+    """Return a time as pages show it in RFC 3339, as the end of its second. Other texts stay as they are."""
+    shown = _SHOWN.fullmatch(text.strip())
+    return f"{shown[1]}T{shown[2]}.999999999Z" if shown else text
+
+
+def end_of(text: str) -> str:
+    """Return a date as the end of its day in UTC, and other texts as `point` does."""
+    return point(f"{text.strip()} 23:59:59" if _DATE.fullmatch(text.strip()) else text)
+
+
 class DataQuery(BaseModel):
-    """Parameters of the page. ``page`` counts from 1. ``as_of`` is a time or a block, ``since`` and ``until`` also a
-    date: they limit the history and the difference."""
+    """Parameters of the page. ``page`` counts from 1. ``as_of``, ``since`` and ``until`` are a date, a time in RFC 3339
+    or as pages show it, or a block. The last two limit the history and the difference."""
 
     view: str = ""
     since: str = ""

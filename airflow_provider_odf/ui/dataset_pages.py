@@ -13,6 +13,7 @@ from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from airflow_provider_odf.ui.airflow_api import publication
 from airflow_provider_odf.ui.decision_form import TokenOf
 from airflow_provider_odf.ui.overview import overview_of
+from airflow_provider_odf.ui.publishing_run import publishing_run
 from airflow_provider_odf.ui.subject import Subject
 from airflow_provider_odf.ui.trend_charts import records_chart
 
@@ -57,14 +58,14 @@ def blocks(subject: SubjectOf, start: Annotated[str, Query(alias="from")] = "") 
     return subject.render("blocks.html", "/blocks", page=page, state=state, chart=chart)
 
 
-def block(subject: SubjectOf, block_hash: str) -> HTMLResponse:
-    """Return one block as YAML."""
+def block(subject: SubjectOf, block_hash: str, run_id: Annotated[str | None, Depends(publishing_run)]) -> HTMLResponse:
+    """Return one block as YAML, with the run that published it."""
     _check_known(subject, block_hash)
     found = subject.dataset.block(block_hash)
     text = block_text(subject.dataset, block_hash)
     blocks_path = subject.path("/blocks/")
     return subject.render(
-        "block.html", "/blocks", block=found, block_hash=block_hash, text=text, blocks_path=blocks_path
+        "block.html", "/blocks", block=found, block_hash=block_hash, text=text, blocks_path=blocks_path, run_id=run_id
     )
 
 

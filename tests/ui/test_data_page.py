@@ -82,6 +82,17 @@ def test_what_changed_on_a_day(open_page, numbers):
     assert [record[:2] for record in records(newest)] == [("+C", "1"), ("-C", "1")]
 
 
+def test_times_that_are_copied_from_a_page(open_page, numbers):
+    for as_of in ("2024-05-02 08:00:00 UTC", "2024-05-02 08:00:00", "2024-05-02", "2024-05-02T08:00:00Z"):
+        page = shown(open_page(f"{PAGE}?as_of={as_of}"))
+        assert f"Current rows as of {as_of}" in page.lines
+        assert "uno" in page.lines
+    assert shown(open_page(f"{PAGE}?as_of=2024-05-01"), 400).lines[2].startswith("dataset acme/numbers has no history")
+    after = shown(open_page(f"{PAGE}?view=history&since=2024-05-02 08:00:00 UTC"))
+    until = shown(open_page(f"{PAGE}?view=history&until=2024-05-02 08:00:00 UTC"))
+    assert (len(records(after)), len(records(until))) == (0, 9)
+
+
 def test_links_to_usual_ranges(open_page, numbers):
     assert _ranges(datetime(2026, 3, 1, 0, 30, tzinfo=timezone.utc)) == [
         ("today", "2026-03-01", "2026-03-01"),

@@ -110,6 +110,28 @@ def test_one_block(open_page, numbers):
     assert page.links[numbers.dataset.block(block_hash).prev_block_hash].startswith(f"/odf{PAGE}/blocks/f1620")
 
 
+def test_the_run_that_published_a_block(open_page, numbers):
+    from airflow.models.asset import AssetEvent, AssetModel
+    from airflow.utils.session import create_session
+    from sqlalchemy import delete, select
+
+    numbers.add(("+A", 1, "one"))
+    head = numbers.dataset.head()
+    assert "Published by" not in shown(open_page(f"{PAGE}/blocks/{head}")).lines
+    source = {"source_task_id": "publish", "source_dag_id": "acme.numbers", "source_map_index": -1}
+    with create_session() as session:
+        asset = session.scalar(select(AssetModel.id).where(AssetModel.uri == numbers.dataset.uri))
+        for run, block_hash in (("manual__1", head), ("manual__2", "f1620" + 64 * "0")):
+            session.add(AssetEvent(asset_id=asset, extra={"blockHash": block_hash}, source_run_id=run, **source))
+    try:
+        page = shown(open_page(f"{PAGE}/blocks/{head}"))
+    finally:
+        with create_session() as session:
+            session.execute(delete(AssetEvent))
+    assert page.after("Published by") == "run manual__1"
+    assert page.links["manual__1"] == "/dags/acme.numbers/runs/manual__1"
+
+
 @pytest.mark.parametrize("page", ["", "/blocks", "/blocks/f1620" + 64 * "0"])
 def test_users_without_the_right_see_nothing(open_page, airflow_server, numbers, page):
     numbers.append(model.SetInfo(description="secret numbers"))
