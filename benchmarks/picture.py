@@ -60,7 +60,8 @@ def draw(panels: Sequence[Panel]) -> str:
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT + TOP + BOTTOM}" role="img">'
-        f"<title>CPU seconds of a run by size</title>{_STYLE}{drawn}</svg>\n"
+        "<title>CPU seconds of a run by size</title>"
+        f'{_STYLE}<rect width="100%" height="100%" fill="#fff"/>{drawn}</svg>\n'
     )
 
 
