@@ -6,18 +6,19 @@ from collections.abc import Callable, Mapping
 from typing import Annotated
 
 from fastapi import Depends, Query, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from airflow_provider_odf.ui.airflow_api import publication
+from airflow_provider_odf.ui.asset_events import published_block, publishing_run
 from airflow_provider_odf.ui.decision_form import TokenOf
 from airflow_provider_odf.ui.overview import overview_of
-from airflow_provider_odf.ui.publishing_run import publishing_run
 from airflow_provider_odf.ui.subject import Subject
 from airflow_provider_odf.ui.trend_charts import records_chart
 
 BLOCKS_OF_A_PAGE = 50
+_SEE_OTHER = 303
 
 
 async def _subject(request: Request, dag_id: str) -> Subject:
@@ -69,6 +70,13 @@ def block(subject: SubjectOf, block_hash: str, run_id: Annotated[str | None, Dep
     )
 
 
+def run(subject: SubjectOf, run_id: str, block_hash: Annotated[str | None, Depends(published_block)]) -> Response:
+    """Return the page of the block that a run published, or a page that says that it published none."""
+    if block_hash is not None:
+        return RedirectResponse(subject.path(f"/blocks/{block_hash}"), _SEE_OTHER)
+    return subject.render("run.html", "", run_id=run_id)
+
+
 def _check_known(subject: Subject, block_hash: str) -> None:
     """Check that a dataset has a block.
 
@@ -86,9 +94,10 @@ def block_text(dataset: Dataset, block_hash: str) -> str:
     return dump_yaml(dump(dataset.block(block_hash)))
 
 
-PAGES: Mapping[str, Callable[..., HTMLResponse]] = {
+PAGES: Mapping[str, Callable[..., Response]] = {
     "": overview,
     "/blocks": blocks,
     "/blocks/{block_hash}": block,
+    "/runs/{run_id:path}": run,
 }
 """Path after that of the DAG -> page."""

@@ -47,5 +47,14 @@ class OdfPlugin(AirflowPlugin):
             "destination": "dag",
             "url_route": "odf-dataset",
         },
+        *(
+            {
+                "name": "Dataset",
+                "href": site_path("/datasets/{DAG_ID}/runs/{RUN_ID}"),
+                "destination": destination,
+                "url_route": f"odf-dataset-of-{destination}",
+            }
+            for destination in ("dag_run", "task_instance")
+        ),
     ]
     operator_extra_links = [DatasetLink(), BlockLink(), ReportLink()]  # noqa: RUF012

@@ -140,6 +140,13 @@ def test_a_rejected_candidate_and_its_release(logged_in, picture, axe):
             ("-R", "Kenya", "1", "26.40", "26.40"),
         ]
         picture(page, "corrections")
+        (event,) = page.request.get("/api/v2/assets/events?source_dag_id=coffee-prices").json()["asset_events"]
+        page.goto(f"/dags/coffee-prices/runs/{event['source_run_id']}")
+        page.get_by_role("link", name="Dataset", exact=True).click()
+        frame = page.frame_locator("iframe")
+        frame.locator("pre").wait_for()
+        assert "kind: AddData" in frame.locator("pre").inner_text()
+        assert frame.get_by_role("link", name=event["source_run_id"]).count() == 1
 
 
 def until_shown(page, path, text):

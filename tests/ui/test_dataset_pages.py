@@ -125,11 +125,16 @@ def test_the_run_that_published_a_block(open_page, numbers):
             session.add(AssetEvent(asset_id=asset, extra={"blockHash": block_hash}, source_run_id=run, **source))
     try:
         page = shown(open_page(f"{PAGE}/blocks/{head}"))
+        of_run = open_page(f"{PAGE}/runs/manual__1", follow_redirects=False)
+        assert (of_run.status_code, of_run.headers["Location"]) == (303, f"/odf{PAGE}/blocks/{head}")
     finally:
         with create_session() as session:
             session.execute(delete(AssetEvent))
     assert page.after("Published by") == "run manual__1"
     assert page.links["manual__1"] == "/dags/acme.numbers/runs/manual__1"
+    nothing = shown(open_page(f"{PAGE}/runs/scheduled__2026-05-01T00:00:00+00:00"))
+    assert nothing.lines[-2].startswith("This run published no block: it found nothing new")
+    assert nothing.links["See the dataset"] == f"/odf{PAGE}"
 
 
 @pytest.mark.parametrize("page", ["", "/blocks", "/blocks/f1620" + 64 * "0"])
