@@ -22,6 +22,7 @@ CASES = (
     "many_datasets",
     "many_files",
     "snapshot",
+    "few_changes",
     "large",
     "logical_hash",
     "triggers",

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks import check, data, history, odf, source
-from benchmarks.measure import Run, in_turns, peer
+from benchmarks.measure import Run, in_turns, peer, whole
 from benchmarks.picture import Curve, Panel, draw
 from benchmarks.report import Row, row
 from benchmarks.scale import Scale
@@ -74,18 +74,13 @@ def _of_rows(scale: Scale, rows: int) -> dict[str, list[Run]]:
         subjects = {
             FIRST: lambda: poll(files[0]),
             NEXT: lambda: poll(files[1]),
-            FLOOR: lambda: _whole(peer("spark_copy", source=files[1], target=folder / f"floor-{next(numbers)}")),
+            FLOOR: lambda: whole(peer("spark_copy", source=files[1], target=folder / f"floor-{next(numbers)}")),
         }
         for name, done in in_turns(subjects, 1).items():
             runs.setdefault(name, []).extend(done)
         assert len(check.slices(store, "table")) == 2
     shutil.rmtree(folder)
     return runs
-
-
-def _whole(run: Run) -> Run:
-    """Return a run with the time of the whole program, its start included."""
-    return Run(run.wall, run.whole_cpu, peak_mib=run.peak_mib, jvms=run.jvms)
 
 
 def _of_slices(scale: Scale, slices: int) -> list[Run]:

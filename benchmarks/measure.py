@@ -42,6 +42,11 @@ class Run:
 Subject: TypeAlias = Callable[[], Run]
 
 
+def whole(run: Run) -> Run:
+    """A run with the time of the whole program, its start included."""
+    return Run(run.wall, run.whole_cpu, peak_mib=run.peak_mib, jvms=run.jvms)
+
+
 def program(arguments: Sequence[str], *, environment: Mapping[str, str] | None = None) -> Run:
     """A run of a program until it ends.
 

@@ -65,7 +65,8 @@ def test_growth_is_drawn(tmp_path: Path) -> None:
 
 @pytest.mark.benchmark
 def test_changes() -> None:
-    rows = {r["subject"]: r for r in run("snapshot", "small_change")}
+    rows = {r["subject"]: r for r in run("snapshot", "few_changes", "small_change")}
+    assert rows["no changed row, other bytes"]["to"] == "plain Spark copy, started"
     assert rows["odf run"]["jvms"] == 0
     assert rows["odf, 50 slices"]["ratio"] > 0
     assert rows["odf, 1 slice"]["peak_mib"] > 100
