@@ -30,14 +30,19 @@ _MOST_CACHES = 2
 """How many caches are kept: running merges may still read the one before the newest."""
 
 
+def make_directory(cache: Path) -> None:
+    """Make a directory of disposable caches, if this process may."""
+    with contextlib.suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+
+
 def history(store: Store, dataset: Dataset, state: ChainState, progress: Progress) -> tuple[protocol.HistorySlice, ...]:
     """Return the slices of a dataset up to a state, in offset order, for the engine to read.
 
     :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
     """
     cache = store.cache_of(dataset)
-    with contextlib.suppress(OSError):
-        cache.mkdir(parents=True, exist_ok=True)
+    make_directory(cache)
     checked_slices.check(dataset, state.dataset_id, state.slices, cache, progress)
     return tuple(
         protocol.HistorySlice(

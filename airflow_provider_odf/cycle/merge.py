@@ -12,7 +12,7 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cycle import candidate, held_back, matched_headers
 from airflow_provider_odf.cycle.frequency import with_frequency
-from airflow_provider_odf.cycle.history import StateCaches, history
+from airflow_provider_odf.cycle.history import StateCaches, history, make_directory
 from airflow_provider_odf.cycle.input_seal import check_input
 from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, UpToDate
 from airflow_provider_odf.cycle.related import with_related
@@ -75,6 +75,8 @@ class _Merge:
     def __init__(self, cycle: Cycle, dataset: Dataset, new_input: Input) -> None:
         self.cycle, self.dataset, self.input = cycle, dataset, new_input
         self.contract = cycle.contract
+        # Append caches no rows, but the state of its chain is kept there too.
+        make_directory(cycle.store.cache(new_input.dataset))
         self.base = replay(dataset, new_input.base)
         cycle.store.check_identity(dataset, self.base.dataset_id)
         self.draft = Draft(dataset, self.base, manifest_version=cycle.manifest_version)

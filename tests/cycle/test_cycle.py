@@ -275,6 +275,19 @@ def test_what_data_depend_on_may_not_change(
     assert store.dataset("prices").head() == head
 
 
+def test_the_state_of_a_long_chain_of_append_is_kept(write: Write, run: Run, store: Store) -> None:
+    manifest = write("prices.yaml", PRICES.split("      merge:")[0] + "      merge: {kind: Append}\n")
+    for number in range(100, 164):
+        write(f"in/{number}.csv", f"sku,price\na,{number}\n")
+    run(manifest)
+    kept = store.cache("prices") / "chain-state"
+    kept.unlink(missing_ok=True)
+    write("in/164.csv", "sku,price\na,164\n")
+    run(manifest, "2024-01-02T12:00:00Z")
+    assert kept.is_file()
+    assert replay(store.dataset("prices")).last_offset == 64
+
+
 def test_many_datasets_share_one_engine(write: Write, store: Store, engine: LocalRunner) -> None:
     from airflow_provider_odf.cycle.run import run_all
 
