@@ -7,7 +7,6 @@ blocks after it are read and checked, and a chain that no longer has this block 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -16,11 +15,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from airflow_provider_odf.chain import kept_file
 from airflow_provider_odf.chain.dataset import Dataset
-from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.replay import blocks_after, extend
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.model import MetadataBlock
@@ -29,7 +27,7 @@ FOLDER = ".pages"
 HEADERS = "headers"
 """Folder of files about blocks whose input had columns that were matched by position."""
 _FILE = "history"
-_FORMAT = b"history 2"
+_FORMAT = "history 2"
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,8 @@ def read_history(dataset: Dataset, work_area: Path) -> History:
     if kept is not None and not blocks:
         return kept
     history = _extended(dataset, kept if is_continued else None, blocks)
-    _write(work_area, folder, history)
+    if kept_file.make_folder(work_area, folder):
+        kept_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(history))
     return history
 
 
@@ -105,27 +104,8 @@ def _adapter() -> TypeAdapter[History]:
 
 
 def _read(file: Path) -> History | None:
+    content = kept_file.read(file, _FORMAT)
     try:
-        header, _, content = file.read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    if header != _header(content):
-        return None
-    try:
-        return _adapter().validate_json(content)
+        return _adapter().validate_json(content) if content is not None else None
     except ValidationError:
         return None
-
-
-def _write(work_area: Path, folder: Path, history: History) -> None:
-    """Write the file, if the store has a work area that this process may write to."""
-    if not work_area.is_dir():
-        return
-    content = _adapter().dump_json(history)
-    with contextlib.suppress(OdfError, OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        LocalStorage(folder).put(_FILE, _header(content) + b"\n" + content)
-
-
-def _header(content: bytes) -> bytes:
-    return _FORMAT + b" " + sha256(content).hexdigest().encode()

@@ -5,7 +5,7 @@ A time or a block is then found among 10,000 without reading them again.
 
 from __future__ import annotations
 
-import contextlib
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from pathlib import Path
 
+from airflow_provider_odf.chain import kept_file
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.kept_history import pages_folder
-from airflow_provider_odf.chain.local_storage import LocalStorage
-from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.model import MetadataBlock
-from airflow_provider_odf.seal import open_json, sealed_json
 
-_FILE = "positions"
+_FILE, _FORMAT = "positions", "positions 1"
 _HASH = re.compile("f[0-9a-f]*")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -86,7 +85,8 @@ def read_positions(dataset: Dataset, head: str, work_area: Path) -> Positions:
             break
         new.append((block_hash, block))
     positions = _extended(kept, end, new[::-1])
-    _write(work_area, folder, positions)
+    if kept_file.make_folder(work_area, folder):
+        kept_file.write(folder / _FILE, _FORMAT, json.dumps(vars(positions)).encode())
     return positions
 
 
@@ -101,20 +101,8 @@ def _extended(kept: Positions, end: int, blocks: Sequence[tuple[str, MetadataBlo
 
 
 def _read(folder: Path) -> Positions:
-    try:
-        content = open_json((folder / _FILE).read_bytes())
-    except OSError:
-        content = None
-    return Positions(content["hashes"], content["times"], content["offsets"]) if content else Positions((), (), ())
-
-
-def _write(work_area: Path, folder: Path, positions: Positions) -> None:
-    """Write the file, if the store has a work area that this process may write to."""
-    if not work_area.is_dir():
-        return
-    with contextlib.suppress(OdfError, OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        LocalStorage(folder).put(_FILE, sealed_json(vars(positions)))
+    content = kept_file.read(folder / _FILE, _FORMAT)
+    return Positions(**json.loads(content)) if content is not None else Positions((), (), ())
 
 
 def _is_time(text: str) -> bool:

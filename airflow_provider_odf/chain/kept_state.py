@@ -15,9 +15,9 @@ from functools import cache, cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, overload
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.chain import kept_file
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.manifest import model
@@ -29,7 +29,7 @@ FILE = "chain-state"
 LEAST_BLOCKS = 64
 """A state is kept once a chain has so many blocks more than the kept one: reading them takes a few milliseconds."""
 
-_FORMAT = b"chain-state 1"
+_FORMAT = "chain-state 1"
 _SECTION = b"\n\n"
 
 
@@ -73,15 +73,15 @@ def read(dataset: Dataset) -> KeptState | None:
     if dataset.cache is None:
         return None
     try:
-        header, _, content = (dataset.cache / FILE).read_bytes().partition(b"\n")
-        if header != _header(content):
+        content = kept_file.read(dataset.cache / FILE, _FORMAT)
+        if content is None:
             return None
         state, slices, names, versions = content.split(_SECTION)
         blocks = names.decode().split("\n")
         if versions != _versions(dataset, blocks):
             return None
         return KeptState(replace(_adapter().validate_json(state), slices=KeptSlices(slices)), blocks)
-    except (OSError, OdfError, ValueError, ValidationError):
+    except (OdfError, ValueError):
         return None
 
 
@@ -95,10 +95,10 @@ def keep(dataset: Dataset, state: ChainState, blocks: Sequence[str]) -> None:
     text = _adapter().dump_json(state, exclude={"slices"})
     if _adapter().validate_json(text) != replace(state, slices=()):
         return  # Another tool wrote values that change on their way through JSON.
-    with contextlib.suppress(OSError, OdfError):
+    with contextlib.suppress(OdfError):
         slices, names = "\n".join(map(_line, state.slices)).encode(), "\n".join(blocks).encode()
         content = _SECTION.join((text, slices, names, _versions(dataset, blocks)))
-        LocalStorage(dataset.cache).put(FILE, _header(content) + b"\n" + content)
+        kept_file.write(dataset.cache / FILE, _FORMAT, content)
 
 
 def _versions(dataset: Dataset, blocks: Sequence[str]) -> bytes:
@@ -121,7 +121,3 @@ def _slice(line: str) -> model.DataSlice:
 @cache
 def _adapter() -> TypeAdapter[ChainState]:
     return TypeAdapter(ChainState)
-
-
-def _header(content: bytes) -> bytes:
-    return _FORMAT + b" " + sha256(content).hexdigest().encode()

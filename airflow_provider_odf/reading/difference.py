@@ -14,11 +14,10 @@ from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, NoReturn
 
-from airflow_provider_odf.chain import checked_slices
+from airflow_provider_odf.chain import checked_slices, kept_file
 from airflow_provider_odf.chain.current_rows import spelled_key
-from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.slice_scan import scan
-from airflow_provider_odf.errors import InvalidInput, OdfError
+from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.reading.net_changes import CODE, OPERATIONS, Records, net_changes
 from airflow_provider_odf.reading.scan import HistoryScan
 
@@ -165,13 +164,8 @@ def _read(file: Path) -> pa.Table | None:
     """Return a kept table, None if there is none or its bytes are damaged."""
     import pyarrow as pa
 
-    try:
-        hashed, _, content = file.read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    if hashed != sha256(content).hexdigest().encode():
-        return None
-    return pa.ipc.open_stream(content).read_all()
+    content = kept_file.read(file, _FORMAT)
+    return pa.ipc.open_stream(content).read_all() if content is not None else None
 
 
 def _write(file: Path, table: pa.Table) -> None:
@@ -181,10 +175,9 @@ def _write(file: Path, table: pa.Table) -> None:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    content = sink.getvalue().to_pybytes()
-    with contextlib.suppress(OdfError, OSError):
-        if file.parent.is_dir():
-            LocalStorage(file.parent).put(file.name, sha256(content).hexdigest().encode() + b"\n" + content)
+    if file.parent.is_dir():
+        kept_file.write(file, _FORMAT, sink.getvalue().to_pybytes())
+        with contextlib.suppress(OSError):
             kept = sorted(file.parent.glob(f"{_PREFIX}*"), key=lambda path: path.stat().st_mtime)
             for old in kept[:-KEPT]:
                 old.unlink(missing_ok=True)

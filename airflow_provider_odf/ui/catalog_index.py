@@ -6,25 +6,21 @@ dataset is the block that it stands for.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from airflow_provider_odf.chain import dataset_facts
+from airflow_provider_odf.chain import dataset_facts, kept_file
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.kept_history import FOLDER, History, read_history
-from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.cycle import rejected
-from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.instant import Instant
 
 _FILE = "catalog"
-_FORMAT = b"catalog 1"
+_FORMAT = "catalog 1"
 
 
 @dataclass(frozen=True)
@@ -74,13 +70,9 @@ class CatalogIndex:
 
     def save(self) -> None:
         """Write the file if an entry is new, and this process may write to the work area."""
-        if not self._is_changed or not self._work_area.is_dir():
-            return
-        content = _adapter().dump_json(self._entries)
         folder = self._work_area / FOLDER
-        with contextlib.suppress(OdfError, OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            LocalStorage(folder).put(_FILE, _header(content) + b"\n" + content)
+        if self._is_changed and kept_file.make_folder(self._work_area, folder):
+            kept_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(self._entries))
             self._is_changed = False
 
 
@@ -110,12 +102,8 @@ def _adapter() -> TypeAdapter[dict[str, Entry]]:
 
 
 def _read(file: Path) -> dict[str, Entry]:
+    content = kept_file.read(file, _FORMAT)
     try:
-        header, _, content = file.read_bytes().partition(b"\n")
-        return _adapter().validate_json(content) if header == _header(content) else {}
-    except (OSError, ValidationError):
+        return _adapter().validate_json(content) if content is not None else {}
+    except ValidationError:
         return {}
-
-
-def _header(content: bytes) -> bytes:
-    return _FORMAT + b" " + sha256(content).hexdigest().encode()

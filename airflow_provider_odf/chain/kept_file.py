@@ -1,0 +1,42 @@
+"""Disposable files of what was computed from a chain: a first line with a format and the SHA-256 of the content.
+
+A file of another format, or with other bytes, counts as missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from hashlib import sha256
+from pathlib import Path
+
+from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.errors import OdfError
+
+
+def read(file: Path, form: str) -> bytes | None:
+    """Return the content of a file, or None if there is none of this format, or it is damaged."""
+    try:
+        header, _, content = file.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return content if header == _header(form, content) else None
+
+
+def write(file: Path, form: str, content: bytes) -> None:
+    """Write a file into an existing folder, if this process may: without the file the content is computed again."""
+    with contextlib.suppress(OdfError, OSError):
+        LocalStorage(file.parent).put(file.name, _header(form, content) + b"\n" + content)
+
+
+def make_folder(work_area: Path, folder: Path) -> bool:
+    """Make a folder in a work area, and return whether it is there. No work area is made: a reader of a store leaves
+    none, because its writers might not be able to use it."""
+    if not work_area.is_dir():
+        return False
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder.is_dir()
+
+
+def _header(form: str, content: bytes) -> bytes:
+    return f"{form} {sha256(content).hexdigest()}".encode()
