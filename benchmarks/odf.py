@@ -42,9 +42,9 @@ def run(store: Path, *manifests: Path, environment: Mapping[str, str] | None = N
     )
 
 
-def inspect(command: str, name: str, store: Path) -> Run:
+def inspect(command: str, name: str, store: Path, *options: str) -> Run:
     """``odf log``, ``odf verify`` and their like on one dataset."""
-    return program([ODF, command, name, "--store", str(store)])
+    return program([ODF, command, name, *options, "--store", str(store)])
 
 
 def copy_store(store: Path, to: Path) -> Path:

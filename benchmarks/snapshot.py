@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks import check, data, history, odf, source
-from benchmarks.measure import Run, in_turns, peer
+from benchmarks.measure import Run, in_turns, peer, whole
 from benchmarks.report import Row, row
 from benchmarks.scale import Scale
 
@@ -131,7 +131,7 @@ def _check(case: Snapshot) -> None:
 
 def _rows(runs: dict[str, list[Run]], rebuilt: Run) -> list[Row]:
     floor = runs[SPARK]
-    started = [Run(r.wall, r.whole_cpu) for r in floor]
+    started = list(map(whole, floor))
     growth = statistics.median(a.seconds / b.seconds for a, b in zip(runs[LONG], runs[ONE], strict=True))
     notes = {
         LONG: f"{growth:.2f} of the time with 1 slice",

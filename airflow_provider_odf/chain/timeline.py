@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -64,6 +65,19 @@ def timeline(
 def _counts(dataset: Dataset, event: model.Variant, operation_column: str) -> Mapping[str, int] | None:
     new_data = getattr(event, "new_data", None)
     return {} if new_data is None else count_operations(dataset, new_data, operation_column)
+
+
+def count_in_all(
+    dataset: Dataset, data_slices: Iterable[model.DataSlice], operation_column: str
+) -> Mapping[str, int] | None:
+    """Return the numbers of records of several slices by operation, or None if a file cannot be read."""
+    total: Counter[str] = Counter()
+    for data_slice in data_slices:
+        counts = count_operations(dataset, data_slice, operation_column)
+        if counts is None:
+            return None
+        total.update(counts)
+    return total
 
 
 def count_operations(dataset: Dataset, data_slice: model.DataSlice, operation_column: str) -> Mapping[str, int] | None:

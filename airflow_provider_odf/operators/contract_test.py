@@ -10,7 +10,7 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.datahub import report_to_datahub
 from airflow_provider_odf.operators.lineage import alias_of
-from airflow_provider_odf.ui.links import BlockLink, DatasetLink, ReportLink, report_url
+from airflow_provider_odf.ui.links import BlockLink, ReportLink, report_url
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -36,7 +36,7 @@ class ContractTestOperator(OdfOperator):
     """
 
     template_fields: Sequence[str] = (*OdfOperator.template_fields, "candidate", "source_name")
-    operator_extra_links: Sequence[BaseOperatorLink] = (DatasetLink(), BlockLink(), ReportLink())
+    operator_extra_links: Sequence[BaseOperatorLink] = (*OdfOperator.operator_extra_links, BlockLink(), ReportLink())
 
     def __init__(
         self,

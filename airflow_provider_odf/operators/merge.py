@@ -11,7 +11,7 @@ from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import alias_of, names_of, pushed_names, read_by, sources_of, written_by
 from airflow_provider_odf.operators.push import PushMixin, push_id
 from airflow_provider_odf.settings.push_paths import author_prefixes
-from airflow_provider_odf.ui.links import BlockLink, DatasetLink, ReportLink
+from airflow_provider_odf.ui.links import BlockLink, ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -47,7 +47,7 @@ class MergeOperator(PushMixin, OdfOperator):
     """
 
     template_fields: Sequence[str] = (*OdfOperator.template_fields, "data", "source_name")
-    operator_extra_links: Sequence[BaseOperatorLink] = (DatasetLink(), BlockLink(), ReportLink())
+    operator_extra_links: Sequence[BaseOperatorLink] = (*OdfOperator.operator_extra_links, BlockLink(), ReportLink())
 
     def __init__(
         self, *, data: Any, source_name: str | None = None, push_paths: Sequence[str] = (), **kwargs: Any

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import read_by, sources_of
-from airflow_provider_odf.ui.links import DatasetLink, ReportLink
+from airflow_provider_odf.ui.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -36,7 +36,7 @@ class PollingSourceOperator(OdfOperator):
     """
 
     template_fields: Sequence[str] = OdfOperator.template_fields
-    operator_extra_links: Sequence[BaseOperatorLink] = (DatasetLink(), ReportLink())
+    operator_extra_links: Sequence[BaseOperatorLink] = (*OdfOperator.operator_extra_links, ReportLink())
 
     def __init__(self, *, manifest: str, read_on_spark: bool = False, **kwargs: Any) -> None:
         super().__init__(manifest=manifest, **kwargs)

@@ -11,7 +11,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import alias_of, written_by
-from airflow_provider_odf.ui.links import BlockLink, DatasetLink, ReportLink, block_url
+from airflow_provider_odf.ui.links import BlockLink, ReportLink, block_url
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class PublishOperator(OdfOperator):
     """
 
     template_fields: Sequence[str] = (*OdfOperator.template_fields, "candidate")
-    operator_extra_links: Sequence[BaseOperatorLink] = (DatasetLink(), BlockLink(), ReportLink())
+    operator_extra_links: Sequence[BaseOperatorLink] = (*OdfOperator.operator_extra_links, BlockLink(), ReportLink())
 
     def __init__(self, *, candidate: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import written_by
-from airflow_provider_odf.ui.links import BlockLink, DatasetLink, ReportLink
+from airflow_provider_odf.ui.links import BlockLink, ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -37,7 +37,7 @@ class TransformOperator(OdfOperator):
     """
 
     template_fields: Sequence[str] = OdfOperator.template_fields
-    operator_extra_links: Sequence[BaseOperatorLink] = (DatasetLink(), BlockLink(), ReportLink())
+    operator_extra_links: Sequence[BaseOperatorLink] = (*OdfOperator.operator_extra_links, BlockLink(), ReportLink())
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.xcom import pass_candidate

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.chain import json_rows
-from airflow_provider_odf.chain.kept_history import pages_folder
-from airflow_provider_odf.chain.replay import extend, replay
+from airflow_provider_odf.chain.replay import blocks_after, extend, replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
-from airflow_provider_odf.chain.timeline import count_operations
+from airflow_provider_odf.chain.timeline import count_in_all
 from airflow_provider_odf.contract.masking import masked
 from airflow_provider_odf.cycle import rejected, tested
 from airflow_provider_odf.cycle.rejected_rows import rejected_rows
@@ -69,8 +67,7 @@ class CandidateView:
     @cached_property
     def failing(self) -> Table:
         """The rows for which it was rejected."""
-        folder = pages_folder(self.subject.dataset, self.subject.store.work_area)
-        found = rejected_rows(self.subject.dataset, self.rejection, ROWS, self._state, folder)
+        found = rejected_rows(self.subject.dataset, self.rejection, ROWS, self._state, self.subject.pages_folder)
         rows = [masked(row, self.subject.sensitive) for row in found]
         return Table(found.columns, rows, found.total)
 
@@ -79,34 +76,25 @@ class CandidateView:
         """Its records: what it would add to, retract from and correct in the head."""
         state, first = self._state, self._state.next_offset - self.rejection.records
         offsets = OffsetRange(state.vocab.offset_column, first, min(first + ROWS, state.next_offset) - 1)
-        folder = pages_folder(self.subject.dataset, self.subject.store.work_area)
-        table = HistoryScan(self.subject.dataset, state, folder, offsets=offsets).to_table()
+        table = HistoryScan(self.subject.dataset, state, self.subject.pages_folder, offsets=offsets).to_table()
         rows = json_rows.rows(table, state.vocab.operation_type_column)
         return Table(table.column_names, [masked(row, self.subject.sensitive) for row in rows], self.rejection.records)
 
     @cached_property
     def counts(self) -> Mapping[str, int] | None:
         """Numbers of its records by operation; None if a slice cannot be read."""
-        state, total = self._state, Counter[str]()
-        for data_slice in state.slices:
-            if data_slice.offset_interval.start >= state.next_offset - self.rejection.records:
-                counts = count_operations(self.subject.dataset, data_slice, state.vocab.operation_type_column)
-                if counts is None:
-                    return None
-                total.update(counts)
-        return total
+        state, first = self._state, self._state.next_offset - self.rejection.records
+        own = [data_slice for data_slice in state.slices if data_slice.offset_interval.start >= first]
+        return count_in_all(self.subject.dataset, own, state.vocab.operation_type_column)
 
     @cached_property
     def _state(self) -> ChainState:
         """The state at the candidate. Where it builds on the head, only its own blocks are read."""
-        head, blocks = self.subject.history.state, []
+        head = self.subject.history.state
         if self.rejection.base != head.head:
             return replay(self.subject.dataset, self.block_hash)
-        for block_hash, block in self.subject.dataset.walk(self.block_hash):
-            if block_hash == head.head:
-                break
-            blocks.append((block_hash, block))
-        return extend(self.subject.dataset, head, reversed(blocks))
+        blocks, _ = blocks_after(self.subject.dataset, head.head, self.block_hash)
+        return extend(self.subject.dataset, head, blocks)
 
 
 def candidate_view(subject: Subject, block_hash: str) -> CandidateView:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fastapi import status
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_odf.chain.dataset import is_hash
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.tested import Clause, Tested
     from airflow_provider_odf.ui.subject import Subject
 
-_SEE_OTHER = 303
 _NOT_RUN = ("not run", "–")
 _CELLS = {
     "pass": ("passed", "✓"),
@@ -52,7 +52,7 @@ def report(subject: SubjectOf, block_hash: str) -> Response:
     if record is None:
         raise DatasetNotFound(f"block {block_hash} of {subject.publication.alias} has no contract report")
     if any(rejection.block_hash == block_hash for rejection in rejected.rejections(subject.dataset)):
-        return RedirectResponse(subject.path(f"/rejected/{block_hash}"), _SEE_OTHER)
+        return RedirectResponse(subject.path(f"/rejected/{block_hash}"), status.HTTP_303_SEE_OTHER)
     block = subject.dataset.block(block_hash)
     blocks_path = subject.path("/blocks/")
     return subject.render(

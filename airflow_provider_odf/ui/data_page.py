@@ -9,14 +9,12 @@ from datetime import datetime, timedelta, timezone
 from enum import Enum
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import Query
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from airflow_provider_odf.chain.as_of import data_as_of
-from airflow_provider_odf.chain.kept_history import pages_folder
 from airflow_provider_odf.chain.kept_positions import read_positions
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
@@ -56,7 +54,7 @@ def data(subject: SubjectOf, query: Annotated[DataQuery, Query()]) -> HTMLRespon
     sensitive = subject.sensitive
     question = _question(query, sensitive)
     state, offsets = rows_asked_for(subject, query)
-    page = row_page(subject.dataset, state, question, cache(subject), offsets)
+    page = row_page(subject.dataset, state, question, subject.pages_folder, offsets)
     page = replace(page, rows=tuple(masked(row, sensitive) for row in page.rows))
     link = partial(query.link, subject.path("/data"))
     return subject.render(
@@ -86,7 +84,7 @@ def download(subject: SubjectOf, query: Annotated[DownloadQuery, Query()]) -> Re
     state, offsets = rows_asked_for(subject, query)
     sensitive = subject.sensitive
     question = _question(query, sensitive)
-    scan = scan_of(subject.dataset, state, question, cache(subject), offsets)
+    scan = scan_of(subject.dataset, state, question, subject.pages_folder, offsets)
     parts = stream(Answer(scan, question, sensitive, MASKED), query.form.value)
     first = next(parts)
     name = file_name(subject.publication.alias, query.kind, state.head, query.form.value)
@@ -127,11 +125,6 @@ def rows_asked_for(subject: Subject, query: DataQuery) -> tuple[ChainState, Offs
     if query.as_of and not query.question().is_difference:
         return replay(subject.dataset, data_as_of(subject.dataset, end_of(query.as_of))), None
     return subject.history.state, None
-
-
-def cache(subject: Subject) -> Path:
-    """Return the folder of what pages keep about the dataset."""
-    return pages_folder(subject.dataset, subject.store.work_area)
 
 
 def _offsets(subject: Subject, query: DataQuery) -> OffsetRange:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Query, Request, status
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
@@ -18,7 +18,6 @@ from airflow_provider_odf.ui.subject import Subject
 from airflow_provider_odf.ui.trend_charts import records_chart
 
 BLOCKS_OF_A_PAGE = 50
-_SEE_OTHER = 303
 
 
 async def _subject(request: Request, dag_id: str) -> Subject:
@@ -73,7 +72,7 @@ def block(subject: SubjectOf, block_hash: str, run_id: Annotated[str | None, Dep
 def run(subject: SubjectOf, run_id: str, block_hash: Annotated[str | None, Depends(published_block)]) -> Response:
     """Return the page of the block that a run published, or a page that says that it published none."""
     if block_hash is not None:
-        return RedirectResponse(subject.path(f"/blocks/{block_hash}"), _SEE_OTHER)
+        return RedirectResponse(subject.path(f"/blocks/{block_hash}"), status.HTTP_303_SEE_OTHER)
     return subject.render("run.html", "", run_id=run_id)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from airflow.api_fastapi.logging.decorators import action_logging
-from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi import Depends, FastAPI, HTTPException, Request, status
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_odf.cycle import decisions, rejected, tested
@@ -20,7 +20,6 @@ from airflow_provider_odf.ui.dataset_pages import SubjectOf
 from airflow_provider_odf.ui.decision_form import TokenOf, require_right, require_token
 from airflow_provider_odf.ui.decision_runs import DecisionRun, decision_runs, start_run
 
-_SEE_OTHER = 303
 _DECIDED = {
     tested.DISCARDED: "Somebody has discarded this candidate.",
     tested.ACCEPTED: "Somebody has decided to publish this candidate: the next run that merges the same input does.",
@@ -61,7 +60,7 @@ def candidate(subject: SubjectOf, block_hash: str, token: TokenOf, runs: RunsOf)
     except DatasetNotFound:
         if rejected.load(subject.dataset, block_hash) is None:
             raise
-        return RedirectResponse(subject.path(f"/contract/{block_hash}"), _SEE_OTHER)
+        return RedirectResponse(subject.path(f"/contract/{block_hash}"), status.HTTP_303_SEE_OTHER)
     return subject.render("candidate.html", "/rejected", view=view, token=token, runs=runs)
 
 
@@ -115,4 +114,4 @@ def discard(view: WaitingOf) -> RedirectResponse:
 
 
 def _page_of(view: CandidateView) -> RedirectResponse:
-    return RedirectResponse(view.subject.path(f"/rejected/{view.block_hash}"), _SEE_OTHER)
+    return RedirectResponse(view.subject.path(f"/rejected/{view.block_hash}"), status.HTTP_303_SEE_OTHER)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, HTTPException, Request, status
 from fastapi.responses import RedirectResponse, Response
 
 from airflow_provider_odf.cycle import rejected
@@ -24,8 +24,6 @@ from airflow_provider_odf.ui.signed_link import Ticket
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
-
-_SEE_OTHER = 303
 
 
 async def dataset_path(request: Request, dag_id: str, ticket: str) -> str | None:
@@ -49,7 +47,7 @@ def block(dag_id: str, ticket: str, path: PathOf) -> Response:
     with _open(dag_id, ticket) as (dataset, block_hash):
         found, text = dataset.block(block_hash), block_text(dataset, block_hash)
     if path is not None:
-        return RedirectResponse(f"{path}/blocks/{block_hash}", _SEE_OTHER)
+        return RedirectResponse(f"{path}/blocks/{block_hash}", status.HTTP_303_SEE_OTHER)
     values = {"block": found, "block_hash": block_hash, "text": text, "blocks_path": None, "run_id": None}
     return render("block.html", name=dataset.alias, tabs=[], **values)
 
@@ -61,7 +59,7 @@ def report(dag_id: str, ticket: str, path: PathOf) -> Response:
     if record is None:
         raise HTTPException(404, f"block {block_hash} of {dataset.alias} has no contract report")
     if path is not None:
-        return RedirectResponse(f"{path}/contract/{block_hash}", _SEE_OTHER)
+        return RedirectResponse(f"{path}/contract/{block_hash}", status.HTTP_303_SEE_OTHER)
     values = {"block": found, "block_hash": block_hash, "record": record, "blocks_path": None}
     return render("report.html", name=dataset.alias, tabs=[], **values)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow.api_fastapi.core_api.security import GetUserDep
 from airflow.api_fastapi.logging.decorators import action_logging
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, status
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from airflow_provider_odf.ui import verification
@@ -16,7 +16,6 @@ from airflow_provider_odf.ui.decision_form import TokenOf, require_right, requir
 from airflow_provider_odf.ui.problem_page import public
 
 _PAGE = "/verification"
-_SEE_OTHER = 303
 
 
 def register(app: FastAPI, guard: Sequence[Any]) -> None:
@@ -39,4 +38,4 @@ def verification_page(subject: SubjectOf, token: TokenOf) -> HTMLResponse:
 def verify_now(subject: SubjectOf, user: GetUserDep) -> RedirectResponse:
     """Start a verification, unless one runs."""
     verification.start(subject.dataset, subject.store.work_area, subject.pages_folder, user.get_name())
-    return RedirectResponse(subject.path(_PAGE), _SEE_OTHER)
+    return RedirectResponse(subject.path(_PAGE), status.HTTP_303_SEE_OTHER)
