@@ -20,8 +20,13 @@ from airflow_provider_odf.protocol import Check, Contract
 
 
 def compile_model(file: ContractFile, model: str) -> Contract:
-    """Return the contract with the checks of one model, in the order of the file."""
-    return replace(compile_models(file, [model]), model=model)
+    """Return the contract of a dataset, with the checks of its model, in the order of the file.
+
+    Service levels have severity warning: they judge the dataset over time, and refusing new data would break them more.
+    """
+    contract = compile_models(file, [model])
+    checks = (replace(c, severity="warning") if service_levels.is_one(c) else c for c in contract.checks)
+    return replace(contract, model=model, checks=tuple(checks))
 
 
 def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:

@@ -47,13 +47,13 @@ def lines(report: ContractReport, subject: str) -> Iterator[str]:
 def _error_rows(errors: Iterable[CheckResult]) -> Iterator[Sequence[str]]:
     """Yield one row for all clauses of a model with the same reason: unreadable data is one problem, not one of each
     clause."""
-    groups: dict[tuple[str, str], list[CheckResult]] = {}
+    groups: dict[tuple[str, str, str], list[CheckResult]] = {}
     for error in errors:
-        groups.setdefault((error.model, error.reason or error.observed), []).append(error)
-    for (model, reason), (first, *others) in groups.items():
+        groups.setdefault((state(error), error.model, error.reason or error.observed), []).append(error)
+    for (outcome, model, reason), (first, *others) in groups.items():
         more = f", and {counted(len(others), 'other clause')} of {model or 'the contract'}" if others else ""
         yield (
-            "error",
+            outcome,
             _clause(first) + more,
             str(first.line or ""),
             _cut(reason, _LONGEST_REASON),

@@ -14,6 +14,8 @@ from airflow_provider_odf.protocol import Check
 PROMISE = "it is a promise about the service, which cannot be tested on data"
 NO_HISTORY = "only the history of a dataset shows how often it is updated"
 
+_PREFIX = "service_level_"
+
 
 @dataclass(frozen=True)
 class _Level:
@@ -46,12 +48,17 @@ def checks(contract: DataContract, tested: Collection[str]) -> Iterator[Check]:
     for clause in contract.service_levels:
         value = clause.value if isinstance(clause.value, dict) else {}
         text = " ".join(str(value.get("description") or "").split()) or f"service level {clause.name}"
-        kind = f"service_level_{clause.name}"
+        kind = _PREFIX + clause.name
         check = Check(clause.path, kind, text, line=clause.place.line, arguments=_arguments(value))
         try:
             yield _COMPILERS.get(clause.name, _promise)(check, _Level(clause, value, contract, tested))
         except RuleError as e:
             yield replace(check, outcome="error", reason=str(e))
+
+
+def is_one(check: Check) -> bool:
+    """Whether a check is of a service level."""
+    return check.kind.startswith(_PREFIX)
 
 
 def _arguments(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -123,7 +123,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class ContractReport:
-    """Report of a contract. ``result`` is the worst of error > failed > warning > passed.
+    """Report of a contract.
 
     Values of ``sensitive_columns`` must not be shown with the report.
     """
@@ -138,12 +138,14 @@ class ContractReport:
 
     @property
     def result(self) -> str:
-        outcomes = {(r.outcome, r.severity) for r in self.results}
-        if any(outcome == "error" for outcome, _ in outcomes):
+        """The worst of error > failed > warning > passed. A clause of severity warning is at most a warning: it never
+        blocks a publication."""
+        broken = {(r.outcome, r.severity == "error") for r in self.results if r.outcome in ("error", "fail")}
+        if ("error", True) in broken:
             return "error"
-        if ("fail", "error") in outcomes:
+        if ("fail", True) in broken:
             return "failed"
-        return "warning" if any(outcome == "fail" for outcome, _ in outcomes) else "passed"
+        return "warning" if broken else "passed"
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_odf.contract.promises import Frequency
 from airflow_provider_odf.contract.thresholds import RuleError
-from airflow_provider_odf.cycle.frequency import _of_schedule, _periods
+from airflow_provider_odf.cycle.frequency import _of_schedule
 from tests.cycle.conftest import Run, Write
 
 MANIFEST = """
@@ -73,9 +74,72 @@ def test_a_dataset(write: Write, run: Run, tmp_path: Path):
     ]
 
 
-def periods(start: str, end: str, **arguments: str) -> int | None:
+LATE = """
+    dataContractSpecification: 1.2.1
+    id: urn:orders
+    info: {title: Orders, version: 1.0.0}
+    models:
+      orders:
+        fields:
+          id: {type: long}
+    servicelevels:
+      freshness: {threshold: 1h, timestampField: at}
+      retention: {period: 1h, timestampField: at}
+      latency: {threshold: 1h, sourceTimestampField: at, processedTimestampField: arrived}
+      availability: {percentage: 99.9%}
+      frequency: {cron: never}
+      delay: {threshold: soon, timestampField: at}
+    """
+
+
+def test_service_levels_never_block_a_publication(write: Write, run: Run):
+    manifest = write("orders.yaml", MANIFEST.replace("at TIMESTAMP]", "at TIMESTAMP, arrived TIMESTAMP]"))
+    write("orders.datacontract.yaml", LATE)
+    write("in/1.csv", "id,at,arrived\n1,2024-05-01T00:00:00Z,2024-05-01T09:00:00Z\n")
+    outcome = run(manifest, "2024-05-02T00:00:00Z")
+    assert str(outcome) == "published 1 record (offsets 0..0)"
+    assert outcome.report is not None
+    assert outcome.report.result == "warning"
+    assert [
+        (r.path, r.severity, r.outcome, r.reason) for r in outcome.report.results if r.kind.startswith("service")
+    ] == [
+        (
+            "/servicelevels/freshness",
+            "warning",
+            "fail",
+            "the newest is from 2024-05-01T00:00:00Z, 1 day 0:00:00 old",
+        ),
+        (
+            "/servicelevels/retention",
+            "warning",
+            "fail",
+            "the oldest is from 2024-05-01T00:00:00Z, 1 day 0:00:00 old",
+        ),
+        ("/servicelevels/latency", "warning", "fail", "1 row too late: 0 09:00:00 at offset 0"),
+        (
+            "/servicelevels/availability",
+            "warning",
+            "informational",
+            "it is a promise about the service, which cannot be tested on data",
+        ),
+        (
+            "/servicelevels/frequency",
+            "warning",
+            "error",
+            "cron never is not valid: Exactly 5, 6 or 7 columns has to be specified for iterator expression.",
+        ),
+        (
+            "/servicelevels/delay",
+            "warning",
+            "informational",
+            "it is a promise about the service, which cannot be tested on data",
+        ),
+    ]
+
+
+def periods(start: str, end: str, **arguments: str) -> int:
     times = (datetime.fromisoformat(text).replace(tzinfo=timezone.utc) for text in (start, end))
-    return _periods(arguments, *times)
+    return Frequency("/frequency", **arguments).periods(*times)
 
 
 def test_periods():
@@ -86,7 +150,6 @@ def test_periods():
     assert periods("2024-01-31", "2024-03-01", interval="P1M") == 2
     assert periods("2024-01-31", "2024-03-01", interval="quarterly") == 0
     assert periods("2024-05-01T03:00", "2024-05-08T03:00", cron="0 4 * * MON") == 1
-    assert periods("2024-05-01", "2024-05-08") is None
     for wrong in ({"cron": "x"}, {"interval": "often"}, {"interval": "1 month 2 days"}, {"interval": "0s"}):
         with pytest.raises(RuleError):
             periods("2024-05-01", "2024-05-08", **wrong)
@@ -95,4 +158,4 @@ def test_periods():
 def test_schedules():
     now = datetime(2024, 5, 1, tzinfo=timezone.utc)
     schedules = ("@hourly", "0 6 * * *", "@weekly", "@change", None)
-    assert [_of_schedule({"interval": "daily"}, schedule, now) for schedule in schedules] == [0, 1, 7, 0, 0]
+    assert [_of_schedule(Frequency("", "daily"), schedule, now) for schedule in schedules] == [0, 1, 7, 0, 0]

@@ -1,5 +1,8 @@
 import json
+from dataclasses import replace
 
+from airflow_provider_odf.contract.compile import compile_model
+from airflow_provider_odf.contract.load import parse
 from airflow_provider_odf.datahub import urns
 from airflow_provider_odf.datahub.proposals import Options
 from tests.datahub.conftest import DATASET, FIELDS, SKU, clause, made
@@ -326,6 +329,45 @@ def test_only_clauses_of_severity_error_raise_incidents():
     }
     off = made(*clauses, options=Options(raises_incidents=False))
     assert aspects(off, "assertionActions")["/a"] == {"onSuccess": [], "onFailure": []}
+
+
+CONTRACT = """
+dataContractSpecification: 1.2.1
+id: urn:datacontract:orders
+info: {title: Orders, version: 1.0.0}
+models:
+  orders:
+    fields: {at: {type: timestamp, required: true}}
+    quality: [{metric: rowCount, mustBe: 1, severity: warning}]
+servicelevels:
+  freshness: {threshold: 1h, timestampField: at}
+  frequency: {interval: daily}
+"""
+
+
+def test_failed_clauses_of_severity_warning_raise_no_incidents():
+    """Service levels of a dataset are promises over time: they never block, and raise no incident of a candidate."""
+    contract = compile_model(parse(CONTRACT, "c.yaml"), "orders")
+    failed = [clause(check.path, check.kind, "fail", severity=check.severity)[1] for check in contract.checks]
+    assertions = replace(made(clause("/a", "required")), contract=contract)
+    assertions = replace(assertions, report=replace(assertions.report, results=tuple(failed)))
+    raised = {path for path, actions in aspects(assertions, "assertionActions").items() if actions["onFailure"]}
+    assert raised == {
+        "/models/orders",
+        "/models/orders/fields/at",
+        "/models/orders/fields/at/type",
+        "/models/orders/fields/at/required",
+    }
+    severities = {
+        path: event["result"]["nativeResults"]["severity"]
+        for path, event in aspects(assertions, "assertionRunEvent").items()
+        if path not in raised
+    }
+    assert severities == {
+        "/models/orders/quality/0": "warning",
+        "/servicelevels/freshness": "warning",
+        "/servicelevels/frequency": "warning",
+    }
 
 
 def test_the_platform_of_assertions():
