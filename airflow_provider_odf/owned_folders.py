@@ -17,7 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-_LOCK = ".owner"
+OWNER = ".owner"
+"""Name of the file in a directory that its owner holds a lock on."""
 _PREFIX = "odf-"
 
 
@@ -56,16 +57,33 @@ def owned_directory(directory: Path) -> Iterator[None]:
         yield
         # Empty before it is free: another process may have opened it already.
         os.truncate(lock.fileno(), 0)
-        (directory / _LOCK).unlink(missing_ok=True)
+        (directory / OWNER).unlink(missing_ok=True)
 
 
 def was_killed(directory: Path) -> bool:
     """Return whether the owner of a directory was a process of this machine that was killed."""
     with suppress(OSError):  # another user's, one without a lock, or one that is just being made or removed
-        lock = os.open(directory / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        lock = os.open(directory / OWNER, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(lock, "r+b", buffering=0) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return file.read() == socket.gethostname().encode()
+    return False
+
+
+def is_owned(directory: Path) -> bool:
+    """Return whether a running process owns a directory, as far as the file system shows its lock."""
+    try:
+        lock = os.open(directory / OWNER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # nobody's, or another user's
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(lock)
     return False
 
 
@@ -76,7 +94,7 @@ def sweep(parent: Path, pattern: str) -> None:
 
 
 def _locked(directory: Path) -> IO[bytes]:
-    lock = (directory / _LOCK).open("wb", buffering=0)
+    lock = (directory / OWNER).open("wb", buffering=0)
     with suppress(OSError):  # a file system without locks
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         lock.write(socket.gethostname().encode())

@@ -1,6 +1,8 @@
-"""Disposable files of what was computed from a chain: a first line with a format and the SHA-256 of the content.
+"""Disposable files of what was computed from a chain: a first line with a format, the SHA-256 of the content, and the
+names of the file and of its folder, which is that of a dataset.
 
-A file of another format, or with other bytes, counts as missing.
+A file of another format, with other bytes, or from another place counts as missing: a copy of a file of another dataset
+is not believed.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ def read(file: Path, form: str) -> bytes | None:
         header, _, content = file.read_bytes().partition(b"\n")
     except OSError:
         return None
-    return content if header == _header(form, content) else None
+    return content if header == _header(file, form, content) else None
 
 
 def write(file: Path, form: str, content: bytes) -> None:
     """Write a file into an existing folder, if this process may: without the file the content is computed again."""
     with contextlib.suppress(OdfError, OSError):
-        LocalStorage(file.parent).put(file.name, _header(form, content) + b"\n" + content)
+        LocalStorage(file.parent).put(file.name, _header(file, form, content) + b"\n" + content)
 
 
 def make_folder(work_area: Path, folder: Path) -> bool:
@@ -38,5 +40,5 @@ def make_folder(work_area: Path, folder: Path) -> bool:
     return folder.is_dir()
 
 
-def _header(form: str, content: bytes) -> bytes:
-    return f"{form} {sha256(content).hexdigest()}".encode()
+def _header(file: Path, form: str, content: bytes) -> bytes:
+    return f"{form} {sha256(content).hexdigest()} {file.parent.name}/{file.name}".encode()

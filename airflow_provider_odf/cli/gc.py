@@ -33,6 +33,9 @@ def collect(
     older_than: Annotated[
         float, typer.Option(help="Keep files that are younger than this.", min=0, metavar="HOURS")
     ] = 24,
+    idle: Annotated[
+        bool, typer.Option("--idle", help="Nothing writes to the store: collect files of unfinished runs too.")
+    ] = False,
     store: StoreOption = None,
     how: FormatOption = Format.table,
 ) -> None:
@@ -41,7 +44,8 @@ def collect(
     These are blocks, slices and checkpoints without a ref, candidates that can no longer be published, reports of
     unknown blocks, state caches of other branches, and files of killed polls and merges. Without names of datasets,
     also caches and work folders of deleted datasets. Data of `head`, candidates and rejected candidates is never
-    removed, nor anything younger than the grace period.
+    removed, nor anything younger than the grace period. A dataset with an unfinished run that is older than the grace
+    period is left alone, since the files of the run may be as old.
     """
     from airflow_provider_odf.cycle import garbage
 
@@ -51,13 +55,13 @@ def collect(
     code = 0
     for dataset in datasets:
         try:
-            unused = garbage.find(target, dataset, older_than * _HOUR)
+            unused = garbage.find(target, dataset, older_than * _HOUR, is_idle=idle)
             items += [item for item in unused if not delete or garbage.remove(item, dataset)]
         except Exception as e:  # any error: the other datasets follow
             print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)
             code = 1
     if not names:
-        gone = garbage.find_gone(target, older_than * _HOUR)
+        gone = garbage.find_gone(target, older_than * _HOUR, is_idle=idle)
         items += [item for item in gone if not delete or garbage.remove(item, None)]
     _print(items, delete, how)
     raise typer.Exit(code)

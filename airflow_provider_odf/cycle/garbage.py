@@ -1,7 +1,8 @@
 """Garbage of a store: files of writers that were killed or lost a race, and caches that nobody will read.
 
-It can be collected while writers run. Files are listed before refs are read, and files younger than the grace period
-stay. Writers touch each file that they reuse; a file that a writer touches during its removal is restored.
+It can be collected while writers run: files that an unfinished run may have written stay, see `unfinished`. Files are
+listed before refs are read. Writers touch each file that they reuse; a file that a writer touches during its removal is
+restored.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from airflow_provider_odf.chain import checked_slices, kept_state
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import PENDING
-from airflow_provider_odf.cycle import candidate_refs, unchanged
+from airflow_provider_odf.cycle import candidate_refs, unchanged, unfinished
 from airflow_provider_odf.errors import CommitConflict, OdfError
 from airflow_provider_odf.owned_folders import was_killed
 from airflow_provider_odf.source import savepoint
@@ -26,6 +27,10 @@ from airflow_provider_odf.source import savepoint
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
+
+YOUNG = 120.0
+"""Seconds for which files stay whatever the grace period: a manifest is applied without a folder in the work area, and
+waits for the lock of refs at most half as long."""
 
 _FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report"}
 _REFS = ("candidate", "earlier history")
@@ -79,13 +84,17 @@ class _Live:
         return name in self.files or name.partition(".")[0] in self.blocks
 
 
-def find(store: Store, dataset: Dataset, older_than: float) -> list[Garbage]:
-    """Return the garbage of a dataset that is older than so many seconds.
+def find(store: Store, dataset: Dataset, older_than: float, *, is_idle: bool = False) -> list[Garbage]:
+    """Return the garbage of a dataset that is older than so many seconds, and than `YOUNG`.
 
+    :param is_idle: nothing writes to the store, so files of any age and of unfinished runs are garbage.
+    :raises InvalidInput: an unfinished run may have written files that are older.
     :raises ChainCorrupted: the chain of ``head`` or of a rejected candidate is damaged, so nothing is known to be
         garbage.
     """
-    alias, cutoff = str(dataset.alias), time.time() - older_than
+    alias, cutoff = str(dataset.alias), _cutoff(older_than, is_idle)
+    if not is_idle:
+        unfinished.check_none(store, alias, cutoff)
     files = [item for folder, kind in _FOLDERS.items() for item in _files(dataset, kind, folder, cutoff)]
     hidden = [
         item for folder in _HIDDEN for item in _files(dataset, "file", folder, cutoff) if item.name.startswith(PENDING)
@@ -93,12 +102,12 @@ def find(store: Store, dataset: Dataset, older_than: float) -> list[Garbage]:
     caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
     live, candidates = _mark_all(dataset, cutoff)
     unreachable = [item for item in (*files, *caches) if _is_named(item) and item.name not in live]
-    return [*candidates, *unreachable, *hidden, *_work(alias, store.work(alias), cutoff)]
+    return [*candidates, *unreachable, *hidden, *_work(alias, store.work(alias), cutoff, is_idle)]
 
 
-def find_gone(store: Store, older_than: float) -> list[Garbage]:
+def find_gone(store: Store, older_than: float, *, is_idle: bool = False) -> list[Garbage]:
     """Return caches and work folders, older than so many seconds, of datasets that the store had and that are gone."""
-    cutoff = time.time() - older_than
+    cutoff = _cutoff(older_than, is_idle)
     items: list[Garbage] = []
     for alias in map(str, filter(lambda alias: store.get(alias) is None, store.registry.aliases())):
         caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
@@ -123,6 +132,10 @@ def remove(item: Garbage, dataset: Dataset | None) -> bool:
     return LocalStorage(path.parent).remove(path.name, item.modified)
 
 
+def _cutoff(older_than: float, is_idle: bool) -> float:
+    return time.time() - (older_than if is_idle else max(older_than, YOUNG))
+
+
 def _mark_all(dataset: Dataset, cutoff: float) -> tuple[_Live, list[Garbage]]:
     """Return the files that refs lead to, and old refs that nobody needs any more: candidates that nobody can publish,
     and histories before a reset."""
@@ -136,6 +149,8 @@ def _mark_all(dataset: Dataset, cutoff: float) -> tuple[_Live, list[Garbage]]:
             garbage.append(replace(old, kind="earlier history"))
         elif not _mark(live, dataset, ref, head, is_old=old is not None) and old is not None:
             garbage.append(old)
+    # A candidate that was published meanwhile has no ref of its own any more.
+    live.mark(dataset, dataset.resolve("head"))
     return live, garbage
 
 
@@ -156,15 +171,13 @@ def _mark(live: _Live, dataset: Dataset, ref: str, head: str, *, is_old: bool) -
     return True
 
 
-def _work(alias: str, work: Path, cutoff: float) -> Iterator[Garbage]:
+def _work(alias: str, work: Path, cutoff: float, is_idle: bool) -> Iterator[Garbage]:
     """Yield folders of merges and polls that were killed, and of those that nobody retried."""
     now = time.time()
-    for item in _old(alias, "work folder", work, "merge-*", now):
-        if was_killed(Path(item.path)) or item.modified < cutoff:
-            yield item
-    for pattern in ("poll-*", "savepoint-*"):
+    abandoned = cutoff if is_idle else min(cutoff, now - savepoint.ABANDONED)
+    for pattern, oldest in (("merge-*", cutoff), ("poll-*", abandoned), ("savepoint-*", abandoned)):
         for item in _old(alias, "work folder", work, pattern, now):
-            if was_killed(Path(item.path)) or item.modified < min(cutoff, now - savepoint.ABANDONED):
+            if was_killed(Path(item.path)) or item.modified < oldest:
                 yield item
 
 

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStep, PrepStep
 
 _NAME = "savepoint-"
-_POLL = "poll-"
-_MERGE = "merge-"
+POLL = "poll-"
+"""Prefix of the folders of polls, which stay until their input was merged."""
+MERGE = "merge-"
+"""Prefix of the folders of merges."""
 _INDEX = "savepoint.json"
 ABANDONED = 7 * 24 * 3600
 """Seconds after which the files of a poll are removed."""
@@ -74,10 +76,10 @@ def key(step: FetchStep, prepare: Sequence[PrepStep], state: SourceState | None,
 def directory(work: Path) -> Path:
     """Return a new directory for the files of one poll. Directories of killed polls, and those older than a week, are
     removed."""
-    for old in work.glob(f"{_POLL}*"):
+    for old in work.glob(f"{POLL}*"):
         if _age(old) > ABANDONED or was_killed(old):
             shutil.rmtree(old, ignore_errors=True)
-    new = work / f"{_POLL}{uuid.uuid4().hex[:16]}"
+    new = work / f"{POLL}{uuid.uuid4().hex[:16]}"
     new.mkdir(parents=True)
     return new
 
@@ -97,8 +99,8 @@ def polling(work: Path) -> Iterator[Path]:
 @contextmanager
 def merging(work: Path) -> Iterator[Path]:
     """Yield a new directory for a merge. It is removed at the end, or by the next merge if this one is killed."""
-    sweep(work, f"{_MERGE}*")
-    new = work / f"{_MERGE}{uuid.uuid4().hex[:12]}"
+    sweep(work, f"{MERGE}*")
+    new = work / f"{MERGE}{uuid.uuid4().hex[:12]}"
     new.mkdir(parents=True)
     try:
         with owned_directory(new):
@@ -109,7 +111,7 @@ def merging(work: Path) -> Iterator[Path]:
 
 def keep(work: Path, key: str, result: SourceFiles, dataset_id: str) -> None:
     """Keep the files of a sealed poll under a key, in place of the last savepoint."""
-    kept, building = work / f"{_NAME}{key}", work / f"{_POLL}{uuid.uuid4().hex[:16]}"
+    kept, building = work / f"{_NAME}{key}", work / f"{POLL}{uuid.uuid4().hex[:16]}"
     building.mkdir()
     for path in (path for file in result.files for path in file.paths):
         _link(path, building / path.name)

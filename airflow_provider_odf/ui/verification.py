@@ -18,14 +18,14 @@ from typing import IO
 
 from pydantic import TypeAdapter, ValidationError
 
+from airflow_provider_odf.chain import kept_file
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
-from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.verify import Step, Verified, verify
 from airflow_provider_odf.error_conversion import as_odf_error
-from airflow_provider_odf.errors import OdfError, StorageError
+from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.instant import Instant
 
-_FILE, _LOCK = "verification", "verification.lock"
+_FILE, _FORMAT, _LOCK = "verification", "verification 1", "verification.lock"
 _PAUSE = 0.5
 """Seconds between two writes of progress."""
 
@@ -99,15 +99,15 @@ def _run(dataset: Dataset, folder: Path, begun: Verification, lock: IO[bytes]) -
 
 
 def _read(folder: Path) -> Verification | None:
+    content = kept_file.read(folder / _FILE, _FORMAT)
     try:
-        return _adapter().validate_json((folder / _FILE).read_bytes())
-    except (OSError, ValidationError):
+        return _adapter().validate_json(content) if content is not None else None
+    except ValidationError:
         return None
 
 
 def _write(folder: Path, verification: Verification) -> None:
-    with contextlib.suppress(OdfError, OSError):
-        LocalStorage(folder).put(_FILE, _adapter().dump_json(verification))
+    kept_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(verification))
 
 
 def _take(folder: Path) -> IO[bytes] | None:
