@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from airflow_provider_odf import multiformats
-from airflow_provider_odf.chain import codec
+from airflow_provider_odf.chain import codec, rules
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.replay import append, begin
 from airflow_provider_odf.chain.schema import in_version
@@ -57,6 +57,8 @@ class Draft:
         )
         data = codec.encode(block, self.manifest_version)
         block_hash = multiformats.sha3_256(data)
+        if last is not None:
+            rules.check_new(last, block)
         state = append(last, block_hash, block) if last else begin(block_hash, block)
         self.dataset.storage.put_if_absent(f"blocks/{block_hash}", data)
         self._state = state

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.errors import BlockRejected
 from airflow_provider_odf.manifest import model
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.chain.state import ChainState, InputPosition
 
 
 def require(condition: bool, rule: str, message: str, *parts: object) -> None:
@@ -103,6 +104,30 @@ def check_execute_transform(state: ChainState, event: model.ExecuteTransform) ->
     require(
         has_new_input or _is_advanced(state, event), "no-op", "ExecuteTransform advances no input and changes nothing"
     )
+
+
+def check_positions(positions: Iterable[InputPosition], event: model.ExecuteTransform) -> None:
+    """Check that each input continues where the query before has read the input at the same place of its list.
+
+    The reference implementation compares inputs by their places, not by their ids. A chain without this rule can still
+    be read here.
+
+    :raises BlockRejected: an input is at another place, or at the place of a removed one.
+    """
+    for number, (last, item) in enumerate(zip(positions, event.query_inputs, strict=False)):
+        require(
+            (item.prev_block_hash, item.prev_offset) == (last.block_hash, last.offset),
+            "input-positions",
+            "queryInputs[{}], {}, continues at block {} and offset {}, but the query before has read the input at its "
+            "place up to block {} and offset {}: the inputs were reordered or replaced, which the reference "
+            "implementation rejects; to compute the dataset anew, run `odf reset`",
+            number,
+            item.dataset_id,
+            item.prev_block_hash,
+            item.prev_offset,
+            last.block_hash,
+            last.offset,
+        )
 
 
 def _check_query_input(state: ChainState, item: model.ExecuteTransformInput) -> None:

@@ -32,7 +32,7 @@ def replay(dataset: Dataset, ref: str = HEAD) -> ChainState:
 
 
 def replay_all(dataset: Dataset, ref: str = HEAD, on_block: Callable[[int, int], None] | None = None) -> ChainState:
-    """Return the state at a ref or block hash like `replay`, checking every block again.
+    """Return the state at a ref or block hash like `replay`, checking every block again, also by the rules of new ones.
 
     :param on_block: called with the number of blocks that are read, and of all, after each of them.
     """
@@ -41,7 +41,7 @@ def replay_all(dataset: Dataset, ref: str = HEAD, on_block: Callable[[int, int],
         blocks.append((block_hash, block))
         if on_block is not None:
             on_block(len(blocks), blocks[0][1].sequence_number + 1)
-    return extend(dataset, None, reversed(blocks))
+    return extend(dataset, None, reversed(blocks), are_new=True)
 
 
 def blocks_after(dataset: Dataset, known: str | None, ref: str = HEAD) -> tuple[list[tuple[str, MetadataBlock]], bool]:
@@ -60,15 +60,24 @@ def blocks_after(dataset: Dataset, known: str | None, ref: str = HEAD) -> tuple[
     return blocks[::-1], block_hash is not None
 
 
-def extend(dataset: Dataset, base: ChainState | None, blocks: Iterable[tuple[str, MetadataBlock]]) -> ChainState:
+def extend(
+    dataset: Dataset,
+    base: ChainState | None,
+    blocks: Iterable[tuple[str, MetadataBlock]],
+    *,
+    are_new: bool = False,
+) -> ChainState:
     """Return the state after blocks that follow ``base``, or that start the chain if it is None, checking every block.
 
     :param blocks: hashes and blocks, oldest first; at least one if there is no base.
+    :param are_new: check them also by the rules of new blocks.
     :raises ChainCorrupted: a block violates a rule.
     """
     state, slices = base, list(base.slices) if base is not None else []
     for block_hash, block in blocks:
         try:
+            if are_new and state is not None:
+                rules.check_new(state, block)
             state = begin(block_hash, block) if state is None else _next(state, block_hash, block)
         except BlockRejected as e:
             raise ChainCorrupted(f"{dataset.storage.location(f'blocks/{block_hash}')}: {e}") from e

@@ -20,6 +20,7 @@ fetch             EthereumLogs has chainId or nodeUrl
 transform         ``query`` is converted to ``queries``; all but the last have an alias
 transform-inputs  inputs are distinct datasets, named by id, each with an alias
 query-inputs      ExecuteTransform has the inputs of SetTransform in their order, each continues at its last position
+input-positions   each of these inputs continues at the last position of the input at its place; of new blocks
 schema-change     a new schema only adds optional columns, reorders them, or changes their attributes
 ================  ====================================================================================================
 """
@@ -83,6 +84,15 @@ def check(state: ChainState, block: model.MetadataBlock) -> None:
     _check_kind(state, event)
     if (check_event := _CHECKS.get(event.kind)) is not None:
         check_event(state, event)
+
+
+def check_new(state: ChainState, block: model.MetadataBlock) -> None:
+    """Check the rule that earlier blocks of a chain need not follow for it to be read.
+
+    :raises BlockRejected: the block violates it.
+    """
+    if isinstance(block.event, model.ExecuteTransform):
+        data_rules.check_positions(state.query_inputs.values(), block.event)
 
 
 def _check_kind(state: ChainState, event: model.MetadataEvent) -> None:

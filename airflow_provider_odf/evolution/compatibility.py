@@ -15,6 +15,7 @@ from airflow_provider_odf.evolution.difference import column_text
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.merge_strategies import can_follow
+from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.evolution.changes import Change
@@ -51,11 +52,25 @@ def _records(state: ChainState | None, manifest: Manifest, changes: Sequence[Cha
                 f"the dataset has the system columns {', '.join(state.vocab.columns)}; their names cannot change",
                 "restore SetVocab, or start a new dataset with another name",
             )
+        if isinstance(event, model.SetTransform):
+            yield from _removed_inputs(state, event, manifest, index)
         if isinstance(event, model.SetPollingSource | model.AddPushSource) and state.has_data:
             before = change.before.merge if isinstance(change.before, type(event)) else state.merge
             yield from _merge(before, event.merge, manifest, index)
         if isinstance(event, model.SetPollingSource) and state.polling_state is not None:
             yield from _order(state.polling_fetch, event.fetch, manifest, index)
+
+
+def _removed_inputs(state: ChainState, event: model.SetTransform, manifest: Manifest, index: int) -> Iterator[Problem]:
+    """Yield the inputs from which the dataset was computed, and which a transform no longer has."""
+    present = {item.dataset_ref for item in event.inputs}
+    aliases = {i.dataset_ref: i.alias for i in (state.transform.inputs if state.transform else ())}
+    removed = [f"{aliases.get(i) or 'input'} ({i})" for i in state.query_inputs if i not in present]
+    if removed:
+        name = manifest.snapshot.name
+        message = f"the dataset was computed from {listed(removed)}, which the transform no longer has as input"
+        fix = f"restore it, or compute the dataset anew: run `odf reset {name}`, then `odf run` with this manifest"
+        yield Problem(manifest.place("metadata", index, "inputs"), message, fix)
 
 
 def _merge(

@@ -107,6 +107,22 @@ def _unknown(ref: str, store: Store) -> tuple[str, str]:
     return f"input {ref} is not in the store {store.location}", fix
 
 
+def in_positions(manifest: Manifest, state: ChainState) -> Manifest:
+    """Return the manifest with its inputs in the order in which the newest query of a chain has read them; new ones
+    follow. The reference implementation compares inputs by their places."""
+    places = {dataset_id: place for place, dataset_id in enumerate(state.query_inputs)}
+
+    def ordered(event: model.MetadataEvent) -> model.MetadataEvent:
+        if not isinstance(event, model.SetTransform):
+            return event
+        inputs = sorted(event.inputs, key=lambda item: places.get(item.dataset_ref, len(places)))
+        return event.model_copy(update={"inputs": tuple(inputs)})
+
+    snapshot = manifest.snapshot
+    events = tuple(map(ordered, snapshot.metadata))
+    return dataclasses.replace(manifest, snapshot=snapshot.model_copy(update={"metadata": events}))
+
+
 def has_new_input(transform: model.SetTransform) -> bool:
     """Whether an input of a transform does not exist yet."""
     return any(item.dataset_ref.startswith(_NEW) for item in transform.inputs)

@@ -13,6 +13,7 @@ from airflow_provider_odf.errors import ManifestInvalid, Problem
 from airflow_provider_odf.evolution.changes import Change, all_changes
 from airflow_provider_odf.evolution.compatibility import check
 from airflow_provider_odf.evolution.difference import is_same
+from airflow_provider_odf.evolution.inputs import in_positions
 from airflow_provider_odf.manifest import model
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def plan(state: ChainState | None, manifest: Manifest) -> Plan:
             f"dataset {name} exists as {state.kind}, not {manifest.snapshot.kind}: a dataset never changes its kind"
         )
         return Plan(name, False, problems=(Problem(manifest.place("kind"), message, "choose another name"),))
+    if state is not None:
+        manifest = in_positions(manifest, state)
     changes = all_changes(state, manifest)
     compatibility = check(state, manifest, changes)
     notes = (*compatibility.notes, *_pending(changes), *_leftovers(state, manifest))
