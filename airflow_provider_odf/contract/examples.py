@@ -225,7 +225,7 @@ def _size(compare: Callable[[int, int], bool]) -> Callable[[Any, Check], bool]:
 
 _TESTS: Mapping[str, Callable[[Any, Check], bool]] = {
     "enum": _enum,
-    "pattern": lambda value, check: _matches(value, ecma_patterns.to_java(str(check.arguments["pattern"]))),
+    "pattern": lambda value, check: _matches(value, ecma_patterns.to_python(str(check.arguments["pattern"]))),
     "format": lambda value, check: _matches(value, FORMATS.get(str(check.arguments["format"]), "")),
     "min_length": _size(lambda size, limit: size >= limit),
     "max_length": _size(lambda size, limit: size <= limit),

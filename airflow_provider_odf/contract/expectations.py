@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from airflow_provider_odf.contract import queries
-from airflow_provider_odf.contract.metric import Metric, Rule, matches, texts, values_in
+from airflow_provider_odf.contract.metric import Metric, Rule, matches_on_spark, texts, values_in
 from airflow_provider_odf.contract.thresholds import RuleError, number, snake_case
 
 
@@ -160,7 +161,10 @@ def _limits(e: _Expectation, limits: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _between_values(e: _Expectation) -> Metric:
     """Return the metric for numbers; the library compares other values."""
     bounds = (e.kwargs.get("min_value"), e.kwargs.get("max_value"))
-    if any(bound is not None and (isinstance(bound, bool) or not isinstance(bound, int | float)) for bound in bounds):
+    if any(
+        bound is not None and (isinstance(bound, bool) or not isinstance(bound, int | float | Decimal))
+        for bound in bounds
+    ):
         return _OTHER
     return _values(_between)(e)
 
@@ -170,11 +174,11 @@ def _in_set(e: _Expectation) -> list[dict[str, Any]]:
 
 
 def _regex(e: _Expectation) -> list[dict[str, Any]]:
-    return [matches(e.required("regex"))]
+    return [matches_on_spark(e.required("regex"))]
 
 
 def _regexes(e: _Expectation) -> list[dict[str, Any]]:
-    return [matches(pattern) for pattern in texts(e.required("regex_list"))]
+    return [matches_on_spark(pattern) for pattern in texts(e.required("regex_list"))]
 
 
 def _matches_all(e: _Expectation) -> Metric:

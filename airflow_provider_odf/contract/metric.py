@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from airflow_provider_odf.contract import ecma_patterns
+from airflow_provider_odf.contract import backtracking, ecma_patterns
 from airflow_provider_odf.contract.model import Model
 from airflow_provider_odf.contract.thresholds import RuleError
 
@@ -71,6 +71,18 @@ def matches(pattern: object) -> dict[str, Any]:
     if problem:
         raise RuleError(problem)
     return {"kind": "pattern", "arguments": arguments}
+
+
+def matches_on_spark(pattern: object) -> dict[str, Any]:
+    """Return the rule that values match a regular expression of Spark, which is Java's.
+
+    Soda and Great Expectations hand their patterns to the engine as they are.
+
+    :raises RuleError: it could take exponential time.
+    """
+    if backtracking.needs_linear_time(str(pattern)):
+        raise RuleError(backtracking.TOO_SLOW)
+    return {"kind": "pattern", "arguments": {"pattern": str(pattern), "java": str(pattern)}}
 
 
 def texts(values: object) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_odf.contract import queries
-from airflow_provider_odf.contract.metric import Metric, Rule, matches, texts, values_in
+from airflow_provider_odf.contract.metric import Metric, Rule, matches, matches_on_spark, texts, values_in
 from airflow_provider_odf.contract.thresholds import RuleError, number, of_rule
 
 _AGGREGATES = frozenset({
@@ -112,7 +112,7 @@ def _counted(check: _Soda) -> dict[str, Any]:
 def _missing(value: Mapping[str, Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {"missing": texts(value.get("missing_values") or [])}
     if (pattern := value.get("missing_regex", value.get("missing_regex_sql"))) is not None:
-        arguments["missing_rules"] = [matches(pattern)]
+        arguments["missing_rules"] = [matches_on_spark(pattern)]
     return arguments
 
 
@@ -164,8 +164,8 @@ def _format(value: object) -> list[dict[str, Any]]:
 _VALID: Mapping[str, Callable[[Any], list[dict[str, Any]]]] = {
     "valid_values": lambda value: [values_in(value)],
     "valid_format": _format,
-    "valid_regex": lambda value: [matches(value)],
-    "valid_regex_sql": lambda value: [matches(value)],
+    "valid_regex": lambda value: [matches_on_spark(value)],
+    "valid_regex_sql": lambda value: [matches_on_spark(value)],
     "valid_min": _limit("minimum"),
     "valid_max": _limit("maximum"),
     "valid_length": lambda value: [*_limit("min_length")(value), *_limit("max_length")(value)],
@@ -175,8 +175,8 @@ _VALID: Mapping[str, Callable[[Any], list[dict[str, Any]]]] = {
 _INVALID: Mapping[str, Callable[[Any], list[dict[str, Any]]]] = {
     "invalid_values": lambda value: [values_in(value)],
     "invalid_format": _format,
-    "invalid_regex": lambda value: [matches(value)],
-    "invalid_regex_sql": lambda value: [matches(value)],
+    "invalid_regex": lambda value: [matches_on_spark(value)],
+    "invalid_regex_sql": lambda value: [matches_on_spark(value)],
 }
 """Key of a check -> rules that its valid, or its invalid, values follow."""
 
