@@ -13,7 +13,7 @@ import typer
 
 from airflow_provider_odf.cli.output import Format, FormatOption, InputStoresOption, StoreOption, near, print_json
 from airflow_provider_odf.cli.run import (
-    all_problems,
+    checked,
     load_manifests,
     no_manifests,
     open_store,
@@ -56,7 +56,7 @@ def plan_manifests(
     from airflow_provider_odf.evolution.plan import Plan
 
     target = open_store(store, input_store)
-    loaded = load_manifests(manifests, target)
+    loaded = checked(load_manifests(manifests, target))
     print_warnings(loaded)
     plans: list[Plan] = []
     unreadable: list[tuple[str, Problem]] = []
@@ -70,8 +70,8 @@ def plan_manifests(
                 problem = Problem(Place(str(manifest.file)), str(as_odf_error(e)))
                 unreadable.append((str(manifest.snapshot.alias), problem))
     _print(plans, unreadable, how)
-    if problems := all_problems(loaded):
-        raise ManifestInvalid(problems)
+    if loaded.problems:
+        raise ManifestInvalid(loaded.problems)
     if not loaded.manifests:
         raise InvalidInput(no_manifests(manifests))
     raise typer.Exit(2 if any(plan.problems for plan in plans) else int(bool(unreadable)))

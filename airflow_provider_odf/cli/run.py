@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from traceback import format_exception
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +20,8 @@ from airflow_provider_odf.cli.output import (
     near,
     print_json,
 )
-from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Problem, UnexpectedError
+from airflow_provider_odf.error_conversion import as_odf_error
+from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Place, Problem, UnexpectedError
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -86,8 +88,12 @@ def validate(
     """Validate manifests and their data contracts. Exit 0, or 1 with all errors of all files."""
     if how not in ("text", "json"):
         raise typer.BadParameter(f"unknown format {how!r}: use text or json", param_hint="--format")
-    loaded = load_manifests(paths, None)
-    problems = all_problems(loaded)
+    from airflow_provider_odf.dialect.check import check_columns, unchecked
+
+    loaded = checked(load_manifests(paths, None))
+    queried = [m for m in loaded.manifests if has_queries(m)]
+    problems = sorted([*loaded.problems, *(check_columns(loaded.manifests) if queried else ())])
+    loaded = replace(loaded, warnings=(*loaded.warnings, *(unchecked(queried) if queried else ())))
     if how == "json":
         entries = [("error", p) for p in problems] + [("warning", w) for w in loaded.warnings]
         print_json([problem_json(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
@@ -123,14 +129,14 @@ def run(
     time = instant(system_time)
     options = from_environment(os.environ, forbid or ())
     target = open_store(store, input_store)
-    loaded = load_manifests(manifests, target)
+    loaded = checked(load_manifests(manifests, target))
     print_warnings(loaded)
-    if problems := all_problems(loaded):
-        raise ManifestInvalid(problems)
     if not loaded.manifests:
-        raise InvalidInput(no_manifests(manifests))
+        raise ManifestInvalid(loaded.problems) if loaded.problems else InvalidInput(no_manifests(manifests))
+    for problem in loaded.problems:
+        print(near(problem), file=sys.stderr)
     note_new_store(target)
-    code = 0
+    code = 2 if loaded.problems else 0
     with LocalRunner() as runner:
         cycles = [
             Cycle(target, str(m.snapshot.alias), runner, time, m, os.environ, options, progress=progress(verbose))
@@ -208,11 +214,30 @@ def no_manifests(paths: Sequence[str]) -> str:
     return f"no manifests in {', '.join(paths)}"
 
 
-def all_problems(loaded: Loaded) -> list[Problem]:
-    """Return the problems of manifests, of the contracts beside them, and of their queries."""
+def checked(loaded: Loaded) -> Loaded:
+    """Return the manifests without problems of their contracts and queries, and the problems of the others: one that is
+    not valid stops no other."""
+    by_manifest = {id(manifest): _problems(manifest) for manifest in loaded.manifests}
+    valid = tuple(manifest for manifest in loaded.manifests if not by_manifest[id(manifest)])
+    problems = [problem for own in by_manifest.values() for problem in own]
+    return replace(loaded, manifests=valid, problems=tuple(sorted([*loaded.problems, *problems])))
+
+
+def has_queries(manifest: Manifest) -> bool:
+    """Return whether a manifest has SQL."""
+    from airflow_provider_odf.manifest.events import SetTransform
+
+    events = manifest.snapshot.metadata
+    return any(isinstance(e, SetTransform) or getattr(e, "preprocess", None) is not None for e in events)
+
+
+def _problems(manifest: Manifest) -> list[Problem]:
     from airflow_provider_odf.dialect.check import check
 
-    return sorted([*loaded.problems, *_contract_problems(loaded.manifests), *check(loaded.manifests)])
+    try:
+        return [*_contract_problems([manifest]), *check([manifest])]
+    except Exception as e:  # any error: the other manifests are checked
+        return [Problem(Place(str(manifest.file)), str(as_odf_error(e)))]
 
 
 def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:

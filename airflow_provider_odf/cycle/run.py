@@ -16,9 +16,9 @@ from airflow_provider_odf.cycle.messages import NewInput, Outcome, UpToDate
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.cycle.push import push
 from airflow_provider_odf.error_conversion import as_odf_error
-from airflow_provider_odf.errors import CandidateRejected
+from airflow_provider_odf.errors import CandidateRejected, OdfError
 from airflow_provider_odf.manifest.graph import Graph
-from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetRef
 from airflow_provider_odf.source.program import kill_all
 
 if TYPE_CHECKING:
@@ -56,7 +56,14 @@ def inputs_first(cycles: Sequence[Cycle]) -> Iterator[tuple[Cycle, list[DatasetA
     """Yield each cycle after those of its inputs, with the names of these inputs. All cycles have one store."""
     by_alias = {parse_alias(cycle.dataset): cycle for cycle in cycles}
     manifests = [cycle.manifest for cycle in cycles if cycle.manifest is not None]
-    graph = Graph.of(manifests, cycles[0].store.alias_of) if cycles else Graph.of(())
+
+    def alias_of(ref: DatasetRef) -> DatasetAlias | None:
+        try:
+            return cycles[0].store.alias_of(ref)
+        except (OdfError, OSError):  # The run of the dataset with this input says so.
+            return None
+
+    graph = Graph.of(manifests, alias_of)
     edges = {alias: graph.edges(alias) if alias in graph.manifests else set() for alias in by_alias}
     for alias in TopologicalSorter(edges).static_order():
         yield by_alias[alias], sorted(edges[alias], key=str)

@@ -5,7 +5,7 @@ The import of the SQL parser takes a third of a second. So commands call this ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -38,6 +38,38 @@ def _manifest_problems(manifest: Manifest) -> Iterator[Problem]:
             yield from _transform_problems(manifest, index, event)
 
 
+def check_columns(manifests: Sequence[Manifest]) -> list[Problem]:
+    """Return the problems of queries with columns that the manifests of their inputs do not declare. A dataset in a
+    store may have columns that its manifest declares no more, so these problems do not stop a run."""
+    from airflow_provider_odf.dialect import declared_columns
+
+    return sorted(declared_columns.problems(manifests))
+
+
+def unchecked(manifests: Iterable[Manifest]) -> list[Problem]:
+    """Return a warning for each query of Spark that only Spark can check."""
+    from airflow_provider_odf.dialect import spark_check
+
+    message = "only Spark can check this query: it has syntax that the validation does not know"
+    return sorted(
+        Problem(query_place(manifest, path, transform, number, 1, 1), message)
+        for manifest in manifests
+        for path, transform in _transforms(manifest)
+        if transform.engine == "spark"
+        for number, step in enumerate(transform.steps, 1)
+        if spark_check.parsed(step.query) is None
+    )
+
+
+def _transforms(manifest: Manifest) -> Iterator[tuple[tuple[int, str], TransformSql]]:
+    """Yield the queries of a manifest, with their path."""
+    for index, event in enumerate(manifest.snapshot.metadata):
+        if isinstance(event, _Source) and event.preprocess is not None:
+            yield (index, "preprocess"), event.preprocess
+        elif isinstance(event, e.SetTransform):
+            yield (index, "transform"), event.transform
+
+
 def _transform_problems(manifest: Manifest, index: int, event: e.SetTransform) -> Iterator[Problem]:
     from airflow_provider_odf.dialect import transform_check
     from airflow_provider_odf.dialect.place import QueryRefusal
@@ -64,6 +96,7 @@ class _Preprocess:
         from airflow_provider_odf.dialect.translate import input_columns, translate
 
         try:
+            self._check_spark()
             read = input_columns(ddl.read_step(self.source.read))
             columns = translate(self.transform, {"input": read}).columns
         except QueryRefusal as refusal:
@@ -73,6 +106,18 @@ class _Preprocess:
         if columns.others is None:
             types = {name: "" if type_.name in _UNKNOWN else type_.name for name, type_ in columns.items}
             yield from self._columns(types, vocabulary)
+
+    def _check_spark(self) -> None:
+        """:raises QueryRefusal: Spark refuses a query."""
+        if self.transform.engine == "spark":
+            from airflow_provider_odf.dialect import spark_check
+            from airflow_provider_odf.dialect.place import Refusal, with_place
+
+            for number, step in enumerate(self.transform.steps, 1):
+                try:
+                    spark_check.check(step.query)
+                except Refusal as refusal:
+                    raise with_place(refusal, step.query, number) from refusal
 
     def _columns(self, types: dict[str, str], vocabulary: DatasetVocabulary) -> Iterator[Problem]:
         """Yield problems with the columns that the merge needs."""

@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
-from airflow_provider_odf.dialect import datafusion, limits
+from airflow_provider_odf.dialect import datafusion, limits, spark_check
 from airflow_provider_odf.dialect.derivative import ENGINES
 from airflow_provider_odf.dialect.place import Refusal, with_place
 from airflow_provider_odf.dialect.translate import of_name, parse, query_steps
@@ -62,6 +62,8 @@ def input_names(event: SetTransform) -> Sequence[str] | None:
 def _check_step(step: SqlQueryStep, number: int, engine: str, tables: set[str] | None) -> None:
     dialect = Dialect.get_or_raise(_DIALECTS.get(engine) or of_name(ENGINES, engine).dialect)
     try:
+        if engine == "spark":
+            spark_check.check(step.query)
         with limits.room():
             tree = _parsed(step.query, dialect, ENGINES.get(engine))
             for token in _of_the_run(dialect.tokenize(step.query)):

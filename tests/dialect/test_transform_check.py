@@ -100,7 +100,7 @@ def test_the_place_is_in_the_query_that_is_wrong(tmp_path: Path) -> None:
         ("datafusion", ["18:30: Expected: ), found: FROM"]),
         ("flink", ["18:30: Expecting ) at 'FROM'"]),
         ("risingwave", ["18:30: Expecting ) at 'FROM'"]),
-        ("spark", []),  # Only Spark knows all that Spark can parse.
+        ("spark", ["18:22: '(' is not closed (close the bracket)"]),
     ],
 )
 def test_syntax(tmp_path: Path, engine: str, problem: list[str]) -> None:

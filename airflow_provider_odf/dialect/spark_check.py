@@ -1,0 +1,156 @@
+"""Check a query of ``engine: spark`` without Spark: whether it is one SELECT, its brackets, functions and columns.
+
+A refusal here is certain: Spark refuses the query too. Spark has syntax that the parser does not know, so a query that
+cannot be parsed is left to Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+
+from sqlglot import Dialect, exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from airflow_provider_odf.dialect import limits
+from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect.spark_functions import BUILTIN, OF_THE_GRAMMAR
+from airflow_provider_odf.dialect.translate import parse
+from airflow_provider_odf.wording import nearest, suggestion
+
+_DIALECT = Dialect.get_or_raise("spark")
+_STATEMENTS = (
+    "alter", "analyze", "call", "create", "delete", "describe", "drop", "execute", "explain", "grant", "insert", "load",
+    "merge", "refresh", "reset", "revoke", "set", "show", "truncate", "update", "use",
+)  # fmt: skip
+"""First words of statements that are not queries."""
+_OPENING = {TokenType.R_PAREN: TokenType.L_PAREN, TokenType.R_BRACKET: TokenType.L_BRACKET}
+_NAMES_COLUMNS = (
+    "explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode", "posexplode_outer", "range",
+    "session_window", "stack", "values", "variant_explode", "variant_explode_outer", "window",
+)  # fmt: skip
+"""Functions whose columns have names that no query writes."""
+_UNITS = (
+    "century", "day", "dayofweek", "dayofyear", "decade", "dow", "doy", "epoch", "hour", "isodow", "isoyear",
+    "microsecond", "millennium", "millisecond", "minute", "month", "quarter", "second", "week", "year",
+)  # fmt: skip
+"""Words of functions that the parser may take for columns."""
+_NEW_SCOPES = (exp.Pivot, exp.Lateral, exp.Unnest, exp.Values, exp.Tuple, exp.TableFromRows, exp.Explode, exp.Inline)
+
+
+def tokens(query: str) -> list[Token] | None:
+    """Return the tokens of a query, or None if only Spark can read it."""
+    try:
+        return _DIALECT.tokenize(query)
+    except SqlglotError:
+        return None
+
+
+def parsed(query: str) -> exp.Expr | None:
+    """Return the statement of a query, or None if only Spark can read it."""
+    try:
+        with limits.room():
+            return parse(query, _DIALECT)
+    except (SqlglotError, Refusal, RecursionError):
+        return None
+
+
+def check(query: str) -> None:
+    """Check what needs no columns.
+
+    :raises Refusal: Spark refuses the query.
+    """
+    words = tokens(query)
+    if words is None:
+        return
+    _check_statement(words)
+    _check_brackets(words)
+    tree = parsed(query)
+    if tree is not None:
+        _check_functions(words, tree)
+
+
+def check_columns(query: str, tables: Collection[str], columns: Collection[str]) -> None:
+    """Check that each column is one of the inputs, or has a name in the query.
+
+    :param tables: names of inputs and earlier queries, in lower case.
+    :param columns: names of all their columns, in lower case.
+    :raises Refusal: a column has neither.
+    """
+    words, tree = tokens(query), parsed(query)
+    if words is None or tree is None or any(tree.find(kind) for kind in _NEW_SCOPES):
+        return
+    names = {word.text.lower() for word in words}
+    if names.intersection(_NAMES_COLUMNS):
+        return
+    known = {*map(str.lower, columns), *_names_in(tree)}
+    for column in tree.find_all(exp.Column):
+        parts = [part.name.lower() for part in column.parts if isinstance(part, exp.Identifier)]
+        # What follows a column is a field of it.
+        if parts and parts[0] in tables and parts[0] not in known and len(parts) > 1:
+            parts = parts[1:]
+        is_known = not parts or parts[0] in known | BUILTIN or parts[0] in tables
+        if not is_known and parts[0].isidentifier() and parts[0] not in _UNITS:
+            raise Refusal(
+                column, f"column {column.sql(_DIALECT)} does not exist", suggestion(parts[0], sorted(columns))
+            )
+
+
+def given_names(query: str) -> set[str]:
+    """Return the names that a query gives to columns, in lower case, and others."""
+    tree = parsed(query)
+    return set(_names_in(tree)) if tree is not None else set()
+
+
+def _names_in(tree: exp.Expr) -> Iterator[str]:
+    """Yield the names that a query gives to columns, tables, windows and parameters, in lower case."""
+    for node in tree.walk():
+        if isinstance(node, exp.Alias | exp.CTE | exp.TableAlias | exp.Window | exp.PropertyEQ | exp.Kwarg):
+            yield node.alias.lower() if not isinstance(node, exp.TableAlias) else node.name.lower()
+        if isinstance(node, exp.TableAlias):
+            yield from (column.name.lower() for column in node.columns)
+        if isinstance(node, exp.Lambda | exp.Aliases):
+            yield from (name.name.lower() for name in node.expressions)
+
+
+def _check_statement(words: Sequence[Token]) -> None:
+    first = next((word for word in words if word.token_type != TokenType.L_PAREN), None)
+    if first is not None and first.text.lower() in _STATEMENTS:
+        raise _at(first, f"a query must be one SELECT, not {first.text.upper()}", "write a SELECT over the inputs")
+    for word, after in pairwise(words):
+        if word.token_type == TokenType.SEMICOLON and after.token_type != TokenType.SEMICOLON:
+            raise _at(after, "one query is expected, not several", "split it into several queries with aliases")
+
+
+def _check_brackets(words: Sequence[Token]) -> None:
+    opened: list[Token] = []
+    for word in words:
+        if word.token_type in _OPENING.values():
+            opened.append(word)
+            continue
+        opening = _OPENING.get(word.token_type)
+        if opening is not None and (not opened or opened.pop().token_type != opening):
+            raise _at(word, f"'{word.text}' closes no bracket", "remove it, or open the bracket")
+    if opened:
+        raise _at(opened[-1], f"'{opened[-1].text}' is not closed", "close the bracket")
+
+
+def _check_functions(words: Sequence[Token], tree: exp.Expr) -> None:
+    """Names that are followed by a parenthesis are functions, unless the query gives the name to something."""
+    named = set(_names_in(tree))
+    calls = {node.name.lower() for node in tree.find_all(exp.Anonymous)}
+    before: Token | None = None
+    for word, after in pairwise(words):
+        name = word.text.lower()
+        is_call = word.token_type == TokenType.VAR and after.token_type == TokenType.L_PAREN
+        is_part = before is not None and before.token_type == TokenType.DOT
+        if is_call and not is_part and name in calls and name not in BUILTIN | OF_THE_GRAMMAR | named:
+            near = nearest(name, BUILTIN)
+            advice = f"did you mean `{near}`?" if near else "use only built-in functions"
+            raise _at(word, f"{word.text} is not a built-in function of Spark", advice)
+        before = word
+
+
+def _at(token: Token, message: str, advice: str) -> Refusal:
+    return Refusal(exp.Var(this=token.text).update_positions(token), message, advice)
