@@ -122,6 +122,7 @@ def test_the_wire_speaks_the_specification() -> None:
         "nextOffset",
         "prevCheckpointPath",
         "queryInputs",
+        "sensitiveColumns",
         "systemTime",
         "transform",
         "vocab",

@@ -26,6 +26,7 @@ from airflow_provider_odf.wording import counted, listed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.rejected import Rejection
     from airflow_provider_odf.protocol import ContractReport
 
@@ -94,16 +95,17 @@ def show(
 ) -> None:
     """Show why a candidate was rejected: each clause of the contract and its outcome, or why its input was held back.
 
-    Values of columns that the contract classifies as sensitive are masked.
+    Values of columns that the contract classifies as sensitive, or that are made of such columns, are masked.
     """
     from airflow_provider_odf.contract.report import document
     from airflow_provider_odf.contract.report_text import lines
     from airflow_provider_odf.cycle.decisions import find
 
-    dataset = existing_store(store).dataset(name)
+    opened = existing_store(store)
+    dataset = opened.dataset(name)
     rejection = find(dataset, ref)
     if rows:
-        _print_rows_of(dataset, rejection, n, how)
+        _print_rows_of(opened, dataset, rejection, n, how)
         return
     report = rejection.report
     about: dict[str, Any] = {"testedRows": report.tested_rows, **document(report)} if report else {}
@@ -126,10 +128,14 @@ def _reasons(rejection: Rejection) -> Iterator[str]:
         yield f"{rejection.ref}: {records} rejected by contract {report.contract}"
 
 
-def _print_rows_of(dataset: Dataset, rejection: Rejection, most: int, how: RowFormat) -> None:
+def _print_rows_of(store: Store, dataset: Dataset, rejection: Rejection, most: int, how: RowFormat) -> None:
+    from airflow_provider_odf.chain.replay import replay
     from airflow_provider_odf.cycle.rejected_rows import rejected_rows
+    from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 
-    rows = rejected_rows(dataset, rejection, most)
+    state = replay(dataset, rejection.block_hash)
+    sensitive = SensitiveColumns(store).names(dataset, state)
+    rows = rejected_rows(dataset, rejection, most, state, sensitive=sensitive)
     if not rows.total and how is RowFormat.table:
         print("the report has no rows: show it without --rows", file=sys.stderr)
         return

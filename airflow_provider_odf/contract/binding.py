@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from airflow_provider_odf.manifest.manifest import Manifest
 if TYPE_CHECKING:
     from airflow_provider_odf import protocol
     from airflow_provider_odf.contract.load import ContractFile
+    from airflow_provider_odf.contract.sensitivity import Sensitivity
 
 SUFFIXES = (".datacontract.yaml", ".datacontract.yml")
 ATTACHMENT = "datacontract.yaml"
@@ -112,11 +113,17 @@ def bind(manifest: Manifest, chosen: str | None = None, *, is_offline: bool = Fa
     return of_dataset(location.load(is_offline), str(manifest.snapshot.name)) if location is not None else None
 
 
-def of_dataset(file: ContractFile, dataset: str) -> protocol.Contract:
+def of_dataset(file: ContractFile, dataset: str, sensitivity: Sensitivity | None = None) -> protocol.Contract:
     """Return the compiled contract of a dataset.
 
+    :param sensitivity: its sensitive columns, by default those that the contract marks.
     :raises ManifestInvalid: the contract has no model for the dataset.
     """
     from airflow_provider_odf.contract.compile import compile_model
+    from airflow_provider_odf.contract.sensitivity import marked
 
-    return compile_model(file, model_name(file, dataset))
+    model = model_name(file, dataset)
+    if sensitivity is None:
+        return compile_model(file, model)
+    contract = compile_model(marked(file, model, sensitivity), model)
+    return replace(contract, sensitive_columns=tuple(sorted(sensitivity.labels)))

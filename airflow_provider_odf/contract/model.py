@@ -75,7 +75,17 @@ class Field:
     @property
     def is_marked_sensitive(self) -> bool:
         """Whether the field itself, and so every field inside it, is sensitive."""
-        return bool(self.value("pii")) or str(self.value("classification")).lower() in SENSITIVE_CLASSIFICATIONS
+        return bool(self.value("pii")) or self.is_classified_sensitive
+
+    @property
+    def is_classified_sensitive(self) -> bool:
+        """Whether the field has a classification that means sensitive."""
+        return str(self.value("classification")).lower() in SENSITIVE_CLASSIFICATIONS
+
+    @property
+    def is_marked_public(self) -> bool:
+        """Whether the contract says that the field is not sensitive."""
+        return self.value("pii") is False or bool(self.value("classification"))
 
     @property
     def children(self) -> Iterator[tuple[str, Field]]:

@@ -14,13 +14,17 @@ from airflow_provider_odf.cycle.messages import Limits, Progress, silent
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.evolution.apply import Report, apply, ignore
 from airflow_provider_odf.evolution.inputs import linked
+from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.folder import settings_for
 from airflow_provider_odf.source.options import Options
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.contract.binding import Location
     from airflow_provider_odf.contract.load import ContractFile
+    from airflow_provider_odf.contract.sensitivity import Sensitivity
+    from airflow_provider_odf.cycle.sensitive import SensitiveColumns
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import Contract, Request, Success
@@ -46,6 +50,7 @@ class Cycle:
     progress: Progress = silent
     contract_file: str | None = None
     """Path of a contract that overrides the manifest's contract."""
+    _states: dict[tuple[str, str | None], ChainState] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def inputs(self) -> Store:
@@ -76,10 +81,45 @@ class Cycle:
         from airflow_provider_odf.contract.columns import problems
 
         file = self._contract_document
-        contract = of_dataset(file, str(self.manifest.snapshot.name if self.manifest else self.dataset))
+        contract = of_dataset(file, self._name, self.sensitivity)
         if self.manifest is not None and (errors := sorted(problems(self.manifest, file, contract))):
             raise ManifestInvalid(errors)
         return contract
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """The sensitive columns of the dataset: by its contract, and by those of its inputs.
+
+        :raises ManifestInvalid: the contract is not valid.
+        """
+        from airflow_provider_odf.contract.binding import model_name
+        from airflow_provider_odf.contract.sensitivity import Sensitivity, of_model
+
+        file = self._contract_document
+        own = of_model(file.contract.model(model_name(file, self._name))) if file is not None else Sensitivity()
+        if self.manifest is not None:
+            return self.sensitive_columns.of_transform(own, self.manifest.snapshot.last(model.SetTransform))
+        dataset = self.store.get(self.dataset)
+        return own if dataset is None else self.sensitive_columns.of(dataset, replay(dataset), own)
+
+    @cached_property
+    def sensitive_columns(self) -> SensitiveColumns:
+        """The sensitive columns of the datasets that the cycle finds; contracts are next to the manifest."""
+        from airflow_provider_odf.cycle.sensitive import SensitiveColumns
+
+        folder = self.manifest.file.parent if self.manifest is not None else None
+        return SensitiveColumns(self.inputs, folder, self.state)
+
+    def state(self, dataset: Dataset) -> ChainState:
+        """Return the state of an input at its head, which is replayed once for each head."""
+        key = dataset.uri, dataset.head()
+        if key not in self._states:
+            self._states[key] = replay(dataset)
+        return self._states[key]
+
+    @property
+    def _name(self) -> str:
+        return str(self.manifest.snapshot.name if self.manifest else self.dataset)
 
     @property
     def terms(self) -> Mapping[str, str]:

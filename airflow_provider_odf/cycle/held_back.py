@@ -88,6 +88,7 @@ def keep_record(
         contract_digest=cycle.contract.digest if cycle.contract else None,
         content=new_input.content,
         terms=cycle.terms,
+        sensitivity=cycle.sensitivity,
         stamps={file.label: file.stamp for file in new_input.files if file.stamp is not None},
         folder=str(cycle.manifest.file.parent) if cycle.manifest else None,
         is_pushed=new_input.pushed is not None,

@@ -142,6 +142,7 @@ class _Merge:
             prev_state=prev_state,
             new_state_path=str(work / "state"),
             contract=self._contract(),
+            sensitive_columns=tuple(sorted(cycle.sensitivity.labels)),
         )
 
     def _contract(self) -> protocol.Contract | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.contract.sensitivity import EVERY_COLUMN
 from airflow_provider_odf.cycle import candidate_refs, rejected
 from airflow_provider_odf.cycle.frequency import with_frequency
 from airflow_provider_odf.cycle.history import history
@@ -40,12 +41,18 @@ def contract_test(
     """
     dataset = cycle.store.dataset(candidate.dataset)
     report = rejected.load_report(dataset, candidate.candidate)
-    if not is_fresh and report is not None and report.digest == contract.digest and report.result != "error":
+    if not is_fresh and report is not None and _is_of(report, contract) and report.result != "error":
         return report
     request = _request(cycle, dataset, candidate, contract, source_name)
     success = cast(protocol.ContractTestSuccess, cycle.ask(request))
-    rejected.save_report(dataset, candidate, success.report, cycle.terms)
+    rejected.save_report(dataset, candidate, success.report, cycle.terms, cycle.sensitivity)
     return success.report
+
+
+def _is_of(report: protocol.ContractReport, contract: protocol.Contract) -> bool:
+    """Whether a report is of this version of a contract, and masks the columns that are sensitive now."""
+    shown = {*contract.sensitive_columns} - {EVERY_COLUMN} - {name.lower() for name in report.sensitive_columns}
+    return report.digest == contract.digest and not shown
 
 
 def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -> str | None:

@@ -45,6 +45,7 @@ def read(cycle: Cycle, new_input: Input) -> Input:
             read=inputs.read,
             label=file.label,
             dataset_alias=new_input.dataset,
+            sensitive_columns=tuple(sorted(cycle.sensitivity.labels)),
         )
         for index, file in enumerate(inputs.files)
     ]

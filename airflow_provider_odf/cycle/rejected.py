@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import info_files
+from airflow_provider_odf.contract.sensitivity import Sensitivity
 from airflow_provider_odf.cycle import candidate_refs
 from airflow_provider_odf.cycle.messages import Limits
 from airflow_provider_odf.protocol import ContractReport
@@ -48,6 +49,8 @@ class Record:
     """Folder to which these paths are relative."""
     terms: Mapping[str, str] = field(default_factory=dict)
     """Owner and terms of the contract that was tested, by label."""
+    sensitivity: Sensitivity | None = None
+    """The sensitive columns at the test; None in records of earlier releases."""
     is_pushed: bool = False
     is_discarded: bool = False
     """Whether somebody discarded the input."""
@@ -115,14 +118,20 @@ def is_damaged(dataset: Dataset, block_hash: str) -> bool:
 
 
 def save_report(
-    dataset: Dataset, candidate: Candidate, report: ContractReport, terms: Mapping[str, str] | None = None
+    dataset: Dataset,
+    candidate: Candidate,
+    report: ContractReport,
+    terms: Mapping[str, str] | None = None,
+    sensitivity: Sensitivity | None = None,
 ) -> None:
     """Store the contract report of a candidate; a later test of the candidate replaces it.
 
     :param terms: of the contract, by label.
+    :param sensitivity: the sensitive columns at the test.
     """
     record = load(dataset, candidate.candidate) or Record(candidate.base, candidate.records)
-    save(dataset, candidate.candidate, replace(record, report=report, terms=terms or {}))
+    record = replace(record, report=report, terms=terms or {}, sensitivity=sensitivity)
+    save(dataset, candidate.candidate, record)
 
 
 def load_report(dataset: Dataset, block_hash: str) -> ContractReport | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +52,14 @@ def rejected_rows(
     most: int,
     state: ChainState | None = None,
     cache: Path | None = None,
+    *,
+    sensitive: Collection[str] = (),
 ) -> RejectedRows:
     """Return at most so many rows for which a candidate was rejected: those that its report names, or, where its input
     was held back, its records.
 
     :param state: of the chain at the candidate, by default read from the chain.
+    :param sensitive: columns to mask beside those of the report, in lower case.
     :param cache: directory with the record of checked slices, see `chain.checked_slices`.
     :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
     """
@@ -74,11 +77,11 @@ def rejected_rows(
     else:
         offsets, total = sorted(clauses)[:most], len(clauses)
     rows = rows_at(dataset, offsets, state, cache=cache)
-    sensitive = {name.lower() for name in report.sensitive_columns} if report is not None else set()
+    reported = {name.lower() for name in report.sensitive_columns} if report is not None else set()
     return RejectedRows(
         rows,
         total,
         {offset: "; ".join(descriptions) for offset, descriptions in clauses.items()},
-        frozenset(sensitive),
+        frozenset({*sensitive, *reported}),
         state.vocab.offset_column,
     )

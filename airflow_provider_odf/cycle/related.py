@@ -39,4 +39,5 @@ def _related(cycle: Cycle, models: set[str]) -> Iterator[protocol.RelatedDataset
                 history(cycle.store, dataset, state, cycle.progress),
                 merge_of(state),
                 chain_schema.ipc_base64(state.schema) if state.schema else None,
+                tuple(sorted(cycle.sensitive_columns.names(dataset, state))),
             )

@@ -71,7 +71,7 @@ def newest(dataset: Dataset, head: str, n: int) -> list[Tested]:
 
 
 def sensitive_columns(tests: Sequence[Tested]) -> frozenset[str]:
-    """Return the columns that the contract of one of the tests classifies as sensitive, in lower case."""
+    """Return the columns that were sensitive at one of the tests, in lower case."""
     reports = (tested.record.report for tested in tests)
     return frozenset(name.lower() for report in reports if report is not None for name in report.sensitive_columns)
 

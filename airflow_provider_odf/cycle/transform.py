@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
-from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cycle import candidate, held_back, rejected, unchanged
 from airflow_provider_odf.cycle.frequency import with_frequency
 from airflow_provider_odf.cycle.input_history import check_input
@@ -86,7 +85,7 @@ def _inputs(cycle: Cycle, dataset: Dataset, state: ChainState) -> tuple[InputSta
         return ()
     states: list[InputState] = []
     for item, source in zip(state.transform.inputs, input_datasets(cycle.inputs, state.transform), strict=True):
-        before, current = state.query_inputs.get(item.dataset_ref, NOWHERE), replay(source)
+        before, current = state.query_inputs.get(item.dataset_ref, NOWHERE), cycle.state(source)
         cycle.inputs.check_identity(source, current.dataset_id)
         check_input(dataset, source, current.head, before)
         states.append(InputState(source, current, before, str(item.alias)))
@@ -146,6 +145,7 @@ class _Step:
             directory=str(work),
             progress=cycle.progress,
             contract=contract,
+            sensitive_columns=self.sensitive_columns(),
         )
         success = cast(protocol.TransformSuccess, cycle.ask(request))
         if success.evaluation is not None and self.base.transform is not None:
@@ -159,6 +159,12 @@ class _Step:
         claimed = candidate.claim(self.dataset, self.new.base, self.new.key, head)
         changes = success.slice.changes if success.slice else protocol.Changes()
         return dataclasses.replace(claimed, changes=changes, notices=success.notices)
+
+    def sensitive_columns(self) -> tuple[str, ...]:
+        """Return the sensitive columns of the derivative and of its inputs: errors of queries may show their values."""
+        known = self.cycle.sensitive_columns
+        names = set(self.cycle.sensitivity.labels).union(*(known.names(i.dataset, i.state) for i in self.inputs))
+        return tuple(sorted(names))
 
     def add_blocks(self, success: protocol.TransformSuccess) -> None:
         """Draft the blocks of the engine's answer, if there is anything to record."""
@@ -196,6 +202,7 @@ class _Step:
             contract_digest=contract.digest,
             content=self.new.content,
             terms=self.cycle.terms,
+            sensitivity=self.cycle.sensitivity,
         )
         rejected.save(self.dataset, head, record)
 

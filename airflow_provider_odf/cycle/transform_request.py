@@ -28,6 +28,7 @@ def transform_request(
     directory: str,
     progress: Progress,
     contract: protocol.Contract | None = None,
+    sensitive_columns: tuple[str, ...] = (),
 ) -> protocol.TransformRequest:
     """Return the request for the records after a state of a derivative. ``directory`` is where the slice is written.
 
@@ -48,6 +49,7 @@ def transform_request(
         watermark=str(watermark) if watermark else None,
         is_query_new=state.is_transform_new,
         contract=contract,
+        sensitive_columns=sensitive_columns,
     )
 
 

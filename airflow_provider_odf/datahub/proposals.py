@@ -67,6 +67,15 @@ class Assertions:
         for urn in sorted({*former} - {*self.urns}):
             yield Proposal(entityUrn=urn, aspect=dh.StatusClass(removed=True))
 
+    def _tags(self) -> dict[str, list[str]]:
+        """Return the tags of columns: ``pii``, ``classification: secret``."""
+        columns = {column.name: self.subject.tags(column.name) for column in self.subject.columns}
+        return {
+            name: [key if value == "true" else f"{key}: {value}" for key, value in tags]
+            for name, tags in columns.items()
+            if tags
+        }
+
     def dataset_aspects(self) -> dict[str, Proposal]:
         """Return the proposals about the dataset itself, by the names of their aspects; for a server without them."""
         subject, urn = self.subject, self.dataset
@@ -76,6 +85,6 @@ class Assertions:
             description=subject.description,
             customProperties={"odf.store": subject.store, **({"odf.id": subject.id} if subject.id else {})},
         )
-        schema = schema_metadata(subject.alias, urns.platform_of(urn), schema_fields(subject.columns))
+        schema = schema_metadata(subject.alias, urns.platform_of(urn), schema_fields(subject.columns, self._tags()))
         aspects = [properties, schema] if subject.columns else [properties]
         return {aspect.ASPECT_NAME: Proposal(entityUrn=urn, aspect=aspect) for aspect in aspects}

@@ -7,9 +7,10 @@ name the types on the way.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from datahub.emitter.mce_builder import make_tag_urn
 from datahub.metadata import schema_classes as dh
 from datahub.utilities.hive_schema_to_avro import get_schema_fields_for_hive_column
 
@@ -40,13 +41,26 @@ def schema_metadata(name: str, platform: str, fields: Iterable[dh.SchemaFieldCla
     )
 
 
-def schema_fields(columns: Iterable[Column]) -> Iterator[dh.SchemaFieldClass]:
-    """Yield the fields of columns, with the fields inside of them."""
+def schema_fields(
+    columns: Iterable[Column], tags: Mapping[str, Iterable[str]] | None = None
+) -> Iterator[dh.SchemaFieldClass]:
+    """Yield the fields of columns, with the fields inside of them.
+
+    :param tags: names of tags by column; fields inside of a column have them, too.
+    """
     for column in columns:
         if _word(column.type) in _NESTED:
-            yield from get_schema_fields_for_hive_column(column.name, _hive(column.type), default_nullable=True)
+            fields = [*get_schema_fields_for_hive_column(column.name, _hive(column.type), default_nullable=True)]
         else:
-            yield schema_field(column.name, column.type, is_nullable=column.is_nullable)
+            fields = [schema_field(column.name, column.type, is_nullable=column.is_nullable)]
+        names = (tags or {}).get(column.name, ())
+        for field in fields:
+            field.globalTags = _global_tags(names) if names else None
+            yield field
+
+
+def _global_tags(names: Iterable[str]) -> dh.GlobalTagsClass:
+    return dh.GlobalTagsClass([dh.TagAssociationClass(make_tag_urn(name)) for name in names])
 
 
 def schema_field(path: str, native_type: str, *, is_nullable: bool = True) -> dh.SchemaFieldClass:

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_odf import errors
 from airflow_provider_odf.engine import application, session, spark_errors
+from airflow_provider_odf.engine.hidden_values import HIDDEN, sensitive_of, without_values
 from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.protocol import (
     ContractTestRequest,
@@ -49,10 +50,20 @@ def answer(
     except NeedsSpark:
         raise
     except errors.OdfError as e:
-        return InternalError(str(e), traceback.format_exc()) if e.is_transient else InvalidQuery(str(e))
+        return _internal(e, str(e), request) if e.is_transient else InvalidQuery(without_values(str(e), request))
     except Exception as e:
         refused = spark_errors.refusal(e, _queries(request))
-        return InvalidQuery(str(refused)) if refused else InternalError(_short(e), traceback.format_exc())
+        if refused is None:
+            return _internal(e, _short(e), request)
+        return InvalidQuery(without_values(str(refused), request, is_of_spark=True))
+
+
+def _internal(error: Exception, message: str, request: Request) -> InternalError:
+    """Return the response for an error that nobody expects; of sensitive data without the texts of exceptions."""
+    if sensitive_of(request):
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        return InternalError(f"{type(error).__name__}: {HIDDEN}", frames)
+    return InternalError(message, traceback.format_exc())
 
 
 def _merge_without_spark(request: Request, progress: Report, heap: str | None) -> Success:

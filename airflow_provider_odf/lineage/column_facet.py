@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.lineage import columns
+from airflow_provider_odf.lineage.column_uses import DIRECT
+from airflow_provider_odf.lineage.columns import ColumnLineage, column_lineage
 from airflow_provider_odf.lineage.reading import INPUT, Reading
 from airflow_provider_odf.redaction import redact
 
@@ -23,38 +24,46 @@ def of_transform(inputs: Sequence[Input], query: Transform, subject: Subject) ->
     """Return the lineage of a derivative's columns, from its queries."""
     subjects = {i.query_alias: i.subject for i in inputs}
     tables = {alias: [column.name for column in s.columns] for alias, s in subjects.items()}
-    origins = columns.origins(query.engine, query.queries, tables, _names(subject))
-    return _facet(subject, origins, {alias: [s.edition_names.primary] for alias, s in subjects.items()})
+    lineage = column_lineage(query.engine, query.queries, tables)
+    return _facet(subject, lineage, {alias: [s.edition_names.primary] for alias, s in subjects.items()})
 
 
 def of_merge(sources: Sequence[Identifier], reading: Reading, subject: Subject) -> dict[str, DatasetFacet]:
     """Return the lineage of a dataset's columns from its source: by preprocess, else each from its namesake."""
     if not sources:
-        return _facet(subject, {}, {})
-    return _facet(subject, reading.origins(_names(subject)), {INPUT: sources})
-
-
-def _names(subject: Subject) -> list[str]:
-    return [column.name for column in subject.columns]
+        return _facet(subject, ColumnLineage(), {})
+    lineage = reading.lineage([column.name for column in subject.columns])
+    return _facet(subject, lineage, {INPUT: sources})
 
 
 def _facet(
-    subject: Subject, origins: Mapping[str, Iterable[Origin]], datasets: Mapping[str, Sequence[Identifier]]
+    subject: Subject, lineage: ColumnLineage, datasets: Mapping[str, Sequence[Identifier]]
 ) -> dict[str, DatasetFacet]:
     from openlineage.client.facet_v2 import column_lineage_dataset as facet
 
-    def inputs(origin: Origin) -> list[facet.InputField]:
-        way = facet.Transformation(type="DIRECT", subtype=origin.way, masking=False)
-        return [facet.InputField(name.namespace, name.name, origin.column, [way]) for name in datasets[origin.table]]
-
-    fields = {name: facet.Fields([i for origin in of for i in inputs(origin)]) for name, of in origins.items()}
+    origins = {column.name: lineage.of(column.name) for column in subject.columns}
+    fields = {name: facet.Fields(_input_fields(of, datasets)) for name, of in origins.items() if of}
     for column in subject.columns:
         facts = subject.contract.columns.get(column.name.lower())
         if facts and (stated := _of_contract(facts.lineage)):
             own = fields.get(column.name, facet.Fields([]))
             stated.inputFields = [*own.inputFields, *(i for i in stated.inputFields if i not in own.inputFields)]
             fields[column.name] = stated
-    return {"columnLineage": facet.ColumnLineageDatasetFacet(fields)} if fields else {}
+    rows = _input_fields(lineage.rows, datasets)
+    return {"columnLineage": facet.ColumnLineageDatasetFacet(fields, dataset=rows)} if fields or rows else {}
+
+
+def _input_fields(origins: Iterable[Origin], datasets: Mapping[str, Sequence[Identifier]]) -> list[facet.InputField]:
+    """Return columns of inputs, each with all its transformations."""
+    from openlineage.client.facet_v2 import column_lineage_dataset as facet
+
+    ways: dict[tuple[Identifier, str], list[facet.Transformation]] = {}
+    for origin in origins:
+        kind = "DIRECT" if origin.way in DIRECT else "INDIRECT"
+        for name in datasets[origin.table]:
+            way = facet.Transformation(type=kind, subtype=origin.way, masking=origin.is_masking)
+            ways.setdefault((name, origin.column), []).append(way)
+    return [facet.InputField(name.namespace, name.name, column, of) for (name, column), of in ways.items()]
 
 
 def _of_contract(lineage: Mapping[str, Any]) -> facet.Fields | None:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from airflow_provider_odf.lineage import columns
-from airflow_provider_odf.lineage.reading import reading_of, transform_of
+from airflow_provider_odf.lineage.column_uses import DIRECT, Way
+from airflow_provider_odf.lineage.columns import Origin, column_lineage
+from airflow_provider_odf.lineage.reading import INPUT, reading_of, transform_of
 from airflow_provider_odf.manifest import model, public_source
 
 if TYPE_CHECKING:
@@ -33,17 +34,18 @@ class Member:
 
 @dataclass(frozen=True, order=True)
 class ColumnOrigin:
-    """A column of the node ``key`` that another column is made of, and how."""
+    """A column of the node ``key`` that another column is made of, or that decides about it, and how."""
 
     key: str
     column: str
-    way: columns.Way
+    way: Way
+    is_masking: bool = False
 
 
 @dataclass(frozen=True)
 class GraphNode:
     """A dataset or a source. ``inputs`` are keys of nodes; ``origins`` has those of its columns, as far as they can be
-    derived."""
+    derived, and ``rows`` the columns that decide which rows it has."""
 
     key: str
     label: str
@@ -51,6 +53,11 @@ class GraphNode:
     columns: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     origins: Mapping[str, tuple[ColumnOrigin, ...]] = field(default_factory=dict)
+    rows: tuple[ColumnOrigin, ...] = ()
+
+    def of(self, column: str) -> tuple[ColumnOrigin, ...]:
+        """Return what a column is made of, and what decides about it, as about all columns."""
+        return (*self.origins[column], *self.rows) if column in self.origins else ()
 
 
 Graph: TypeAlias = Mapping[str, GraphNode]
@@ -72,24 +79,28 @@ def graph_of(members: Mapping[str, Member]) -> Graph:
     return nodes
 
 
-def upstream(graph: Graph, key: str, column: str) -> set[tuple[str, str]]:
-    """Return keys and columns that a column is made of, itself included."""
-    return _reach((key, column), lambda at: ((o.key, o.column) for o in _origins(graph, *at)))
+def upstream(graph: Graph, key: str, column: str, *, is_direct: bool = False) -> set[tuple[str, str]]:
+    """Return keys and columns that a column is made of, or, unless ``is_direct``, that decide about it; itself
+    included."""
+    return _reach(
+        (key, column),
+        lambda at: ((o.key, o.column) for o in _origins(graph, *at) if o.way in DIRECT or not is_direct),
+    )
 
 
 def downstream(graph: Graph, key: str, column: str) -> set[tuple[str, str]]:
-    """Return keys and columns that a column goes into, itself included."""
+    """Return keys and columns that a column affects, itself included."""
     uses = uses_of_columns(graph)
     return _reach((key, column), lambda at: uses.get(at, ()))
 
 
 def uses_of_columns(graph: Graph) -> Mapping[tuple[str, str], Sequence[tuple[str, str]]]:
-    """Return keys and columns that are made of a column, by its key and name."""
+    """Return keys and columns that a column affects, by its key and name."""
     uses: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for node in graph.values():
-        for name, origins in node.origins.items():
-            for origin in origins:
-                uses.setdefault((origin.key, origin.column), []).append((node.key, name))
+        for name in node.columns:
+            for at in dict.fromkeys((origin.key, origin.column) for origin in node.of(name)):
+                uses.setdefault(at, []).append((node.key, name))
     return uses
 
 
@@ -128,7 +139,7 @@ def _reach(start: _Place, step: Callable[[_Place], Iterable[_Place]]) -> set[_Pl
 
 
 def _origins(graph: Graph, key: str, column: str) -> tuple[ColumnOrigin, ...]:
-    return graph[key].origins.get(column, ()) if key in graph else ()
+    return graph[key].of(column) if key in graph else ()
 
 
 def _named(name: str) -> GraphNode:
@@ -147,14 +158,22 @@ def _root(key: str, label: str, state: ChainState) -> list[GraphNode]:
     own = _columns(state)
     sources: list[GraphNode] = []
     origins: dict[str, tuple[ColumnOrigin, ...]] = {}
+    rows: tuple[ColumnOrigin, ...] = ()
     for number, (name, source) in enumerate(_sources(state)):
         at = f"{key} source {number}"
         reading = reading_of(source, state.vocab)
-        for column, of in reading.origins(own).items():
-            origins[column] = (*origins.get(column, ()), *(ColumnOrigin(at, o.column, o.way) for o in of))
-        used = dict.fromkeys(o.column for of in origins.values() for o in of if o.key == at)
+        lineage = reading.lineage(own)
+        made = {column: _at(lineage.of(column), {INPUT: at}) for column in own if lineage.has(column)}
+        origins |= {column: (*origins.get(column, ()), *of) for column, of in made.items()}
+        rows += _at(lineage.rows, {INPUT: at})
+        used = dict.fromkeys(o.column for of in (*made.values(), rows) for o in of if o.key == at)
         sources.append(GraphNode(at, name, "Source", reading.columns or tuple(used)))
-    return [*sources, GraphNode(key, label, "Root", own, tuple(source.key for source in sources), origins)]
+    return [*sources, GraphNode(key, label, "Root", own, tuple(source.key for source in sources), origins, rows)]
+
+
+def _at(origins: Iterable[Origin], keys: Mapping[str, str]) -> tuple[ColumnOrigin, ...]:
+    """Return origins in nodes, whose keys are by table."""
+    return tuple(ColumnOrigin(keys[o.table], o.column, o.way, o.is_masking) for o in origins)
 
 
 def _sources(state: ChainState) -> Iterator[tuple[str, model.SetPollingSource | model.AddPushSource]]:
@@ -177,11 +196,10 @@ def _derivative(
         inputs.append(at or unknown[-1].key)
     query, own = transform_of(transform.transform), _columns(member.state)
     known = {alias: _columns(members[at].state) for alias, at in tables.items()}
-    origins = {
-        column: tuple(ColumnOrigin(tables[o.table], o.column, o.way) for o in of)
-        for column, of in columns.origins(query.engine, query.queries, known, own).items()
-    }
-    return [*unknown, GraphNode(key, member.label, "Derivative", own, tuple(dict.fromkeys(inputs)), origins)]
+    lineage = column_lineage(query.engine, query.queries, known)
+    origins = {column: _at(lineage.of(column), tables) for column in own if lineage.has(column)}
+    keys = tuple(dict.fromkeys(inputs))
+    return [*unknown, GraphNode(key, member.label, "Derivative", own, keys, origins, _at(lineage.rows, tables))]
 
 
 def _columns(state: ChainState | None) -> tuple[str, ...]:

@@ -1,98 +1,135 @@
-"""Lineage of columns, from the SQL of a derivative: which columns of its inputs each of its columns is made of."""
+"""Lineage of columns, from the SQL of a derivative: which columns of its inputs each of its columns is made of, and
+which ones decide about its rows."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from airflow_provider_odf.lineage.column_uses import DIRECT, NONE, OPEN, UNKNOWN, Relation, Source, Use, Uses, Way
 from airflow_provider_odf.protocol import SqlQueryStep
 
 if TYPE_CHECKING:
     from sqlglot import exp
-    from sqlglot.lineage import Node
 
 log = logging.getLogger(__name__)
-
-Way: TypeAlias = Literal["IDENTITY", "TRANSFORMATION", "AGGREGATION"]
-"""How a column is made of another one: OpenLineage's subtypes of direct transformations, weakest first."""
-
-_WAYS: Sequence[Way] = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
 
 
 @dataclass(frozen=True, order=True)
 class Origin:
-    """A column of an input, which queries know as ``table``."""
+    """A column of an input, which queries know as ``table``, and how it is used: directly, in the strongest way, or
+    indirectly. ``is_masking`` says that no use in that way shows its values."""
 
     table: str
     column: str
     way: Way
+    is_masking: bool = False
 
 
-def origins(
-    engine: str, steps: Sequence[SqlQueryStep], tables: Mapping[str, Sequence[str]], output: Sequence[str]
-) -> Mapping[str, tuple[Origin, ...]]:
-    """Return the origins of columns of the last query. It is empty if they cannot be derived, as for SQL that sqlglot
-    does not parse.
+@dataclass(frozen=True)
+class ColumnLineage:
+    """The lineage of the columns of a query. ``spelled`` are columns and tables by their plain names."""
 
-    :param tables: columns of the inputs, by name in the queries.
-    :param output: columns of the last query.
+    relation: Relation = OPEN
+    spelled: Mapping[Source, Source] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of_namesakes(cls, table: str, columns: Sequence[str]) -> ColumnLineage:
+        """Return the lineage of columns that are those of one table."""
+        uses = ((_plain(name), frozenset([Use(Source(table, name), "IDENTITY")])) for name in columns)
+        return cls(Relation(tuple(uses)), {Source(table, name): Source(table, name) for name in columns})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, as the query spells them first."""
+        return tuple(dict.fromkeys(self.names.get(name, name) for name, _ in self.relation.columns))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the names of all columns are known."""
+        return self.relation.others is None
+
+    def has(self, column: str) -> bool:
+        """Whether the query makes a column."""
+        return self.relation.has(_plain(column))
+
+    def of(self, column: str) -> tuple[Origin, ...]:
+        """Return what a column is made of, and what decides about its values."""
+        return self._origins(self.relation.get(_plain(column)) or NONE)
+
+    @property
+    def rows(self) -> tuple[Origin, ...]:
+        """What decides which rows there are, or their order."""
+        return self._origins(self.relation.rows)
+
+    def is_resolved(self, column: str) -> bool:
+        """Whether all columns are known of which a column is made, and those that decide about the rows."""
+        uses = self.relation.get(_plain(column))
+        return uses is not None and all(use.source != UNKNOWN for use in (*uses, *self.relation.rows))
+
+    def _origins(self, uses: Uses) -> tuple[Origin, ...]:
+        """Return columns of inputs with the ways in which they are used: the strongest direct one, and all others."""
+        ways: dict[tuple[Source, Way | None], list[Use]] = {}
+        for use in uses:
+            if use.source in self.spelled:
+                ways.setdefault((use.source, None if use.way in DIRECT else use.way), []).append(use)
+        return tuple(sorted(self._origin(source, way, of) for (source, way), of in ways.items()))
+
+    def _origin(self, source: Source, indirect: Way | None, uses: Sequence[Use]) -> Origin:
+        strongest: Way = max((use.way for use in uses if use.way in DIRECT), key=DIRECT.index, default="IDENTITY")
+        return Origin(*self.spelled[source], indirect or strongest, all(use.is_masking for use in uses))
+
+
+def column_lineage(engine: str, steps: Sequence[SqlQueryStep], tables: Mapping[str, Sequence[str]]) -> ColumnLineage:
+    """Return the lineage of the columns of the last query. Nothing of it is resolved where the query cannot be
+    analyzed, as for SQL that sqlglot does not parse.
+
+    :param tables: columns of the inputs, by name in the queries. Nothing is known of other tables.
     """
     from airflow_provider_odf.dialect import limits
 
     try:
         with limits.room():
-            return _origins(engine, steps, tables, output)
+            return _column_lineage(engine, steps, tables)
     except Exception as e:  # The query has run: a gap of the analysis must not hide the lineage of datasets.
-        log.info("no column lineage: the query cannot be analyzed: %s", e)
-        return {}
+        log.info("no column lineage: the query cannot be analyzed: %s", type(e).__name__)
+        return ColumnLineage()
 
 
-def _origins(
-    engine: str, steps: Sequence[SqlQueryStep], tables: Mapping[str, Sequence[str]], output: Sequence[str]
-) -> Mapping[str, tuple[Origin, ...]]:
-    from sqlglot.lineage import lineage
+def _column_lineage(engine: str, steps: Sequence[SqlQueryStep], tables: Mapping[str, Sequence[str]]) -> ColumnLineage:
+    from airflow_provider_odf.lineage.query_uses import relation
 
-    schema = {_plain(table): {_plain(column): "text" for column in columns} for table, columns in tables.items()}
+    names: dict[str, str] = {}
+    known = {_plain(table): _input(table, columns) for table, columns in tables.items()}
+    for step in steps:
+        made = relation(_parsed(engine, step.query, names), known)
+        known[_plain(step.alias or "")] = made
     spelled = {
-        (_plain(table), _plain(column)): (table, column) for table, columns in tables.items() for column in columns
+        Source(_plain(table), _plain(column)): Source(table, column)
+        for table, columns in tables.items()
+        for column in columns
     }
-    nodes = lineage(None, _whole(engine, steps), schema, trim_selects=False, copy=False)
-    result: dict[str, tuple[Origin, ...]] = {}
-    for column in output:
-        strongest: dict[tuple[str, str], int] = {}
-        for leaf, way in _leaves(nodes[_plain(column)], 0) if _plain(column) in nodes else ():
-            if leaf in spelled:
-                strongest[spelled[leaf]] = max(way, strongest.get(spelled[leaf], 0))
-        if strongest:
-            result[column] = tuple(sorted(Origin(*names, _WAYS[way]) for names, way in strongest.items()))
-    return result
+    names |= {_plain(column): column for columns in tables.values() for column in columns}
+    return ColumnLineage(made, spelled, names)
+
+
+def _input(table: str, columns: Sequence[str]) -> Relation:
+    uses = ((_plain(name), frozenset([Use(Source(_plain(table), _plain(name)), "IDENTITY")])) for name in columns)
+    return Relation(tuple(uses))
 
 
 def _plain(name: str) -> str:
-    """Return a name that needs no quotes: sqlglot reads the points in names of datasets as those of schemas. Names are
+    """Return a name that needs no quotes: parsers read the points in names of datasets as those of schemas. Names are
     in lower case, since no two of them differ only in case."""
     return re.sub(r"\W", lambda char: f"_{ord(char[0]):x}_", name.lower())
 
 
-def _whole(engine: str, steps: Sequence[SqlQueryStep]) -> exp.Query:
-    """Return all queries as one, in which the earlier ones are common table expressions."""
-    from sqlglot import exp
-
-    *before, last = (_parsed(engine, step.query) for step in steps)
-    with_ = [
-        exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(_plain(step.alias or ""))))
-        for query, step in zip(before, steps, strict=False)
-    ]
-    if with_:
-        own = last.args.get("with_")
-        last.set("with_", exp.With(expressions=[*with_, *(own.expressions if own else [])]))
-    return last
-
-
-def _parsed(engine: str, query: str) -> exp.Query:
+def _parsed(engine: str, query: str, names: dict[str, str]) -> exp.Query:
+    """Return the tree of a query with plain names; ``names`` gets how they are spelled."""
     from sqlglot import Dialect, exp
 
     from airflow_provider_odf.dialect import limits
@@ -107,38 +144,7 @@ def _parsed(engine: str, query: str) -> exp.Query:
     if not isinstance(tree, exp.Query):
         raise ValueError("it is not a SELECT")
     for identifier in tree.find_all(exp.Identifier):
+        names.setdefault(_plain(identifier.name), identifier.name)
         identifier.set("this", _plain(identifier.name))
         identifier.set("quoted", False)
     return tree
-
-
-def _leaves(node: Node, way: int) -> Iterator[tuple[tuple[str, str], int]]:
-    """Yield table and column of each origin, with the strongest way on the path to it."""
-    from sqlglot import exp
-
-    if isinstance(node.expression, exp.Table):
-        yield (node.expression.name, exp.to_column(node.name).name), way
-        return
-    way = max(way, _way(node.expression))
-    for below in node.downstream:
-        yield from _leaves(below, way)
-
-
-def _way(expression: exp.Expr) -> int:
-    from sqlglot import exp
-
-    inner = expression.unalias()
-    if isinstance(inner, exp.Column | exp.Query):
-        return _WAYS.index("IDENTITY")
-    return _WAYS.index("AGGREGATION" if any(map(_aggregates, inner.walk())) else "TRANSFORMATION")
-
-
-def _aggregates(node: exp.Expr) -> bool:
-    """Return whether a node is an aggregate function; some dialects leave their functions unparsed."""
-    from sqlglot import exp
-
-    from airflow_provider_odf.dialect.translate import ENGINES
-
-    if isinstance(node, exp.Anonymous):
-        return any(node.name.lower() in engine.aggregates for engine in ENGINES.values())
-    return isinstance(node, exp.AggFunc)

@@ -37,6 +37,14 @@ class Subject:
     edition: Edition = "current"
     contract: ContractFacts = field(default_factory=ContractFacts)
     owners: tuple[str, ...] = ()
+    inherited: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """Tags that columns have from those that they are made of, by name in lower case: keys and values."""
+
+    def tags(self, column: str) -> tuple[tuple[str, str], ...]:
+        """Return the tags of a column: those of the contract, and those that it inherits."""
+        facts = self.contract.columns.get(column.lower())
+        own = facts.tags if facts is not None else ()
+        return tuple(dict.fromkeys((*own, *self.inherited.get(column.lower(), ()))))
 
     @property
     def edition_names(self) -> EditionNames:

@@ -110,8 +110,7 @@ def _tags(subject: Subject) -> dict[str, DatasetFacet]:
     tags = [tag(key, "true", "ODF") for key in (subject.about.keywords if subject.about else ())]
     tags += [tag(key, "true", "CONTRACT") for key in contract.tags]
     for column in subject.columns:
-        facts = contract.columns.get(column.name.lower())
-        tags += [tag(key, value, "CONTRACT", column.name) for key, value in (facts.tags if facts else ())]
+        tags += [tag(key, value, "CONTRACT", column.name) for key, value in subject.tags(column.name)]
     return {"tags": tags_dataset.TagsDatasetFacet(tags=tags)} if tags else {}
 
 

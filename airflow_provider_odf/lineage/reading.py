@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.lineage import columns
-from airflow_provider_odf.lineage.columns import Origin
+from airflow_provider_odf.lineage.columns import ColumnLineage, column_lineage
 from airflow_provider_odf.manifest import ddl, model
 
 if TYPE_CHECKING:
@@ -28,16 +27,16 @@ class Reading:
     preprocess: Transform | None = None
     added: frozenset[str] = frozenset()
 
-    def origins(self, names: Sequence[str]) -> Mapping[str, tuple[Origin, ...]]:
-        """Return the origins of columns of the dataset, in the table `INPUT`: by preprocess, else each from its
+    def lineage(self, names: Sequence[str]) -> ColumnLineage:
+        """Return the lineage of columns of the dataset, from the table `INPUT`: by preprocess, else each from its
         namesake."""
         output = [name for name in names if name not in self.added]
         query = self.preprocess
         if query is None:
             kept = [name for name in output if self.columns is None or name in self.columns]
-            return {name: (Origin(INPUT, name, "IDENTITY"),) for name in kept}
+            return ColumnLineage.of_namesakes(INPUT, kept)
         tables = {INPUT: self.columns or tuple({*output, *_words(query)})}
-        return columns.origins(query.engine, query.queries, tables, output)
+        return column_lineage(query.engine, query.queries, tables)
 
 
 def reading_of(source: model.SetPollingSource | model.AddPushSource, vocab: DatasetVocabulary) -> Reading:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf import settings
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract import binding
+from airflow_provider_odf.cycle.sensitive import SensitiveColumns, stated
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.lineage import contract_facts
 from airflow_provider_odf.lineage.contract_facts import ContractFacts
@@ -93,7 +94,26 @@ class Datasets:
         location = self.contract if is_own and self.contract is not None else None
         location = location or binding.attached(state.attachments, Path(dataset.location))
         subject = of_dataset(self.store.store_of(dataset), dataset, state, edition=settings.read().naming_spec)
-        return replace(subject, contract=self._facts(location, alias), owners=self.owners if is_own else ())
+        return replace(
+            subject,
+            contract=self._facts(location, alias),
+            owners=self.owners if is_own else (),
+            inherited=self._inherited(dataset, state, location),
+        )
+
+    def _inherited(
+        self, dataset: Dataset, state: ChainState, location: Location | None
+    ) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """Return the tags of sensitive columns, beside those of the contract."""
+        folder = self.contract.file.parent if self.contract is not None and self.contract.attachment is None else None
+        own = stated(location, str(dataset.alias)) if location is not None else None
+        try:
+            sensitivity = SensitiveColumns(self.store, folder).of(dataset, state, own)
+        except (OdfError, OSError) as e:  # the events of a run must not fail because of an input
+            log.info("%s: lineage without sensitive columns: %s", dataset.alias, e)
+            return {}
+        tags = {name: [label.partition("=") for label in of] for name, of in sensitivity.labels.items()}
+        return {name: tuple((key, value) for key, _, value in of) for name, of in tags.items()}
 
     def _facts(self, location: Location | None, alias: str) -> ContractFacts:
         try:

@@ -53,7 +53,7 @@ class Check:
 class RelatedDataset:
     """The history of another dataset that references name by its model, in lower case.
 
-    ``merge`` is None for a derivative.
+    ``merge`` is None for a derivative. Values of ``sensitive_columns`` must not be in messages.
     """
 
     model: str
@@ -61,6 +61,7 @@ class RelatedDataset:
     history: tuple[HistorySlice, ...]
     merge: MergeStrategy | None = None
     schema: str | None = None
+    sensitive_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Contract:
 
     ``digest`` is the SHA-256 of the contract file. It shows whether a report belongs to this version of the file.
     ``model`` is the model of a dataset, empty if ``checks`` are of several models. ``related`` are set for a request.
+    ``sensitive_columns`` are columns whose values reports do not show, beside those of sensitive checks; ``*`` are all.
     """
 
     id: str
@@ -79,6 +81,7 @@ class Contract:
     title: str = ""
     specification: str = ""
     related: tuple[RelatedDataset, ...] = ()
+    sensitive_columns: tuple[str, ...] = ()
 
     def named_models(self) -> set[str]:
         """Return the models that references, and perhaps queries, name, in lower case."""

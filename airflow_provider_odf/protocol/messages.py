@@ -23,8 +23,8 @@ from airflow_provider_odf.protocol.data import (
 class RawQueryRequest:
     """Read raw files and preprocess them into typed Parquet.
 
-    ``read``, ``label`` and ``dataset_alias`` (part of the application's name) are extensions. Without ``read``, the
-    inputs are Parquet.
+    ``read``, ``label``, ``dataset_alias`` (part of the application's name) and ``sensitive_columns``, as in
+    MergeRequest, are extensions. Without ``read``, the inputs are Parquet.
     """
 
     input_data_paths: tuple[str, ...]
@@ -33,6 +33,7 @@ class RawQueryRequest:
     read: ReadStep | None = None
     label: str = ""
     dataset_alias: str = ""
+    sensitive_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ class TransformRequest:
     From ``history`` on, fields are extensions. ``history`` and ``schema`` are those of the derivative. ``watermark``
     is the earliest watermark of the inputs. ``is_query_new`` says that the records so far come from another query, so
     that the whole result is compared with them. With ``contract``, the engine tests the candidate in the same session.
+    ``sensitive_columns`` are as in MergeRequest, of the derivative and of its inputs.
 
     Without ``new_data_path`` the engine only analyzes the queries and returns schema and evaluation.
     """
@@ -117,6 +119,7 @@ class TransformRequest:
     watermark: str | None = None
     is_query_new: bool = False
     contract: Contract | None = None
+    sensitive_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,8 @@ class MergeRequest:
     ``new_state_path`` if a cache is worth its cost. With ``contract``, the engine tests the merged candidate in the
     same session.
 
+    Messages of errors show no values of ``sensitive_columns`` of the dataset; ``*`` are all.
+
     Without inputs, the engine reads and writes nothing. It analyzes ``preprocess`` on the declared columns of ``read``
     and returns the resulting schema of the dataset.
     """
@@ -171,6 +176,7 @@ class MergeRequest:
     prev_state: StateCache | None = None
     new_state_path: str | None = None
     contract: Contract | None = None
+    sensitive_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -67,9 +67,11 @@ class CandidateView:
     @cached_property
     def failing(self) -> Table:
         """The rows for which it was rejected."""
-        found = rejected_rows(self.subject.dataset, self.rejection, ROWS, self._state, self.subject.pages_folder)
-        rows = [masked(row, self.subject.sensitive) for row in found]
-        return Table(found.columns, rows, found.total)
+        subject = self.subject
+        found = rejected_rows(
+            *(subject.dataset, self.rejection, ROWS, self._state, subject.pages_folder), sensitive=subject.sensitive
+        )
+        return Table(found.columns, list(found), found.total)
 
     @cached_property
     def difference(self) -> Table:

@@ -82,10 +82,10 @@ def _lines(boxes: Mapping[str, Box], selected: frozenset[tuple[str, str]]) -> It
             if (above := boxes.get(key)) is not None:
                 yield _curve(above, _HEAD // 2, box, _HEAD // 2), False
         for name, y in box.rows:
-            for origin in box.node.origins.get(name, ()):
-                if (origin.key, origin.column) in selected and origin.key in boxes:
-                    at = dict(boxes[origin.key].rows)[origin.column]
-                    yield _curve(boxes[origin.key], at - 4, box, y - 4), True
+            for key, column in dict.fromkeys((origin.key, origin.column) for origin in box.node.of(name)):
+                if (key, column) in selected and key in boxes:
+                    at = dict(boxes[key].rows)[column]
+                    yield _curve(boxes[key], at - 4, box, y - 4), True
 
 
 def _curve(start: Box, start_y: int, end: Box, end_y: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlencode
@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.lineage.column_graph import (
+    ColumnOrigin,
     Graph,
     Member,
     downstream,
@@ -20,6 +21,7 @@ from airflow_provider_odf.lineage.column_graph import (
     upstream,
     uses_of_columns,
 )
+from airflow_provider_odf.lineage.column_uses import Way
 from airflow_provider_odf.ui.airflow_api import Publication, connected, publications
 from airflow_provider_odf.ui.catalog_page import CatalogQuery
 from airflow_provider_odf.ui.dataset_pages import SubjectOf
@@ -31,14 +33,24 @@ from airflow_provider_odf.wording import suggestion
 MOST = 100
 """Datasets of a graph."""
 
-WAYS = {"IDENTITY": "unchanged", "TRANSFORMATION": "computed", "AGGREGATION": "aggregated"}
-"""How a column is made of another one -> in words."""
+WAYS: Mapping[Way, str] = {
+    "IDENTITY": "unchanged",
+    "TRANSFORMATION": "computed",
+    "AGGREGATION": "aggregated",
+    "CONDITIONAL": "condition",
+    "WINDOW": "window",
+    "SORT": "order",
+    "FILTER": "filter",
+    "GROUP_BY": "group",
+    "JOIN": "join",
+}
+"""How a column is used for another one, or for the rows -> in words."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A column of a node for readers: name of the node, column, how it is made of it, and the address of its own
-    lineage, empty if the reader cannot open it."""
+    """A column of a node for readers: name of the node, column, how it is used, and the address of its own lineage,
+    empty if the reader cannot open it."""
 
     label: str
     column: str
@@ -48,8 +60,8 @@ class Place:
 
 @dataclass(frozen=True)
 class ColumnRow:
-    """A column of a dataset: what it is made of directly, the columns of sources that it comes from, and the columns
-    that are made of it."""
+    """A column of a dataset: what it is made of, without what decides about the rows; the columns of sources that it
+    comes from; and the columns that it affects."""
 
     name: str
     link: str
@@ -85,6 +97,7 @@ def lineage(
         drawing=draw(graph, _links(graph, found), key, frozenset(followed)),
         column=column,
         columns=list(_rows(graph, key, found)),
+        rows=_places(graph, graph[key].rows, _links(graph, found)),
         is_limited=len(found) >= MOST,
     )
 
@@ -122,13 +135,27 @@ def _links(graph: Graph, found: Sequence[Publication]) -> dict[str, str]:
 
 def _rows(graph: Graph, key: str, found: Sequence[Publication]) -> Iterator[ColumnRow]:
     links, uses = _links(graph, found), uses_of_columns(graph)
-
-    def place(at: str, name: str, way: str = "") -> Place:
-        link = f"{links[at]}?{urlencode({'column': name})}" if at in links else ""
-        return Place(graph[at].label, name, WAYS.get(way, ""), link)
-
     for name in graph[key].columns:
-        direct = tuple(place(o.key, o.column, o.way) for o in graph[key].origins.get(name, ()))
-        first = sorted(at for at in upstream(graph, key, name) if graph[at[0]].kind == "Source")
-        used = tuple(place(*at) for at in uses.get((key, name), ()) if at[0] in graph)
-        yield ColumnRow(name, place(key, name).link, direct, tuple(place(*at) for at in first), used)
+        first = sorted(at for at in upstream(graph, key, name, is_direct=True) if graph[at[0]].kind == "Source")
+        used = [at for at in uses.get((key, name), ()) if at[0] in graph]
+        yield ColumnRow(
+            name,
+            _place(graph, key, name, links).link,
+            _places(graph, graph[key].origins.get(name, ()), links),
+            tuple(_place(graph, *at, links) for at in first),
+            tuple(_place(graph, *at, links) for at in used),
+        )
+
+
+def _places(graph: Graph, origins: Iterable[ColumnOrigin], links: Mapping[str, str]) -> tuple[Place, ...]:
+    """Return each column of origins once, with all its uses in words."""
+    ways: dict[tuple[str, str], list[str]] = {}
+    for origin in origins:
+        word = f"{WAYS[origin.way]}, masked" if origin.is_masking else WAYS[origin.way]
+        ways.setdefault((origin.key, origin.column), []).append(word)
+    return tuple(_place(graph, *at, links, ", ".join(words)) for at, words in ways.items())
+
+
+def _place(graph: Graph, key: str, name: str, links: Mapping[str, str], way: str = "") -> Place:
+    link = f"{links[key]}?{urlencode({'column': name})}" if key in links else ""
+    return Place(graph[key].label, name, way, link)

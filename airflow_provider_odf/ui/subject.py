@@ -15,6 +15,7 @@ from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.kept_history import History, pages_folder, read_history
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import rejected, tested
+from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 from airflow_provider_odf.errors import OdfError, StorageError
 from airflow_provider_odf.ui.airflow_api import Publication
 from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
@@ -122,7 +123,8 @@ class Subject:
     @cached_property
     def sensitive(self) -> frozenset[str]:
         """Columns whose values pages do not show, in lower case."""
-        return tested.sensitive_columns(self.tests)
+        now = SensitiveColumns(self.store).names(self.dataset, self.history.state)
+        return tested.sensitive_columns(self.tests) | now
 
     @cached_property
     def health(self) -> Health:

@@ -125,7 +125,10 @@ def test_sql(tested):
         ("error", "the query returns 2 columns: select one number"),
         ("error", "the query returns more than one row: select one number"),
         ("error", "the value is a time, not a number"),
-        ("error", "the query failed: its message may show sensitive values"),
+        (
+            "error",
+            "the query failed: CAST_INVALID_INPUT: the message is hidden, because it may show sensitive values",
+        ),
         ("error", "the query, line 1: function java_method is not allowed: it reads data or runs code from elsewhere"),
     ]
 

@@ -110,6 +110,8 @@ def test_origins_of_columns(graph):
         "id": (ColumnOrigin("orders source 0", "id", "IDENTITY"),),
         "price": (ColumnOrigin("orders source 0", "amount", "TRANSFORMATION"),),
     }
+    assert graph["orders"].rows == ()
+    assert graph["sums"].rows == (ColumnOrigin("orders", "id", "GROUP_BY"),)
     assert graph["sums"].origins == {
         "id": (ColumnOrigin("orders", "id", "IDENTITY"),),
         "total": (ColumnOrigin("orders", "price", "AGGREGATION"),),
@@ -119,16 +121,25 @@ def test_origins_of_columns(graph):
         "euros": (ColumnOrigin("sums", "total", "TRANSFORMATION"),),
         "id": (ColumnOrigin("sums", "id", "IDENTITY"),),
     }
+    assert graph["euros"].rows == (ColumnOrigin("sums", "id", "JOIN"),)
 
 
 def test_which_column_comes_from_which_file(graph):
-    assert upstream(graph, "euros", "euros") == {
+    assert upstream(graph, "euros", "euros", is_direct=True) == {
         ("euros", "euros"),
         ("sums", "total"),
         ("orders", "price"),
         ("orders source 0", "amount"),
     }
-    assert downstream(graph, "orders", "id") == {("orders", "id"), ("sums", "id"), ("euros", "id")}
+    # Groups and joins by a column decide about all columns.
+    assert upstream(graph, "euros", "euros") == {
+        *{("euros", "euros"), ("sums", "total"), ("orders", "price"), ("orders source 0", "amount")},
+        *{("sums", "id"), ("orders", "id"), ("orders source 0", "id")},
+    }
+    assert downstream(graph, "orders", "price") == {("orders", "price"), ("sums", "total"), ("euros", "euros")}
+    assert downstream(graph, "orders", "id") == {
+        *{("orders", "id"), ("sums", "id"), ("sums", "total"), ("euros", "id"), ("euros", "euros")},
+    }
 
 
 def test_a_dataset_with_what_is_above_and_below(graph):

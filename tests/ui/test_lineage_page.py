@@ -69,11 +69,13 @@ def test_the_graph_of_a_dataset(open_page, sums):
 def test_a_column_is_followed_to_its_file(open_page, sums):
     response = open_page("/datasets/acme.sums/lineage?column=ids")
     page = shown(response)
-    assert response.text.count('<path class="edge followed" ') == 2
-    assert re.findall(r'<text class="column"[^>]*>([^<]*)<', response.text) == ["id", "id", "ids"]
-    row = page.lines[page.lines.index("Goes into") :]
+    # The query groups by value, which thus affects the column, too.
+    assert response.text.count('<path class="edge followed" ') == 4
+    assert re.findall(r'<text class="column"[^>]*>([^<]*)<', response.text) == ["id", "value", "id", "value", "ids"]
+    assert "acme/numbers: value (group)" in page.lines
+    row = page.lines[page.lines.index("Affects") :]
     row = row[row.index("ids") :]
-    assert row[:4] == ["ids", "acme/numbers: id (aggregated)", "file:///x.csv: id", "none"]
+    assert row[:4] == ["ids", "acme/numbers: id (aggregated, masked)", "file:///x.csv: id", "none"]
     assert '<a href="/odf/datasets/acme.numbers/lineage?column=id"><bdi>acme/numbers</bdi>' in response.text
     wrong = shown(open_page(f"{PAGE}?column=%3Cscript%3E"), 400)
     assert wrong.lines[2].startswith("dataset acme/numbers has no column '<script>'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -99,6 +100,12 @@ class Failure:
     """Spark could not evaluate a condition."""
 
     error: Exception
+
+    @property
+    def kind(self) -> str:
+        """The condition of Spark's message, such as ``CAST_INVALID_INPUT``, or the class of the error."""
+        name = re.match(r"\[([A-Z][A-Z_.]*)\]", self.message)
+        return name[1] if name else type(self.error).__name__
 
     @property
     def message(self) -> str:

@@ -19,6 +19,7 @@ from airflow_provider_odf.engine.contract.conditions import ERRORS, Failure
 from airflow_provider_odf.engine.contract.fields import find
 from airflow_provider_odf.engine.contract.measured import Query, Verdict, of_number
 from airflow_provider_odf.engine.contract.rows import Other
+from airflow_provider_odf.engine.hidden_values import HIDDEN
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.errors import InvalidQuery
@@ -44,7 +45,7 @@ class Queries:
         except InvalidQuery as e:
             return Verdict("error", str(e), query.limits.text)
         except ERRORS as e:
-            message = "its message may show sensitive values" if self._is_sensitive else Failure(e).message
+            message = f"{Failure(e).kind}: {HIDDEN}" if self._is_sensitive else Failure(e).message
             return Verdict("error", f"the query failed: {message}", query.limits.text)
         except TimeoutError:
             return Verdict("error", f"the query took longer than {TIME_LIMIT / 60:g} minutes", query.limits.text)

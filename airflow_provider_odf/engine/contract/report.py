@@ -26,6 +26,7 @@ from airflow_provider_odf.engine.contract.queries import Queries
 from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
 from airflow_provider_odf.engine.contract.rules import Verdict
 from airflow_provider_odf.engine.contract.types import with_decimals_as_text
+from airflow_provider_odf.engine.hidden_values import HIDDEN, sensitive_columns
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import ddl, text
 from airflow_provider_odf.protocol import FAILED_CLAUSES, Check, CheckResult, Contract, ContractReport
@@ -54,10 +55,13 @@ def report(
     directory for Parquet files with failing rows, one directory for each model.
     """
     results: dict[str, CheckResult] = {}
+    hidden = _every_column(contract, models)
     tested = 0
     for name, rows in models.items():
         rest = [check for check in contract.checks if check.model == name and not check.outcome]
-        model = _Model(rows, rest, sensitive(check for check in contract.checks if check.model == name))
+        of_model = sensitive(check for check in contract.checks if check.model == name)
+        columns = (*of_model, *(hidden if name == contract.model else ()))
+        model = _Model(rows, rest, columns, hides_messages=bool(sensitive_columns(contract)))
         tested += model.tested
         results |= model.results()
         if failed_rows is not None:
@@ -68,7 +72,7 @@ def report(
         contract.model,
         tuple(results.get(check.path) or _untested(check, problems or {}) for check in contract.checks),
         tested,
-        sensitive(contract.checks),
+        tuple(dict.fromkeys((*sensitive(contract.checks), *hidden))),
         contract.specification,
     )
 
@@ -80,6 +84,16 @@ def sensitive(checks: Iterable[Check]) -> tuple[str, ...]:
     """
     paths = (check.field for check in checks if check.field and check.is_sensitive)
     return tuple(dict.fromkeys(name for path in paths for name in (re.split(r"[.\[{]", path)[0], path)))
+
+
+def _every_column(contract: Contract, models: Mapping[str, Rows]) -> Sequence[str]:
+    """Return the sensitive columns of a contract's dataset; ``*`` are all columns of its data, without those whose
+    checks are not sensitive."""
+    named = contract.sensitive_columns
+    if "*" not in named or contract.model not in models:
+        return named
+    public = {str(check.field).lower() for check in contract.checks if not check.is_sensitive}
+    return [name for name in models[contract.model].visible if name.lower() not in public]
 
 
 def _untested(check: Check, problems: Mapping[str, str]) -> CheckResult:
@@ -107,8 +121,8 @@ def _result(check: Check, verdict: Verdict) -> CheckResult:
 class _Model:
     """The test of one model. ``tested`` is the number of its rows that conditions on values are about."""
 
-    def __init__(self, rows: Rows, checks: Sequence[Check], sensitive: Sequence[str]) -> None:
-        self._rows, self._checks = rows, checks
+    def __init__(self, rows: Rows, checks: Sequence[Check], sensitive: Sequence[str], *, hides_messages: bool) -> None:
+        self._rows, self._checks, self._hides_messages = rows, checks, hides_messages
         # A record that is no row may contain any value.
         self._sensitive = {name.lower() for name in (*sensitive, *([rows.malformed] if sensitive else []))}
         judged = {check.path: judge(check, rows) for check in checks}
@@ -145,7 +159,8 @@ class _Model:
         measured, count = self._measured[check.path], self._counts[check.path]
         result = _result(check, Verdict("pass", expected=measured.expected))
         if isinstance(count, Failure):
-            return replace(result, outcome="error", reason=count.message)
+            reason = f"{count.kind}: {HIDDEN}" if self._hides_messages else count.message
+            return replace(result, outcome="error", reason=reason)
         verdict = measured.verdict(count) if measured.verdict else None
         has_rows = not isinstance(measured.condition, Aggregate)
         result = replace(result, rows=count.rows, failed_rows=count.failed if has_rows else None)
@@ -180,7 +195,7 @@ class _Model:
     def _alone(self, judged: Mapping[str, Query | Expectation]) -> Mapping[str, Verdict]:
         """Return the verdicts of clauses that need Spark jobs of their own."""
         scan = self._rows.scan
-        queries = Queries(scan.keyed.sparkSession, self._rows.others, is_sensitive=bool(self._sensitive))
+        queries = Queries(scan.keyed.sparkSession, self._rows.others, is_sensitive=self._hides_messages)
         expectations = Expectations(Other(scan.keyed, self._rows.types, (*self._rows.system, ROW)))
         return {
             path: queries.verdict(j) if isinstance(j, Query) else expectations.verdict(j) for path, j in judged.items()

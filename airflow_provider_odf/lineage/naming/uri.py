@@ -63,6 +63,8 @@ def from_glob(pattern: str, *, base: str | None = None, file_authority: str = FI
 
 def _split(uri: str) -> SplitResult:
     """Split a URI; a path may have any character, even those with a meaning in a URI."""
+    if re.match(r"//[^/?#]*@", uri):
+        raise ValueError("the URI has credentials and no scheme: write the scheme in front of //")
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", uri):
         return SplitResult("", "", uri, "", "")
     try:
