@@ -6,6 +6,7 @@ a single projection.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -137,8 +138,8 @@ def layout_of(
 
 
 def _check_columns(fields: Sequence[T.StructField], event: T.StructField | None, request: MergeRequest) -> None:
-    lower = [f.name.lower() for f in fields]
-    if same := sorted({f.name for f in fields if lower.count(f.name.lower()) > 1}):
+    count = Counter(f.name.lower() for f in fields)
+    if same := sorted({f.name for f in fields if count[f.name.lower()] > 1}):
         raise InvalidQuery(
             f"columns {', '.join(same)} have the same name, ignoring case: rename one of them in preprocess"
         )

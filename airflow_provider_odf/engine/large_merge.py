@@ -6,7 +6,7 @@ written again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -40,7 +40,8 @@ class LargeMerge:
         is_counted = self.count is not None
         records = self._records(self.new.withColumn(COPY, F.lit(1)) if is_counted else self.new)
         try:
-            new_slice = self._write(records, plan)
+            # Equal rows of a changed key are several corrections, which the numbers of rows then show.
+            new_slice = self._write(records, replace(plan, has_pairs=not is_counted))
             if not self._has_duplicates(new_slice):
                 return new_slice, 0
             if new_slice is not None:

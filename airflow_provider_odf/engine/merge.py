@@ -189,7 +189,8 @@ class _Merge:
         if schema == self._stored:
             return new
         if self._stored is not None:
-            added = [f"{f.name} {schemas.type_name(f.type)}" for f in schema if f.name not in self._stored.names]
+            present = set(self._stored.names)
+            added = [f"{f.name} {schemas.type_name(f.type)}" for f in schema if f.name not in present]
             self._notices.append(f"{name}: new columns, null in earlier records: {listed(added)}")
         self._stored = schema
         return replace(new, schema=schemas.encode(schema))

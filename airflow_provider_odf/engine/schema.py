@@ -162,24 +162,26 @@ def evolve(stored: pa.Schema, new: pa.Schema) -> pa.Schema:
             + "\nNothing was written. A dataset can only gain nullable columns: in preprocess, select its columns with "
             "its types (`cast(... AS ...)`), rename columns that changed, or start a new dataset"
         )
-    return pa.schema([*stored, *(field for field in new if field.name not in stored.names)])
+    present = set(stored.names)
+    return pa.schema([*stored, *(field for field in new if field.name not in present)])
 
 
 def _differences(stored: pa.Schema, new: pa.Schema) -> Iterator[str]:
+    before, after = set(stored.names), set(new.names)
     for name in stored.names:
-        if name not in new.names:
+        if name not in after:
             yield f"column {name} ({type_name(stored.field(name).type)}) is missing"
     for field in new:
-        if field.name not in stored.names:
+        if field.name not in before:
             if not field.nullable:
                 yield f"column {field.name} ({type_name(field.type)}) is new and NOT NULL, but null in earlier records"
             continue
         old = stored.field(field.name)
         if with_types(old.type, _READ_AS) != with_types(field.type, {}):
-            before, after = type_name(old.type), type_name(field.type)
-            if before == after:  # units of time, which a manifest cannot express
-                before, after = str(old.type), str(field.type)
-            yield f"column {field.name} is {before} in the dataset and {after} in the new data"
+            was, becomes = type_name(old.type), type_name(field.type)
+            if was == becomes:  # units of time, which a manifest cannot express
+                was, becomes = str(old.type), str(field.type)
+            yield f"column {field.name} is {was} in the dataset and {becomes} in the new data"
         elif old.nullable and not field.nullable:
             yield f"column {field.name} is nullable in the dataset and NOT NULL in the new data"
 

@@ -85,14 +85,16 @@ def write_file(tables: Iterator[pa.Table], plan: SlicePlan) -> NewSlice | None:
 
 def row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """Yield the same rows in contiguous tables, one per row group."""
-    kept: list[pa.Table] = []
+    kept, rows, size = list[pa.Table](), 0, 0
     for table in tables:
         kept.append(table)
-        while sum(t.num_rows for t in kept) >= ROW_GROUP or sum(t.nbytes for t in kept) >= ROW_GROUP_BYTES:
+        rows, size = rows + table.num_rows, size + table.nbytes
+        while rows >= ROW_GROUP or size >= ROW_GROUP_BYTES:
             whole = pa.concat_tables(kept)
             yield whole.slice(0, ROW_GROUP).combine_chunks()
             kept = [whole.slice(ROW_GROUP)]
-    if any(t.num_rows for t in kept):
+            rows, size = kept[0].num_rows, kept[0].nbytes
+    if rows:
         yield pa.concat_tables(kept).combine_chunks()
 
 

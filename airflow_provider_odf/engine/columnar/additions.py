@@ -12,7 +12,7 @@ from airflow_provider_odf.engine.columnar import keys, runs
 from airflow_provider_odf.engine.columnar.snapshot import PIECE, NewTable, complete, with_operation
 from airflow_provider_odf.engine.columnar.state import read_keys
 from airflow_provider_odf.engine.row_numbers import row_numbers
-from airflow_provider_odf.engine.slice_file import SlicePlan
+from airflow_provider_odf.engine.slice_file import SlicePlan, row_groups
 from airflow_provider_odf.engine.slices import filled
 from airflow_provider_odf.engine.state import History
 from airflow_provider_odf.merge_strategies import APPEND
@@ -47,7 +47,7 @@ def unseen(table: pa.Table, history: History, most: int) -> pa.Table | None:
     if not keys.are_comparable(table, names):
         return None
     rows, size = table, 0
-    for old in read_keys(history):
+    for old in row_groups(read_keys(history)):
         size += old.nbytes
         if size > most:
             return None

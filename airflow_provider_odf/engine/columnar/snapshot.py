@@ -42,8 +42,9 @@ class NewTable:
 
 def complete(rows: pa.Table, layout: Layout) -> pa.Table:
     """Return rows with all columns of the dataset. Those that they lack are null."""
+    present = set(rows.column_names)
     for name in layout.columns:
-        if name not in rows.column_names:
+        if name not in present:
             rows = rows.append_column(name, pa.nulls(rows.num_rows, layout.schema.field(name).type))
     return rows.select(list(layout.columns))
 

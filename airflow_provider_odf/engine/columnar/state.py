@@ -146,8 +146,10 @@ def _newest(paths: Sequence[str], of: History, most: int, before: pa.Table) -> p
     if newest is None:
         return None
     parts, size = list[pa.Table](), 0
-    for number in range(-1, len(paths)):
-        own = newest.filter(pc.equal(newest[_SOURCE], number))
+    by_slice = newest.sort_by(_SOURCE)
+    counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(by_slice[_SOURCE]).to_pylist()}
+    for number in sorted({-1, *counts}):
+        own, by_slice = by_slice.slice(0, counts.get(number, 0)), by_slice.slice(counts.get(number, 0))
         rows = before.drop_columns([OP]) if number < 0 else _read(paths[number], layout)
         parts.append(rows.take(own[_ROW]).append_column(OP, own[OP]))
         size += parts[-1].nbytes
@@ -211,10 +213,11 @@ def _read(path: str, layout: Layout, names: Sequence[str] | None = None, row_gro
     wanted = [schemas.readable(layout.schema).field(name).with_nullable(True) for name in names or layout.columns]
     with files.open_file(path) as file:
         parquet = pq.ParquetFile(file)
-        present = [f.name for f in wanted if f.name in parquet.schema_arrow.names]
+        own = set(parquet.schema_arrow.names)
+        present = [f.name for f in wanted if f.name in own]
         whole = row_group is None
         table = parquet.read(present) if whole else parquet.read_row_group(row_group, present, use_threads=False)
-    columns = [table[f.name].cast(f.type) if f.name in present else pa.nulls(len(table), f.type) for f in wanted]
+    columns = [table[f.name].cast(f.type) if f.name in own else pa.nulls(len(table), f.type) for f in wanted]
     return pa.table(columns, schema=pa.schema(wanted)).combine_chunks()
 
 
@@ -227,8 +230,8 @@ def _has_types(path: str, layout: Layout) -> bool:
     """Whether the columns of a file have the dataset's types, or none at all."""
     with files.open_file(path) as file:
         own = schemas.readable(pq.read_schema(file))
-    kinds = schemas.readable(layout.schema)
-    return all(own.field(n).type == kinds.field(n).type for n in layout.columns if n in own.names)
+    kinds, present = schemas.readable(layout.schema), set(own.names)
+    return all(own.field(n).type == kinds.field(n).type for n in layout.columns if n in present)
 
 
 def _empty(layout: Layout) -> pa.Table:

@@ -5,7 +5,7 @@ type, Arrow accepts a part of those texts with the same values, and few others, 
 
 - integers: Arrow also reads hexadecimal numbers
 - FLOAT, DOUBLE: Arrow also reads infinity, not a number, and numbers that are too large as infinity
-- DECIMAL: Arrow also reads numbers with too many decimal places as zero, with an exponent or beyond 38 digits
+- DECIMAL: Arrow also reads numbers with an exponent and texts of any length, and its numbers wrap around past 128 bits
 - DATE: none; only dates before year 1, which both read
 - BOOLEAN: Arrow also reads 0 and 1, so the texts are compared
 - TIMESTAMP: Arrow also reads times without minutes or seconds, and other zones, so only texts with seconds, with Z or
@@ -19,6 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 _MOST_DIGITS = 38
+"""Digits that always fit in 128 bits. Twice as many always fit in 256 bits."""
+
 _SECONDS = len("2024-01-01T00:00:00")
 _MICROSECONDS = len("2024-01-01T00:00:00.123456")
 
@@ -39,7 +41,7 @@ def convert(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
             numbers = texts.cast(kind)
             return numbers if pc.all(pc.is_finite(numbers), min_count=0).as_py() else None
         if pt.is_decimal128(kind):
-            return texts.cast(kind) if _are_short_decimals(texts) else None
+            return _decimals(texts, kind)
         if pt.is_date32(kind):
             days = texts.cast(kind)
             return None if _starts_before_year_1(days) else days
@@ -48,9 +50,14 @@ def convert(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
     return None
 
 
-def _are_short_decimals(texts: pa.Array) -> bool:
+def _decimals(texts: pa.Array, kind: pa.Decimal128Type) -> pa.Array | None:
     longest = pc.max(pc.binary_length(texts)).as_py() or 0
-    return longest <= _MOST_DIGITS and not _any(pc.match_substring(texts, "e", ignore_case=True))
+    if longest > _MOST_DIGITS or _any(pc.match_substring(texts, "e", ignore_case=True)):
+        return None
+    # A number has at most as many digits as its text has bytes, and gets zeros up to the scale.
+    fits = longest + kind.scale <= _MOST_DIGITS
+    wide = pa.decimal128(_MOST_DIGITS, kind.scale) if fits else pa.decimal256(2 * _MOST_DIGITS, kind.scale)
+    return texts.cast(wide).cast(kind)
 
 
 def _booleans(texts: pa.Array) -> pa.Array | None:

@@ -128,7 +128,8 @@ class CsvParser:
     def _pieces(self, chunk: Chunk) -> Iterator[bytes]:
         """Yield the chunk as UTF-8, in pieces of complete records."""
         if self.encoding == "utf-8":
-            yield chunk.read().removeprefix(codecs.BOM_UTF8)
+            data = chunk.read()
+            yield data if chunk.start else data.removeprefix(codecs.BOM_UTF8)
         elif source.is_ascii_based(self.encoding):
             yield source.decode(chunk.read(), self.encoding, chunk.first_line).encode()
         else:
@@ -149,7 +150,10 @@ class CsvParser:
         quotes = data.count(form.quote.encode()) if form.quote else 0
         if quotes % 2 or (quotes and len(data) < QUICK_FROM):
             return None
-        if any(escape.encode() in data for escape in form.escapes) or not csv_quotes.are_regular(data, form):
+        # Arrow takes U+FEFF for a byte order mark.
+        if data.startswith(codecs.BOM_UTF8) or any(escape.encode() in data for escape in form.escapes):
+            return None
+        if not csv_quotes.are_regular(data, form):
             return None
         try:
             table = self._table(data, is_quoted=quotes > 0)

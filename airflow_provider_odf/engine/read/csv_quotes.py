@@ -9,6 +9,7 @@ separator and a line end have no other meaning.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -63,12 +64,24 @@ def first_lines(data: bytes, quote: str, records: int, first: int = 1) -> pa.Arr
 def _regular_end(data: bytes, form: CsvFormat) -> int:
     quote, end = form.quote.encode(), len(data)
     is_inside = data.count(quote) % 2
-    while (start := _after_line_end(data, 0, end)) is not None:
+    for start in _lines_from_the_end(data):
         is_inside ^= data.count(quote, start, end) % 2
         if not is_inside:
             return start
         end = start - 1
     return 0
+
+
+def _lines_from_the_end(data: bytes) -> Iterator[int]:
+    """Yield the starts of lines, the last one first: after line feeds, then after carriage returns before all of them.
+
+    The last carriage return counts only if it is followed by another byte, which may be its line feed.
+    """
+    end = len(data)
+    for mark in (b"\n", b"\r"):
+        while (at := data.rfind(mark, 0, min(end, len(data) - (mark == b"\r")))) >= 0:
+            yield at + 1
+            end = at
 
 
 def _end(data: bytes, form: CsvFormat) -> int:

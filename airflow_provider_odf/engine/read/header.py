@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,10 +35,11 @@ def match(header: Sequence[str], columns: Sequence[str], label: str) -> ColumnMa
 
     :raises InvalidQuery: neither is possible.
     """
-    positions = [_find(header, column) for column in columns]
+    positions = _positions(header, columns)
     by_name = tuple(i for i in positions if i is not None)
-    if len(by_name) == len(columns) == len(set(by_name)):
-        extra = [name for i, name in enumerate(header) if i not in by_name]
+    matched = set(by_name)
+    if len(by_name) == len(columns) == len(matched):
+        extra = [name for i, name in enumerate(header) if i not in matched]
         return ColumnMatch(
             by_name, ignored_columns(label, extra), (PositionalHeader(label, tuple(columns), tuple(columns)),)
         )
@@ -66,13 +68,14 @@ def names(header: Sequence[str], label: str) -> tuple[str, ...]:
     return columns
 
 
-def _find(header: Sequence[str], column: str) -> int | None:
-    """Return the position of the best unique match: exact, ignoring case, or by letters and digits."""
-    for form in (str, str.lower, _key):
-        fitting = [i for i, name in enumerate(header) if form(name) == form(column)]
-        if len(fitting) == 1:
-            return fitting[0]
-    return None
+def _positions(header: Sequence[str], columns: Sequence[str]) -> list[int | None]:
+    """Return the position of each column's best unique match: exact, ignoring case, or by letters and digits."""
+    positions: list[int | None] = [None] * len(columns)
+    for form in (_key, str.lower, str):
+        count = Counter(map(form, header))
+        unique = {form(name): i for i, name in enumerate(header) if count[form(name)] == 1}
+        positions = [unique.get(form(column), at) for column, at in zip(columns, positions, strict=True)]
+    return positions
 
 
 def _key(name: str) -> str:

@@ -31,6 +31,9 @@ _PARQUET = b"PAR1"
 
 _BLOCK = 4 << 20
 
+_MARKED = ("utf-16", "utf-32")
+"""Encodings whose decoders remove the byte order mark."""
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -50,6 +53,8 @@ class Chunk:
 def encoding(name: str) -> str:
     """Return the canonical name of an encoding: ``UTF8``, ``latin1``, ``windows-1252`` are accepted.
 
+    A byte order mark begins a file, not a chunk, so that no codec may look for it.
+
     :raises InvalidQuery: there is no such encoding.
     """
     try:
@@ -57,7 +62,7 @@ def encoding(name: str) -> str:
         "".encode(codec)  # Python also has codecs without text
     except LookupError:
         raise InvalidQuery(f"unknown encoding {name!r}: use utf-8, iso-8859-1, windows-1252, utf-16, …") from None
-    return codec
+    return "utf-8" if codec == "utf-8-sig" else codec
 
 
 def is_cut_at_newline_bytes(name: str) -> bool:
@@ -108,12 +113,12 @@ def _unreadable_empty(step: ReadStep) -> str:
 
 
 def decode(data: bytes, name: str, first_line: int = 1) -> str:
-    """Return the text, without a byte order mark.
+    """Return the text.
 
     :raises Malformed: bytes that are not valid in this encoding, with their line.
     """
     try:
-        return data.decode(name).removeprefix("\ufeff")
+        return data.decode(name)
     except UnicodeDecodeError as e:
         raise _not_of(name, e, first_line + data.count(b"\n", 0, e.start)) from None
 
@@ -124,12 +129,13 @@ def _not_of(name: str, error: UnicodeDecodeError, line: int) -> Malformed:
 
 
 def texts(chunk: Chunk, name: str) -> Iterator[str]:
-    """Yield the text of a chunk in blocks, without a byte order mark.
+    """Yield the text of a chunk in blocks, without a byte order mark at the start of the file.
 
     :raises Malformed: bytes that are not valid in this encoding, with their line.
     """
     decoder = codecs.getincrementaldecoder(name)()
-    line, start, left = chunk.first_line, chunk.start == 0, chunk.end - chunk.start
+    line, left = chunk.first_line, chunk.end - chunk.start
+    start = chunk.start == 0 and name not in _MARKED
     with files.open_file(chunk.path) as file:
         file.seek(chunk.start)
         while True:
@@ -175,19 +181,26 @@ def chunks(path: str, is_divisible: bool, end_of_records: EndOfRecords = end_of_
 def pieces(blocks: Iterable[bytes], end_of_records: EndOfRecords) -> Iterator[bytes]:
     """Yield the same bytes in pieces that end at the ends of records.
 
+    Without an end, the next search waits for twice as many bytes, so that a long record is not searched for each block.
+
     :raises Malformed: a record exceeds the maximum size.
     """
-    kept, line = b"", 1
+    begun, size, enough, line = list[bytes](), 0, 0, 1
     for block in blocks:
-        kept += block
-        if end := end_of_records(kept):
-            yield kept[:end]
-            line += line_ends(kept[:end])
-            kept = kept[end:]
-        elif len(kept) > LONGEST:
+        begun.append(block)
+        size += len(block)
+        if size < enough:
+            continue
+        data = b"".join(begun)
+        end = end_of_records(data)
+        if not end and size > LONGEST:
             raise Malformed(f"a record longer than {LONGEST >> 20} MiB starts here: check for an unclosed quote", line)
-    if kept:
-        yield kept
+        if end:
+            yield data[:end]
+            line += line_ends(data[:end])
+        begun, size, enough = [data[end:]], size - end, 0 if end else min(2 * size, LONGEST + 1)
+    if size:
+        yield b"".join(begun)
 
 
 def _blocks(path: str) -> Iterator[bytes]:

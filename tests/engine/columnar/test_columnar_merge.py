@@ -230,6 +230,21 @@ def test_spark_merges_what_arrow_cannot_judge(
         assert data.poll(path, kind="Parquet").slices[0].changes.added == 2
 
 
+@pytest.mark.parametrize("form", ["columns and rows", "Spark"])
+def test_equal_rows_of_a_changed_key_are_one(
+    polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    if form == "Spark":
+        monkeypatch.setattr(files, "SMALL", -1)
+    first, second = tmp_path / "1.parquet", tmp_path / "2.parquet"
+    pq.write_table(pa.table({"id": [1, 2], "a": ["x", "y"]}), first)
+    pq.write_table(pa.table({"id": [1, 2, 1], "a": ["z", "y", "z"]}), second)
+    data = polled("", "Snapshot", "id")
+    data.poll(first, kind="Parquet")
+    assert data.poll(second, kind="Parquet").notices == ("2.parquet: dropped 1 duplicate row",)
+    assert data.records("op", "id", "a", last=2) == [("-C", 1, "x"), ("+C", 1, "z")]
+
+
 def test_equal_rows_are_dropped(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "SMALL", -1)
     path = tmp_path / "rows.parquet"

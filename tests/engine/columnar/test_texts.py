@@ -11,6 +11,7 @@ from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.columnar import texts
 from airflow_provider_odf.engine.read.scalar import Formats, is_in_range, scalar
+from tests.engine.columnar.value_texts import value_texts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,8 +29,10 @@ KINDS: dict[str, tuple[st.DataType, pa.DataType]] = {
     "bigint": (st.LongType(), pa.int64()),
     "float": (st.FloatType(), pa.float32()),
     "double": (st.DoubleType(), pa.float64()),
-    "decimal": (st.DecimalType(8, 2), pa.decimal128(8, 2)),
-    "wide": (st.DecimalType(38, 0), pa.decimal128(38, 0)),
+    **{
+        f"decimal_{precision}_{scale}": (st.DecimalType(precision, scale), pa.decimal128(precision, scale))
+        for precision, scale in [(1, 0), (8, 2), (38, 0), (38, 18), (38, 38)]
+    },
     "date": (st.DateType(), pa.date32()),
     "timestamp": (st.TimestampType(), pa.timestamp("ms", "UTC")),
     "string": (st.StringType(), pa.string()),
@@ -68,19 +71,27 @@ SPACED = [
 
 
 def corpus() -> list[str]:
-    """Texts that are or nearly are values, and the same with one character more, less or other."""
+    """Texts that are or nearly are values."""
     made = [*NUMBERS, *TIMES, *SPACED]
     made += [text for value in made for text in (f" {value}", f"{value} ", f"{value}\0", f"{value}\u00a0", f"+{value}")]
-    rng, more = random.Random(1), list[str]()
-    for value in [*NUMBERS, *TIMES, *SPACED] * 20:
-        at, kind = rng.randrange(len(value)), rng.randrange(3)
-        more.append(value[:at] + (rng.choice("0123456789+-.eEdfxXTZ: ") if kind else "") + value[at + (kind != 1) :])
-    return sorted({text for text in made + more if text})
+    return sorted(set(made))
 
 
 @pytest.mark.spark
 def test_arrow_reads_no_text_otherwise(spark: SparkSession) -> None:
-    values = corpus()
+    accepted = check(spark, [*corpus(), *value_texts(random.Random(1), 6_000)])
+    assert {name: count > 1 for name, count in accepted.items()} == dict.fromkeys(KINDS, True)
+
+
+@pytest.mark.spark
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(100, 110))
+def test_arrow_reads_none_of_many_texts_otherwise(spark: SparkSession, seed: int) -> None:
+    check(spark, value_texts(random.Random(seed), 60_000))
+
+
+def check(spark: SparkSession, values: list[str]) -> dict[str, int]:
+    """Compare each text in each type with the strict reader. Return how many texts Arrow reads, by type."""
     frame = spark.newSession().createDataFrame(pa.table({"r": values})).coalesce(1)
     typed = {n: scalar("r", kind, Formats(has_millis=False), n) for n, (kind, _) in KINDS.items()}
     typed["timestamp"] = f"date_trunc('MILLISECOND', {typed['timestamp']})"
@@ -89,17 +100,14 @@ def test_arrow_reads_no_text_otherwise(spark: SparkSession) -> None:
     assert strict["r"].to_pylist() == values
     accepted = dict.fromkeys(KINDS, 0)
     for name, (_, kind) in KINDS.items():
-        expected = strict[name]
-        if pa.types.is_timestamp(kind):
-            expected = expected.cast(kind, safe=False)
-        for value, right in zip(values, expected.to_pylist(), strict=True):
-            own = texts.convert(pa.array([value, None]), kind)
-            if own is None:
-                continue
-            accepted[name] += 1
-            assert own.type == kind
-            assert repr(own.to_pylist()) == repr([right, None]), (name, value)
-    assert {name: count > 1 for name, count in accepted.items()} == dict.fromkeys(KINDS, True)
+        own = [(value, texts.convert(pa.array([value, None]), kind)) for value in values]
+        accepted[name] = sum(array is not None for _, array in own)
+        right = strict[name].cast(kind, safe=False).to_pylist()
+        for (value, array), expected in zip(own, right, strict=True):
+            if array is not None:
+                assert array.type == kind
+                assert repr(array.to_pylist()) == repr([expected, None]), (name, value)
+    return accepted
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as hs
 
 from airflow_provider_odf.engine.read import csv, csv_quotes, source
@@ -57,11 +58,13 @@ def test_records_of_pieces_are_those_of_the_whole(text: str, size: int, form: Cs
 @settings(max_examples=400, deadline=None)
 @given(
     hs.lists(
-        hs.sampled_from(["a", "b,", ",", '"', '"a"', '"x\ny",', '""', "\n", "1,2\n", "\r\n", "\\", '\\"']), max_size=12
+        hs.sampled_from(["a", "b,", ",", "\ufeff", '"', '"a"', '"x\ny",', '""', "\n", "1,2\n", "\r\n", "\\", '\\"']),
+        max_size=12,
     )
 )
 @example(['"x\ny",', "a", "\n", "1,2\n"])
 @example(['"', "1,2\n"])
+@example(["\ufeff", "1,2\n"])
 @example(["a", '"', "b,", '"', "\n", "1,2\n"])
 def test_arrow_splits_as_the_tokeniser_does_or_not_at_all(parts: list[str]) -> None:
     data = "".join(parts).encode()
@@ -100,6 +103,56 @@ def test_lines_of_records() -> None:
 def test_characters_beyond_ascii(form: CsvFormat) -> None:
     text = f"{form.quote}a\nb{form.quote}{form.separator}ç{form.quote}\nc"
     assert csv_quotes.end_of_records(text.encode(), form) == len(text.encode()) - 1
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    hs.lists(
+        hs.lists(hs.sampled_from(["\ufeff", "\ufeffa", "a", "é"]), min_size=2, max_size=2), min_size=1, max_size=9
+    ),
+    hs.booleans(),
+    hs.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le"]),
+    hs.sampled_from([1, 2, 5, 1000]),
+)
+@example([["\ufeffa", "é"]] * 9, True, "utf-8", 1)
+def test_a_byte_order_mark_begins_a_file_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: list[list[str]], is_marked: bool, name: str, size: int
+) -> None:
+    monkeypatch.setattr(source, "CHUNK_BYTES", 4 * size)
+    monkeypatch.setattr(source, "_BLOCK", size)
+    path, codec = tmp_path / "rows.csv", source.encoding(name)
+    mark = "\ufeff" if codec != "utf-16" and (is_marked or table[0][0].startswith("\ufeff")) else ""
+    path.write_bytes((mark + "".join(f"{','.join(row)}\n" for row in table)).encode(codec))
+    parser = CsvParser(FORM, codec, False, 2, (0, 1), "")
+    chunks = source.chunks(str(path), source.is_ascii_based(codec), lambda data: csv_quotes.end_of_records(data, FORM))
+    rows = [row for chunk in chunks for batch in parser.parse(chunk) for row in batch.to_pylist()]
+    assert [[row["r0"], row["r1"]] for row in rows] == table
+
+
+@pytest.mark.parametrize("begin", [b'1,"', b'1,"\\"', b"1,"])
+def test_a_long_record_is_searched_a_few_times(begin: bytes) -> None:
+    blocks, searched = [begin, *[b"2,3;" * 25] * 1000], list[int]()
+
+    def search(data: bytes) -> int:
+        searched.append(len(data))
+        return csv_quotes.end_of_records(data, FORM)
+
+    assert list(source.pieces(blocks, search)) == [b"".join(blocks)]
+    assert sum(searched) < 2 * 100_000
+
+
+def test_lines_with_carriage_returns_are_each_searched_once() -> None:
+    searched = list[int]()
+
+    class Searched(bytes):
+        def rfind(self, mark: bytes, start: int, end: int) -> int:
+            at = super().rfind(mark, start, end)
+            searched.append(end - max(at, start))
+            return at
+
+    data = Searched(b'1,"' + b"2\r" * 1000)
+    assert csv_quotes.end_of_records(data, FORM) == 0
+    assert sum(searched) < 3 * len(data)
 
 
 def test_a_quote_that_is_never_closed(monkeypatch: pytest.MonkeyPatch) -> None:
