@@ -53,6 +53,9 @@ class ParquetFile:
         if nanoseconds:
             # This setting affects only the session of this request.
             spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+        if footer and _has_split_bytes(footer):
+            # Spark's own decoder lacks this encoding, unlike that of Parquet's library.
+            spark.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
         frame = spark.read.parquet(self.path)
         if footer and files.size(self.path) <= source.CHUNK_BYTES:
             frame = frame.coalesce(1)
@@ -77,6 +80,7 @@ def _footer(path: str, label: str) -> pq.FileMetaData | None:
 def problems(footer: pq.FileMetaData) -> Iterator[str]:
     """Yield the problems that prevent Spark from reading a file."""
     names: dict[str, str] = {}
+    brotli = {chunk.path_in_schema for chunk in _column_chunks(footer) if chunk.compression == "BROTLI"}
     for name in footer.schema.to_arrow_schema().names:
         if not name:
             yield "a column has no name: write the file with a name for each column"
@@ -84,8 +88,20 @@ def problems(footer: pq.FileMetaData) -> Iterator[str]:
             yield f"the columns {other} and {name} differ only by case: write the file with other names"
         names[name.lower()] = name
     for column in (footer.schema.column(i) for i in range(footer.num_columns)):
+        # Spark has no codec for it. Arrow has one, but a file is read or refused alike, whatever merges it.
+        if column.path in brotli:
+            yield f"column {column.path} is compressed with Brotli: write the file with Zstandard, Snappy or GZIP"
         if kind := _unknown_type(column, is_nested=column.path.lower() not in names):
             yield f"column {column.path}: {kind[0]} cannot be read: write the file with {kind[1]}"
+
+
+def _column_chunks(footer: pq.FileMetaData) -> Iterator[pq.ColumnChunkMetaData]:
+    for group in map(footer.row_group, range(footer.num_row_groups)):
+        yield from map(group.column, range(group.num_columns))
+
+
+def _has_split_bytes(footer: pq.FileMetaData) -> bool:
+    return any("BYTE_STREAM_SPLIT" in chunk.encodings for chunk in _column_chunks(footer))
 
 
 def _unknown_type(column: pq.ColumnSchema, *, is_nested: bool) -> tuple[str, str] | None:

@@ -245,6 +245,37 @@ def test_equal_rows_of_a_changed_key_are_one(
     assert data.records("op", "id", "a", last=2) == [("-C", 1, "x"), ("+C", 1, "z")]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"compression": codec} for codec in ("NONE", "SNAPPY", "GZIP", "ZSTD", "LZ4", "BROTLI")),
+        {"data_page_version": "2.0"},
+        {"column_encoding": {"i": "BYTE_STREAM_SPLIT", "f": "BYTE_STREAM_SPLIT"}, "use_dictionary": False},
+        {"column_encoding": {"i": "DELTA_BINARY_PACKED", "s": "DELTA_BYTE_ARRAY"}, "use_dictionary": False},
+        {"column_encoding": {"s": "DELTA_LENGTH_BYTE_ARRAY"}, "use_dictionary": False},
+    ],
+)
+def test_codecs_and_encodings_are_read_or_refused_alike(
+    polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"i": [1, None, -3], "f": [1.5, None, -0.0], "s": ["a", None, ""]}), path, **options)
+    for form in ("columns", "Spark"):
+        if form == "Spark":
+            monkeypatch.setattr(columnar_merge, "open_input", lambda *_: None)
+        data = polled("", "Append", work=tmp_path / form)
+        if options.get("compression") == "BROTLI":
+            with pytest.raises(InvalidQuery, match="column i is compressed with Brotli: write the file with Zstandard"):
+                data.poll(path, kind="Parquet")
+        else:
+            data.poll(path, kind="Parquet")
+            assert data.records("op", "i", "f", "s") == [
+                ("+A", 1, 1.5, "a"),
+                ("+A", None, None, None),
+                ("+A", -3, -0.0, ""),
+            ]
+
+
 def test_equal_rows_are_dropped(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "SMALL", -1)
     path = tmp_path / "rows.parquet"
