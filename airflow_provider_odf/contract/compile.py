@@ -34,16 +34,35 @@ def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:
     contract = file.contract
     names = set(models)
     checks = [check for m in contract.models if m.name in names for check in _model_checks(m)]
+    checks += [check for check in map(_unknown, contract.unknown) if _is_about(contract, check.path, names)]
     checks += (*top_level.checks(contract, names), *service_levels.checks(contract, names), *_contract_checks(contract))
     return Contract(
         id=contract.id,
         model="",
         digest=file.digest,
-        checks=tuple(checks),
+        checks=_one_each(checks),
         version=contract.version,
         title=contract.title,
         specification=contract.specification,
     )
+
+
+def _one_each(checks: Iterable[Check]) -> tuple[Check, ...]:
+    """Return the first check of each clause: an unknown key of a field is a clause of the field already."""
+    by_path: dict[str, Check] = {}
+    for check in checks:
+        by_path.setdefault(check.path, check)
+    return tuple(by_path.values())
+
+
+def _unknown(clause: Clause) -> Check:
+    return replace(extension(clause), line=clause.place.line)
+
+
+def _is_about(contract: DataContract, path: str, names: set[str]) -> bool:
+    """Whether a clause concerns a test of models: it is not in another model."""
+    others = [m.path for m in contract.models if m.name not in names]
+    return not any(f"{path}/".startswith(f"{other}/") for other in others)
 
 
 def _contract_checks(contract: DataContract) -> Iterator[Check]:

@@ -29,7 +29,7 @@ def lint(path: Path) -> tuple[list[Problem], list[Problem]]:
     if file is not None:
         checks = compile_models(file, [model.name for model in file.contract.models]).checks
         errors += [*invalid_clauses(file, checks), *_keys(file), *_ranges(file), *examples.of_fields(file, checks)]
-        warnings += [*_status(file), *_inapplicable(file, checks), *examples.of_models(file, checks)]
+        warnings += [*file.unknown, *_status(file), *_inapplicable(file, checks), *examples.of_models(file, checks)]
     places = {problem.place for problem in errors}
     errors += [p for p in json_schema.problems(document, is_standard(document)) if p.place not in places]
     return sorted(_without_repetitions(errors)), sorted(set(warnings))

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from airflow_provider_odf.contract import dcs, odcs
 from airflow_provider_odf.contract.document_spot import Spot
-from airflow_provider_odf.contract.model import DataContract
+from airflow_provider_odf.contract.model import Clause, DataContract, pointer
 from airflow_provider_odf.contract.objects import DataContractObject
 from airflow_provider_odf.contract.odcs_objects import StandardObject
-from airflow_provider_odf.contract.problems import near_misses, of_validation, steps_of
+from airflow_provider_odf.contract.problems import of_validation, steps_of, unknown_keys
 from airflow_provider_odf.contract.references import Library
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest import yaml_source
@@ -39,6 +39,8 @@ class ContractFile:
     file: str
     digest: str
     document: Document
+    unknown: tuple[Problem, ...] = ()
+    """Keys that the specification does not have."""
 
     def place(self, *path: str | int) -> Place:
         """Return the place of the value at a path, or of the last existing part of the path."""
@@ -105,18 +107,24 @@ def _read_typed(
     :raises ValidationError: they do not, or a required one is missing.
     """
     library = Library(document, is_offline, is_attached)
-    contract, problems = _read(document, library)
+    contract, unknown, problems = _read(document, library)
     digest = hashlib.sha256("".join([text, *library.texts]).encode()).hexdigest()
-    return ContractFile(contract, file, digest, document), problems
+    return ContractFile(contract, file, digest, document, unknown), problems
 
 
-def _read(document: Document, library: Library) -> tuple[DataContract, list[Problem]]:
+def _read(document: Document, library: Library) -> tuple[DataContract, tuple[Problem, ...], list[Problem]]:
+    """Return the contract of a document, its unknown keys, and the problems of its references."""
+    root: StandardObject | DataContractObject
     if is_standard(document):
-        standard = StandardObject.model_validate(document.value)
-        return odcs.read(document, standard), [*near_misses(standard, document)]
-    root = DataContractObject.model_validate(document.value)
-    contract, problems = dcs.read(document, root, library)
-    return contract, [*problems, *near_misses(root, document)]
+        root = StandardObject.model_validate(document.value)
+        contract, problems = odcs.read(document, root), list[Problem]()
+    else:
+        root = DataContractObject.model_validate(document.value)
+        contract, problems = dcs.read(document, root, library)
+    unknown = dict(unknown_keys(root, document))
+    spots = (Spot(document, path) for path in unknown)
+    clauses = (Clause(str(spot.path[-1]), spot.value, pointer(*spot.path), spot.place) for spot in spots)
+    return replace(contract, unknown=tuple(clauses)), tuple(unknown.values()), problems
 
 
 def is_standard(document: Document) -> bool:

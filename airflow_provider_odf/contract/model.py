@@ -126,7 +126,8 @@ class DataContract:
     """A contract. ``specification`` names the standard and its version: ``Data Contract Specification 1.1.0``.
 
     ``service_levels`` and ``servers`` have their objects as values, with the names of the Data Contract Specification.
-    ``clauses`` are statements about the whole contract that data could answer.
+    ``clauses`` are statements about the whole contract that data could answer, ``unknown`` are keys that the
+    specification does not have.
     """
 
     specification: str
@@ -139,6 +140,7 @@ class DataContract:
     service_levels: tuple[Clause, ...] = ()
     quality: tuple[Clause, ...] = ()
     clauses: tuple[Clause, ...] = ()
+    unknown: tuple[Clause, ...] = ()
 
     def model(self, name: str) -> Model:
         """Return the model of a name.

@@ -64,6 +64,10 @@ class SpecificationObject(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel, protected_namespaces=())
 
 
+class OpenObject(SpecificationObject):
+    """An object whose other keys depend on its kind."""
+
+
 class FieldObject(SpecificationObject):
     """A field of a model, or a definition that fields refer to."""
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictStr, field_validator
 
-from airflow_provider_odf.contract.objects import Count, Number, SpecificationObject, Text
+from airflow_provider_odf.contract.objects import Count, Number, OpenObject, SpecificationObject, Text
 
 LOGICAL_TYPES = (
     "array", "boolean", "date", "integer", "map", "number", "object", "string", "time", "timestamp", "vector",
@@ -133,12 +133,12 @@ class TableObject(ElementObject):
     context: Any = None
 
 
-class ServerObject(SpecificationObject):
+class ServerObject(OpenObject):
     server: Text
     type: StrictStr
 
 
-class ServiceLevelObject(SpecificationObject):
+class ServiceLevelObject(OpenObject):
     property: StrictStr
     value: Any
 

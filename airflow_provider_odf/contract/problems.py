@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from airflow_provider_odf.contract.document_spot import Path, Spot
-from airflow_provider_odf.contract.objects import SpecificationObject
+from airflow_provider_odf.contract.objects import OpenObject, SpecificationObject
 from airflow_provider_odf.errors import Problem
 from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.wording import nearest
@@ -30,28 +30,40 @@ def _problem(spot: Spot, detail: Any) -> Problem:
     is_missing = detail["type"] == "missing"
     place = spot.at(*(steps[:-1] if is_missing else steps)).place
     name = ".".join(map(str, (*spot.path, *steps))) or "contract"
-    if is_missing:
-        return Problem(place, f"{name} is missing")
+    return Problem(place, f"{name} is missing" if is_missing else f"{name}: {_reason(detail)}")
+
+
+def message_of(path: Path, detail: Any) -> str:
+    """Return why a value is not valid."""
+    if detail["type"] == "missing":
+        return f"{'.'.join(map(str, steps_of(detail)))} is missing"
+    inside = steps_of(detail)[len(path) :]
+    return ": ".join([*map(str, inside), _reason(detail)])
+
+
+def _reason(detail: Any) -> str:
     message = str(detail["msg"]).removeprefix("Value error, ")
     message = re.sub(r"^Input should be an? (valid )?", "must be a ", message)
     message = re.sub(r"must be a dictionary.*", "must be a mapping", message)
-    message = re.sub(r"must be a tuple", "must be a list", message)
-    return Problem(place, f"{name}: {message}")
+    return re.sub(r"must be a tuple", "must be a list", message)
 
 
-def near_misses(node: object, document: Document, path: Path = ()) -> Iterator[Problem]:
-    """Yield problems of extensions with names similar to known keys: a typing error would silently disable a clause."""
+def unknown_keys(node: object, document: Document, path: Path = ()) -> Iterator[tuple[Path, Problem]]:
+    """Yield the paths of extensions, as problems with the known key that they may mean: a typing error disables a
+    clause."""
     if isinstance(node, SpecificationObject):
         known = {(f.alias or name): name for name, f in type(node).model_fields.items()}
         for key in node.model_extra or {}:
-            if close := nearest(key, known, cutoff=0.85) or _same_letters(key, known):
-                message = f"{'.'.join(map(str, path)) or 'contract'}: unknown key {key!r}"
-                yield Problem(document.place((*path, key), of_key=True), message, f"did you mean {close!r}?")
+            close = nearest(key, known, cutoff=0.85) or _same_letters(key, known)
+            message = f"{'.'.join(map(str, path)) or 'contract'}: unknown key {key!r}"
+            fix = f"did you mean {close!r}?" if close else ""
+            if close or not isinstance(node, OpenObject):
+                yield (*path, key), Problem(document.place((*path, key), of_key=True), message, fix)
         for alias, name in known.items():
-            yield from near_misses(getattr(node, name), document, (*path, alias))
+            yield from unknown_keys(getattr(node, name), document, (*path, alias))
     for step, value in _inside(node):
         if isinstance(value, BaseModel):
-            yield from near_misses(value, document, (*path, step))
+            yield from unknown_keys(value, document, (*path, step))
 
 
 def _same_letters(key: str, known: Iterable[str]) -> str | None:

@@ -248,3 +248,39 @@ def test_several_models():
         ("b", "/models/b"),
         ("b", "/models/b/fields/y"),
     ]
+
+
+def test_unknown_keys_are_informational_wherever_they_are():
+    """A misspelled or custom key never stops a test of data, and no other clause changes."""
+    base = """
+dataContractSpecification: 1.2.1
+id: urn:t
+info: {title: T, version: 1.0.0%s}
+%s
+models:
+  t:
+    fields:
+      a: {type: long, minimum: 3%s}
+    quality: [{metric: rowCount, mustBe: 1}]
+%s
+"""
+    plain = compile_models(parse(base % ("", "", "", ""), "c.yaml"), ["t"]).checks
+    keys = (", isUnique: 4", "colour: red", ", isUnique: true, minLenght: 3", "    kolor: [1]")
+    file = parse(base % keys, "c.yaml")
+    checks = compile_models(file, ["t"]).checks
+    known = [(c.path, c.kind, c.arguments) for c in checks if c.kind != "extension"]
+    assert known == [(c.path, c.kind, c.arguments) for c in plain]
+    assert {(c.path, c.outcome) for c in checks if c.kind == "extension"} == {
+        ("/info/isUnique", "informational"),
+        ("/colour", "informational"),
+        ("/models/t/fields/a/isUnique", "informational"),
+        ("/models/t/fields/a/minLenght", "informational"),
+        ("/models/t/kolor", "informational"),
+    }
+    assert [str(problem) for problem in file.unknown] == [
+        "c.yaml:5:1: contract: unknown key 'colour'",
+        "c.yaml:4:34: info: unknown key 'isUnique'",
+        "c.yaml:11:5: models.t: unknown key 'kolor'",
+        "c.yaml:9:34: models.t.fields.a: unknown key 'isUnique' (did you mean 'unique'?)",
+        "c.yaml:9:50: models.t.fields.a: unknown key 'minLenght' (did you mean 'minLength'?)",
+    ]

@@ -120,10 +120,12 @@ def test_all_problems_at_once(tmp_path: Path):
             "c.yaml:7:18: m has no field idd (did you mean `id`?)",
             "c.yaml:9:18: $ref #/definitions/none does not resolve to a definition (the document has no definitions)",
             "c.yaml:10:32: not a regular expression: a ( without its ): character 1 of (",
-            "c.yaml:10:37: models.m.fields.n: unknown key 'minLenght' (did you mean 'minLength'?)",
             "c.yaml:11:47: example 'x': i is of type int",
         ],
-        ["c.yaml:11:33: not enforced: minLength does not apply to the type int"],
+        [
+            "c.yaml:10:37: models.m.fields.n: unknown key 'minLenght' (did you mean 'minLength'?)",
+            "c.yaml:11:33: not enforced: minLength does not apply to the type int",
+        ],
     )
 
 
@@ -146,23 +148,23 @@ def test_a_value_of_a_wrong_type_hides_no_other_problem(tmp_path: Path):
         """
     errors, warnings = dcs(tmp_path, text)
     assert [error.partition(": use one of")[0] for error in errors] == [
-        "c.yaml:4:1: contract: unknown key 'modles' (did you mean 'models'?)",
-        "c.yaml:7:5: models.m: unknown key 'feilds' (did you mean 'fields'?)",
-        "c.yaml:9:11: models.m.fields.a: unknown key 'tpye' (did you mean 'type'?)",
         "c.yaml:9:33: models.m.fields.a.required: must be a boolean",
         "c.yaml:10:17: models.m.fields.b.type: unknown type 'strng'",
         "c.yaml:10:33: not a regular expression: a ( without its ): character 1 of (",
         "c.yaml:10:49: minLength 5 is greater than maxLength 2: no value can satisfy both (correct one of them)",
         "c.yaml:11:32: minimum 3 is greater than maximum 2.5: no value can satisfy both (correct one of them)",
         "c.yaml:11:61: 'orders' is no reference: write MODEL.FIELD, such as customers.id",
-        "c.yaml:12:23: models.m.fields.d: unknown key 'requried' (did you mean 'required'?)",
         "c.yaml:14:9: unknown threshold 'mustBee': did you mean 'mustBe'?",
         "c.yaml:15:9: mustBe: 'many' is not a number",
         "c.yaml:16:9: unknown threshold 'must_be_betwen': did you mean 'must_be_between'?",
         "c.yaml:17:9: mustBeBetween: 2 is greater than 1",
     ]
     assert warnings == [
+        "c.yaml:4:1: contract: unknown key 'modles' (did you mean 'models'?)",
+        "c.yaml:7:5: models.m: unknown key 'feilds' (did you mean 'fields'?)",
+        "c.yaml:9:11: models.m.fields.a: unknown key 'tpye' (did you mean 'type'?)",
         "c.yaml:9:48: not enforced: unknown format emial: use one of email, uri, uuid",
+        "c.yaml:12:23: models.m.fields.d: unknown key 'requried' (did you mean 'required'?)",
         "c.yaml:12:51: not enforced: the reference points to another contract",
     ]
 

@@ -46,7 +46,6 @@ def test_every_problem_has_its_place():
         "struct, text, time, timestamp, timestamp_ntz, timestamp_tz, varchar, variant",
         "c.yaml:9:38: models.cities.fields.name.required: must be a boolean",
         "c.yaml:12:18: models.cities.fields.population.minimum: '5' is not a number",
-        "c.yaml:13:9: models.cities.fields.population: unknown key 'maxLenght' (did you mean 'maxLength'?)",
         "c.yaml:14:15: $ref #/definitions/count does not resolve to a definition (the document has #/definitions/size)",
     ]
 

@@ -30,7 +30,7 @@ def test_every_section_with_what_is_not_enforced():
     assert list(lines(parse(TEXT, "c.yaml"))) == [
         "Orders 1.0.0, active",
         "urn:orders, Data Contract Specification 1.1.0",
-        "10 clauses, of which 3 are not enforced",
+        "11 clauses, of which 4 are not enforced",
         "",
         "dataContractSpecification: 1.1.0",
         "id: urn:orders",
@@ -60,7 +60,7 @@ def test_every_section_with_what_is_not_enforced():
         "servicelevels:",
         "  support:  # not enforced: it is a promise about the service, which cannot be tested on data",
         "    time: 9am to 5pm",
-        "custom:",
+        "custom:  # not enforced: custom is not part of the specification",
         "  team:",
         "    - a",
         "    - b",
@@ -83,9 +83,10 @@ def test_as_json():
         "format": "uuid",
     }
     assert shown["document"]["custom"] == {"team": ["a", "b"]}
-    assert [(c["path"], c["line"], c["enforced"]) for c in shown["clauses"]][-4:] == [
+    assert [(c["path"], c["line"], c["enforced"]) for c in shown["clauses"]][-5:] == [
         ("/models/orders/fields/total/type", 9, True),
         ("/models/orders/fields/total/minLength", 10, False),
         ("/models/orders/fields/total/quality/0", 12, False),
+        ("/custom", 17, False),
         ("/servicelevels/support", 16, False),
     ]
