@@ -281,6 +281,6 @@ models:
         "c.yaml:5:1: contract: unknown key 'colour'",
         "c.yaml:4:34: info: unknown key 'isUnique'",
         "c.yaml:11:5: models.t: unknown key 'kolor'",
-        "c.yaml:9:34: models.t.fields.a: unknown key 'isUnique' (did you mean 'unique'?)",
-        "c.yaml:9:50: models.t.fields.a: unknown key 'minLenght' (did you mean 'minLength'?)",
+        "c.yaml:9:35: models.t.fields.a: unknown key 'isUnique' (did you mean 'unique'?)",
+        "c.yaml:9:51: models.t.fields.a: unknown key 'minLenght' (did you mean 'minLength'?)",
     ]
