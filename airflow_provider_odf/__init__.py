@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from airflow_provider_odf.operators.transform import TransformOperator
     from airflow_provider_odf.operators.verify import VerifyOperator
     from airflow_provider_odf.reading.store import open_store
+    from airflow_provider_odf.sensors.dataset_health import DatasetHealthSensor
     from airflow_provider_odf.sensors.polling_source import PollingSourceSensor
+    from airflow_provider_odf.triggers.dataset_health import DatasetHealthTrigger
     from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
 __all__ = [
     "ContractTestOperator",
+    "DatasetHealthSensor",
+    "DatasetHealthTrigger",
     "MergeOperator",
     "OdfError",
     "OdfHook",
@@ -46,6 +50,8 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "ContractTestOperator": "operators.contract_test",
+    "DatasetHealthSensor": "sensors.dataset_health",
+    "DatasetHealthTrigger": "triggers.dataset_health",
     "MergeOperator": "operators.merge",
     "OdfError": "errors",
     "OdfHook": "hooks.odf",

@@ -26,8 +26,8 @@ def get_provider_info() -> dict[str, Any]:
                 "operators", "polling_source", "push_source", "merge", "transform", "contract_test", "publish", "verify"
             )
         ],
-        "sensors": [_modules("sensors", "polling_source")],
-        "triggers": [_modules("triggers", "polling_source")],
+        "sensors": [_modules("sensors", "polling_source", "dataset_health")],
+        "triggers": [_modules("triggers", "polling_source", "dataset_health")],
         "hooks": [_modules("hooks", "odf", "runners", "datahub")],
         "connection-types": [_CONNECTION, _DATAHUB_CONNECTION],
         "extra-links": [f"{_PACKAGE}.ui.links.{name}" for name in ("DatasetLink", "BlockLink", "ReportLink")],

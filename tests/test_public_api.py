@@ -7,6 +7,8 @@ import airflow_provider_odf
 
 PUBLIC = [
     "ContractTestOperator",
+    "DatasetHealthSensor",
+    "DatasetHealthTrigger",
     "MergeOperator",
     "OdfError",
     "OdfHook",

@@ -33,6 +33,7 @@ def modules(*parts: str) -> list[str]:
 
 COORDINATOR = (
     *(
+        "author.py",
         "errors.py",
         "error_conversion.py",
         "fsync.py",
@@ -53,6 +54,7 @@ COORDINATOR = (
         "runner",
         "evolution",
         "cycle",
+        "health",
         "inference",
         "reading",
         "cli",

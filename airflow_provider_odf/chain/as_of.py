@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.publications import published_history
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
@@ -17,9 +18,9 @@ _SHOWN = 13
 
 
 def block_as_of(dataset: Dataset, as_of: str | datetime, argument: str = "as of") -> str:
-    """Return the hash of the newest block whose system time is not after a time, or of the block of a hash.
+    """Return the hash of the newest block that could be read at a time, see `publications`, or of the block of a hash.
 
-    :param as_of: a system time as datetime or in RFC 3339, or the hash of a block, or the start of it.
+    :param as_of: a time as datetime or in RFC 3339, or the hash of a block, or the start of it.
     :param argument: name of the value in messages.
     :raises InvalidInput: it is none of these, or the history has no such block, or several.
     :raises ChainCorrupted: a block is missing or damaged.
@@ -31,15 +32,14 @@ def block_as_of(dataset: Dataset, as_of: str | datetime, argument: str = "as of"
 
 
 def is_before_history(dataset: Dataset, time: str | datetime, argument: str) -> bool:
-    """Return whether a system time, or text of a time, is before the first block of a dataset; False for a hash.
+    """Return whether a dataset could not be read yet at a time, or text of a time; False for a hash.
 
     :raises InvalidInput: neither a time nor a hash.
     :raises ChainCorrupted: a block is missing or damaged.
     """
     if isinstance(time, str) and _HASH.fullmatch(time):
         return False
-    *_, (_, first) = dataset.walk()
-    return _instant(time, argument) < first.system_time
+    return _newest_at(dataset, HEAD, _instant(time, argument)) is None
 
 
 def last_offset_at(dataset: Dataset, block_hash: str) -> int | None:
@@ -64,7 +64,9 @@ def data_as_of(dataset: Dataset, as_of: str | datetime) -> str:
     if any(_has_data(block) for _, block in dataset.walk(block_hash)):
         return block_hash
     first = [(current, block) for current, block in dataset.walk() if _has_data(block)][-1:]
-    then = "".join(f": its first data are in block {current} of {block.system_time}" for current, block in first)
+    then = "".join(
+        f": its first data are in block {current} of {_published(dataset, block)}" for current, block in first
+    )
     raise InvalidInput(f"dataset {dataset.alias} has no data yet as of {as_of}, block {block_hash}{then}")
 
 
@@ -84,12 +86,23 @@ def _instant(as_of: str | datetime, argument: str) -> Instant:
 
 
 def _newest(dataset: Dataset, head: str, time: Instant) -> str:
-    for block_hash, block in dataset.walk(head):
-        if block.system_time <= time:
-            return block_hash
+    found = _newest_at(dataset, head, time)
+    if found is not None:
+        return found
+    *_, (_, first) = dataset.walk(head)
     raise InvalidInput(
-        f"dataset {dataset.alias} has no history as of {time}: its first block is of {block.system_time}"
+        f"dataset {dataset.alias} has no history as of {time}: its first block is of {_published(dataset, first)}"
     )
+
+
+def _newest_at(dataset: Dataset, ref: str, time: Instant) -> str | None:
+    history = published_history(dataset, ref)
+    number = history.newest_at(time, lambda number: dataset.block(history.hashes[number]).system_time)
+    return history.hashes[number] if number is not None else None
+
+
+def _published(dataset: Dataset, block: MetadataBlock) -> Instant:
+    return published_history(dataset, HEAD).since(block.sequence_number, block.system_time)
 
 
 def _named(dataset: Dataset, head: str, start: str) -> str:

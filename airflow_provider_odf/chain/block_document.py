@@ -7,25 +7,43 @@ from typing import Any
 
 from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.publications import PublishedHistory, of_blocks
 from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.model import dump
 from airflow_provider_odf.wording import counted
 
 
 def log_entries(dataset: Dataset, ref: str = HEAD) -> list[dict[str, Any]]:
-    """Return the blocks of a dataset, newest last: ``{"hash", "sequenceNumber", "systemTime", "event": {"kind", …}}``.
+    """Return the blocks of a dataset, newest last: ``{"hash", "sequenceNumber", "systemTime", "published",
+    "isRecorded", "event": {"kind", …}}``. ``published`` is when readers saw the block, null if they did not;
+    ``isRecorded`` tells whether a record says so, and not the time of the block.
 
     :raises ChainCorrupted: a block is missing or damaged.
     """
+    blocks = list(dataset.walk(ref))[::-1]
+    history = of_blocks(dataset, [block_hash for block_hash, _ in blocks])
+    read = _blocks_in_head(dataset, ref, history)
     return [
         {
             "hash": block_hash,
-            "sequenceNumber": block.sequence_number,
+            "sequenceNumber": number,
             "systemTime": str(block.system_time),
+            "published": str(history.since(number, block.system_time)) if number < read else None,
+            "isRecorded": history.entry(number) is not None,
             "event": dump(block.event),
         }
-        for block_hash, block in reversed(list(dataset.walk(ref)))
+        for number, (block_hash, block) in enumerate(blocks)
     ]
+
+
+def _blocks_in_head(dataset: Dataset, ref: str, history: PublishedHistory) -> int:
+    """Return how many of the first blocks of a history were published: up to its last publication, and all those that
+    ``head`` has."""
+    if ref == HEAD:
+        return len(history.hashes)
+    common = dataset.common_block(dataset.resolve(HEAD), history.hashes[-1])
+    in_head = dataset.block(common).sequence_number + 1 if common is not None else 0
+    return max(in_head, history.entries[-1].last + 1 if history.entries else 0)
 
 
 def summary(event: Mapping[str, Any], input_name: Callable[[str, str | None], str]) -> str:

@@ -7,8 +7,10 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
+from airflow_provider_odf.author import NOBODY
 from airflow_provider_odf.chain import schema
 from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.publications import NewestData, newest_data
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput, TypeUnsupported
@@ -17,13 +19,14 @@ from airflow_provider_odf.manifest import ddl, model, public_source
 
 def summary(dataset: Dataset) -> dict[str, Any]:
     """Return one dataset's entry in a list: size in bytes, times in RFC 3339, null if unknown."""
-    state = replay(dataset)
+    state, newest = replay(dataset), newest_data(dataset)
     return {
         "name": str(dataset.alias),
         "kind": state.kind,
         "records": state.next_offset,
         "size": _size(state),
         "watermark": str(state.watermark) if state.watermark else None,
+        "published": _time(newest),
         "updated": str(state.system_time),
     }
 
@@ -46,12 +49,35 @@ def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
         "head": state.head,
         "blocks": state.sequence_number + 1,
         "systemTime": str(state.system_time),
+        "publication": publication(newest_data(dataset, state.head)),
         "records": state.next_offset,
         "slices": len(state.slices),
         "size": _size(state),
         "watermark": str(state.watermark) if state.watermark else None,
         "sourceStates": [model.dump(s) for s in (state.polling_state, *state.push_states.values()) if s is not None],
     }
+
+
+def publication(newest: NewestData | None) -> dict[str, Any] | None:
+    """Return when the newest data was merged and published, and what is recorded of it, null if unknown."""
+    if newest is None:
+        return None
+    recorded = newest.publication
+    author = recorded.author if recorded is not None else NOBODY
+    return {
+        "block": newest.block_hash,
+        "merged": str(newest.merged),
+        "published": str(newest.published),
+        "isRecorded": recorded is not None,
+        "decision": recorded.decision if recorded is not None else None,
+        "who": author.who,
+        "reason": author.reason,
+        "run": dict(author.run),
+    }
+
+
+def _time(newest: NewestData | None) -> str | None:
+    return str(newest.published) if newest is not None else None
 
 
 def origins(state: ChainState, separator: str, inputs: str = "") -> Iterator[tuple[str, str]]:

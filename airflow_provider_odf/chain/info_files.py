@@ -1,4 +1,5 @@
-"""Files about blocks beside the chain: ``info/FOLDER/BLOCK_HASH.json``, such as reports of contract tests.
+"""Files about blocks beside the chain: ``info/FOLDER/BLOCK_HASH.json``, such as reports of contract tests, or
+``info/FOLDER/NAME.BLOCK_HASH.json`` where a block may have several.
 
 Each file has the hash of its content and that of its block, which depends on the dataset's seed. An altered file counts
 as missing.
@@ -12,15 +13,20 @@ from typing import Any
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.seal import is_unsealed, open_json, sealed_json
 
-
-def put(dataset: Dataset, folder: str, block_hash: str, content: Mapping[str, Any]) -> None:
-    """Write a file about a block; replace the previous one."""
-    dataset.storage.put(_path(folder, block_hash), sealed_json({"block": block_hash, **content}))
+_SUFFIX = ".json"
 
 
-def get(dataset: Dataset, folder: str, block_hash: str) -> dict[str, Any] | None:
+def put(dataset: Dataset, folder: str, block_hash: str, content: Mapping[str, Any], name: str | None = None) -> None:
+    """Write a file about a block; replace the previous one.
+
+    :param name: of a file of which a block may have several; it ends with ``.BLOCK_HASH``.
+    """
+    dataset.storage.put(_path(folder, name or block_hash), sealed_json({"block": block_hash, **content}))
+
+
+def get(dataset: Dataset, folder: str, block_hash: str, name: str | None = None) -> dict[str, Any] | None:
     """Return the file about a block, or None if there is none, or it is damaged or of another block."""
-    content = open_json(dataset.storage.get(_path(folder, block_hash)), block=block_hash)
+    content = open_json(dataset.storage.get(_path(folder, name or block_hash)), block=block_hash)
     if content is not None:
         del content["block"]
     return content
@@ -31,16 +37,36 @@ def exists(dataset: Dataset, folder: str, block_hash: str) -> bool:
     return dataset.storage.get(_path(folder, block_hash)) is not None
 
 
+def names(dataset: Dataset, folder: str) -> list[str]:
+    """Return the names of the files in a folder, sorted, without their suffix."""
+    stored = dataset.storage.names(f"info/{folder}")
+    return [name.removesuffix(_SUFFIX) for name in stored if name.endswith(_SUFFIX)]
+
+
+def remove(dataset: Dataset, folder: str, name: str) -> None:
+    """Remove a file, if it is there."""
+    info = dataset.storage.stat(_path(folder, name))
+    if info is not None:
+        dataset.storage.remove(info.name, info.modified)
+
+
+def block_of(file_name: str) -> str | None:
+    """Return the hash of the block that a file is about, or None if its name has none."""
+    block_hash = file_name.removesuffix(_SUFFIX).rpartition(".")[2]
+    return block_hash if is_hash(block_hash) else None
+
+
 def damaged(dataset: Dataset) -> Iterator[str]:
     """Yield the locations of altered files. Those of version 0.1.0 have no hash and must be JSON objects."""
     storage = dataset.storage
     for folder in storage.folder("info").folders():
-        blocks = (name.removesuffix(".json") for name in storage.names(f"info/{folder}") if name.endswith(".json"))
-        for block_hash in filter(is_hash, blocks):
-            data = storage.get(_path(folder, block_hash))
+        for name in names(dataset, folder):
+            if (block_hash := block_of(name)) is None:
+                continue
+            data = storage.get(_path(folder, name))
             if open_json(data, block=block_hash) is None and not is_unsealed(data):
-                yield storage.location(_path(folder, block_hash))
+                yield storage.location(_path(folder, name))
 
 
-def _path(folder: str, block_hash: str) -> str:
-    return f"info/{folder}/{block_hash}.json"
+def _path(folder: str, name: str) -> str:
+    return f"info/{folder}/{name}{_SUFFIX}"

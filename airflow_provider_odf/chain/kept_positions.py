@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
@@ -16,6 +15,7 @@ from pathlib import Path
 from airflow_provider_odf.chain import kept_file
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.kept_history import pages_folder
+from airflow_provider_odf.chain.publications import PublishedHistory, of_blocks
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
@@ -29,11 +29,16 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 @dataclass(frozen=True)
 class Positions:
     """Blocks of a chain, oldest first: their hashes, system times in RFC 3339, and the last offset of the history up to
-    each, -1 before the first data."""
+    each, -1 before the first data; and when they were published."""
 
     hashes: Sequence[str]
     times: Sequence[str]
     offsets: Sequence[int]
+    published: PublishedHistory
+
+    def since(self, number: int) -> Instant:
+        """Return the time from which a block could be read."""
+        return self.published.since(number, Instant.parse(self.times[number]))
 
     def after(self, text: str, argument: str) -> int:
         """Return the last offset before a range that begins at a block or time: a date is its midnight in UTC.
@@ -53,8 +58,9 @@ class Positions:
         return self.after(text, argument)
 
     def _before(self, time: Instant) -> int:
-        """Return the place of the newest block that is not after a time, -1 if there is none."""
-        return bisect_right(self.times, time, key=Instant.parse) - 1
+        """Return the place of the newest block that could be read at a time, -1 if there is none."""
+        number = self.published.newest_at(time, lambda number: Instant.parse(self.times[number]))
+        return number if number is not None else -1
 
     def _block(self, start: str, argument: str) -> int:
         if not _HASH.fullmatch(start):
@@ -74,8 +80,23 @@ def read_positions(dataset: Dataset, head: str, work_area: Path) -> Positions:
     """
     folder = pages_folder(dataset, work_area)
     kept = _read(folder)
-    if kept.hashes and kept.hashes[-1] == head:
-        return kept
+    if not kept.hashes or kept.hashes[-1] != head:
+        kept = _read_on(dataset, head, kept)
+        if kept_file.make_folder(work_area, folder):
+            kept_file.write(folder / _FILE, _FORMAT, json.dumps(vars(kept)).encode())
+    return Positions(**vars(kept), published=of_blocks(dataset, kept.hashes))
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What the file has of `Positions`."""
+
+    hashes: Sequence[str]
+    times: Sequence[str]
+    offsets: Sequence[int]
+
+
+def _read_on(dataset: Dataset, head: str, kept: _Kept) -> _Kept:
     known = {block_hash: n for n, block_hash in enumerate(kept.hashes)}
     new: list[tuple[str, MetadataBlock]] = []
     end = 0
@@ -84,25 +105,22 @@ def read_positions(dataset: Dataset, head: str, work_area: Path) -> Positions:
             end = known[block_hash] + 1
             break
         new.append((block_hash, block))
-    positions = _extended(kept, end, new[::-1])
-    if kept_file.make_folder(work_area, folder):
-        kept_file.write(folder / _FILE, _FORMAT, json.dumps(vars(positions)).encode())
-    return positions
+    return _extended(kept, end, new[::-1])
 
 
-def _extended(kept: Positions, end: int, blocks: Sequence[tuple[str, MetadataBlock]]) -> Positions:
+def _extended(kept: _Kept, end: int, blocks: Sequence[tuple[str, MetadataBlock]]) -> _Kept:
     hashes, times, offsets = list(kept.hashes[:end]), list(kept.times[:end]), list(kept.offsets[:end])
     for block_hash, block in blocks:
         new = block.event.new_data if isinstance(block.event, model.AddData | model.ExecuteTransform) else None
         hashes.append(block_hash)
         times.append(str(block.system_time))
         offsets.append(new.offset_interval.end if new is not None else offsets[-1] if offsets else -1)
-    return Positions(hashes, times, offsets)
+    return _Kept(hashes, times, offsets)
 
 
-def _read(folder: Path) -> Positions:
+def _read(folder: Path) -> _Kept:
     content = kept_file.read(folder / _FILE, _FORMAT)
-    return Positions(**json.loads(content)) if content is not None else Positions((), (), ())
+    return _Kept(**json.loads(content)) if content is not None else _Kept((), (), ())
 
 
 def _is_time(text: str) -> bool:

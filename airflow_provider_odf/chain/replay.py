@@ -60,6 +60,21 @@ def blocks_after(dataset: Dataset, known: str | None, ref: str = HEAD) -> tuple[
     return blocks[::-1], block_hash is not None
 
 
+def block_hashes(dataset: Dataset, ref: str = HEAD) -> list[str]:
+    """Return the hashes of the blocks from the seed to a ref or block. Of a long chain only the newest blocks are read.
+
+    :raises DatasetNotFound: there is no such ref.
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    kept = kept_state.read(dataset)
+    end = dataset.resolve(ref)
+    if kept is not None and end in kept.blocks:
+        return kept.blocks[: kept.blocks.index(end) + 1]
+    blocks, is_continued = blocks_after(dataset, kept.state.head if kept is not None else None, end)
+    known = kept.blocks if kept is not None and is_continued else []
+    return [*known, *(block_hash for block_hash, _ in blocks)]
+
+
 def extend(
     dataset: Dataset,
     base: ChainState | None,

@@ -294,6 +294,11 @@ class Store:
             raise self._unknown(alias)
         self.registry.forget(alias)
 
+    def is_forgotten(self, alias: DatasetAlias) -> bool:
+        """Return whether the next run may start a new history under a name that the store had."""
+        entry = self.registry.get(alias)
+        return entry is not None and entry.dataset_id == dataset_registry.FORGOTTEN
+
     def gone(self) -> Iterator[DatasetGone]:
         """Yield an error for each dataset that the store had and that is missing or has lost its head."""
         for alias in self.registry.aliases():

@@ -1,4 +1,4 @@
-"""Commands that inspect datasets and files: ``log``, ``tail``, ``state``, ``hash`` and ``block``.
+"""Commands that inspect datasets and files: ``log``, ``publications``, ``tail``, ``state``, ``hash`` and ``block``.
 
 None starts Spark."""
 
@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,6 +31,7 @@ from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.publications import Entry, Publication
     from airflow_provider_odf.chain.record_rows import Rows
 
 block = typer.Typer(name="block", help="Decode and encode metadata block files.", no_args_is_help=True)
@@ -38,7 +39,7 @@ block = typer.Typer(name="block", help="Decode and encode metadata block files."
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the tool."""
-    for command in (log, tail, state):
+    for command in (log, publications, tail, state):
         app.command()(command)
     app.command("hash")(hash_files)
     app.command("schema")(json_schema)
@@ -52,7 +53,11 @@ def log(
     store: StoreOption = None,
     how: FormatOption = Format.table,
 ) -> None:
-    """Show the metadata chain of a dataset, newest block last."""
+    """Show the metadata chain of a dataset, newest block last.
+
+    `systemTime` is the time of the merge, `published` when readers saw the block. It is empty where no publication is
+    recorded: the time of the block counts.
+    """
     from airflow_provider_odf.chain.as_of import block_as_of
     from airflow_provider_odf.chain.block_document import log_entries, summary
 
@@ -67,12 +72,46 @@ def log(
             "#": str(entry["sequenceNumber"]),
             "hash": entry["hash"][:13],
             "systemTime": entry["systemTime"],
+            "published": entry["published"] if entry["isRecorded"] else "",
             "event": entry["event"]["kind"],
             "": summary(entry["event"], opened.input_name).partition("\n")[0],
         }
         for entry in entries
     ]
     print_rows(rows, how)
+
+
+def publications(
+    name: NameArgument,
+    n: Annotated[int, typer.Option("-n", help="Number of publications.", min=1)] = 20,
+    ref: RefOption = None,
+    store: StoreOption = None,
+    how: RowFormatOption = RowFormat.table,
+) -> None:
+    """Show the newest publications of a dataset: when they were merged and published, by whom and why."""
+    from airflow_provider_odf.chain.publications import newest, published_history
+
+    dataset = existing_store(store).dataset(name)
+    recorded = newest(published_history(dataset, ref or "head"), n)[::-1]
+    rows = [_publication(dataset, entry, publication) for entry, publication in recorded]
+    if rows or how is not RowFormat.table:
+        print_rows([{**row, "hash": row["hash"][:13]} for row in rows] if how is RowFormat.table else rows, how)
+    else:
+        print("no publication is recorded: the times of blocks count", file=sys.stderr)
+
+
+def _publication(dataset: Dataset, entry: Entry, publication: Publication | None) -> dict[str, Any]:
+    author = publication.author if publication is not None else None
+    return {
+        "hash": entry.block_hash,
+        "blocks": f"{entry.first}..{entry.last}",
+        "merged": str(dataset.block(entry.block_hash).system_time),
+        "published": str(entry.time),
+        "decision": publication.decision if publication is not None else "unknown: its record is damaged",
+        "who": author.who if author is not None else None,
+        "reason": author.reason if author is not None else None,
+        "run": author.run_name if author is not None else None,
+    }
 
 
 def tail(

@@ -92,6 +92,7 @@ def push(
 
     If the dataset has a polling source, the files are read as if that source had fetched them.
     """
+    from airflow_provider_odf.author import of_command
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.pushed_input import Push
     from airflow_provider_odf.cycle.run import run_push
@@ -105,7 +106,10 @@ def push(
     with _uris(file) as (uris, label), LocalRunner() as runner:
         declared = manifest_of(manifest, name, target) if manifest is not None else None
         dataset = str(declared.snapshot.alias if declared else target.dataset(name).alias)
-        cycle = Cycle(target, dataset, runner, time, declared, os.environ, options, progress=progress(verbose))
+        author = of_command("odf push", time=str(time) if system_time is not None else None)
+        cycle = Cycle(
+            *(target, dataset, runner, time, declared, os.environ, options), progress=progress(verbose), author=author
+        )
         data = Push(uris, source_name=source, event_time=event, push_id=push_id, media_type=media_type, label=label)
         code = print_outcome(run_push(cycle, data), verbose)
     raise typer.Exit(code)

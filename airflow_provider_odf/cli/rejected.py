@@ -36,6 +36,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 RefArgument = Annotated[str | None, typer.Argument(help="Ref of the candidate.", show_default="the newest")]
+ReasonOption = Annotated[str | None, typer.Option(help="Why, for the record of the decision.", metavar="TEXT")]
 _COLUMNS = ("outcome", "severity", "field", "description", "expected", "reason", "failedRows")
 
 
@@ -72,6 +73,8 @@ def _entry(dataset: Dataset, rejection: Rejection, how: Format) -> dict[str, Any
         "failed": None if is_lost else _failed(report) if report else 0,
         "superseded": None if is_lost else rejection.base != dataset.head(),
         "decision": decision,
+        "decidedBy": record.decided_by.who if record.decided_by is not None else None,
+        "why": record.decided_by.reason if record.decided_by is not None else None,
     }
 
 
@@ -145,19 +148,25 @@ def _print_rows_of(store: Store, dataset: Dataset, rejection: Rejection, most: i
 
 
 @app.command()
-def publish(name: NameArgument, ref: RefArgument = None, store: StoreOption = None) -> None:
+def publish(
+    name: NameArgument, ref: RefArgument = None, reason: ReasonOption = None, store: StoreOption = None
+) -> None:
     """Publish a rejected candidate anyway, once.
+
+    The publication is recorded with the user, the machine and the reason; `odf publications` lists it.
 
     If the head has moved since, the candidate cannot be published. The decision is then kept: the next run that merges
     the same input publishes it.
     """
+    from airflow_provider_odf.author import of_command
     from airflow_provider_odf.cycle.decisions import changed_files, find, publish_anyway
 
+    author = of_command("odf rejected publish", reason)
     target = existing_store(store)
     dataset = target.dataset(name)
     rejection = find(dataset, ref)
     changed = changed_files(rejection)
-    if publish_anyway(target, dataset, rejection):
+    if publish_anyway(target, dataset, rejection, author):
         if changed:
             print(
                 f"{name}: note: source files changed after the rejection: {listed(changed)}. Their earlier content is "
@@ -185,6 +194,7 @@ def retest(
             metavar="FILE",
         ),
     ] = None,
+    reason: ReasonOption = None,
     store: StoreOption = None,
     verbose: VerboseOption = False,
 ) -> None:
@@ -192,6 +202,7 @@ def retest(
 
     Its data is not fetched again. This is for a contract that was corrected, or clauses about other datasets.
     """
+    from airflow_provider_odf.author import of_command
     from airflow_provider_odf.contract.report_text import lines
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.decisions import find
@@ -199,13 +210,16 @@ def retest(
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.runner.local import LocalRunner
 
+    author = of_command("odf rejected retest", reason)
     target = existing_store(store)
     dataset = target.dataset(name)
     rejection = find(dataset, ref)
     declared = manifest_of(manifest, name, target) if manifest is not None else None
     with LocalRunner() as runner:
         alias = str(dataset.alias)
-        cycle = Cycle(target, alias, runner, Instant.now(), declared, os.environ, progress=progress(verbose))
+        cycle = Cycle(
+            *(target, alias, runner, Instant.now(), declared, os.environ), progress=progress(verbose), author=author
+        )
         report = retest_(cycle, rejection)
     for line in lines(report, name):
         print(line)
@@ -213,17 +227,21 @@ def retest(
 
 
 @app.command()
-def discard(name: NameArgument, ref: RefArgument = None, store: StoreOption = None) -> None:
+def discard(
+    name: NameArgument, ref: RefArgument = None, reason: ReasonOption = None, store: StoreOption = None
+) -> None:
     """Discard the input of a rejected candidate.
 
     Later runs no longer fail because of it, and continue with newer data of the source. Its blocks and slices are kept.
     """
+    from airflow_provider_odf.author import of_command
     from airflow_provider_odf.cycle.decisions import discard as discard_
     from airflow_provider_odf.cycle.decisions import find
 
+    author = of_command("odf rejected discard", reason)
     dataset = existing_store(store).dataset(name)
     rejection = find(dataset, ref)
     if rejection.base != dataset.head():
         raise InvalidInput(f"{rejection.ref} is superseded: the head has moved since, so no decision is needed")
-    discard_(dataset, rejection)
+    discard_(dataset, rejection, author)
     print(f"{name}: discarded {counted(rejection.records, 'record')} of {rejection.ref}")

@@ -121,6 +121,7 @@ def run(
 
     All datasets share one JVM. It is only started if there is new data that needs Spark.
     """
+    from airflow_provider_odf.author import of_command
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.run import run_all
     from airflow_provider_odf.runner.local import LocalRunner
@@ -137,9 +138,14 @@ def run(
         print(near(problem), file=sys.stderr)
     note_new_store(target)
     code = 2 if loaded.problems else 0
+    author = of_command("odf run", time=str(time) if system_time is not None else None)
     with LocalRunner() as runner:
         cycles = [
-            Cycle(target, str(m.snapshot.alias), runner, time, m, os.environ, options, progress=progress(verbose))
+            Cycle(
+                *(target, str(m.snapshot.alias), runner, time, m, os.environ, options),
+                progress=progress(verbose),
+                author=author,
+            )
             for m in loaded.manifests
         ]
         for outcome in run_all(cycles):

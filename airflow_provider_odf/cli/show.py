@@ -6,6 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote, urlsplit
 
@@ -28,7 +29,7 @@ from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.wording import counted, suggestion
 
-_SUMMARY = ("name", "kind", "records", "size", "watermark", "updated")
+_SUMMARY = ("name", "kind", "health", "records", "size", "watermark", "published")
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
@@ -42,9 +43,15 @@ def register(app: typer.Typer) -> None:
 
 
 def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.table) -> None:
-    """List the datasets of a store: kind, records, size, watermark and time of the newest block."""
-    from airflow_provider_odf.chain.dataset_facts import summary
+    """List the datasets of a store: kind, health, records, size, watermark and last publication.
 
+    Health is what chains and contracts say now. It does not know runs of Airflow.
+    """
+    from airflow_provider_odf.chain.dataset_facts import summary
+    from airflow_provider_odf.health.facts import read_facts
+    from airflow_provider_odf.health.health import Runs, health
+
+    now = datetime.now(timezone.utc)
     target = existing_store(store)
     rows, code = [], 0
     for gone in target.gone():
@@ -52,7 +59,8 @@ def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.ta
         code = 1
     for dataset in target.datasets():
         try:
-            rows.append(summary(dataset))
+            found = health(read_facts(target, dataset), Runs(), now)
+            rows.append({**summary(dataset), "health": found.word, "healthReason": found.reason})
         except Exception as e:  # any error: the other datasets follow
             print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)
             code = 1
@@ -149,12 +157,26 @@ def _state_pairs(info: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Records", f"{info['records']:,}{files}"
     if info["watermark"]:
         yield "Watermark", info["watermark"]
+    if info["publication"]:
+        yield "Published", _publication(info["publication"])
     for state in info["sourceStates"]:
         yield "Source at", f"{state['value']} ({state['kind']}, source {state['sourceName']})"
     yield "Head", info["head"]
     yield "Chain", f"{counted(info['blocks'], 'block')}, newest at {info['systemTime']}"
     uri = urlsplit(info["uri"])
     yield "Stored at", unquote(uri.path) if uri.scheme == "file" else info["uri"]
+
+
+def _publication(publication: Mapping[str, Any]) -> str:
+    from airflow_provider_odf.author import Author
+    from airflow_provider_odf.chain.publications import PUBLISHED
+
+    if not publication["isRecorded"]:
+        return f"{publication['published']}, the time of its block: no publication is recorded"
+    author = Author(publication["who"], publication["reason"], publication["run"])
+    said = [publication["decision"]] if publication["decision"] != PUBLISHED else []
+    words = [publication["published"], *said, *([f"by {author.who}"] if author.who else []), author.run_name]
+    return ", ".join(filter(None, words)) + (f": {author.reason}" if author.reason else "")
 
 
 def _license(license_: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from airflow_provider_odf.contract.thresholds import RuleError
 from airflow_provider_odf.protocol import Check, Contract
 
 FRESHNESS, FREQUENCY = "service_level_freshness", "service_level_frequency"
+PROMISES = (FRESHNESS, FREQUENCY)
 """Kinds of checks."""
 
 CRON = {
@@ -29,7 +30,8 @@ _MOST = 1000
 
 @dataclass(frozen=True)
 class Freshness:
-    """The newest value of the column ``field`` is at most ``months`` and ``seconds`` old.
+    """The newest value of the column ``field`` is at most ``months`` and ``seconds`` old; without a field, the
+    watermark.
 
     ``path`` is the JSON pointer of the clause, ``threshold`` the duration as it is written.
     """
@@ -80,11 +82,25 @@ class Frequency:
 
 def freshness(contract: Contract) -> tuple[Freshness, ...]:
     """Return the promises of freshness of a compiled contract that can be tested on the model of the contract."""
-    return tuple(
-        Freshness(c.path, c.field, c.arguments["threshold"], c.arguments["months"], Decimal(c.arguments["seconds"]))
-        for c in contract.checks
-        if c.kind == FRESHNESS and not c.outcome and c.field
-    )
+    promises = filter(None, map(freshness_of, contract.checks))
+    return tuple(promise for promise in promises if promise.field)
+
+
+def freshness_of(check: Check) -> Freshness | None:
+    """Return the promise of a check about freshness, or None if it is about another model or has no threshold.
+
+    :raises RuleError: the threshold is not valid.
+    """
+    arguments = check.arguments
+    if check.kind != FRESHNESS or "threshold" not in arguments:
+        return None
+    if not check.outcome and check.field:
+        seconds = Decimal(arguments["seconds"])
+        return Freshness(check.path, check.field, arguments["threshold"], arguments["months"], seconds)
+    if check.outcome != "informational" or "timestampField" in arguments:
+        return None
+    duration = durations.parse(arguments["threshold"])
+    return Freshness(check.path, "", str(arguments["threshold"]), duration.months, duration.seconds)
 
 
 def frequency(contract: Contract) -> tuple[Frequency, ...]:

@@ -8,8 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.contract.promises import PROMISES
 from airflow_provider_odf.cycle.messages import Limits, Progress, silent
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.evolution.apply import Report, apply, ignore
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.sensitive import SensitiveColumns
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
-    from airflow_provider_odf.protocol import Contract, Request, Success
+    from airflow_provider_odf.protocol import Check, Contract, Request, Success
     from airflow_provider_odf.runner import Runner
 
 
@@ -50,6 +52,8 @@ class Cycle:
     progress: Progress = silent
     contract_file: str | None = None
     """Path of a contract that overrides the manifest's contract."""
+    author: Author = field(default_factory=Author)
+    """Who publishes, in which run."""
     _states: dict[tuple[str, str | None], ChainState] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -127,6 +131,12 @@ class Cycle:
         from airflow_provider_odf.contract.terms import terms
 
         return terms(self._contract_document) if self._contract_document is not None else {}
+
+    @property
+    def promises(self) -> tuple[Check, ...]:
+        """Clauses of the dataset's contract about the dataset over time."""
+        checks = self.contract.checks if self.contract is not None else ()
+        return tuple(check for check in checks if check.kind in PROMISES)
 
     @cached_property
     def _contract_document(self) -> ContractFile | None:

@@ -3,10 +3,12 @@ and the UI call these."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.author import NOBODY, Author
+from airflow_provider_odf.chain.publications import ANYWAY
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cycle import candidate_refs, rejected
 from airflow_provider_odf.cycle.candidate import describe
@@ -29,10 +31,11 @@ ACTIONS = (PUBLISH, RETEST)
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision for a run to carry out: one of `ACTIONS`, and the newest block of the rejected candidate."""
+    """A decision for a run to carry out: one of `ACTIONS`, the newest block of the rejected candidate, and why."""
 
     action: str
     block_hash: str
+    reason: str | None = None
 
 
 def find(dataset: Dataset, ref: str | None) -> Rejection:
@@ -60,7 +63,7 @@ def changed_files(rejection: Rejection) -> list[str]:
     return changed(Path(record.folder), record.stamps) if record.folder is not None else []
 
 
-def publish_anyway(store: Store, dataset: Dataset, rejection: Rejection) -> bool:
+def publish_anyway(store: Store, dataset: Dataset, rejection: Rejection, author: Author = NOBODY) -> bool:
     """Publish a rejected candidate, whatever its contract says, and return True.
 
     False where it no longer builds on the head: then the same input passes at its next merge, once.
@@ -72,20 +75,20 @@ def publish_anyway(store: Store, dataset: Dataset, rejection: Rejection) -> bool
         candidate = Candidate(
             str(dataset.alias), rejection.base, rejection.block_hash, rejection.ref, rejection.records
         )
-        publish(store, candidate)
+        publish(store, candidate, author, ANYWAY)
         return True
-    if rejected.accept(dataset, rejection):
+    if rejected.accept(dataset, rejection, author):
         return False
     raise _unknown_input(dataset, rejection)
 
 
-def discard(dataset: Dataset, rejection: Rejection) -> None:
+def discard(dataset: Dataset, rejection: Rejection, author: Author = NOBODY) -> None:
     """Discard the input of a rejected candidate: later runs neither fail for it nor merge it again until the source,
     the manifest or the contract changes. Its blocks and data stay."""
-    rejected.save(dataset, rejection.block_hash, replace(rejection.record, is_discarded=True))
+    rejected.decide(dataset, rejection, author, is_discarded=True)
 
 
-def carry_out(dataset: Dataset, decision: Decision) -> Candidate | UpToDate | None:
+def carry_out(dataset: Dataset, decision: Decision, author: Author = NOBODY) -> Candidate | UpToDate | None:
     """Return the candidate that a run tests or publishes for a decision, or why there is nothing to do.
 
     None where the head has moved and the input was accepted: a run that merges it again publishes it.
@@ -107,7 +110,7 @@ def carry_out(dataset: Dataset, decision: Decision) -> Candidate | UpToDate | No
         return to_test_again(dataset, rejection)
     if rejection.base == head:
         return _candidate(dataset, rejection)
-    if not rejected.accept(dataset, rejection):
+    if not rejected.accept(dataset, rejection, author):
         raise _unknown_input(dataset, rejection)
     return None
 
@@ -154,7 +157,7 @@ def retest(cycle: Cycle, rejection: Rejection) -> ContractReport:
         )
     report = test_again(cycle, candidate, cycle.contract)
     judge(cycle.store, candidate, report)
-    publish(cycle.store, candidate)
+    publish(cycle.store, candidate, cycle.author)
     return report
 
 

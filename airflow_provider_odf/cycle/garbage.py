@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain import checked_slices, kept_state
+from airflow_provider_odf.chain import checked_slices, info_files, kept_state
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import PENDING
@@ -32,12 +32,13 @@ YOUNG = 120.0
 """Seconds for which files stay whatever the grace period: a manifest is applied without a folder in the work area, and
 waits for the lock of refs at most half as long."""
 
-_FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report"}
+_FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report",
+            "info/publications": "publication"}  # fmt: skip
 _REFS = ("candidate", "earlier history")
 _RECORDS = (checked_slices.RECORD, kept_state.FILE, unchanged.NOTE)
 """Files in the cache directory of a dataset beside its state caches."""
 _OF_RUNS = ("merge-*", "poll-*", "savepoint-*", ".turn")
-_HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports", "info/datahub")
+_HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports", "info/datahub", "info/publications")
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class _Live:
         self.files |= files
 
     def __contains__(self, name: str) -> bool:
-        return name in self.files or name.partition(".")[0] in self.blocks
+        return name in self.files or _hash(name) in self.blocks
 
 
 def find(store: Store, dataset: Dataset, older_than: float, *, is_idle: bool = False) -> list[Garbage]:
@@ -183,7 +184,12 @@ def _work(alias: str, work: Path, cutoff: float, is_idle: bool) -> Iterator[Garb
 
 def _is_named(item: Garbage) -> bool:
     """Whether a file is named by a hash, as ODF tools name files. Other files are left alone."""
-    return is_hash(item.name.partition(".")[0])
+    return is_hash(_hash(item.name))
+
+
+def _hash(name: str) -> str:
+    """Return the hash that a name has: of a slice, of a block, or of the block that a file is about."""
+    return info_files.block_of(name) or name.partition(".")[0]
 
 
 def _files(dataset: Dataset, kind: str, folder: str, cutoff: float) -> list[Garbage]:

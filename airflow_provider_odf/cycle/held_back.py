@@ -89,6 +89,7 @@ def keep_record(
         content=new_input.content,
         terms=cycle.terms,
         sensitivity=cycle.sensitivity,
+        promises=cycle.promises,
         stamps={file.label: file.stamp for file in new_input.files if file.stamp is not None},
         folder=str(cycle.manifest.file.parent) if cycle.manifest else None,
         is_pushed=new_input.pushed is not None,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.author import NOBODY, Author
+from airflow_provider_odf.chain import publications
 from airflow_provider_odf.chain import schema as chain_schema
+from airflow_provider_odf.chain.dataset import HEAD
+from airflow_provider_odf.chain.publications import Publication
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract.sensitivity import EVERY_COLUMN
 from airflow_provider_odf.cycle import candidate_refs, rejected
@@ -14,6 +19,7 @@ from airflow_provider_odf.cycle.history import history
 from airflow_provider_odf.cycle.related import with_related
 from airflow_provider_odf.cycle.sources import source_of
 from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.wording import counted
 
@@ -45,7 +51,7 @@ def contract_test(
         return report
     request = _request(cycle, dataset, candidate, contract, source_name)
     success = cast(protocol.ContractTestSuccess, cycle.ask(request))
-    rejected.save_report(dataset, candidate, success.report, cycle.terms, cycle.sensitivity)
+    rejected.save_report(dataset, candidate, success.report, cycle.terms, cycle.sensitivity, cycle.promises)
     return success.report
 
 
@@ -99,9 +105,13 @@ def require_passed(store: Store, candidate: Candidate, contract: Location) -> No
     judge(store, candidate, report)
 
 
-def publish(store: Store, candidate: Candidate) -> str:
+def publish(store: Store, candidate: Candidate, author: Author = NOBODY, decision: str = publications.PUBLISHED) -> str:
     """Publish a candidate and return the new head. Publishing twice is publishing once.
 
+    The publication is recorded just before ``head`` moves. If it follows a person's acceptance of its rejected input,
+    the record says who accepted it, and why.
+
+    :param decision: why the candidate may be published, a word of `chain.publications`.
     :raises CommitConflict: another writer published first; the candidate can no longer be published.
     """
     dataset = store.dataset(candidate.dataset)
@@ -109,11 +119,27 @@ def publish(store: Store, candidate: Candidate) -> str:
     if head is None or not dataset.contains(head, candidate.candidate):
         if head is not None and not dataset.contains(candidate.candidate, head):
             raise CommitConflict(f"dataset {dataset.alias}: {candidate.candidate} is not based on the head {head}")
-        dataset.storage.compare_and_set_ref("head", candidate.base, candidate.candidate)
+        _move_head(dataset, candidate, _publication(dataset, candidate, author, decision))
         head = candidate.candidate
     candidate_refs.drop_settled(dataset, head)
     rejected.drop_acceptance(dataset, candidate.candidate)
     return head
+
+
+def _move_head(dataset: Dataset, candidate: Candidate, publication: Publication) -> None:
+    entry = publications.record(dataset, publication)
+    try:
+        dataset.storage.compare_and_set_ref(HEAD, candidate.base, candidate.candidate)
+    except CommitConflict:
+        publications.withdraw(dataset, entry)
+        raise
+
+
+def _publication(dataset: Dataset, candidate: Candidate, author: Author, decision: str) -> Publication:
+    time = Instant.parse(author.time) if author.time is not None else Instant.now()
+    if decision == publications.PUBLISHED and (accepting := rejected.accepting_author(dataset, candidate)) is not None:
+        decision, author = publications.ACCEPTED, replace(author, who=accepting.who, reason=accepting.reason)
+    return Publication(candidate.candidate, time, decision, author, candidate.base)
 
 
 def _merge(state: ChainState, source_name: str | None) -> protocol.MergeStrategy | None:

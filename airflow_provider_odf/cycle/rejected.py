@@ -12,16 +12,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.author import NOBODY, Author
 from airflow_provider_odf.chain import info_files
 from airflow_provider_odf.contract.sensitivity import Sensitivity
 from airflow_provider_odf.cycle import candidate_refs
 from airflow_provider_odf.cycle.messages import Limits
-from airflow_provider_odf.protocol import ContractReport
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.protocol import Check, ContractReport
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.cycle.messages import Candidate
-    from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest import model
 
 
@@ -51,9 +52,13 @@ class Record:
     """Owner and terms of the contract that was tested, by label."""
     sensitivity: Sensitivity | None = None
     """The sensitive columns at the test; None in records of earlier releases."""
+    promises: tuple[Check, ...] = ()
+    """Clauses of the contract about the dataset over time: freshness and frequency."""
     is_pushed: bool = False
     is_discarded: bool = False
     """Whether somebody discarded the input."""
+    decided_by: Author | None = None
+    """Who discarded the input or accepted it for its next merge, when and why."""
 
     @property
     def digest(self) -> str | None:
@@ -123,6 +128,7 @@ def save_report(
     report: ContractReport,
     terms: Mapping[str, str] | None = None,
     sensitivity: Sensitivity | None = None,
+    promises: tuple[Check, ...] = (),
 ) -> None:
     """Store the contract report of a candidate; a later test of the candidate replaces it.
 
@@ -130,7 +136,7 @@ def save_report(
     :param sensitivity: the sensitive columns at the test.
     """
     record = load(dataset, candidate.candidate) or Record(candidate.base, candidate.records)
-    record = replace(record, report=report, terms=terms or {}, sensitivity=sensitivity)
+    record = replace(record, report=report, terms=terms or {}, sensitivity=sensitivity, promises=promises)
     save(dataset, candidate.candidate, record)
 
 
@@ -150,14 +156,31 @@ def reject(dataset: Dataset, candidate: Candidate) -> str:
     return ref
 
 
-def accept(dataset: Dataset, rejection: Rejection) -> bool:
+def accept(dataset: Dataset, rejection: Rejection, author: Author = NOBODY) -> bool:
     """Accept the input of a rejected candidate once, when it is merged again. Return False if its content was not
     recorded."""
     if rejection.record.content is None:
         return False
+    decide(dataset, rejection, author)
     ref = candidate_refs.ACCEPTED + rejection.record.content
     dataset.storage.compare_and_set_ref(ref, dataset.head(ref), rejection.block_hash)
     return True
+
+
+def decide(dataset: Dataset, rejection: Rejection, author: Author, *, is_discarded: bool = False) -> None:
+    """Record who decided on a rejected candidate."""
+    at = author.time or str(Instant.now())
+    record = replace(rejection.record, decided_by=replace(author, time=at), is_discarded=is_discarded)
+    save(dataset, rejection.block_hash, record)
+
+
+def accepting_author(dataset: Dataset, candidate: Candidate) -> Author | None:
+    """Return who accepted the input of a candidate after its rejection, or None if nobody did."""
+    record = load(dataset, candidate.candidate)
+    if record is None or not is_accepted(dataset, record):
+        return None
+    accepted = load(dataset, str(dataset.head(f"{candidate_refs.ACCEPTED}{record.content}")))
+    return (accepted.decided_by if accepted is not None else None) or NOBODY
 
 
 def is_accepted(dataset: Dataset, record: Record) -> bool:

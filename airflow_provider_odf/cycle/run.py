@@ -115,7 +115,7 @@ def _publish(cycle: Cycle, new_input: NewInput) -> Outcome:
     if cycle.contract is not None and candidate.records:
         report = contract_test(cycle, candidate, cycle.contract, source_name=new_input.source_name)
         notice = judge(cycle.store, candidate, report)
-    publish(cycle.store, candidate)
+    publish(cycle.store, candidate, cycle.author)
     notices = (*new_input.warnings, *candidate.notices, *filter(None, [notice]), *_unsupported(report))
     return Outcome(dataset, candidate, report, notices=notices)
 

@@ -203,6 +203,7 @@ class _Step:
             content=self.new.content,
             terms=self.cycle.terms,
             sensitivity=self.cycle.sensitivity,
+            promises=self.cycle.promises,
         )
         rejected.save(self.dataset, head, record)
 

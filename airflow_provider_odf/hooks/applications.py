@@ -106,6 +106,20 @@ def of_task(context: Context, datasets: Callable[[], TaskLineage | None]) -> App
     return ApplicationLineage(parents, datasets, emit) if parents else None
 
 
+def run_id_of(context: Context) -> str | None:
+    """Return the id of a task's run in lineage, or None if Airflow sends none for the task."""
+    from airflow.providers.openlineage import conf
+
+    if "ti" not in context or "task" not in context or conf.is_disabled():
+        return None
+    try:
+        parents = _parents(context)
+    except Exception as e:  # Lineage must not fail a task.
+        log.warning("the run has no id in lineage: %s", e)
+        return None
+    return parents.parent.id if parents is not None else None
+
+
 def _parents(context: Context) -> Parents | None:
     from airflow.providers.openlineage import conf
     from airflow.providers.openlineage.plugins import macros

@@ -41,21 +41,24 @@ class PublishOperator(OdfOperator):
         self.candidate = candidate
 
     def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.chain.publications import ANYWAY, PUBLISHED
         from airflow_provider_odf.cycle.change_words import change_words
         from airflow_provider_odf.cycle.decisions import PUBLISH
         from airflow_provider_odf.cycle.publish import publish, require_passed
         from airflow_provider_odf.cycle.xcom import receive_candidate
-        from airflow_provider_odf.operators.decision import action_on
+        from airflow_provider_odf.operators.decision import author_of, decision_about
 
         try:
-            action = action_on(context, self.dataset_name or alias_of(self.candidate), self._block_hash)
+            decision = decision_about(context, self.dataset_name or alias_of(self.candidate), self._block_hash)
             candidate = receive_candidate(
-                self.odf, self.candidate, self.dataset_name, allows_rejected=action is not None
+                self.odf, self.candidate, self.dataset_name, allows_rejected=decision is not None
             )
+            is_anyway = decision is not None and decision.action == PUBLISH
             contract = self.cycle_of(candidate.dataset).contract_location
-            if contract is not None and action != PUBLISH:
+            if contract is not None and not is_anyway:
                 require_passed(self.odf, candidate, contract)
-            head = publish(self.odf, candidate)
+            author = author_of(context, decision.reason if decision is not None else None)
+            head = publish(self.odf, candidate, author, ANYWAY if is_anyway else PUBLISHED)
         except CommitConflict as e:
             raise AirflowFailException(f"{e}: clear this run to merge onto the new head") from None
         self.show(candidate)

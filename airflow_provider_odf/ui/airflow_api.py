@@ -6,8 +6,8 @@ The REST API is the public way to this, and it applies the user's rights. A data
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +18,9 @@ from airflow_provider_odf.hooks.odf import ASSET_GROUP, TAG
 from airflow_provider_odf.ui.links import MAIN_APP
 
 _MOST = 100
+_MOST_PAGES = 3
+"""Pages of the newest tasks that are asked for."""
+_FINISHED = ("success", "failed", "upstream_failed", "skipped", "removed")
 _REFERENCES = ("producing_tasks", "scheduled_dags")
 _CREDENTIALS = ("authorization", "cookie")
 
@@ -28,6 +31,19 @@ class Neighbor:
 
     name: str
     dag_id: str | None
+
+
+@dataclass(frozen=True)
+class PublishTask:
+    """The task that publishes a dataset, in one run of its DAG; times are in RFC 3339."""
+
+    run_id: str
+    state: str | None
+    run_after: str
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state in _FINISHED
 
 
 @dataclass(frozen=True)
@@ -46,6 +62,8 @@ class Publication:
     inputs: tuple[Neighbor, ...] = ()
     derivatives: tuple[str, ...] = ()
     """DAGs that an event of the dataset starts."""
+    newest_task: PublishTask | None = None
+    """The newest run of the task that publishes."""
 
     @property
     def alias(self) -> str:
@@ -89,6 +107,7 @@ async def publication(request: Request, dag_id: str) -> Publication:
     assets = await api.every("assets", "assets", dag_ids=dag_id)
     dag = await api.get(f"dags/{quote(dag_id, safe='')}")
     found = _publication(dag, assets, await api.last_run(dag_id))
+    found = replace(found, newest_task=(await api.newest_tasks(_publishing_tasks(assets, [dag_id]))).get(dag_id))
     if not found.uri:
         raise HTTPException(404, f"DAG {dag_id} publishes no dataset of Open Data Fabric.")
     return found
@@ -117,7 +136,15 @@ async def publications(
     failed = {dag["dag_id"] for dag in await api.every("dags", "dags", **wanted, last_dag_run_state="failed")}
     of_dag = _by_dag(assets)
     runs = ({"state": "failed"} if dag["dag_id"] in failed else {} for dag in dags)
-    return [_publication(dag, of_dag.get(dag["dag_id"], []), run) for dag, run in zip(dags, runs, strict=True)], total
+    tasks = await api.newest_tasks(_publishing_tasks(assets, [dag["dag_id"] for dag in dags]))
+    every = [_publication(dag, of_dag.get(dag["dag_id"], []), run) for dag, run in zip(dags, runs, strict=True)]
+    return [replace(p, newest_task=tasks.get(p.dag_id)) for p in every], total
+
+
+def _publishing_tasks(assets: Sequence[Mapping[str, Any]], dag_ids: Sequence[str]) -> dict[str, str]:
+    """Return dag_ids with the id of the task that publishes the dataset of each."""
+    tasks = [task for asset in assets if asset["group"] == ASSET_GROUP for task in asset["producing_tasks"]]
+    return {task["dag_id"]: task["task_id"] for task in tasks if task["dag_id"] in dag_ids}
 
 
 def _by_dag(assets: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
@@ -238,6 +265,39 @@ class Api:
     async def last_run(self, dag_id: str) -> Mapping[str, Any]:
         """Return the newest run of a DAG; nothing if there is none, or the user may not read runs."""
         return next(iter(await self.runs(dag_id, 1)), {})
+
+    async def newest_tasks(self, task_ids: Mapping[str, str]) -> dict[str, PublishTask]:
+        """Return the newest run of one task of each DAG, by dag_id; of DAGs whose runs are not among the newest, or
+        that the user may not see, nothing.
+
+        :param task_ids: id of the task by dag_id.
+        """
+        found: dict[str, PublishTask] = {}
+        named = {"dag_id_pattern": "|".join(task_ids)} if len(task_ids) <= _MOST else {}
+        try:
+            for task_id in sorted(set(task_ids.values())):
+                wanted = {dag_id for dag_id, of_dag in task_ids.items() if of_dag == task_id}
+                async for entry in self._newest_tasks(task_id, wanted - found.keys(), named):
+                    task = PublishTask(entry["dag_run_id"], entry["state"], entry["run_after"])
+                    found.setdefault(entry["dag_id"], task)
+        except HTTPException:
+            return found
+        return found
+
+    async def _newest_tasks(
+        self, task_id: str, dag_ids: set[str], named: Mapping[str, str]
+    ) -> AsyncIterator[Mapping[str, Any]]:
+        """Yield the newest runs of a task of some DAGs, until each has one."""
+        missing = set(dag_ids)
+        for page in range(_MOST_PAGES):
+            wanted = {**named, "task_id": task_id, "order_by": "-run_after", "limit": _MOST, "offset": page * _MOST}
+            entries = (await self.get("dags/~/dagRuns/~/taskInstances", **wanted))["task_instances"]
+            for entry in entries:
+                if entry["dag_id"] in dag_ids:
+                    missing.discard(entry["dag_id"])
+                    yield entry
+            if len(entries) < _MOST or not missing:
+                return
 
     async def runs(self, dag_id: str, n: int) -> list[dict[str, Any]]:
         """Return the newest runs of a DAG, newest first; none if the user may not read runs."""

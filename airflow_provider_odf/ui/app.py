@@ -21,6 +21,7 @@ from airflow_provider_odf.ui.catalog_page import catalog
 from airflow_provider_odf.ui.data_page import data, download
 from airflow_provider_odf.ui.lineage_page import all_lineage, lineage
 from airflow_provider_odf.ui.problem_page import problem
+from airflow_provider_odf.ui.publications_page import publications_page
 from airflow_provider_odf.ui.trends_page import trends
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ _PAGES: Mapping[str, Callable[..., Any]] = {
     **dataset_pages.PAGES,
     "/data": data,
     **contract_page.PAGES,
+    "/publications": publications_page,
     "/trends": trends,
     "/lineage": lineage,
 }

@@ -16,11 +16,13 @@ from pydantic import TypeAdapter, ValidationError
 from airflow_provider_odf.chain import dataset_facts, kept_file
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.kept_history import FOLDER, History, read_history
+from airflow_provider_odf.chain.kept_positions import read_positions
 from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.health.facts import ChainFacts, read_chain
 from airflow_provider_odf.instant import Instant
 
 _FILE = "catalog"
-_FORMAT = "catalog 1"
+_FORMAT = "catalog 2"
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Entry:
     kind: str
     last_offset: int | None
     watermark: Instant | None
-    published: Instant | None
+    facts: ChainFacts
     contract_result: str | None
     columns: tuple[str, ...]
     license: str
@@ -40,6 +42,11 @@ class Entry:
     """Ref and alias of the inputs of a derivative."""
     positions: Mapping[str, int | None]
     """Dataset id of an input -> offset up to which it was read."""
+
+    @property
+    def published(self) -> Instant | None:
+        """When the newest data was published."""
+        return self.facts.published
 
     @property
     def records(self) -> int:
@@ -63,7 +70,7 @@ class CatalogIndex:
         kept = self._entries.get(dataset.uri)
         if kept is not None and kept.head == dataset.resolve(HEAD):
             return kept
-        entry = entry_of(dataset, read_history(dataset, self._work_area))
+        entry = entry_of(dataset, self._work_area)
         self._entries[dataset.uri] = entry
         self._is_changed = True
         return entry
@@ -76,9 +83,15 @@ class CatalogIndex:
             self._is_changed = False
 
 
-def entry_of(dataset: Dataset, history: History) -> Entry:
-    """Return the entry of a dataset from what pages keep of its chain."""
+def entry_of(dataset: Dataset, work_area: Path, history: History | None = None) -> Entry:
+    """Return the entry of a dataset from what pages keep of its chain.
+
+    :raises DatasetNotFound: the dataset has no head.
+    :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
+    """
+    history = history or read_history(dataset, work_area)
     state, newest = history.state, history.newest_data
+    published = read_positions(dataset, state.head, work_area).published
     report = rejected.load_report(dataset, newest.block_hash) if newest is not None else None
     inputs = state.transform.inputs if state.transform is not None else ()
     return Entry(
@@ -87,7 +100,7 @@ def entry_of(dataset: Dataset, history: History) -> Entry:
         kind=state.kind,
         last_offset=state.last_offset,
         watermark=state.watermark,
-        published=newest.system_time if newest is not None else None,
+        facts=read_chain(dataset, published),
         contract_result=report.result if report is not None else None,
         columns=tuple(c["name"] for c in dataset_facts.columns(state.schema)) if state.schema is not None else (),
         license=f"{state.license.short_name} {state.license.name}" if state.license is not None else "",

@@ -16,8 +16,8 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
 from airflow_provider_odf.errors import DatasetNotFound, OdfError
+from airflow_provider_odf.health.health import NO_DATA, WORDS, Health
 from airflow_provider_odf.ui.airflow_api import Publication, publications
-from airflow_provider_odf.ui.health import NEVER_RUN, WORDS, Health
 from airflow_provider_odf.ui.links import site_path
 from airflow_provider_odf.ui.pages import render
 from airflow_provider_odf.ui.problem_page import public
@@ -117,7 +117,7 @@ def _rows(found: list[Publication], shelves: dict[str, Shelf]) -> Iterator[Row]:
             subject = Subject(publication, shelves[publication.store])
             health = subject.health
         except DatasetNotFound:
-            yield Row(Subject(publication), NEVER_RUN, problem="No run has created the dataset yet.")
+            yield Row(Subject(publication), NO_DATA, problem="No run has created the dataset yet.")
         except OdfError as e:
             yield Row(Subject(publication), _UNREADABLE, problem=public(str(e)))
         except OSError as e:

@@ -63,9 +63,17 @@ def block(subject: SubjectOf, block_hash: str, run_id: Annotated[str | None, Dep
     _check_known(subject, block_hash)
     found = subject.dataset.block(block_hash)
     text = block_text(subject.dataset, block_hash)
-    blocks_path = subject.path("/blocks/")
+    number, positions = found.sequence_number, subject.positions
+    is_published = number < len(positions.hashes) and positions.hashes[number] == block_hash
     return subject.render(
-        "block.html", "/blocks", block=found, block_hash=block_hash, text=text, blocks_path=blocks_path, run_id=run_id
+        "block.html",
+        "/blocks",
+        block=found,
+        block_hash=block_hash,
+        text=text,
+        blocks_path=subject.path("/blocks/"),
+        published=positions.since(number) if is_published else None,
+        run_id=run_id,
     )
 
 

@@ -10,6 +10,8 @@ from airflow.sdk import conf
 from fastapi import Depends, Form, HTTPException, Request
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
+from airflow_provider_odf.author import checked_reason
+
 _HOURS = 12
 
 require_right = requires_access_dag("POST", DagAccessEntity.RUN)
@@ -40,6 +42,17 @@ def require_token(dag_id: str, user: GetUserDep, token: Annotated[str, Form()] =
 
 
 TokenOf = Annotated[str | None, Depends(token_of)]
+
+
+def reason_of(reason: Annotated[str, Form()] = "") -> str | None:
+    """Return the reason in a form, or None if it is empty.
+
+    :raises InvalidInput: it is too long.
+    """
+    return checked_reason(reason)
+
+
+ReasonOf = Annotated[str | None, Depends(reason_of)]
 
 
 def _serializer() -> URLSafeTimedSerializer:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from airflow.api_fastapi.core_api.security import GetUserDep
 from airflow.api_fastapi.logging.decorators import action_logging
 from fastapi import Depends, FastAPI, HTTPException, Request, status
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from airflow_provider_odf.author import Author
 from airflow_provider_odf.cycle import decisions, rejected, tested
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, StorageError
 from airflow_provider_odf.ui.candidate_view import CandidateView, candidate_view
 from airflow_provider_odf.ui.dataset_pages import SubjectOf
-from airflow_provider_odf.ui.decision_form import TokenOf, require_right, require_token
+from airflow_provider_odf.ui.decision_form import ReasonOf, TokenOf, require_right, require_token
 from airflow_provider_odf.ui.decision_runs import DecisionRun, decision_runs, start_run
 
 _DECIDED = {
@@ -85,26 +87,26 @@ def _waiting(subject: SubjectOf, block_hash: str, runs: RunsOf) -> CandidateView
 WaitingOf = Annotated[CandidateView, Depends(_waiting)]
 
 
-async def publish(request: Request, view: WaitingOf) -> RedirectResponse:
+async def publish(request: Request, view: WaitingOf, reason: ReasonOf) -> RedirectResponse:
     """Start the run that publishes a candidate."""
-    await start_run(request, view.subject, decisions.PUBLISH, view.block_hash)
+    await start_run(request, view.subject, decisions.PUBLISH, view.block_hash, reason)
     return _page_of(view)
 
 
-async def retest(request: Request, view: WaitingOf) -> RedirectResponse:
+async def retest(request: Request, view: WaitingOf, reason: ReasonOf) -> RedirectResponse:
     """Start the run that tests a candidate again."""
     decisions.to_test_again(view.subject.dataset, view.rejection)
-    await start_run(request, view.subject, decisions.RETEST, view.block_hash)
+    await start_run(request, view.subject, decisions.RETEST, view.block_hash, reason)
     return _page_of(view)
 
 
-def discard(view: WaitingOf) -> RedirectResponse:
+def discard(view: WaitingOf, reason: ReasonOf, user: GetUserDep) -> RedirectResponse:
     """Discard a candidate."""
     dataset, rejection = view.subject.dataset, view.rejection
     if view.status == tested.SUPERSEDED:
         raise InvalidInput(f"{rejection.ref} is superseded: the head has moved since, so no decision is needed")
     try:
-        decisions.discard(dataset, rejection)
+        decisions.discard(dataset, rejection, Author(user.get_name(), reason))
     except (OSError, StorageError) as e:
         command = f"odf rejected discard {dataset.alias} {rejection.ref} --store STORE"
         raise HTTPException(

@@ -59,7 +59,7 @@ def _run(entry: dict[str, Any]) -> DecisionRun:
     )
 
 
-async def start_run(request: Request, subject: Subject, action: str, block_hash: str) -> None:
+async def start_run(request: Request, subject: Subject, action: str, block_hash: str, reason: str | None) -> None:
     """Start the run for a decision. A candidate has at most one run that publishes it.
 
     :raises HTTPException: somebody has started it before, or Airflow refuses it.
@@ -68,7 +68,8 @@ async def start_run(request: Request, subject: Subject, action: str, block_hash:
     name = f"{_prefix(block_hash)}{action}"
     if action != PUBLISH:
         name += f"_{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S}"
-    conf: dict[str, Any] = {"decision": {"dataset": subject.publication.alias, action: block_hash}}
+    why = {"reason": reason} if reason is not None else {}
+    conf: dict[str, Any] = {"decision": {"dataset": subject.publication.alias, action: block_hash, **why}}
     if sources:  # Airflow checks the conf of a DAG with several push sources: it must name one.
         conf["source"] = next(iter(sources))
     try:

@@ -24,7 +24,7 @@ class Notice:
 def notices(subject: Subject) -> Iterator[Notice]:
     """Yield what a dataset's page tells first."""
     yield from _damage(subject)
-    if any(rejection.record.held for rejection in subject.undecided):
+    if any(rejection.record.held for rejection in subject.candidates.undecided):
         yield Notice("held back", "An input looks like an error of its source. It waits for a decision below.")
     yield from _by_position(subject)
     yield from _not_enforced(subject)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,15 @@ from fastapi.responses import HTMLResponse
 from airflow_provider_odf import settings
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.kept_history import History, pages_folder, read_history
+from airflow_provider_odf.chain.kept_positions import Positions, read_positions
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import rejected, tested
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
-from airflow_provider_odf.errors import OdfError, StorageError
-from airflow_provider_odf.ui.airflow_api import Publication
+from airflow_provider_odf.errors import StorageError
+from airflow_provider_odf.health.facts import Candidates, Facts, read_candidates, read_inputs, with_candidates
+from airflow_provider_odf.health.health import Health, Runs, health
+from airflow_provider_odf.ui.airflow_api import Publication, PublishTask
 from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
-from airflow_provider_odf.ui.health import Health, health, now
 from airflow_provider_odf.ui.links import dataset_path
 from airflow_provider_odf.ui.pages import render
 
@@ -30,6 +32,7 @@ _TABS = (
     ("", "Overview"),
     ("/data", "Data"),
     ("/blocks", "Blocks"),
+    ("/publications", "Publications"),
     ("/contract", "Contract"),
     ("/rejected", "Rejected"),
     ("/trends", "Trends"),
@@ -101,7 +104,7 @@ class Subject:
         """What the catalog shows of the dataset."""
         if self.shelf is not None:
             return self.shelf.index.entry(self.dataset)
-        return entry_of(self.dataset, self.history)
+        return entry_of(self.dataset, self.store.work_area, self.history)
 
     @cached_property
     def report(self) -> ContractReport | None:
@@ -110,10 +113,14 @@ class Subject:
         return rejected.load_report(self.dataset, newest.block_hash) if newest is not None else None
 
     @cached_property
-    def undecided(self) -> list[rejected.Rejection]:
-        """The rejected candidates on the current head that somebody must decide on, oldest first."""
-        head = self.entry.head
-        return [r for r in rejected.rejections(self.dataset) if tested.status(self.dataset, r, head) == tested.WAITING]
+    def candidates(self) -> Candidates:
+        """The candidates on the current head."""
+        return read_candidates(self.dataset, self.entry.head)
+
+    @cached_property
+    def positions(self) -> Positions:
+        """The blocks of the chain, and when they were published."""
+        return read_positions(self.dataset, self.history.state.head, self.store.work_area)
 
     @cached_property
     def tests(self) -> list[tested.Tested]:
@@ -128,30 +135,40 @@ class Subject:
 
     @cached_property
     def health(self) -> Health:
-        return health(
-            self.publication,
-            has_data=self.entry.last_offset is not None,
-            rejected=len(self.undecided),
-            behind=list(self._behind()),
-            now=now(),
-        )
+        """The health of the dataset.
 
-    def _behind(self) -> Iterator[str]:
-        """Yield the names of inputs with records that the dataset was not computed from. Inputs that cannot be read are
-        left out: the next run reports them."""
-        for ref, alias in self.entry.inputs:
-            try:
-                dataset = self.store.find(ref)
-                source = self._entry_of(dataset) if dataset is not None else None
-            except (OdfError, OSError, ValueError):
-                continue
-            if source is not None and source.last_offset not in (None, self.entry.positions.get(source.dataset_id)):
-                yield self.store.input_name(ref, alias)
+        :raises DatasetNotFound: no run has created it yet.
+        """
+        entry = self.entry
+        inputs = read_inputs(self.store, entry.inputs, entry.positions.get, self._newest)
+        facts = with_candidates(Facts(entry.facts, entry.last_offset is not None), self.candidates, inputs)
+        return health(facts, self._runs, datetime.now(timezone.utc))
+
+    @property
+    def _runs(self) -> Runs:
+        dag, task = self.publication, self.publication.newest_task
+        next_run = datetime.fromisoformat(dag.next_run) if dag.next_run is not None else None
+        if task is None or dag.run_state == "failed":
+            return Runs(dag.run_state, dag.is_paused, next_run)
+        state = dag.run_state if task.is_finished else "running"
+        return Runs(state, dag.is_paused, next_run, task.run_id if self._has_not_published(task) else None)
+
+    def _has_not_published(self, task: PublishTask) -> bool:
+        """Whether a run succeeded, by a user's mark, although its task that publishes did not publish."""
+        if task.state in ("failed", "upstream_failed"):
+            return True
+        published = self.entry.facts.published
+        is_older = published is None or published.to_datetime() < datetime.fromisoformat(task.run_after)
+        return task.state == "success" and is_older and self.entry.facts.run_id != task.run_id
+
+    def _newest(self, dataset: Dataset) -> tuple[str, int | None]:
+        entry = self._entry_of(dataset)
+        return entry.dataset_id, entry.last_offset
 
     def _entry_of(self, dataset: Dataset) -> Entry:
         if self.shelf is not None:
             return self.shelf.index.entry(dataset)
-        return entry_of(dataset, read_history(dataset, self.store.work_area))
+        return entry_of(dataset, self.store.work_area)
 
     def path(self, page: str = "") -> str:
         """Return the path of a page about the dataset."""

@@ -48,7 +48,14 @@ def block(dag_id: str, ticket: str, path: PathOf) -> Response:
         found, text = dataset.block(block_hash), block_text(dataset, block_hash)
     if path is not None:
         return RedirectResponse(f"{path}/blocks/{block_hash}", status.HTTP_303_SEE_OTHER)
-    values = {"block": found, "block_hash": block_hash, "text": text, "blocks_path": None, "run_id": None}
+    values = {
+        "block": found,
+        "block_hash": block_hash,
+        "text": text,
+        "blocks_path": None,
+        "published": None,
+        "run_id": None,
+    }
     return render("block.html", name=dataset.alias, tabs=[], **values)
 
 

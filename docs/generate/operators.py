@@ -28,6 +28,8 @@ _ORDER = (
     "VerifyOperator",
     "PollingSourceSensor",
     "PollingSourceTrigger",
+    "DatasetHealthSensor",
+    "DatasetHealthTrigger",
     "OdfHook",
 )
 _PARAM = re.compile(r"^:param (\w+): (.*?)(?=^:|\Z)", re.MULTILINE | re.DOTALL)

@@ -23,6 +23,8 @@ def test_log_of_another_writer(foreign):
         "hash": SEED,
         "sequenceNumber": 0,
         "systemTime": "2024-05-01T00:00:00Z",
+        "published": "2024-05-01T00:00:00Z",
+        "isRecorded": False,
         "event": {
             "kind": "Seed",
             "datasetId": "did:odf:fed018a6159847b1a8da335da967f5598dcb4515e29d7e66af2b486b0788f2230f980",

@@ -160,7 +160,15 @@ def test_log_is_the_chain(folder: Path) -> None:
         (3, T1, "AddData"),
         (4, T2, "AddData"),
     ]
-    assert all(set(b) == {"hash", "sequenceNumber", "systemTime", "event"} for b in log)
+    assert all(set(b) == {"hash", "sequenceNumber", "systemTime", "published", "isRecorded", "event"} for b in log)
+    # With --system-time, that is the time of the publication too. Metadata moves the head at once.
+    assert [(b["published"], b["isRecorded"]) for b in log] == [
+        (T1, False),
+        (T1, False),
+        (T1, True),
+        (T1, True),
+        (T2, True),
+    ]
     assert log[1]["event"]["merge"] == {"kind": "Snapshot", "primaryKey": ["city"]}
     assert log[4]["event"]["newData"]["offsetInterval"] == {"start": 2, "end": 4}
     assert log[4]["event"]["prevOffset"] == 1
@@ -398,6 +406,8 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
         "failed": 1,
         "reason": "contract",
         "superseded": False,
+        "decidedBy": None,
+        "why": None,
         "decision": None,
     }
     report = json.loads(odf("rejected", "show", "cities", block_hash, "--format", "json", cwd=tmp_path))

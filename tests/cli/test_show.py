@@ -80,11 +80,14 @@ def test_list(folder: Path) -> None:
         "records": 0,
         "size": 0,
         "watermark": None,
+        "published": None,
         "updated": "2024-05-02T08:00:00Z",
+        "health": "no data",
+        "healthReason": "No data was published yet.",
     }
     table = odf("list", "--store", folder / "store").decode().splitlines()
-    assert table[0].split() == ["name", "kind", "records", "size", "watermark", "updated"]
-    assert table[2].split() == ["acme/cities", "Root", "0", "0", "B", "2024-05-02T08:00:00Z"]
+    assert table[0].split() == ["name", "kind", "health", "records", "size", "watermark", "published"]
+    assert table[2].split() == ["acme/cities", "Root", "no", "data", "0", "0", "B"]
 
 
 def test_list_goes_on_after_a_damaged_dataset(folder: Path, tmp_path: Path) -> None:
@@ -95,7 +98,7 @@ def test_list_goes_on_after_a_damaged_dataset(folder: Path, tmp_path: Path) -> N
     command = [sys.executable, "-c", NOTHING_HEAVY, "list", "--store", tmp_path / "store", "--format", "csv"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stdout.splitlines()[1:] == ["acme/cities,Root,0,0,,2024-05-02T08:00:00Z"]
+    assert done.stdout.splitlines()[1:] == ["acme/cities,Root,no data,0,0,,"]
     assert done.stderr.startswith("acme/broken: ")
     assert "refs/head is damaged" in done.stderr
 
@@ -171,6 +174,7 @@ def test_the_document(folder: Path):
         "head": dataset.head(),
         "blocks": 6,
         "systemTime": "2024-05-02T08:00:00Z",
+        "publication": None,
         "records": 0,
         "slices": 0,
         "size": 0,

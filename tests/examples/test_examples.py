@@ -64,8 +64,9 @@ def test_nothing_in_the_folder_is_left_out(dags):
         "push_records.py",
         "read_on_spark.py",
         "start_on_change.py",
+        "watch_health.py",
     }
-    by_hand = ["forward_changes", "merge_parquet", "push_records", "read_on_spark", "start_on_change"]
+    by_hand = ["forward_changes", "merge_parquet", "push_records", "read_on_spark", "start_on_change", "watch_health"]
     assert sorted(dags.dags) == sorted([*POLLED, *PUSHED, *by_hand])
     manifests = {f.name.partition(".")[0] for f in EXAMPLES.glob("*.yaml")}
     assert manifests == {*POLLED, *PUSHED, "odf"}

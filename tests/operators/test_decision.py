@@ -8,6 +8,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from airflow_provider_odf import ContractTestOperator, MergeOperator, PollingSourceOperator, PublishOperator
 from airflow_provider_odf import PushSourceOperator as Push
+from airflow_provider_odf.chain import publications
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
@@ -88,6 +89,28 @@ def test_a_run_publishes_a_rejected_candidate(where, growing, rejection):
     assert [ref for ref in dataset.storage.refs() if ref != "head"] == []
     with pytest.raises(AirflowSkipException, match="is published already"):
         run_tasks(where, run(publish=rejection.block_hash))
+
+
+def test_a_publication_is_recorded_with_its_run_the_user_and_the_reason(where, growing, rejection):
+    context = run(publish=rejection.block_hash, reason=" refunds; token=s3cret ")
+    context["dag_run"].triggering_user_name = "ann"
+    context["ti"] = SimpleNamespace(dag_id="numbers", run_id="decision_1", task_id="publish", try_number=2)
+    run_tasks(where, context)
+    ((entry, publication),) = publications.newest(publications.published_history(growing.dataset, "head"), 5)
+    assert entry.block_hash == rejection.block_hash
+    assert publication.decision == "published anyway"
+    assert (publication.author.who, publication.author.reason) == ("ann", "refunds; token=***")
+    assert publication.author.run == {
+        "dagId": "numbers",
+        "runId": "decision_1",
+        "taskId": "publish",
+        "tryNumber": "2",
+    }
+
+
+def test_a_reason_that_is_too_long_is_refused(where, rejection):
+    with pytest.raises(AirflowFailException, match="the reason has 2001 characters, but at most 2000 are allowed"):
+        PollingSourceOperator(task_id="poll", **where).execute(run(publish=rejection.block_hash, reason="x" * 2001))
 
 
 def test_what_is_pushed_is_published_without_a_push(where, rejection):

@@ -36,7 +36,7 @@ def test_the_catalog(open_page, numbers):
     assert row[4:] == ["2", "none", "paused", "Root"]
     assert page.links["acme/numbers"] == "/odf/datasets/acme.numbers"
     start = page.lines.index("empty")
-    assert page.lines[start + 1 : start + 3] == ["never run", "No run has created the dataset yet."]
+    assert page.lines[start + 1 : start + 3] == ["no data", "No run has created the dataset yet."]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_catalog(open_page, numbers):
         ("kind=Root&keyword=numbers", ["acme/numbers"]),
         ("kind=Derivative&keyword=numbers", []),
         ("health=stale&keyword=numbers", ["acme/numbers"]),
-        ("health=never%20run&keyword=numbers", ["empty"]),
+        ("health=no%20data&keyword=numbers", ["empty"]),
         ("health=fresh&keyword=numbers", []),
     ],
 )

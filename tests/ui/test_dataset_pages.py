@@ -33,11 +33,15 @@ def test_a_dataset_at_a_glance(open_page, numbers):
     save_report(numbers.dataset, Candidate("acme/numbers", "base", head, "candidate-x", records=2), report)
     page = shown(open_page(PAGE))
     assert page.lines[:5] == [
-        *["acme/numbers", "acme/numbers stale", "All datasets Overview Data Blocks Contract Rejected Trends Lineage"],
+        *[
+            "acme/numbers",
+            "acme/numbers stale",
+            "All datasets Overview Data Blocks Publications Contract Rejected Trends Lineage",
+        ],
         *["The DAG is paused: no run looks for new data.", "Numbers <b>&"],
     ]
     assert page.after("Last publication").startswith("2024-05-02 08:00:00 UTC ")
-    assert page.after("Last publication").endswith(" years ago")
+    assert page.after("Last publication").endswith(" years ago the time of its block: no publication is recorded")
     assert page.after("Watermark").startswith("2024-05-02 08:00:00 UTC ")
     assert page.after("Records") == "2"
     assert page.after("Contract") == "passed Report of the last publication"
@@ -89,7 +93,7 @@ def test_the_chain_a_page_at_a_time(open_page, numbers):
     first = shown(open_page(f"{PAGE}/blocks"))
     assert "Blocks 14 to 63, newest first. The chain has 64 blocks." in first.lines
     start = first.lines.index("63")
-    assert first.lines[start + 2 : start + 6] == [
+    assert first.lines[start + 3 : start + 7] == [
         "AddData",
         "+A 2 -R 1 -C 1 +C 1",
         "5 records (offsets 0..4), watermark 2024-05-02T08:00:00Z",
@@ -190,7 +194,7 @@ def test_accidents_are_explained_without_paths(open_page, store, numbers, accide
 
 def test_what_is_not_there(open_page, store, numbers):
     page = shown(open_page("/datasets/empty"))
-    assert "never run The dataset does not exist yet." in page.lines
+    assert "no data The dataset does not exist yet." in page.lines
     assert shown(open_page(f"{PAGE}/blocks/nothing"), 404).lines[2] == "dataset acme/numbers has no block nothing"
     foreign = "f1620" + 64 * "0"
     elsewhere = shown(open_page(f"{PAGE}/blocks?from={foreign}"), 404)

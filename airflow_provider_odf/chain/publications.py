@@ -1,0 +1,224 @@
+"""When the blocks of a dataset were published, by whom and why: ``info/publications/TIME.FIRST-LAST.BLOCK_HASH.json``.
+
+A block has the time of its merge. Readers see it once ``head`` has moved to it or to a later block, which may be days
+after. So a publication is recorded just before ``head`` moves to its newest block. The name of a file has the time and
+the numbers of the blocks that became readable, so that a listing is an index and 10,000 files are not read for a time.
+
+A file counts if the history has its block, and the last of several about one block: a writer that is killed before
+``head`` moves leaves a file that means nothing, or that its retry follows. Files are sealed, see `info_files`, and a
+damaged one counts as missing. Blocks of no file, such as those of other tools, count with their own time.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.author import Author
+from airflow_provider_odf.chain import info_files
+from airflow_provider_odf.chain.dataset import HEAD
+from airflow_provider_odf.chain.replay import block_hashes
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.manifest.model import MetadataBlock
+
+FOLDER = "publications"
+
+PUBLISHED, ACCEPTED, ANYWAY = "published", "accepted", "published anyway"
+"""Decisions: by the rules; an input that a person accepted after its rejection; a rejected candidate that a person
+published as it was."""
+
+_NAME = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)\.(\d{9})Z\.(\d+)-(\d+)\.(f1620[0-9a-f]{64})")
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A move of ``head`` from the block ``base``, or None if it was the first, to ``block_hash``."""
+
+    block_hash: str
+    time: Instant
+    decision: str
+    author: Author
+    base: str | None = None
+
+
+@dataclass(frozen=True)
+class NewestData:
+    """The newest block of data of a history: its number, its own time, and since when it can be read. The publication
+    is None if none is recorded."""
+
+    block_hash: str
+    number: int
+    merged: Instant
+    published: Instant
+    publication: Publication | None
+
+
+@dataclass(frozen=True, order=True)
+class Entry:
+    """What the name of a file says: blocks ``first`` to ``last`` of a history became readable at a time."""
+
+    time: Instant
+    first: int
+    last: int
+    block_hash: str
+
+    @property
+    def name(self) -> str:
+        """Name of the file, without its suffix."""
+        moment = self.time.to_datetime().replace(microsecond=0, tzinfo=None).isoformat()
+        text = re.sub("[-:]", "", moment)
+        return f"{text}.{self.time.nanosecond:09}Z.{self.first}-{self.last}.{self.block_hash}"
+
+    @classmethod
+    def parse(cls, name: str) -> Entry | None:
+        """Return the entry of a name without suffix, or None if it is none."""
+        if (match := _NAME.fullmatch(name)) is None:
+            return None
+        year, month, day, hour, minute, second, fraction, first, last, block_hash = match.groups()
+        try:
+            time = Instant.parse(f"{year}-{month}-{day}T{hour}:{minute}:{second}.{fraction}Z")
+        except ValueError:
+            return None
+        return cls(time, int(first), int(last), block_hash)
+
+
+@dataclass(frozen=True)
+class PublishedHistory:
+    """The blocks of a history, oldest first, and the publications that made them readable, by number."""
+
+    dataset: Dataset
+    hashes: Sequence[str]
+    entries: Sequence[Entry]
+
+    def since(self, number: int, system_time: Instant) -> Instant:
+        """Return the time from which a block could be read: that of its publication, else its own, and never before
+        that of an earlier block."""
+        known = bisect_right(self._firsts, number)
+        return max(system_time, self._latest[known - 1]) if known else system_time
+
+    def entry(self, number: int) -> Entry | None:
+        """Return the publication that made a block readable, or None if none is recorded."""
+        at = bisect_left(self.entries, number, key=lambda entry: entry.last)
+        return self.entries[at] if at < len(self.entries) and self.entries[at].first <= number else None
+
+    def newest_at(self, time: Instant, system_time: Callable[[int], Instant]) -> int | None:
+        """Return the number of the newest block that could be read at a time, or None if there was none.
+
+        :param system_time: returns the own time of the block of a number.
+        """
+        later = next((entry for entry in self.entries if entry.time > time), None)
+        end = later.first if later is not None else len(self.hashes)
+        at = bisect_right(range(end), time, key=system_time) - 1
+        for used in (later, self.entry(at) if at >= 0 else None):
+            if used is not None and read(self.dataset, used) is None:
+                return self._without(used).newest_at(time, system_time)
+        return at if at >= 0 else None
+
+    def _without(self, damaged: Entry) -> PublishedHistory:
+        return PublishedHistory(self.dataset, self.hashes, [e for e in self.entries if e is not damaged])
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        return [entry.first for entry in self.entries]
+
+    @cached_property
+    def _latest(self) -> list[Instant]:
+        return list(accumulate((entry.time for entry in self.entries), max))
+
+
+def published_history(dataset: Dataset, ref: str) -> PublishedHistory:
+    """Return the history up to a ref or block.
+
+    :raises DatasetNotFound: there is no such ref.
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    return of_blocks(dataset, block_hashes(dataset, ref))
+
+
+def of_blocks(dataset: Dataset, hashes: Sequence[str]) -> PublishedHistory:
+    """Return the history of blocks from the seed on."""
+    newest: dict[int, Entry] = {}
+    for entry in entries(dataset):
+        if entry.last < len(hashes) and hashes[entry.last] == entry.block_hash:
+            newest[entry.last] = entry
+    return PublishedHistory(dataset, hashes, [newest[number] for number in sorted(newest)])
+
+
+def newest_data(dataset: Dataset, ref: str = HEAD) -> NewestData | None:
+    """Return the newest block of data up to a ref, or None before the first one.
+
+    :raises DatasetNotFound: there is no such ref.
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    for block_hash, block in dataset.walk(ref):
+        if isinstance(block.event, model.AddData | model.ExecuteTransform):
+            return published_data(published_history(dataset, ref), block_hash, block)
+    return None
+
+
+def published_data(history: PublishedHistory, block_hash: str, block: MetadataBlock) -> NewestData:
+    """Return when a block of a history was published, and by whom."""
+    number, entry = block.sequence_number, history.entry(block.sequence_number)
+    publication = read(history.dataset, entry) if entry is not None else None
+    return NewestData(block_hash, number, block.system_time, history.since(number, block.system_time), publication)
+
+
+def newest(history: PublishedHistory, most: int, before: int | None = None) -> list[tuple[Entry, Publication | None]]:
+    """Return the newest publications of a history, newest first; the file of the second part is read, None if damaged.
+
+    :param before: number of a block: only publications of earlier blocks.
+    """
+    known = [entry for entry in history.entries if before is None or entry.last < before]
+    return [(entry, read(history.dataset, entry)) for entry in known[: -most - 1 : -1]]
+
+
+def entries(dataset: Dataset) -> Iterable[Entry]:
+    """Yield what the names of all files say, oldest first."""
+    for name in info_files.names(dataset, FOLDER):
+        if (entry := Entry.parse(name)) is not None:
+            yield entry
+
+
+def read(dataset: Dataset, entry: Entry) -> Publication | None:
+    """Return the publication of an entry, or None if its file is missing or damaged."""
+    content = info_files.get(dataset, FOLDER, entry.block_hash, entry.name)
+    if content is None or content.get("name") != entry.name:
+        return None
+    author = protocol.from_json(Author, content["author"])
+    return Publication(entry.block_hash, entry.time, content["decision"], author, content.get("base"))
+
+
+def record(dataset: Dataset, publication: Publication) -> Entry:
+    """Write the file of a publication that is about to happen, and return its entry. Its time is not before that of its
+    block or of the publications of earlier blocks. Only the new blocks are read."""
+    new = [block := dataset.block(publication.block_hash)]
+    while block.prev_block_hash not in (publication.base, None):
+        new.append(block := dataset.block(block.prev_block_hash))
+    first = block.sequence_number
+    before = (entry.time for entry in entries(dataset) if entry.last < first)
+    time = max(publication.time, new[0].system_time, *before)
+    entry = Entry(time, first, new[0].sequence_number, publication.block_hash)
+    content = {
+        "name": entry.name,
+        "time": str(time),
+        "decision": publication.decision,
+        "author": protocol.to_json(publication.author),
+        **({"base": publication.base} if publication.base is not None else {}),
+    }
+    info_files.put(dataset, FOLDER, publication.block_hash, content, entry.name)
+    return entry
+
+
+def withdraw(dataset: Dataset, entry: Entry) -> None:
+    """Remove the file of a publication that did not happen."""
+    info_files.remove(dataset, FOLDER, entry.name)

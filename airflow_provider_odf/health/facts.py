@@ -1,0 +1,232 @@
+"""Facts about a dataset for its health: what its chain, its reports and its candidates tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.chain import publications
+from airflow_provider_odf.chain.publications import PublishedHistory, published_history
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.contract.promises import FRESHNESS
+from airflow_provider_odf.cycle import candidate_refs, rejected, tested
+from airflow_provider_odf.errors import DatasetNotFound, OdfError
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.protocol import Check
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.cycle.rejected import Record
+    from airflow_provider_odf.manifest.model import MetadataBlock
+
+MOST_UPDATES = 20
+_MOST_BLOCKS = 200
+"""Newest blocks in which updates are looked for."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """A publication that moved the watermark, or one of data without a watermark."""
+
+    published: Instant
+    data: Instant | None
+
+
+@dataclass(frozen=True)
+class ChainFacts:
+    """What the chain of a dataset tells at its head, and what is kept about its newest data: the promises of the
+    contract, the newest time that its clause about freshness measured, and who published it."""
+
+    published: Instant | None = None
+    watermark: Instant | None = None
+    updates: tuple[Update, ...] = ()
+    """The newest ones, oldest first."""
+    promises: tuple[Check, ...] = ()
+    newest_time: Instant | None = None
+    decision: str | None = None
+    who: str | None = None
+    reason: str | None = None
+    run_id: str | None = None
+    """Id of the run of Airflow that published it."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about a dataset. ``chain`` is None if it does not exist yet.
+
+    ``behind`` are inputs with newer data, ``missing`` inputs without data. ``unpublished`` is the time of the oldest
+    candidate on the head that was neither rejected nor published.
+    """
+
+    chain: ChainFacts | None = None
+    has_data: bool = False
+    undecided: int = 0
+    is_discarded: bool = False
+    unpublished: Instant | None = None
+    behind: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The candidates on the head of a dataset."""
+
+    undecided: Sequence[rejected.Rejection] = ()
+    is_discarded: bool = False
+    unpublished: Instant | None = None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Names of the inputs of a derivative that have newer data, and of those that have none."""
+
+    behind: tuple[str, ...] = field(default=())
+    missing: tuple[str, ...] = ()
+
+
+def read_facts(store: Store, dataset: Dataset) -> Facts:
+    """Return the facts about a dataset of a store.
+
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    state = replay(dataset)
+    inputs = state.transform.inputs if state.transform is not None else ()
+    of_inputs = read_inputs(
+        store,
+        [(declared.dataset_ref, declared.alias) for declared in inputs],
+        lambda dataset_id: state.query_inputs[dataset_id].offset if dataset_id in state.query_inputs else None,
+        _newest,
+    )
+    chain = read_chain(dataset, published_history(dataset, state.head))
+    return with_candidates(Facts(chain, state.last_offset is not None), read_candidates(dataset, state.head), of_inputs)
+
+
+def with_candidates(facts: Facts, candidates: Candidates, inputs: Inputs) -> Facts:
+    """Return facts about a chain with those about its candidates and inputs."""
+    return replace(
+        facts,
+        undecided=len(candidates.undecided),
+        is_discarded=candidates.is_discarded,
+        unpublished=candidates.unpublished,
+        behind=inputs.behind,
+        missing=inputs.missing,
+    )
+
+
+def read_chain(dataset: Dataset, history: PublishedHistory) -> ChainFacts:
+    """Return what the newest blocks of a history tell.
+
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    blocks = list(_data_blocks(dataset, history.hashes[-1]))
+    if not blocks:
+        return ChainFacts()
+    block_hash, block = blocks[0]
+    newest = publications.published_data(history, block_hash, block)
+    record, done = rejected.load(dataset, block_hash), newest.publication
+    return ChainFacts(
+        newest.published,
+        getattr(block.event, "new_watermark", None),
+        tuple(_updates(history, [block for _, block in reversed(blocks)]))[-MOST_UPDATES:],
+        record.promises if record is not None else (),
+        _newest_time(record),
+        done.decision if done is not None else None,
+        done.author.who if done is not None else None,
+        done.author.reason if done is not None else None,
+        done.author.run.get("runId") if done is not None else None,
+    )
+
+
+def _data_blocks(dataset: Dataset, head: str) -> Iterator[tuple[str, MetadataBlock]]:
+    for block_hash, block in islice(dataset.walk(head), _MOST_BLOCKS):
+        if isinstance(block.event, model.AddData | model.ExecuteTransform):
+            yield block_hash, block
+
+
+def _updates(history: PublishedHistory, blocks: Iterable[MetadataBlock]) -> Iterator[Update]:
+    """Yield the updates among blocks with data, oldest first. Blocks that were published together are one update."""
+    before: Update | None = None
+    for block in blocks:
+        data = getattr(block.event, "new_watermark", None)
+        has_moved = getattr(block.event, "new_data", None) is not None if data is None else True
+        if not has_moved or (before is not None and data is not None and data == before.data):
+            continue
+        update = Update(history.since(block.sequence_number, block.system_time), data)
+        if before is not None and before.published != update.published:
+            yield before
+        before = update
+    if before is not None:
+        yield before
+
+
+def _newest_time(record: Record | None) -> Instant | None:
+    """Return the newest time in the data that a clause about freshness measured at the merge."""
+    results = record.report.results if record is not None and record.report is not None else ()
+    for result in results:
+        if result.kind == FRESHNESS and result.observed:
+            with suppress(ValueError):
+                return Instant.parse(result.observed)
+    return None
+
+
+def read_candidates(dataset: Dataset, head: str) -> Candidates:
+    """Return the candidates on a head, the rejected ones oldest first.
+
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    every = [(rejection, tested.status(dataset, rejection, head)) for rejection in rejected.rejections(dataset)]
+    on_head = [(rejection, status) for rejection, status in every if rejection.base == head]
+    waiting = [ref for ref in dataset.storage.refs() if ref.startswith(candidate_refs.CANDIDATE)]
+    return Candidates(
+        [rejection for rejection, status in every if status == tested.WAITING],
+        bool(on_head) and on_head[-1][1] == tested.DISCARDED,
+        min(filter(None, (_unpublished(dataset, ref, head) for ref in waiting)), default=None),
+    )
+
+
+def _unpublished(dataset: Dataset, ref: str, head: str) -> Instant | None:
+    """Return the time of a candidate that builds on the head, None if it does not or cannot be read."""
+    with suppress(OdfError):
+        block_hash = dataset.head(ref)
+        if block_hash is not None and not candidate_refs.is_settled(dataset, ref, block_hash, head):
+            return dataset.block(block_hash).system_time
+    return None
+
+
+def read_inputs(
+    store: Store,
+    inputs: Iterable[tuple[str, str | None]],
+    position: Callable[[str], int | None],
+    newest: Callable[[Dataset], tuple[str, int | None]],
+) -> Inputs:
+    """Return which inputs of a derivative have newer data or none. Those that cannot be read are left out: the next run
+    reports them.
+
+    :param inputs: refs and aliases.
+    :param position: returns the offset up to which the dataset of an id was read.
+    :param newest: returns id and last offset of a dataset.
+    """
+    behind, missing = list[str](), list[str]()
+    for ref, alias in inputs:
+        try:
+            dataset = store.find(ref)
+            dataset_id, last = newest(dataset) if dataset is not None else ("", None)
+        except DatasetNotFound:
+            dataset_id, last = "", None
+        except (OdfError, OSError, ValueError):
+            continue
+        if last is None:
+            missing.append(store.input_name(ref, alias))
+        elif last != position(dataset_id):
+            behind.append(store.input_name(ref, alias))
+    return Inputs(tuple(behind), tuple(missing))
+
+
+def _newest(dataset: Dataset) -> tuple[str, int | None]:
+    state = replay(dataset)
+    return state.dataset_id, state.last_offset

@@ -1,0 +1,67 @@
+"""Health where a user marks a run of Airflow as a success that published nothing."""
+
+import pyarrow as pa
+import pytest
+
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias
+from tests.chain.conftest import Growing
+
+from .rejecting import publish
+from .shown import shown
+
+PAGE = "/datasets/acme.numbers"
+
+
+@pytest.fixture
+def numbers(store):
+    columns = (pa.field("id", pa.int64()), pa.field("value", pa.string()))
+    growing = Growing(store.create(DatasetAlias.parse("acme/numbers")), model.MergeStrategyAppend(), columns)
+    publish(growing, ("+A", 1, "one"))
+    return growing
+
+
+@pytest.fixture
+def run(airflow_server, as_user):
+    """A run of the DAG; its API path."""
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
+
+    path = "/api/v2/dags/acme.numbers/dagRuns"
+    made = airflow_server.post(path, json={"dag_run_id": "by_hand", "logical_date": None}, headers=as_user("user"))
+    assert made.status_code == 200, made.text
+    yield f"{path}/by_hand"
+    with create_session() as session:
+        session.query(DagRun).filter(DagRun.dag_id == "acme.numbers").delete()
+
+
+def words(open_page):
+    """The word on the page of the dataset, and that in the catalog."""
+    listed = shown(open_page("/datasets?name=acme/numbers"))
+    overview = shown(open_page(PAGE))
+    return (
+        overview.lines[1].removeprefix("acme/numbers "),
+        listed.lines[listed.lines.index("acme/numbers") + 1],
+        overview,
+    )
+
+
+def test_a_run_marked_as_a_success_published_nothing(airflow_server, as_user, open_page, numbers, run):
+    assert words(open_page)[:2] == ("stale", "stale")  # paused; the run waits
+    failed = airflow_server.patch(f"{run}/taskInstances/publish", json={"new_state": "failed"}, headers=as_user("user"))
+    assert failed.status_code == 200, failed.text
+    marked = airflow_server.patch(run, json={"state": "success"}, headers=as_user("user"))
+    assert marked.status_code == 200, marked.text
+    on_page, in_catalog, overview = words(open_page)
+    assert (on_page, in_catalog) == ("unpublished", "unpublished")
+    assert (
+        "Run by_hand has the state success, but published nothing: its publication did not succeed." in overview.lines
+    )
+
+
+def test_a_task_that_publishes_marked_as_a_success(airflow_server, as_user, open_page, numbers, run):
+    task = f"{run}/taskInstances/publish"
+    done = airflow_server.patch(task, json={"new_state": "success"}, headers=as_user("user"))
+    assert done.status_code == 200, done.text
+    airflow_server.patch(run, json={"state": "success"}, headers=as_user("user"))
+    assert words(open_page)[:2] == ("unpublished", "unpublished")

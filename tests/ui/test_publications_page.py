@@ -1,0 +1,57 @@
+"""The page about the publications of a dataset, and health on pages after decisions."""
+
+import pyarrow as pa
+import pytest
+
+from airflow_provider_odf.author import Author
+from airflow_provider_odf.cycle import decisions
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias
+from tests.chain.conftest import Growing
+
+from .rejecting import publish, reject
+from .shown import shown
+
+PAGE = "/datasets/acme.numbers"
+
+
+@pytest.fixture
+def numbers(store):
+    columns = (pa.field("id", pa.int64()), pa.field("value", pa.string()))
+    return Growing(store.create(DatasetAlias.parse("acme/numbers")), model.MergeStrategyAppend(), columns)
+
+
+def health(open_page):
+    return shown(open_page(PAGE)).lines[1].removeprefix("acme/numbers ")
+
+
+def test_who_published_what_and_why(open_page, numbers, store):
+    publish(numbers, ("+A", 1, "one"))
+    assert "No publication is recorded. The times of blocks count" in " ".join(
+        shown(open_page(f"{PAGE}/publications")).lines
+    )
+    rejection = reject(numbers, ("+A", 2, "two"))
+    assert health(open_page) == "rejected"
+    run = {"dagId": "acme.numbers", "runId": "decision_1"}
+    author = Author("ann <b>", "refunds <i>are</i> fine", run, "2026-05-01T12:00:00Z")
+    decisions.publish_anyway(store, numbers.dataset, rejection, author)
+    page = shown(open_page(f"{PAGE}/publications"))
+    assert "1 publication recorded, newest first. A block can be read from its publication on, not from its merge." in (
+        page.lines
+    )
+    start = page.lines.index(rejection.block_hash[:13])
+    assert page.lines[start + 1] == "4–4"
+    assert page.lines[start + 2].startswith("2024-05-02 08:00:00 UTC ")
+    assert page.lines[start + 3].startswith("2026-05-01 12:00:00 UTC ")
+    assert page.lines[start + 4 : start + 8] == ["published anyway", "ann <b>", "refunds <i>are</i> fine", "decision_1"]
+    assert health(open_page) == "exception"
+    assert shown(open_page(PAGE)).after("Last publication").startswith("2026-05-01 12:00:00 UTC ")
+
+
+def test_a_rejected_first_load_is_rejected_and_then_discarded(open_page, numbers):
+    rejection = reject(numbers, ("+A", 1, "one"))
+    assert health(open_page) == "rejected"
+    decisions.discard(numbers.dataset, rejection, Author("ann", "wrong file"))
+    assert health(open_page) == "discarded"
+    candidate = shown(open_page(f"{PAGE}/rejected/{rejection.block_hash}"))
+    assert any(line.startswith("Decided by ann ") and line.endswith(": wrong file") for line in candidate.lines)
