@@ -6,6 +6,7 @@ of the heap bounds the memory of DataFusion.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 
 def has_jvm() -> bool:
@@ -104,6 +106,41 @@ def heap_bytes() -> int:
 def size_in_bytes(frame: DataFrame) -> int:
     """Return Spark's estimate of the size of a frame: of its files, or more."""
     return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
+
+
+def parquet_schema(spark: SparkSession, uri: str) -> Any:
+    """Return the schema in the footer of a Parquet file, as an object of the JVM.
+
+    :raises Py4JJavaError: the file cannot be read, or is not Parquet.
+    """
+    conf = spark._jsparkSession.sessionState().newHadoopConf()
+    path = _jvm().org.apache.hadoop.fs.Path(_jvm().java.net.URI(uri))
+    hadoop = _jvm().org.apache.parquet.hadoop
+    reader = hadoop.ParquetFileReader.open(hadoop.util.HadoopInputFile.fromPath(path, conf))
+    try:
+        return reader.getFileMetaData().getSchema()
+    finally:
+        reader.close()
+
+
+def type_of_parquet(field: Any) -> DataType:
+    """Return Spark's type of a field in the schema of a Parquet file.
+
+    :raises Py4JJavaError: Spark cannot read the type.
+    """
+    from pyspark.sql.types import StructType
+
+    converter = _parquet_converter()
+    fields = _jvm().java.util.ArrayList()
+    fields.add(field)
+    schema = converter.convert(_jvm().org.apache.parquet.schema.MessageType("root", fields))
+    return StructType.fromJson(json.loads(schema.json())).fields[0].dataType
+
+
+def _parquet_converter() -> Any:
+    sql = _jvm().org.apache.spark.sql
+    conf = sql.internal.SQLConf.get()
+    return sql.execution.datasources.parquet.ParquetToSparkSchemaConverter(conf)
 
 
 def _jvm() -> Any:

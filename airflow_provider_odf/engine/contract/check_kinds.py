@@ -26,7 +26,15 @@ def judge(check: Check, rows: Rows) -> Judged:
     if check.kind not in KINDS:
         fix = "install the same release of the provider on Spark"
         return Verdict("error", f"the engine does not support clauses of kind {check.kind}: {fix}")
+    if check.kind not in _ABOUT_NAMES and check.arguments.get("metric") not in _ABOUT_NAMES:
+        paths = (check.field or "", *check.columns)
+        if reason := next(filter(None, map(rows.why_broken, filter(None, paths))), None):
+            return Verdict("error", reason)
     return KINDS[check.kind](check, rows)
+
+
+_ABOUT_NAMES = frozenset({"additional_fields", "column_count", "columns_exist"})
+"""Kinds of checks, and metrics, about the names of columns, which may have unreadable values."""
 
 
 def _on_field(rule: OnField) -> Judge:
@@ -67,6 +75,8 @@ def _key(check: Check, rows: Rows) -> Measured | Verdict:
 
 
 def _model_present(check: Check, rows: Rows) -> Measured | Verdict:
+    if rows.problem:
+        return Verdict("error", rows.problem, "rows")
     if not rows.malformed:
         return Verdict("pass", "the data can be read", "rows")
     broken = f"{quoted(rows.malformed)} IS NOT NULL"

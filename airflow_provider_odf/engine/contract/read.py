@@ -10,7 +10,7 @@ import glob
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -18,35 +18,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import files
+from airflow_provider_odf.engine.contract import csv_files, parquet_files
+from airflow_provider_odf.engine.contract.data import Data, Unreadable
 from airflow_provider_odf.engine.contract.types import TYPES
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import message, refusal, root_cause
 from airflow_provider_odf.protocol import Check, Source
 
 _MALFORMED = "__malformed"
-
-
-class Unreadable(Exception):
-    """Spark cannot read a source; the message says why."""
-
-
-@dataclass(frozen=True)
-class Data:
-    """The rows of a source.
-
-    ``types`` are the logical types of fields by path if values are text, else None. ``malformed`` is the column with
-    records that are no rows, empty if there is none.
-    """
-
-    frame: DataFrame
-    is_small: bool = False
-    types: Mapping[str, str] | None = None
-    malformed: str = ""
-
-    @property
-    def system(self) -> tuple[str, ...]:
-        """Columns outside of the contract."""
-        return (self.malformed,) if self.malformed else ()
 
 
 def read(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
@@ -63,11 +42,12 @@ def read(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
 
 
 def _csv(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
-    options = {"header": "true", "escape": '"', "enforceSchema": "false", **source.options}
-    header = spark.read.options(**options).csv([*source.paths]).schema
-    schema = T.StructType([*header, T.StructField(_MALFORMED, T.StringType())])
-    reader = spark.read.options(**options).option("columnNameOfCorruptRecord", _MALFORMED).schema(schema)
-    return _text_data(reader.csv([*source.paths]), source, _types(checks))
+    options = {"header": "true", "escape": '"', **source.options}
+    frame, broken = csv_files.read(spark, source.paths, options, _MALFORMED)
+    if frame is None:
+        schema = T.StructType([T.StructField(_MALFORMED, T.StringType())])
+        return Data(spark.createDataFrame([], schema), True, _types(checks), _MALFORMED)
+    return replace(_text_data(frame, source, _types(checks)), broken=broken)
 
 
 def _ndjson(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
@@ -112,7 +92,11 @@ def _text_data(frame: DataFrame, source: Source, types: Mapping[str, str]) -> Da
 
 def _parquet(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
     reader = spark.read.options(**source.options).option("mergeSchema", True)
-    return Data(reader.parquet(*source.paths), _is_small(source))
+    try:
+        return Data(reader.parquet(*source.paths), _is_small(source))
+    except (PySparkException, Py4JJavaError):
+        frame, broken, problem = parquet_files.read(spark, source)
+        return Data(frame, _is_small(source), broken=broken, problem=problem)
 
 
 def _other(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:

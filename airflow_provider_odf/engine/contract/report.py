@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pyspark.sql import DataFrame
+
 from airflow_provider_odf.engine.contract import linear_patterns
 from airflow_provider_odf.engine.contract.check_kinds import judge
 from airflow_provider_odf.engine.contract.conditions import (
+    ERRORS,
     Aggregate,
     Condition,
     Count,
@@ -133,6 +136,7 @@ class _Model:
             linear_patterns.register(rows.scan.keyed.sparkSession)
         self._verdicts |= self._alone({p: j for p, j in judged.items() if isinstance(j, Query | Expectation)})
         self.tested, self._counts = self._count()
+        self._verdicts |= self._unreadable()
         self._samples = self._sample()
 
     def results(self) -> Mapping[str, CheckResult]:
@@ -145,8 +149,12 @@ class _Model:
         if failing:
             frame = self._rows.scan.failing(failing, FAILED_CLAUSES).limit(MOST_FAILED_ROWS)
             names = (*filter(self._is_written, self._rows.schema.fieldNames()), FAILED_CLAUSES)
-            columns = (f"{self._masked(name)} AS {quoted(name)}" for name in names)
-            frame.selectExpr(*columns).write.mode("overwrite").parquet(path)
+            columns = [f"{self._masked(name)} AS {quoted(name)}" for name in names]
+            try:
+                frame.selectExpr(*columns).write.mode("overwrite").parquet(path)
+            except ERRORS:
+                readable = [column for column in columns if _is_readable(frame, column)]
+                frame.selectExpr(*readable).write.mode("overwrite").parquet(path)
 
     def _is_written(self, name: str) -> bool:
         """Whether failing rows have a column. The text of records that are no rows is only there if there are some."""
@@ -188,9 +196,18 @@ class _Model:
     def _count(self) -> tuple[int, dict[str, Count | Failure]]:
         conditions: list[Condition] = [m.condition for m in self._measured.values()]
         every, *counts = self._rows.scan.counts([_EVERY_ROW, *conditions])
-        if isinstance(every, Failure):  # the data are at fault, not a condition
+        if isinstance(every, Failure) and self._rows.has_offsets:  # a dataset is damaged, not a condition
             raise every.error
-        return every.rows, dict(zip(self._measured, counts, strict=True))
+        self._every = every
+        tested = 0 if isinstance(every, Failure) else every.rows
+        return tested, dict(zip(self._measured, counts, strict=True))
+
+    def _unreadable(self) -> Mapping[str, Verdict]:
+        """Return the verdict that the rows cannot be read, if so."""
+        if not isinstance(self._every, Failure):
+            return {}
+        verdict = Verdict("error", self._every.message)
+        return {check.path: verdict for check in self._checks if check.kind == "model_present"}
 
     def _alone(self, judged: Mapping[str, Query | Expectation]) -> Mapping[str, Verdict]:
         """Return the verdicts of clauses that need Spark jobs of their own."""
@@ -198,8 +215,15 @@ class _Model:
         queries = Queries(scan.keyed.sparkSession, self._rows.others, is_sensitive=self._hides_messages)
         expectations = Expectations(Other(scan.keyed, self._rows.types, (*self._rows.system, ROW)))
         return {
-            path: queries.verdict(j) if isinstance(j, Query) else expectations.verdict(j) for path, j in judged.items()
+            path: self._explained(queries.verdict(j), j.query) if isinstance(j, Query) else expectations.verdict(j)
+            for path, j in judged.items()
         }
+
+    def _explained(self, verdict: Verdict, query: str) -> Verdict:
+        """Return the verdict on a query. If it names a column that cannot be read, that is the reason of an error."""
+        named = (why for path, why in self._rows.broken.items() if re.search(rf"(?i)\b{re.escape(path)}\b", query))
+        why = next(named, None) if verdict.outcome == "error" else None
+        return replace(verdict, reason=why) if why else verdict
 
     def _sample(self) -> dict[str, Samples]:
         failing = [
@@ -208,7 +232,10 @@ class _Model:
         if not failing:
             return {}
         conditions = [(m.condition, self._shown(m)) for m in map(self._measured.__getitem__, failing)]
-        return dict(zip(failing, self._rows.scan.samples(conditions), strict=True))
+        try:
+            return dict(zip(failing, self._rows.scan.samples(conditions), strict=True))
+        except ERRORS:  # a column that only the samples need cannot be read
+            return dict.fromkeys(failing, Samples())
 
     def _fails(self, path: str, count: Count) -> bool:
         """Whether a report shows failing rows: some fail, and not fewer than the clause allows."""
@@ -248,6 +275,14 @@ class _Model:
         if not has_text:
             return key
         return f"{_short(sample.text)} with {key}" if key else _short(sample.text)
+
+
+def _is_readable(frame: DataFrame, column: str) -> bool:
+    try:
+        frame.selectExpr(column).write.format("noop").mode("overwrite").save()
+    except ERRORS:
+        return False
+    return True
 
 
 def _short(value: str | None) -> str:

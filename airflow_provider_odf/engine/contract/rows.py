@@ -25,7 +25,8 @@ class Rows:
     name in lower case.
     ``has_offsets`` says whether the rows are records of a dataset, with offsets.
     ``malformed`` is the column with records of a file that are no rows, empty if there is none. ``as_of`` is the time
-    of the test (RFC 3339), empty for now.
+    of the test (RFC 3339), empty for now. ``broken`` says of columns and nested fields, by path in lower case, why they
+    cannot be read: no schema has them. ``problem`` says which files cannot be read.
     """
 
     schema: T.StructType
@@ -38,6 +39,14 @@ class Rows:
     has_offsets: bool = False
     malformed: str = ""
     as_of: str = ""
+    broken: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+    def why_broken(self, path: str) -> str | None:
+        """Return why a column or nested field cannot be read, or None."""
+        lower = path.lower()
+        ends = (i for i in range(len(lower) + 1) if lower[i : i + 1] in ("", ".", "[", "{"))
+        return next((self.broken[lower[:i]] for i in ends if lower[:i] in self.broken), None)
 
     def find(self, path: str) -> Found | None:
         """Return the column or nested field at a path, None if there is none."""
@@ -50,9 +59,11 @@ class Rows:
 
     @property
     def visible(self) -> list[str]:
-        """The names of the columns that are not the system's."""
+        """The names of the columns that are not the system's. Those that cannot be read are the last."""
         system = {name.lower() for name in self.system}
-        return [name for name in self.schema.fieldNames() if name.lower() not in system]
+        names = [name for name in self.schema.fieldNames() if name.lower() not in system]
+        readable = {name.lower() for name in names}
+        return [*names, *(name for name in self.broken if "." not in name and name not in readable)]
 
 
 @dataclass(frozen=True)

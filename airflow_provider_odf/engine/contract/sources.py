@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine.contract.read import Data, Unreadable, read
+from airflow_provider_odf.engine.contract.data import Data, Unreadable
+from airflow_provider_odf.engine.contract.read import read
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
 from airflow_provider_odf.engine.contract.scan import Scan
@@ -70,7 +71,17 @@ def _rows_of(data: Data, checks: Sequence[Check], others: Mapping[str, Other]) -
     scan = Scan(numbered, numbered, "true", ROW, data.is_small)
     # The primary key identifies a row to a reader.
     key = next((check.columns for check in checks if check.kind == "primary_key"), ())
-    return Rows(data.frame.schema, scan, data.system, key, types=data.types, malformed=data.malformed, others=others)
+    return Rows(
+        data.frame.schema,
+        scan,
+        data.system,
+        key,
+        types=data.types,
+        malformed=data.malformed,
+        others=others,
+        broken=data.broken,
+        problem=data.problem,
+    )
 
 
 def _models(contract: Contract) -> set[str]:

@@ -1,0 +1,231 @@
+"""A broken column or file is the outcome of the clauses that need it; all others are tested."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_provider_odf.contract.compile import compile_models
+from airflow_provider_odf.contract.load import parse
+from airflow_provider_odf.contract.sources import of_data
+from airflow_provider_odf.engine.contract import sources
+
+pytestmark = pytest.mark.spark
+
+CONTRACT = """
+dataContractSpecification: 1.2.1
+id: urn:t
+info: {title: T, version: 1.0.0}
+models:
+  t:
+    additionalFields: true
+    fields:
+      a: {type: long, required: true, unique: true, minimum: 2}
+      b: {type: string, maxLength: 3, enum: [x, y, long]}
+    quality:
+      - {type: sql, query: 'SELECT count(*) FROM {model}', mustBe: 4}
+      - {type: sql, query: 'SELECT sum(a) FROM {model}', mustBe: 10}
+      - {metric: rowCount, mustBe: 4}
+"""
+A = pa.array([1, 2, 3, 4], pa.int64())
+B = pa.array(["x", "y", None, "long"])
+WHOLE = {
+    "": "pass",
+    "/fields/a": "pass",
+    "/fields/a/type": "pass",
+    "/fields/a/required": "pass",
+    "/fields/a/unique": "pass",
+    "/fields/a/minimum": "fail",
+    "/fields/b": "pass",
+    "/fields/b/type": "pass",
+    "/fields/b/maxLength": "fail",
+    "/fields/b/enum": "pass",
+    "/quality/0": "pass",
+    "/quality/1": "pass",
+    "/quality/2": "pass",
+}
+OF_A = {path: "error" for path in WHOLE if path.startswith("/fields/a") or path == "/quality/1"}
+OF_B = {path: "error" for path in WHOLE if path.startswith("/fields/b")}
+
+
+def results(spark: SparkSession, path: Path, kind: str) -> dict[str, tuple[str, str]]:
+    """The outcome and the reason of each clause, by its pointer in the model."""
+    file = parse(CONTRACT, "c.yaml")
+    report = sources.test(spark.newSession(), compile_models(file, ["t"]), of_data(file, ["t"], str(path), kind))
+    paths = [result.path.removeprefix("/models/t") for result in report.results]
+    assert len(set(paths)) == len(paths)
+    return {path: (r.outcome, r.reason) for path, r in zip(paths, report.results, strict=True)}
+
+
+def outcomes(found: dict[str, tuple[str, str]]) -> dict[str, str]:
+    return {path: outcome for path, (outcome, _) in found.items()}
+
+
+CSV = {
+    "another order": (("a,b\n1,x\n2,y\n", "b,a\n,3\nlong,4\n"), {}, ""),
+    "another case": (("a,B\n1,x\n2,y\n", "A,b\n3,\n4,long\n"), {}, ""),
+    "another name": (
+        ("a,b\n1,x\n2,y\n", "a,c\n3,\n4,long\n"),
+        OF_B,
+        "the header of 1.csv has no b, which other files have",
+    ),
+    "a column less": (("a,b\n1,x\n2,y\n", "a\n3\n4\n"), OF_B, "the header of 1.csv has no b, which other files have"),
+    "twice": (("a,b,B\n1,x,x\n2,y,y\n3,,\n4,long,l\n",), OF_B, "the header of 0.csv has b 2 times: rename the columns"),
+    "a comma at the end": (("a,b,\n1,x,\n2,y,\n3,,\n4,long,\n",), {}, ""),
+    "a comma at the end of the header": (("a,b,\n1,x\n2,y\n3,\n4,long\n",), {"": "fail"}, ""),
+    "an empty file": (("a,b\n1,x\n2,y\n3,\n4,long\n", ""), {}, ""),
+    "quoted": (('"a","b"\n1,"x"\n2,y\n3,\n4,long\n',), {}, ""),
+}
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_headers_of_csv(spark: SparkSession, tmp_path: Path, name: str):
+    texts, broken, reason = CSV[name]
+    for index, text in enumerate(texts):
+        (tmp_path / f"{index}.csv").write_text(text)
+    found = results(spark, tmp_path, "csv")
+    assert outcomes(found) == {**WHOLE, **broken}
+    if reason:
+        assert found["/fields/b"] == ("error", reason)
+
+
+def written(folder: Path, *tables: pa.Table, **options: object) -> None:
+    for index, table in enumerate(tables):
+        pq.write_table(table, folder / f"{index}.parquet", **options)
+
+
+WHOLE_TABLE = pa.table({"a": A, "b": B})
+MOMENTS = pa.array([datetime.datetime(2024, 1, 1)] * 4, pa.timestamp("ns"))
+OTHERS = {
+    "nanoseconds": MOMENTS,
+    "time": pa.array([datetime.time(1)] * 4, pa.time64("us")),
+    "time in nanoseconds": pa.array([1] * 4, pa.time64("ns")),
+    "unsigned": pa.array([2**64 - 1] * 4, pa.uint64()),
+    "half floats": pa.array([1] * 4, pa.float16()),
+    "in a struct": pa.array([{"x": 1, "t": 1}] * 4, pa.struct([("x", pa.int64()), ("t", pa.time64("ns"))])),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_column_beside_the_tested_ones(spark: SparkSession, tmp_path: Path, name: str):
+    written(tmp_path, WHOLE_TABLE.append_column("t", OTHERS[name]))
+    assert outcomes(results(spark, tmp_path, "parquet")) == WHOLE
+
+
+def test_a_column_that_spark_cannot_read(spark: SparkSession, tmp_path: Path):
+    written(tmp_path, pa.table({"a": MOMENTS, "b": B}))
+    found = results(spark, tmp_path, "parquet")
+    assert outcomes(found) == {**WHOLE, **OF_A}
+    reason = "a in 0.parquet is of the type INT64 (TIMESTAMP(NANOS,false)), which Spark cannot read"
+    assert {found[path][1] for path in OF_A} == {reason}
+
+
+def test_columns_of_several_types(spark: SparkSession, tmp_path: Path):
+    first, second = WHOLE_TABLE[:2], WHOLE_TABLE[2:]
+    for name in ("wider", "other"):
+        (tmp_path / name).mkdir()
+    written(tmp_path / "wider", first.set_column(0, "a", first["a"].cast("int32")), second)
+    assert outcomes(results(spark, tmp_path / "wider", "parquet")) == WHOLE
+    written(tmp_path / "other", first, second.set_column(0, "a", second["a"].cast("string")))
+    found = results(spark, tmp_path / "other", "parquet")
+    assert outcomes(found) == {**WHOLE, **OF_A}
+    assert found["/fields/a/minimum"][1] == (
+        "a is of type bigint in 0.parquet and string in 1.parquet: write the files with one type"
+    )
+
+
+def test_a_codec_that_spark_lacks(spark: SparkSession, tmp_path: Path):
+    written(tmp_path, WHOLE_TABLE, compression={"a": "brotli", "b": "snappy"})
+    of_values = {f"/fields/a/{clause}": "error" for clause in ("required", "unique", "minimum")}
+    found = results(spark, tmp_path, "parquet")
+    assert outcomes(found) == {**WHOLE, **of_values, "/quality/1": "error"}
+    assert "BrotliCodec" in found["/fields/a/minimum"][1]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"no parquet, but as long as a footer would be: PAR2"])
+def test_a_file_that_is_not_parquet(spark: SparkSession, tmp_path: Path, content: bytes):
+    written(tmp_path, WHOLE_TABLE)
+    (tmp_path / "x.parquet").write_bytes(content)
+    found = results(spark, tmp_path, "parquet")
+    assert outcomes(found) == {**WHOLE, "": "error"}
+    assert "/x.parquet is not a Parquet file" in found[""][1]
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(100))
+def test_random_breakages(spark: SparkSession, tmp_path: Path, seed: int):
+    """Whatever is beside them, clauses on intact columns have the outcomes of the intact data."""
+    _break_at_random(spark, tmp_path, seed)
+
+
+@pytest.mark.parametrize("seed", range(1000, 1006))
+def test_some_random_breakages(spark: SparkSession, tmp_path: Path, seed: int):
+    _break_at_random(spark, tmp_path, seed)
+
+
+def _break_at_random(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    broken: set[str] = set()
+    cut = chance.choice([1, 2, 3])
+    parts = [WHOLE_TABLE[:cut], WHOLE_TABLE[cut:]]
+    kind = chance.choice(["csv", "parquet"])
+    for name in chance.sample(["a", "b", "c"], chance.choice([1, 1, 2])):
+        parts = _FAULTS[kind](chance, parts, name, broken)
+    columns = [
+        chance.sample(part.column_names, len(part.column_names)) if kind == "parquet" else None for part in parts
+    ]
+    for index, (part, order) in enumerate(zip(parts, columns, strict=True)):
+        path = tmp_path / f"{index}.{kind}"
+        if kind == "parquet":
+            pq.write_table(part.select(order), path)
+        else:
+            rows = zip(*(column.to_pylist() for column in part.columns), strict=True)
+            lines = [part.column_names, *(["" if v is None else str(v) for v in row] for row in rows)]
+            path.write_text("".join(",".join(line) + "\n" for line in lines))
+    found = results(spark, tmp_path, kind)
+    expected = {**WHOLE, **(OF_A if "a" in broken else {}), **(OF_B if "b" in broken else {})}
+    assert outcomes(found) == expected, found
+
+
+def _fault_of_csv(chance: random.Random, parts: list[pa.Table], name: str, broken: set[str]) -> list[pa.Table]:
+    index = chance.randrange(len(parts))
+    part = parts[index]
+    fault = chance.choice(["twice", "rename", "drop", "comma", "swap"])
+    if fault == "swap" or name not in part.column_names:
+        part = part.select(chance.sample(range(part.num_columns), part.num_columns))
+    elif fault == "comma":
+        part = part.append_column("", pa.nulls(part.num_rows))
+    else:
+        broken.add(name)
+        at = part.column_names.index(name)
+        if fault == "twice":
+            part = part.append_column(chance.choice([name, name.upper()]), part[name])
+        elif fault == "drop":
+            part = part.remove_column(at)
+        else:
+            part = part.set_column(at, "z", part[name])
+    return [*parts[:index], part, *parts[index + 1 :]]
+
+
+def _fault_of_parquet(chance: random.Random, parts: list[pa.Table], name: str, broken: set[str]) -> list[pa.Table]:
+    index = chance.randrange(len(parts))
+    part = parts[index]
+    values = chance.choice([*OTHERS.values()])[: part.num_rows]
+    if name == "a" and chance.random() < 0.5:
+        values = part["a"].cast("int32")
+    elif name in part.column_names:
+        broken.add(name)
+    if name in part.column_names:
+        part = part.set_column(part.column_names.index(name), name, values)
+    else:
+        part = part.append_column(name, values)
+    return [*parts[:index], part, *parts[index + 1 :]]
+
+
+_FAULTS = {"csv": _fault_of_csv, "parquet": _fault_of_parquet}
