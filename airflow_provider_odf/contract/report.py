@@ -56,9 +56,8 @@ def query_of(check: Check) -> str | None:
 
 
 def state(result: CheckResult) -> str:
-    """Return the outcome of a clause in one word for readers: a clause of severity warning that fails or cannot be
-    evaluated is a warning."""
-    return "warning" if result.outcome in ("fail", "error") and result.severity != "error" else result.outcome
+    """Return the outcome of a clause in one word for readers: ``warning`` if it is broken without blocking."""
+    return "warning" if result.is_warning else result.outcome
 
 
 def worst_first(results: Iterable[CheckResult]) -> list[CheckResult]:

@@ -58,7 +58,7 @@ def _case(suite: ET.Element, result: CheckResult, report: ContractReport, file: 
 
 def _message(result: CheckResult) -> str:
     text = result.reason or result.observed
-    prefix = f"{NOT_ENFORCED}: " if not result.is_enforced else "warning: " if state(result) == "warning" else ""
+    prefix = f"{NOT_ENFORCED}: " if not result.is_enforced else "warning: " if result.is_warning else ""
     return f"{prefix}{text}"
 
 

@@ -9,12 +9,10 @@ from typing import Any
 from airflow_provider_odf.contract import durations
 from airflow_provider_odf.contract.model import Clause, DataContract, Model
 from airflow_provider_odf.contract.thresholds import RuleError
-from airflow_provider_odf.protocol import Check
+from airflow_provider_odf.protocol import SERVICE_LEVEL, Check
 
 PROMISE = "it is a promise about the service, which cannot be tested on data"
 NO_HISTORY = "only the history of a dataset shows how often it is updated"
-
-_PREFIX = "service_level_"
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def checks(contract: DataContract, tested: Collection[str]) -> Iterator[Check]:
     for clause in contract.service_levels:
         value = clause.value if isinstance(clause.value, dict) else {}
         text = " ".join(str(value.get("description") or "").split()) or f"service level {clause.name}"
-        kind = _PREFIX + clause.name
+        kind = SERVICE_LEVEL + clause.name
         check = Check(clause.path, kind, text, line=clause.place.line, arguments=_arguments(value))
         try:
             yield _COMPILERS.get(clause.name, _promise)(check, _Level(clause, value, contract, tested))
@@ -58,7 +56,7 @@ def checks(contract: DataContract, tested: Collection[str]) -> Iterator[Check]:
 
 def is_one(check: Check) -> bool:
     """Whether a check is of a service level."""
-    return check.kind.startswith(_PREFIX)
+    return check.kind.startswith(SERVICE_LEVEL)
 
 
 def _arguments(value: Mapping[str, Any]) -> dict[str, Any]:

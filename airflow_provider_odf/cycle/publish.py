@@ -69,8 +69,7 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
     """
     if report.result not in ("failed", "error"):
         return None
-    broken = [r for r in report.results if r.outcome in ("fail", "error") and r.severity == "error"]
-    clauses = "; ".join(f"{r.description}: {r.reason or r.outcome}" for r in broken)
+    clauses = "; ".join(f"{r.description}: {r.reason or r.outcome}" for r in report.broken)
     if report.result == "error":
         raise ContractInconclusive(
             f"contract {report.contract} could not be evaluated on {candidate.dataset}: {clauses}"

@@ -10,6 +10,7 @@ An engine answers each request with any number of ``Progress`` messages and then
 """
 
 from airflow_provider_odf.protocol.contract import FAILED_CLAUSES as FAILED_CLAUSES
+from airflow_provider_odf.protocol.contract import SERVICE_LEVEL as SERVICE_LEVEL
 from airflow_provider_odf.protocol.contract import Check as Check
 from airflow_provider_odf.protocol.contract import CheckResult as CheckResult
 from airflow_provider_odf.protocol.contract import Contract as Contract

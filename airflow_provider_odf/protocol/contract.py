@@ -14,6 +14,9 @@ JsonObject: TypeAlias = dict[str, Any]
 FAILED_CLAUSES = "failed_clauses"
 """Column of failing rows with the pointers of the clauses that they fail."""
 
+SERVICE_LEVEL = "service_level_"
+"""Beginning of the kinds of checks of service levels."""
+
 
 @dataclass(frozen=True)
 class Check:
@@ -123,6 +126,13 @@ class CheckResult:
         """Whether the clause was tested, or would have been without an error."""
         return self.outcome not in ("unsupported", "informational")
 
+    @property
+    def is_warning(self) -> bool:
+        """Whether the clause is broken, but blocks no publication: it fails with severity warning, or is a service
+        level of that severity. A rule that cannot be evaluated blocks with any severity."""
+        can_warn = self.outcome == "fail" or (self.outcome == "error" and self.kind.startswith(SERVICE_LEVEL))
+        return can_warn and self.severity != "error"
+
 
 @dataclass(frozen=True)
 class ContractReport:
@@ -140,15 +150,16 @@ class ContractReport:
     specification: str = ""
 
     @property
+    def broken(self) -> tuple[CheckResult, ...]:
+        """The results that block a publication."""
+        return tuple(r for r in self.results if r.outcome in ("error", "fail") and not r.is_warning)
+
+    @property
     def result(self) -> str:
-        """The worst of error > failed > warning > passed. A clause of severity warning is at most a warning: it never
-        blocks a publication."""
-        broken = {(r.outcome, r.severity == "error") for r in self.results if r.outcome in ("error", "fail")}
-        if ("error", True) in broken:
-            return "error"
-        if ("fail", True) in broken:
-            return "failed"
-        return "warning" if broken else "passed"
+        """The worst of error > failed > warning > passed."""
+        if broken := {result.outcome for result in self.broken}:
+            return "error" if "error" in broken else "failed"
+        return "warning" if any(result.is_warning for result in self.results) else "passed"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pytest
 from jsonschema import Draft202012Validator
 
 from airflow_provider_odf.contract.report import counts, document
@@ -154,3 +155,22 @@ def test_junit_has_one_case_for_each_clause():
     ]
     attributes = cases["total: >= 0 (/models/orders/fields/total/minimum)"].attrib
     assert attributes == {"classname": "urn:orders.orders", "file": "orders.yaml", "line": "9"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "severity", "outcome", "expected"),
+    [
+        ("quality_sql", "error", "error", "error"),
+        ("quality_sql", "warning", "error", "error"),
+        ("quality_sql", "error", "fail", "failed"),
+        ("quality_sql", "warning", "fail", "warning"),
+        ("service_level_retention", "error", "error", "error"),
+        ("service_level_retention", "warning", "error", "warning"),
+        ("service_level_retention", "warning", "fail", "warning"),
+        ("quality_sql", "error", "informational", "passed"),
+    ],
+)
+def test_the_result(kind: str, severity: str, outcome: str, expected: str):
+    results = (result("/a", "required", "pass", "a"), result("/b", kind, outcome, "b", severity=severity))
+    report = ContractReport("c", "d", "orders", results)
+    assert (report.result, bool(report.broken)) == (expected, expected in ("failed", "error"))

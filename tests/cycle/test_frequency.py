@@ -10,6 +10,7 @@ import pytest
 from airflow_provider_odf.contract.promises import Frequency
 from airflow_provider_odf.contract.thresholds import RuleError
 from airflow_provider_odf.cycle.frequency import _of_schedule
+from airflow_provider_odf.errors import ContractInconclusive
 from tests.cycle.conftest import Run, Write
 
 MANIFEST = """
@@ -135,6 +136,36 @@ def test_service_levels_never_block_a_publication(write: Write, run: Run):
             "it is a promise about the service, which cannot be tested on data",
         ),
     ]
+
+
+UNKNOWN = """
+    dataContractSpecification: 1.2.1
+    id: urn:orders
+    info: {title: Orders, version: 1.0.0}
+    models:
+      orders:
+        fields: {id: {type: long}}
+        quality:
+          - {type: sql, query: SELECT sum(missing) FROM orders, mustBe: 1, severity: warning}
+    servicelevels:
+      frequency: {cron: never}
+    """
+
+
+def test_a_rule_of_severity_warning_that_cannot_be_evaluated_blocks(write: Write, run: Run):
+    manifest = write("orders.yaml", MANIFEST)
+    write("in/1.csv", "id,at\n1,2024-05-01T00:00:00Z\n")
+    write("orders.datacontract.yaml", UNKNOWN.replace("sum(missing)", "sum(id)"))
+    levels = run(manifest, "2024-05-01T00:00:00Z")
+    assert str(levels) == "published 1 record (offsets 0..0)"
+    assert levels.report is not None
+    assert levels.report.result == "warning"
+    assert levels.report.results[-1].outcome == "error"
+    write("orders.datacontract.yaml", UNKNOWN)
+    write("in/2.csv", "id,at\n2,2024-05-01T00:00:00Z\n")
+    outcome = run(manifest, "2024-05-02T00:00:00Z")
+    assert isinstance(outcome.error, ContractInconclusive)
+    assert "missing" in str(outcome)
 
 
 def periods(start: str, end: str, **arguments: str) -> int:

@@ -229,3 +229,14 @@ def _fault_of_parquet(chance: random.Random, parts: list[pa.Table], name: str, b
 
 
 _FAULTS = {"csv": _fault_of_csv, "parquet": _fault_of_parquet}
+
+
+def test_a_service_level_that_needs_a_broken_column_is_an_error_by_hand(spark: SparkSession, tmp_path: Path):
+    written(tmp_path, WHOLE_TABLE.append_column("at", OTHERS["time in nanoseconds"]))
+    text = CONTRACT + "servicelevels:\n  retention: {period: 1h, timestampField: t.at}\n"
+    file = parse(text, "c.yaml")
+    report = sources.test(
+        spark.newSession(), compile_models(file, ["t"]), of_data(file, ["t"], str(tmp_path), "parquet")
+    )
+    (level,) = (r for r in report.results if r.path == "/servicelevels/retention")
+    assert (level.outcome, level.severity, report.result) == ("error", "error", "error")

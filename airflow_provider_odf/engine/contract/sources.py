@@ -12,7 +12,15 @@ from airflow_provider_odf.engine.contract.read import read
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
 from airflow_provider_odf.engine.contract.scan import Scan
-from airflow_provider_odf.protocol import Check, Contract, ContractReport, Source, SourceTestRequest, SourceTestSuccess
+from airflow_provider_odf.protocol import (
+    SERVICE_LEVEL,
+    Check,
+    Contract,
+    ContractReport,
+    Source,
+    SourceTestRequest,
+    SourceTestSuccess,
+)
 
 
 def execute(spark: SparkSession, request: SourceTestRequest, progress: Callable[[str], None]) -> SourceTestSuccess:
@@ -41,7 +49,7 @@ def test(
             data[source.model] = read(spark, source, _checks(contract, source.model))
         except Unreadable as e:
             problems[source.model] = str(e)
-    return report(contract, _rows(contract, data, as_of), problems, failed_rows)
+    return _by_hand(report(contract, _rows(contract, data, as_of), problems, failed_rows))
 
 
 def test_frames(contract: Contract, frames: Mapping[str, DataFrame], as_of: str = "") -> ContractReport:  # noqa: PT028
@@ -51,7 +59,18 @@ def test_frames(contract: Contract, frames: Mapping[str, DataFrame], as_of: str 
     DataFrame is computed once for all rows, once for each key, once for each query, and again to show failing rows:
     cache an expensive one. ``as_of`` (RFC 3339) is the time that ages are measured at, empty for now.
     """
-    return report(contract, _rows(contract, {model: Data(frame) for model, frame in frames.items()}, as_of))
+    rows = _rows(contract, {model: Data(frame) for model, frame in frames.items()}, as_of)
+    return _by_hand(report(contract, rows))
+
+
+def _by_hand(report: ContractReport) -> ContractReport:
+    """Return the report of data without a publication that a service level could block: one that cannot be evaluated
+    is an error."""
+    results = (
+        replace(r, severity="error") if r.outcome == "error" and r.kind.startswith(SERVICE_LEVEL) else r
+        for r in report.results
+    )
+    return replace(report, results=tuple(results))
 
 
 def _rows(contract: Contract, data: Mapping[str, Data], as_of: str) -> dict[str, Rows]:
