@@ -6,6 +6,8 @@ Code that runs several datasets converts each exception of one of them here, so 
 from __future__ import annotations
 
 import errno
+import os
+import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +22,9 @@ _HINTS = {
     errno.EDQUOT: "the disk quota is used up: free space and run again",
     errno.EFBIG: "raise the limit for the size of files (ulimit -f) and run again",
     errno.EMFILE: "raise the limit for open files (ulimit -n) and run again",
+    errno.ENFILE: "too many files are open on this machine: close some and run again",
+    errno.ENOMEM: "free memory and run again",
+    errno.ESTALE: "the network file system lost the file: check its mount and run again",
     errno.EACCES: _PERMISSIONS,
     errno.EPERM: _PERMISSIONS,
     errno.EROFS: "mount the file system writable",
@@ -31,6 +36,39 @@ _HINTS = {
 }
 
 
+_BY_TEXT = {os.strerror(number).lower(): number for number in _HINTS}
+_TEXTS = "|".join(map(re.escape, _BY_TEXT))
+_QUOTED = re.compile(
+    rf"(?:\[errno \d+\]|\bjava\.n?io\.[\w.$]+:|SparkOutOfMemoryError:)[^\n]*?({_TEXTS})|({_TEXTS}) \(os error \d+\)",
+    re.IGNORECASE,
+)
+_PATH = re.compile(r"(?:^|[\s'\"(])(/[^\s'\":()]+)")
+
+
+def system_error(error: BaseException) -> OSError | None:
+    """Return what the operating system refused, None if an exception has another cause.
+
+    Lack of memory counts as ``ENOMEM``. An OSError without a number is an error of a library.
+    """
+    if isinstance(error, OSError) and error.errno in _HINTS:
+        return error
+    if isinstance(error, MemoryError):
+        return OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+    return None
+
+
+def quoted_system_error(text: str) -> OSError | None:
+    """Return the error of the operating system that a message of Python, Arrow, Java or Rust quotes, with its file if
+    the message names one."""
+    match = _QUOTED.search(text)
+    if match is None:
+        return None
+    number = _BY_TEXT[(match[1] or match[2]).lower()]
+    line = text[match.start() :].partition("\n")[0]
+    path = _PATH.search(line)
+    return OSError(number, os.strerror(number), path[1] if path else None)
+
+
 def storage_error(error: OSError, path: Path | None = None) -> StorageError:
     """Return the StorageError of an OSError, with the file and the next step. ``path`` is the file of the operation;
     the OSError may name a folder above it."""
@@ -38,7 +76,10 @@ def storage_error(error: OSError, path: Path | None = None) -> StorageError:
     if path is not None and place not in (path, *path.parents):
         place = path
     hint = _HINTS.get(error.errno or 0)
-    return StorageError(f"{place or 'store or work area'}: {error.strerror or error}" + (f" ({hint})" if hint else ""))
+    # Arrow puts its own words around the text of the operating system.
+    text = os.strerror(error.errno) if hint and error.errno else error.strerror or error
+    place = place or Path("memory" if error.errno == errno.ENOMEM else "store or work area")
+    return StorageError(f"{place}: {text}" + (f" ({hint})" if hint else ""))
 
 
 @contextmanager
@@ -56,12 +97,13 @@ def storage_errors(path: Path) -> Iterator[None]:
 def as_odf_error(error: Exception) -> OdfError:
     """Return an exception as an `OdfError`.
 
-    An OSError becomes a StorageError, any other exception an UnexpectedError with its class, text and place. The
-    exception is the ``__cause__``.
+    An OSError and a lack of memory become a StorageError, any other exception an UnexpectedError with its class, text
+    and place. The exception is the ``__cause__``.
     """
     if isinstance(error, OdfError):
         return error
-    converted = storage_error(error) if isinstance(error, OSError) else _unexpected(error)
+    refused = error if isinstance(error, OSError) else system_error(error)
+    converted = storage_error(refused) if refused is not None else _unexpected(error)
     converted.__cause__ = error
     return converted
 

@@ -20,7 +20,7 @@
     │   ├── NotReplayable       a transformation cannot be computed again here
     │   └── TypeUnsupported     the dataset format has no representation of a column's type
     ├── CommitConflict          another writer moved the ref first; nothing was changed, read again and retry
-    ├── StorageError            the store cannot be read or written (disk full, permission)
+    ├── StorageError            the store cannot be read or written (disk full, permission, open files, memory)
     ├── CandidateRejected       new data was merged but not published: the candidate is kept
     │   ├── ContractRejected    its contract failed
     │   ├── InputHeldBack       its input looks wrong: no rows, too many retractions, another header
@@ -174,7 +174,7 @@ class CommitConflict(OdfError):
 
 
 class StorageError(OdfError):
-    """The store cannot be read or written."""
+    """The operating system refused a file of the store or work area, space or memory; stored bytes may be intact."""
 
     is_transient = True
 

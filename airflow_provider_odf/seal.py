@@ -16,6 +16,8 @@ from typing import Any
 SEAL = "seal.json"
 _HASH = "sha256"
 _CHUNK = 1 << 20
+_MISSING = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+"""What is not there was altered. Any other OSError is a fault of the machine, not of the file."""
 
 
 def sealed_json(content: Mapping[str, Any]) -> bytes:
@@ -57,10 +59,13 @@ def write_seal(directory: Path, hashes: Mapping[str, str], **subject: str) -> No
 
 
 def sealed_hashes(directory: Path, **subject: str) -> dict[str, str] | None:
-    """Return the hashes in the seal of a directory, or None if it has no intact seal of this subject."""
+    """Return the hashes in the seal of a directory, or None if it has no intact seal of this subject.
+
+    :raises OSError: the seal is there and cannot be read now.
+    """
     try:
         content = open_json((directory / SEAL).read_bytes(), **subject)
-    except OSError:
+    except _MISSING:
         return None
     return content["files"] if content else None
 
@@ -69,6 +74,7 @@ def first_altered(directory: Path, files: Iterable[Path] | None = None, **subjec
     """Return the first file that differs from its seal, or None if all are intact. The seal itself is returned if it is
     altered or of another subject.
 
+    :raises OSError: a file is there and cannot be read now, which says nothing about its content.
     :param files: files or directories to compare, by default every sealed file.
     """
     hashes = sealed_hashes(directory, **subject)
@@ -79,10 +85,13 @@ def first_altered(directory: Path, files: Iterable[Path] | None = None, **subjec
 
 
 def is_file(path: Path, expected: str | None) -> bool:
-    """Return whether a readable file has this hash."""
+    """Return whether there is a file with this hash.
+
+    :raises OSError: the file is there and cannot be read now.
+    """
     try:
         return file_hash(path) == expected
-    except OSError:
+    except _MISSING:
         return False
 
 

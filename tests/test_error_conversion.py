@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf import cli
-from airflow_provider_odf.error_conversion import as_odf_error, storage_error
+from airflow_provider_odf.error_conversion import as_odf_error, quoted_system_error, storage_error
 from airflow_provider_odf.errors import InvalidInput, UnexpectedError
 from airflow_provider_odf.operators.base import airflow_errors
 
@@ -67,3 +67,46 @@ def test_a_task_that_the_operating_system_refuses_can_be_retried() -> None:
     with pytest.raises(AirflowException, match=r"^/s/a: Disk quota exceeded .*free space") as e, airflow_errors():
         raise OSError(errno.EDQUOT, "Disk quota exceeded", "/s/a")
     assert not isinstance(e.value, AirflowFailException)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(
+            "Failed to open local file '/s/a'. Detail: [errno 24] Too many open files",
+            "store or work area: Too many open files (raise the limit for open files (ulimit -n) and run again)",
+            id="arrow",
+        ),
+        pytest.param(
+            "java.nio.file.FileSystemException: /tmp/spark/blockmgr-1/0c: No space left on device",
+            "/tmp/spark/blockmgr-1/0c: No space left on device (free space on this file system and run again)",
+            id="java",
+        ),
+        pytest.param(
+            "Job aborted: Lost task 0.0 (TID 1): java.io.FileNotFoundException: /a/b (Too many open files)\n\tat java",
+            "/a/b: Too many open files (raise the limit for open files (ulimit -n) and run again)",
+            id="a task",
+        ),
+        pytest.param(
+            "org.apache.spark.memory.SparkOutOfMemoryError: error while calling spill() on x : No space left on device",
+            "store or work area: No space left on device (free space on this file system and run again)",
+            id="a spill",
+        ),
+        pytest.param(
+            "IO error: No space left on device (os error 28)",
+            "store or work area: No space left on device (free space on this file system and run again)",
+            id="rust",
+        ),
+        pytest.param("Cannot cast 'No space left on device' to BIGINT", None, id="a value"),
+        pytest.param("java.net.ConnectException: Permission denied", None, id="a network"),
+    ],
+)
+def test_messages_of_libraries_that_quote_the_operating_system(text: str, message: str | None) -> None:
+    quoted = quoted_system_error(text)
+    assert (quoted and str(storage_error(quoted))) == message
+
+
+def test_a_lack_of_memory_is_no_bug() -> None:
+    assert (
+        str(as_odf_error(MemoryError("malloc failed"))) == "memory: Cannot allocate memory (free memory and run again)"
+    )

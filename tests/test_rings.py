@@ -63,6 +63,7 @@ COORDINATOR = (
 ENGINE = (
     *(
         "column_rules.py",
+        "error_conversion.py",
         "errors.py",
         "fsync.py",
         "instant.py",

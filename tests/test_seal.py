@@ -79,3 +79,19 @@ def test_sealed_json() -> None:
     assert seal.open_json(data, block="f1620aa") == {"block": "f1620aa", "text": "Zürich", "number": 0.1}
     assert seal.open_json(data, block="f1620bb") is None
     assert seal.open_json(data.replace("ü".encode(), b"u")) is None
+
+
+def test_what_cannot_be_read_now_is_not_altered(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("a")
+    seal.seal(tmp_path, [file], dataset="d")
+    file.unlink()
+    assert seal.first_altered(tmp_path, dataset="d") == file
+    file.symlink_to("/proc/self/mem")  # opens; its first byte gives EIO
+    with pytest.raises(OSError, match="Input/output error"):
+        seal.first_altered(tmp_path, dataset="d")
+    (tmp_path / seal.SEAL).unlink()
+    assert seal.first_altered(tmp_path, dataset="d") == tmp_path / seal.SEAL
+    (tmp_path / seal.SEAL).symlink_to("/proc/self/mem")
+    with pytest.raises(OSError, match="Input/output error"):
+        seal.first_altered(tmp_path, dataset="d")

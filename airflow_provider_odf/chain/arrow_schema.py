@@ -36,6 +36,7 @@ def decode(data: bytes) -> pa.Schema:
     """Return the schema of a finished flatbuffer whose root is a ``Schema``.
 
     :raises ChainCorrupted: the bytes are not such a flatbuffer.
+    :raises MemoryError: the memory does not suffice.
     """
     import pyarrow as pa
 
@@ -44,6 +45,8 @@ def decode(data: bytes) -> pa.Schema:
         header = _MESSAGE.size + root - _HEADER_AT
         message = _MESSAGE.pack(16, 10, 12, 8, 10, 4, 12, header, _VERSION_5, _HEADER_SCHEMA) + data
         return pa.ipc.read_schema(pa.py_buffer(struct.pack("<iI", -1, len(message)) + message))
+    except MemoryError:
+        raise
     except (struct.error, pa.ArrowException, OSError) as e:
         raise ChainCorrupted(f"the Arrow schema of a SetDataSchema cannot be read: {e}") from e
 

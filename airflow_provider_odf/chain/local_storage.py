@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -46,7 +47,15 @@ class LocalStorage:
         return str(self.root / name)
 
     def exists(self) -> bool:
-        return os.path.isdir(self.root)  # a name that is too long for a file system is simply not there
+        with storage_errors(self.root):
+            try:
+                return stat.S_ISDIR(self.root.stat().st_mode)
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+            except OSError as e:
+                if e.errno == errno.ENAMETOOLONG:  # such a name is simply not there
+                    return False
+                raise
 
     def folder(self, name: str) -> LocalStorage:
         return LocalStorage(self.root / name)
@@ -60,7 +69,8 @@ class LocalStorage:
             return sorted(_entries(self.root / folder))
 
     def files(self, folder: str) -> list[FileInfo]:
-        names = sorted(path.name for path in (self.root / folder).glob("*"))
+        with storage_errors(self.root / folder):
+            names = sorted(_every_entry(self.root / folder))
         infos = (self.stat(f"{folder}/{name}") for name in names)
         return [info for info in infos if info is not None]
 
@@ -163,7 +173,11 @@ def _descriptor(directory: Path) -> Iterator[int]:
 
 
 def _entries(directory: Path) -> list[str]:
+    return [name for name in _every_entry(directory) if not name.startswith(".")]
+
+
+def _every_entry(directory: Path) -> list[str]:
     try:
-        return [name for name in os.listdir(directory) if not name.startswith(".")]
+        return os.listdir(directory)
     except (FileNotFoundError, NotADirectoryError):
         return []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain.dataset import RESTORE, Dataset
 from airflow_provider_odf.chain.storage import FileInfo
-from airflow_provider_odf.error_conversion import storage_error
+from airflow_provider_odf.error_conversion import storage_error, system_error
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.manifest.model import Checkpoint, DataSlice
 
@@ -110,13 +110,12 @@ def read_errors(file: str) -> Iterator[None]:
         yield
     except FileNotFoundError as e:
         raise ChainCorrupted(f"{file}: the slice is missing; {RESTORE}") from e
-    except pa.ArrowException as e:
-        raise ChainCorrupted(f"{file}: cannot read the slice: {e}; {RESTORE}") from e
-    except OSError as e:
-        # pyarrow also calls damaged pages an OSError; only one of the operating system has a number.
-        if e.errno is None:
+    except (pa.ArrowException, MemoryError, OSError) as e:
+        # pyarrow also calls damaged pages an OSError, and a lack of memory an ArrowException.
+        refused = system_error(e) or (e if isinstance(e, OSError) and e.errno is not None else None)
+        if refused is None:
             raise ChainCorrupted(f"{file}: cannot read the slice: {e}; {RESTORE}") from e
-        raise storage_error(e, Path(file)) from e
+        raise storage_error(refused, Path(file)) from e
 
 
 def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -3,7 +3,8 @@
 A cache is named by the block of its state, and compared with its seal before use.
 
 A damaged cache is dropped with everything else in the dataset's cache directory, since the same disk holds it: the
-engine reads the history instead, whose slices are then compared with their hashes again.
+engine reads the history instead, whose slices are then compared with their hashes again. A cache that cannot be read
+now stays, and the engine reads the history.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import checked_slices, slices
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.cycle.messages import Progress
+from airflow_provider_odf.error_conversion import storage_error
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.seal import first_altered, seal
 
@@ -86,7 +88,11 @@ class StateCaches:
                 shutil.rmtree(old, ignore_errors=True)
 
     def _is_intact(self, block_hash: str, progress: Progress) -> bool:
-        altered = first_altered(self.directory / block_hash, dataset=self.dataset_id, block=block_hash)
+        try:
+            altered = first_altered(self.directory / block_hash, dataset=self.dataset_id, block=block_hash)
+        except OSError as e:
+            progress(f"not using the state cache ({storage_error(e)}); reading the state from the history")
+            return False
         if altered is None:
             return True
         progress(f"ignoring the damaged state cache ({altered}); reading the state from the history")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.cycle.messages import Input
+from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.seal import first_altered, seal
 
@@ -23,11 +24,14 @@ def check_input(store: Store, new_input: Input, dataset_id: str) -> None:
     """Compare the files of an input with their seal.
 
     :raises ChainCorrupted: a file is missing or was changed.
+    :raises StorageError: a file cannot be read.
     """
     directory = _directory(store, new_input)
     if directory is None:
         return
-    if altered := first_altered(directory, _paths(new_input, directory), dataset=dataset_id):
+    with storage_errors(directory):
+        altered = first_altered(directory, _paths(new_input, directory), dataset=dataset_id)
+    if altered is not None:
         raise ChainCorrupted(
             f"{altered}: the file is missing or was changed after it was fetched for {new_input.dataset}: "
             "run again to fetch it again (in Airflow, clear the task that fetched it)"

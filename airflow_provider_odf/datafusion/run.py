@@ -15,7 +15,8 @@ import pyarrow as pa
 from airflow_provider_odf.datafusion import session, types
 from airflow_provider_odf.datafusion.plan import INPUT, last
 from airflow_provider_odf.datafusion.query_problem import QueryProblem, brief
-from airflow_provider_odf.errors import InternalError, InvalidQuery
+from airflow_provider_odf.error_conversion import quoted_system_error, storage_error
+from airflow_provider_odf.errors import InternalError, InvalidQuery, StorageError
 from airflow_provider_odf.protocol import SqlQueryStep
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Job:
 
     def _rows(self, context: SessionContext) -> Iterator[pa.RecordBatch]:
         count = 0
-        with _as_user_errors(self.purpose):
+        with _as_user_errors(self.purpose, _directory(self.scratch)):
             # Partitions one by one: otherwise the branches of a UNION would come in any order.
             for partition in last(context, self.steps).execute_stream_partitioned():
                 for batch in partition:
@@ -154,8 +155,9 @@ def _directory(scratch: str) -> str | None:
 
 
 @contextlib.contextmanager
-def _as_user_errors(purpose: str) -> Iterator[None]:
-    """Raise errors of a running query as InvalidQuery, except a lack of memory."""
+def _as_user_errors(purpose: str, scratch: str | None) -> Iterator[None]:
+    """Raise errors of a running query as InvalidQuery, except a lack of memory or space. ``scratch`` is the folder of
+    temporary files."""
     try:
         yield
     except QueryProblem as e:
@@ -168,4 +170,6 @@ def _as_user_errors(purpose: str) -> Iterator[None]:
             raise
         if _NO_MEMORY in str(e):
             raise InternalError(f"{purpose}: {brief(str(e))}") from e
+        if (refused := quoted_system_error(str(e))) is not None:
+            raise StorageError(f"{purpose}: {storage_error(refused, Path(scratch) if scratch else None)}") from e
         raise InvalidQuery(f"{purpose}: {brief(str(e))}") from e

@@ -47,7 +47,7 @@ def execute(
 
     :raises NeedsSpark: ``spark`` is None, and the request needs it.
     :raises InvalidQuery: the data or the steps of the request are not valid for this dataset.
-    :raises InternalError: a slice could not be written.
+    :raises StorageError: a slice could not be written.
     """
     if heap is None and spark is not None:
         heap = spark.conf.get("spark.driver.memory", "")
@@ -59,7 +59,7 @@ def execute(
     except Exception as e:
         if request.prev_state is None or _is_refused(e, request.prev_state):
             raise
-        progress(f"merging again without the cached state, which may be damaged ({type(e).__name__})")
+        progress(f"merging again without the cached state, which could not be used ({type(e).__name__})")
         return _Merge(spark, replace(request, prev_state=None), progress, most).run()
 
 

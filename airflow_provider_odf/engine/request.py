@@ -50,16 +50,20 @@ def answer(
     except NeedsSpark:
         raise
     except errors.OdfError as e:
-        return _internal(e, str(e), request) if e.is_transient else InvalidQuery(without_values(str(e), request))
+        return _internal(e, request) if e.is_transient else InvalidQuery(without_values(str(e), request))
     except Exception as e:
-        refused = spark_errors.refusal(e, _queries(request))
-        if refused is None:
-            return _internal(e, _short(e), request)
-        return InvalidQuery(without_values(str(refused), request, is_of_spark=True))
+        if refused := spark_errors.refusal(e, _queries(request)):
+            return InvalidQuery(without_values(str(refused), request, is_of_spark=True))
+        scratch = spark.conf.get("spark.local.dir", "") if spark is not None else ""
+        return _internal(spark_errors.storage_failure(e, scratch or "") or e, request)
 
 
-def _internal(error: Exception, message: str, request: Request) -> InternalError:
-    """Return the response for an error that nobody expects; of sensitive data without the texts of exceptions."""
+def _internal(error: Exception, request: Request) -> InternalError:
+    """Return the response for an error that nobody expects; of sensitive data without the texts of exceptions. Those of
+    the operating system have no values of the data."""
+    message = str(error) if isinstance(error, errors.OdfError) else _short(error)
+    if isinstance(error, errors.StorageError):
+        return InternalError(message, is_storage=True)
     if sensitive_of(request):
         frames = "".join(traceback.format_tb(error.__traceback__))
         return InternalError(f"{type(error).__name__}: {HIDDEN}", frames)

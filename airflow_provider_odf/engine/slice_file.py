@@ -23,7 +23,8 @@ from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.column_layout import COPY, OP
 from airflow_provider_odf.engine.hashed_file import HashedFile
 from airflow_provider_odf.engine.stage import Stage
-from airflow_provider_odf.errors import InternalError, InvalidQuery
+from airflow_provider_odf.error_conversion import storage_errors
+from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.fsync import fsync
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.logical_hash import LogicalHasher
@@ -68,16 +69,16 @@ def write_file(tables: Iterator[pa.Table], plan: SlicePlan) -> NewSlice | None:
 
     :raises InvalidQuery: a null in a key or in a required column, an unknown operation, or half a correction.
     :raises DuplicateKeys: COPY marks a row as a duplicate.
-    :raises InternalError: the file could not be written.
+    :raises StorageError: the file could not be written.
     """
     writer: _SliceWriter | None = None
     try:
         for table in row_groups(tables):
-            writer = writer or _SliceWriter(plan)
-            writer.add(table)
-        return writer.finish() if writer else None
-    except OSError as e:
-        raise InternalError(f"cannot write a slice into {plan.directory}: {e}") from e
+            with storage_errors(Path(plan.directory)):
+                writer = writer or _SliceWriter(plan)
+                writer.add(table)
+        with storage_errors(Path(plan.directory)):
+            return writer.finish() if writer else None
     finally:
         if writer:
             writer.discard()

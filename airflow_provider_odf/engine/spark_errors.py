@@ -15,7 +15,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import ParseException, PySparkException, QueryContextType
 from pyspark.errors.exceptions.captured import CapturedException
 
-from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.error_conversion import quoted_system_error, storage_error, system_error
+from airflow_provider_odf.errors import InvalidQuery, StorageError
 from airflow_provider_odf.protocol import SqlQueryStep
 
 USER_CLASSES = ("0A", "21", "22", "23", "42", "46", "54", "56", "P0")
@@ -55,13 +56,37 @@ def _damaged_file(error: BaseException) -> InvalidQuery | None:
     return InvalidQuery(f"{path or 'a file'}: the Parquet file is damaged: {cause.partition(': ')[2] or cause}")
 
 
+def storage_failure(error: BaseException, scratch: str) -> StorageError | None:
+    """Return the error of an operating system that refused Spark or Python a file, space or memory, else None.
+
+    ``scratch`` is the folder of Spark's temporary files. It is named where Java names no file, as when a shuffle or a
+    spill fills the disk.
+    """
+    raised = _raised_in_worker(error, StorageError)
+    if raised is not None:
+        return StorageError(raised)
+    if (refused := system_error(error)) is not None:
+        return storage_error(refused)
+    quoted = quoted_system_error("\n".join([root_cause(error), *map(str, _chain(error))]))
+    if quoted is None:
+        return None
+    if quoted.filename is None:
+        quoted.filename = f"spark.local.dir {scratch}" if scratch else "spark.local.dir"
+    return storage_error(quoted)
+
+
 def _worker_error(error: BaseException) -> InvalidQuery | None:
-    """Return the error that this package raised in a Python worker. Spark has only its traceback as text."""
-    name = re.escape(f"{InvalidQuery.__module__}.{InvalidQuery.__qualname__}")
+    raised = _raised_in_worker(error, InvalidQuery)
+    return InvalidQuery(raised) if raised is not None else None
+
+
+def _raised_in_worker(error: BaseException, kind: type[Exception]) -> str | None:
+    """Return the text of an error that this package raised in a Python worker. Spark has only its traceback as text."""
+    name = re.escape(f"{kind.__module__}.{kind.__qualname__}")
     for failure in _chain(error):
         raised = re.findall(rf"(?m)^{name}: (.*)$", str(failure))
         if failure.getCondition() == "PYTHON_EXCEPTION" and raised:
-            return InvalidQuery(str(raised[-1]))
+            return str(raised[-1])
     return None
 
 

@@ -25,6 +25,7 @@ from airflow_provider_odf.engine.column_layout import Columns, Layout
 from airflow_provider_odf.engine.current_rows import current_rows, newest_records
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import count_changes, row_groups
+from airflow_provider_odf.engine.spark_errors import storage_failure
 from airflow_provider_odf.merge_strategies import State
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, MergeStrategy, StateCache
 
@@ -179,8 +180,10 @@ def save(of: History, directory: str, rows: Callable[[], Iterator[pa.Table] | Da
             "files": {f.name: f.stat().st_size for f in paths},
         }
         (target / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
-    except OSError:
+    except Exception as e:
         shutil.rmtree(target, ignore_errors=True)
+        if not isinstance(e, OSError) and storage_failure(e, "") is None:
+            raise
         return None
     return StateCache(str(target), of.last_offset)
 

@@ -309,8 +309,11 @@ class InvalidQuery:
 
 @dataclass(frozen=True)
 class InternalError:
+    """The engine failed. ``is_storage`` (*extension*): the operating system refused it a file, space or memory."""
+
     message: str
     backtrace: str | None = None
+    is_storage: bool | None = None
 
 
 Request: TypeAlias = RawQueryRequest | TransformRequest | MergeRequest | ContractTestRequest | SourceTestRequest

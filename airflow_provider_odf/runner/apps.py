@@ -13,6 +13,7 @@ ENGINE_MODULES = (
     *(
         "__init__.py",
         "column_rules.py",
+        "error_conversion.py",
         "errors.py",
         "fsync.py",
         "instant.py",

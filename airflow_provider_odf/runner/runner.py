@@ -28,7 +28,8 @@ class Runner(Protocol):
         and ``on_engine`` with the Spark application, once it works on the request.
 
         The future raises ``errors.InvalidQuery`` if the engine refuses the request, ``errors.InternalError`` if it
-        fails, ``errors.EngineLost`` if it ends without an answer.
+        fails, ``errors.StorageError`` if it lacks space, memory or access to a file, ``errors.EngineLost`` if it ends
+        without an answer.
 
         :raises InvalidInput: the engine cannot be started, because Java or spark-submit is missing.
         """
@@ -69,6 +70,8 @@ def settle(future: Future[protocol.Success], response: protocol.Response) -> Non
     """Set the result or error of a future from a final response."""
     if isinstance(response, protocol.InvalidQuery):
         future.set_exception(errors.InvalidQuery(response.message))
+    elif isinstance(response, protocol.InternalError) and response.is_storage:
+        future.set_exception(errors.StorageError(response.message))
     elif isinstance(response, protocol.InternalError):
         future.set_exception(errors.InternalError(response.message, response.backtrace or ""))
     elif isinstance(response, protocol.Progress):

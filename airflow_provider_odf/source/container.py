@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import redaction
+from airflow_provider_odf.error_conversion import system_error
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.template import variables_of
@@ -191,7 +192,9 @@ def _text(path: Path) -> str:
     """Return the text of a small file. Links are not followed, since they lead out of the container."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
+    except OSError as e:
+        if system_error(e) is not None:
+            raise
         return ""
     with os.fdopen(file, "rb") as stream:
         return stream.read(_MAX_STATE).decode("utf-8", "replace")

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING
 
+from airflow_provider_odf.error_conversion import system_error
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.source.progress import Transfer, megabytes
 
@@ -86,6 +87,8 @@ def _zip_errors(label: str) -> Iterator[None]:
     except NotImplementedError as e:
         raise SourceError(f"{label}: the zip file cannot be decompressed: {e}") from None
     except ZIP_ERRORS as e:
+        if system_error(e) is not None:
+            raise
         raise SourceError(f"{label}: not a zip file, or damaged or truncated: {zip_problem(e)}") from None
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _MISSING = "550"
 _PIECE = 1 << 18
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ESTALE)
 
 
 def fetch(step: FetchStepUrl, url: str, label: str, context: Context) -> FetchResult:

@@ -128,16 +128,17 @@ def keep(work: Path, key: str, result: SourceFiles, dataset_id: str) -> None:
 
 
 def load(work: Path, key: str, dataset_id: str) -> Savepoint | None:
-    """Return the savepoint of a dataset with a key, or None if there is none or it was changed."""
+    """Return the savepoint of a dataset with a key, or None if there is none, it was changed, or it cannot be read now:
+    the source still has its data."""
     kept = work / f"{_NAME}{key}"
     try:
         content = open_json((kept / _INDEX).read_bytes(), dataset=dataset_id, key=key)
+        if content is None:
+            return None
+        result, hashes = _from_json(content, kept), content["hashes"]
+        is_intact = all(is_file(path, hashes.get(path.name)) for file in result.files for path in file.paths)
     except OSError:
         return None
-    if content is None:
-        return None
-    result, hashes = _from_json(content, kept), content["hashes"]
-    is_intact = all(is_file(path, hashes.get(path.name)) for file in result.files for path in file.paths)
     return Savepoint(result, dataset_id, content["savedAt"], hashes) if is_intact else None
 
 

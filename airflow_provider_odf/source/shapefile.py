@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from airflow_provider_odf.error_conversion import system_error
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.protocol import Column
 from airflow_provider_odf.source import dbf, decompress
@@ -86,6 +87,8 @@ def _parts(archive: Path, sub_path: str | None, label: str) -> dict[str, str]:
         with zipfile.ZipFile(archive) as opened:
             names = [entry.filename for entry in opened.infolist() if not entry.is_dir()]
     except (*decompress.ZIP_ERRORS, NotImplementedError) as e:
+        if system_error(e) is not None:
+            raise
         advice = f"provide a zip with the {', '.join(REQUIRED)} files of the shapefile"
         raise SourceError(f"{label}: not a zip file, or truncated ({decompress.zip_problem(e)}): {advice}") from None
     shape = _shape(sorted(name for name in names if not name.startswith("__MACOSX/")), sub_path, label)

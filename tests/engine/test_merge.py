@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors import SparkRuntimeException
 
 from airflow_provider_odf.engine import files, merge_target, schema
-from airflow_provider_odf.errors import InternalError, InvalidQuery
+from airflow_provider_odf.errors import InvalidQuery, StorageError
 from airflow_provider_odf.logical_hash import logical_hash
 from airflow_provider_odf.protocol import Check, Contract, DatasetVocabulary
 
@@ -232,7 +232,7 @@ def test_a_directory_that_cannot_be_written_is_an_error_that_may_pass(polled: Ma
     data = polled("k BIGINT", "Append")
     data.work.mkdir()
     (data.work / "data").write_text("in the way")
-    with pytest.raises(InternalError, match=r"cannot write a slice into .*/data: .*File exists"):
+    with pytest.raises(StorageError, match=r"/data: File exists \(a file exists where a folder is expected"):
         data.poll([{"k": 1}])
 
 

@@ -205,7 +205,7 @@ def test_a_cache_without_order_is_left_to_spark(polled: Make, tmp_path: Path, mo
     monkeypatch.setattr(large_merge.LargeMerge, "write", _refuse)
     data.poll(path, kind="Parquet")
     assert data.progress[-1] == "merging rows.parquet"
-    assert "merging again without the cached state, which may be damaged (AssertionError)" in data.progress
+    assert "merging again without the cached state, which could not be used (AssertionError)" in data.progress
 
 
 @pytest.mark.parametrize(
