@@ -70,7 +70,8 @@ def name(
     table: Annotated[str | None, typer.Argument(help="Table, for a database or a warehouse.", metavar="TABLE")] = None,
     edition: EditionOption = NamingSpec.current,
 ) -> None:
-    """Print the namespace and the name that lineage events have for a URI or path, separated by a tab.
+    """Print the namespace and the name that lineage events have for a URI or path, separated by a tab. A glob, or a
+    path with placeholders such as `{model}`, has the name of the folder before the first.
 
     With `-`, each line of standard input has a URI and, after a tab, a table where needed. Each line gets one answer:
     namespace and name, or `error` and the reason why there is no name.
@@ -92,11 +93,12 @@ def name(
 
 
 def _name(uri: str, table: str | None, edition: NamingSpec) -> str:
-    from airflow_provider_odf.lineage.naming.uri import from_uri
+    from airflow_provider_odf.lineage.naming.uri import from_pattern, from_uri
 
-    if uri.strip() and not re.search("[:/]", uri) and not os.path.lexists(uri):
+    is_path = os.path.lexists(uri)
+    if uri.strip() and not re.search("[:/]", uri) and not is_path:
         raise ValueError("this is no URI, and no such path exists: write a file that does not exist yet as ./FILE")
-    primary = from_uri(uri, table).in_edition(edition.value).primary
+    primary = (from_uri if is_path else from_pattern)(uri, table).in_edition(edition.value).primary
     return f"{_line(primary.namespace)}\t{_line(primary.name)}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from airflow_provider_odf.protocol import Column
 
 log = logging.getLogger(__name__)
+
+_TEMPLATE = re.compile(r"\$\{\{.*?\}\}", re.DOTALL)
+_PLACEHOLDER = re.compile(r"\{\}")
+_MQTT_WILDCARDS = re.compile(r"/?[^/]*[+#].*", re.DOTALL)
+"""The levels of a topic from the first wildcard on."""
 
 
 def of_dataset(
@@ -84,13 +90,15 @@ def _source_names(
         case model.FetchStepUrl(url=url) if filled is None and url.lstrip().startswith("${{"):
             return None
         case model.FetchStepUrl(url=url):
-            return uri.from_uri(filled or url, base=base, file_authority=file_authority, template=url, secrets=secrets)
+            known = filled or uri.folder(_TEMPLATE.sub("{}", url), _PLACEHOLDER)
+            return uri.from_uri(known, base=base, file_authority=file_authority, template=url, secrets=secrets)
         case model.FetchStepFilesGlob(path=path):
             return uri.from_glob(filled or path, base=base, file_authority=file_authority)
-        case model.FetchStepContainer(image=image):
+        case model.FetchStepContainer(image=image) if filled or not _TEMPLATE.search(image):
             return web.image(filled or image)
         case model.FetchStepMqtt(host=host, port=port, topics=topics):
-            return DatasetNames(Identifier(f"mqtt://{host}:{port}", ",".join(topic.path for topic in topics)))
+            names = dict.fromkeys(_MQTT_WILDCARDS.sub("", _TEMPLATE.sub("+", topic.path)) or "/" for topic in topics)
+            return DatasetNames(Identifier(f"mqtt://{host}:{port}", ",".join(names)))
         case _:
             return None
 

@@ -48,7 +48,7 @@ _SOURCES = (
     ("`Url` that is a local file", "`file`", "absolute path"),
     ("`FilesGlob`", "`file`", "absolute path of the folder before the first wildcard"),
     ("`Container`", "`oci://` and the registry", "repository and tag or digest, as `library/alpine:latest`"),
-    ("`Mqtt`", "`mqtt://host:port`", "the topics"),
+    ("`Mqtt`", "`mqtt://host:port`", "the topics, each up to the level before its first wildcard"),
     ("`MergeOperator(data=...)`", "by its URI, see below", ""),
 )
 
@@ -56,7 +56,8 @@ _WEB = """\
 The naming specification has no rule for HTTP, FTP and containers. These names never contain user information, query
 parameters whose value a template filled in, parameters of a signature (`X-Amz-…`, `sig` and the like), or parameters
 with a [sensitive name](../how-to/use-secrets.md#what-is-masked). Paths have one spelling: `%7E` and `~` are the same. A
-`Url` that consists only of a template has no name.
+`Url` that consists only of a template, or whose host has one, has no name. One with a template in its path has the name
+of the folder before the first.
 
 ## Editions
 
@@ -84,6 +85,9 @@ _NORMAL = """\
 - **A file on another host**, `file://host/p`, has the namespace `file://host`. `localhost`, `127.0.0.1` and `::1` are
   this host.
 - **Another scheme** has the rule of Spark's listener for unknown file systems: `scheme://authority` and the path.
+- **A glob or a placeholder** never becomes part of a name. A path with `*`, `?`, `[…]`, `{…}`, `${…}` or `{{ … }}` has
+  the name of the folder before the first of them: `s3://lake/orders/*.json` is `orders` in `s3://lake`. Parameters of a
+  URL with one are left out. `odf lineage name` takes a path as it is if a file of that name exists.
 - **A table in a directory**, `odf lineage name s3://lake/warehouse db.orders`, has the directory as its namespace.
 
 URIs of databases have the path of the specification, `postgres://host/database.schema.table`, or that of Airflow's
@@ -194,7 +198,8 @@ def page() -> str:
             "A model of a [data contract](../how-to/use-a-contract.md) has a name on each server of the contract, by "
             "the same rules: by its `physicalName` where there is one. The facet `odf_dataset` of a dataset with a "
             "contract has them as `servers`. They are no symlinks, because the servers have copies. A server without a "
-            "name, of another type or with a variable that is not set, is left out. Types of servers:\n",
+            "name, of another type or with a variable that is not set, is left out. So is one with a placeholder or a "
+            "wildcard outside of a path, such as a topic `orders-*`. Types of servers:\n",
             ", ".join(map(code, sorted(server.TYPES))) + ".\n",
             _JOBS,
         ]

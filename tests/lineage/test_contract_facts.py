@@ -41,7 +41,7 @@ schema:
         (
             DCS,
             {
-                "files": Identifier("s3://lake", "orders/*.csv"),
+                "files": Identifier("s3://lake", "orders"),
                 "local": Identifier("file", "{folder}/data/orders.csv"),
                 "production": Identifier("postgres://db.example.com:5432", "shop.public.orders"),
             },

@@ -87,8 +87,25 @@ def test_what_people_say_of_a_dataset(tmp_path: Path):
         (
             model.FetchStepMqtt(host="h", port=1883, topics=(model.MqttTopicSubscription(path="a/#"),)),
             None,
-            Identifier("mqtt://h:1883", "a/#"),
+            Identifier("mqtt://h:1883", "a"),
         ),
+        (
+            model.FetchStepMqtt(
+                host="h",
+                port=1883,
+                topics=tuple(
+                    model.MqttTopicSubscription(path=p) for p in ("a/b", "a/b/+/c", "+/x", "s/${{ env.N }}/t")
+                ),
+            ),
+            None,
+            Identifier("mqtt://h:1883", "a/b,/,s"),
+        ),
+        (model.FetchStepUrl(url="https://h/d/${{ env.A || 'x/y?z' }}/x?b=1"), None, Identifier("https://h", "/d")),
+        (model.FetchStepUrl(url="https://${{ env.HOST }}/d/x"), None, None),
+        (model.FetchStepUrl(url="data/${{ env.YEAR }}/x.csv"), None, Identifier("file", "/dags/data")),
+        (model.FetchStepUrl(url="data/x[1]*.csv"), None, Identifier("file", "/dags/data/x[1]*.csv")),
+        (model.FetchStepFilesGlob(path="data/${{ env.YEAR }}/x.csv"), None, Identifier("file", "/dags/data")),
+        (model.FetchStepContainer(image="ghcr.io/acme/${{ env.IMAGE }}"), None, None),
         (model.FetchStepEthereumLogs(chain_id=1), None, None),
     ],
 )

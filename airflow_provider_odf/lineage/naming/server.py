@@ -9,10 +9,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from airflow_provider_odf.lineage.naming import DatasetNames, Identifier, databases, files, sqlserver, stores, tables
+from airflow_provider_odf.lineage.naming import (
+    DatasetNames,
+    Identifier,
+    databases,
+    files,
+    sqlserver,
+    stores,
+    tables,
+    uri,
+)
 from airflow_provider_odf.lineage.naming.authority import host, hosts
 from airflow_provider_odf.lineage.naming.stores import Store
-from airflow_provider_odf.lineage.naming.uri import from_uri, kafka
+from airflow_provider_odf.lineage.naming.uri import from_pattern, from_uri, kafka
 
 _Server: TypeAlias = Mapping[str, Any]
 _Rule: TypeAlias = Callable[[_Server, str], DatasetNames]
@@ -29,17 +38,20 @@ def from_server(server: _Server, model: str, *, folder: Path, table: str | None 
     :param server: an entry of the contract's ``servers``, with its variables filled in.
     :param folder: the contract's folder, for relative paths.
     :param table: the model's name in databases and services, by default its name.
-    :raises ValueError: the entry lacks a field, or there is no naming rule for its type.
+    :raises ValueError: the entry lacks a field or has a placeholder for it, or there is no naming rule for its type.
     """
     kind = str(server.get("type") or "").lower()
     server = {field: _MODEL.sub(lambda _: model, v) if isinstance(v, str) else v for field, v in server.items()}
     for field in ("catalog", "database", "schema"):
         tables.check_level(str(server.get(field) or ""))
     if kind == "local":
-        return from_uri(os.path.expanduser(_text(server, "path")), base=str(folder))
+        return from_pattern(os.path.expanduser(_text(server, "path")), base=str(folder))
     if not (rule := TYPES.get(kind)):
         raise ValueError(f"there is no naming rule for servers of type {kind}" if kind else "the server has no type")
-    return rule(server, table or model)
+    names = rule(server, table or model)
+    if any(re.search(r"[*{]", i.namespace + i.name) for i in (names.current, *names.in_edition().symlinks)):
+        raise ValueError("the server has a wildcard or a placeholder outside of a path")
+    return names
 
 
 def _database(store: Store, *fields: str) -> _Rule:
@@ -119,11 +131,11 @@ def _kinesis(server: _Server, model: str) -> DatasetNames:
 
 
 def _location(server: _Server, model: str) -> DatasetNames:
-    return from_uri(_text(server, "location"))
+    return from_pattern(_text(server, "location"))
 
 
 def _azure(server: _Server, model: str) -> DatasetNames:
-    location = _text(server, "location")
+    location = uri.folder(_text(server, "location"))
     if not (match := _AZURE.fullmatch(location)):
         return from_uri(location)
     rule = files.wasbs if match["kind"] == "blob" and location.startswith("wasb") else files.abfss

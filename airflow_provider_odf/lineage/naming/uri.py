@@ -17,8 +17,11 @@ from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, DatasetNames, Id
 from airflow_provider_odf.lineage.naming.authority import hosts, without_users
 from airflow_provider_odf.lineage.naming.jdbc import from_jdbc
 
-_GLOB = re.compile(r"[*?\[{]")
+WILDCARD = re.compile(r"[*\[{]|\?(?![\w.-]+=)")
+"""A wildcard of a glob, or a placeholder: ``{model}``, ``${DAY}``, ``{{ ds }}``. Parameters of a URI are neither."""
+
 _BUCKET = re.compile(r"[\w.:-]+")
+_START = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(//[^/?#]*)?")
 
 
 def from_uri(
@@ -56,9 +59,40 @@ def from_uri(
 
 
 def from_glob(pattern: str, *, base: str | None = None, file_authority: str = FILE_AUTHORITY) -> DatasetNames:
-    """Return the names of the directory that holds all files of a glob; Spark names several files in the same way."""
-    head = pattern[: match.start()] if (match := _GLOB.search(pattern)) else pattern
-    return from_uri(head.rpartition("/")[0] or "/" if "/" in head else ".", base=base, file_authority=file_authority)
+    """Return the names of the folder that holds all files of a glob, which may be without a wildcard."""
+    return from_pattern(f"{pattern}*", base=base, file_authority=file_authority)
+
+
+def from_pattern(
+    pattern: str, table: str | None = None, *, base: str | None = None, file_authority: str = FILE_AUTHORITY
+) -> DatasetNames:
+    """Return the names of a URI or path that may be a glob or have placeholders: those of the folder that holds all
+    its files. Spark names several files in the same way.
+
+    :raises ValueError: the URI has no name.
+    """
+    return from_uri(folder(pattern), table, base=base, file_authority=file_authority)
+
+
+def folder(pattern: str, variable: re.Pattern[str] = WILDCARD) -> str:
+    """Return a URI or path up to the folder before its first wildcard or placeholder; without one, as it is. Parameters
+    of a URL that have one are left out, and so are all if its path has one. Databases have no folders.
+
+    >>> folder("s3://bucket/orders/*/new-?.json")
+    's3://bucket/orders'
+    """
+    start = _START.match(pattern)
+    scheme = start["scheme"].lower() if start else ""
+    if scheme == "jdbc" or scheme.partition("+")[0] in services.SCHEMES:
+        return pattern
+    root = start[0] if start else ""
+    path, mark, query = pattern[len(root) :], "", ""
+    if scheme in web.PORTS:
+        path, mark, query = path.partition("?")
+    if match := variable.search(path):
+        above, slash, _ = path[: match.start()].rpartition("/")
+        return root + (above or slash or ("." if scheme in ("", "file") else ""))
+    return root + path + mark + "&".join(p for p in query.split("&") if not variable.search(p))
 
 
 def _split(uri: str) -> SplitResult:

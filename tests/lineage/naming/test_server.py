@@ -11,7 +11,7 @@ HOST = {"host": "h", "port": 1234, "database": "db", "schema": "s"}
 
 ROWS = [
     ({"type": "local", "path": "data/{model}.csv"}, "file", "/contracts/data/orders.csv"),
-    ({"type": "s3", "location": "s3://b/{model}/*.json"}, "s3://b", "orders/*.json"),
+    ({"type": "s3", "location": "s3://b/{model}/*.json"}, "s3://b", "orders"),
     (
         {"type": "azure", "location": "az://acct.blob.core.windows.net/c/p/{model}"},
         "abfss://c@acct.dfs.core.windows.net",
@@ -36,6 +36,15 @@ ROWS = [
     ({"type": "sftp", "location": "sftp://me:pa55@h/p/{model}.csv"}, "sftp://h", "/p/orders.csv"),
     ({"type": "api", "location": "https://example.com/orders?api_key=pa55"}, "https://example.com", "/orders"),
     ({"type": "gcs", "location": "gs://b/p"}, "gs://b", "p"),
+    ({"type": "gcs", "location": "gs://b/{model}/{year}/*.json"}, "gs://b", "orders"),
+    ({"type": "local", "path": "data/*.csv"}, "file", "/contracts/data"),
+    ({"type": "local", "path": "*.csv"}, "file", "/contracts"),
+    (
+        {"type": "azure", "location": "az://acct.blob.core.windows.net/c/p/??/{model}.csv"},
+        "abfss://c@acct.dfs.core.windows.net",
+        "p",
+    ),
+    ({"type": "api", "location": "https://example.com/{model}/{id}?a=1"}, "https://example.com", "/orders"),
     ({"type": "custom", "location": "hdfs://nn:8020/p"}, "hdfs://nn:8020", "/p"),
     ({"type": "postgres", **HOST}, "postgres://h:1234", "db.s.orders"),
     ({"type": "postgresql", "host": "h", "database": "db"}, "postgres://h:5432", "db.orders"),
@@ -120,6 +129,18 @@ def test_every_type_has_a_row_here() -> None:
         ),
         ({"type": "glue", "account": "1", "database": "db"}, "the server has no region"),
         ({"type": "s3", "location": "s3://"}, "the s3 URI has no bucket or an invalid one"),
+        ({"type": "s3", "location": "s3://{bucket}/x"}, "the s3 URI has no bucket or an invalid one"),
+        *(
+            ({"type": kind, **HOST, **field}, "the server has a wildcard or a placeholder outside of a path")
+            for kind, field in [
+                ("kafka", {"topic": "orders-*"}),
+                ("kafka", {"topic": "{region}-orders"}),
+                ("postgres", {"database": "{{ env }}"}),
+                ("vertica", {"schema": "{env}_s"}),
+                ("pubsub", {"project": "${PROJECT}"}),
+                ("kinesis", {"region": "{region}"}),
+            ]
+        ),
     ],
 )
 def test_no_name(server: dict, message: str) -> None:

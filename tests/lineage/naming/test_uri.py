@@ -3,9 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from airflow_provider_odf.lineage.naming import Identifier
-from airflow_provider_odf.lineage.naming.uri import from_glob, from_uri
+from airflow_provider_odf.lineage.naming.uri import from_glob, from_pattern, from_uri
 
 
 def primary(uri: str, **options: object) -> tuple[str, str]:
@@ -113,6 +115,50 @@ def test_globs_are_named_by_their_directory(tmp_path: Path):
     assert name("in/*.csv") == f"{tmp_path}/in"
     assert name("*.csv") == str(tmp_path)
     assert name("/data/x.csv") == "/data"
+    assert name("/data/${{ env.YEAR }}/x.csv") == "/data"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "namespace", "name"),
+    [
+        ("s3a://b/orders/*.json", "s3://b", "orders"),
+        ("s3://b/data-??.json", "s3://b", "/"),
+        ("s3://b/k?versionId=3", "s3://b", "k"),
+        ("gs://b/{year}/x", "gs://b", "/"),
+        ("abfss://c@acct.dfs.core.windows.net/p/[0-9]/x", "abfss://c@acct.dfs.core.windows.net", "p"),
+        ("hdfs://[::1]:8020/p/${DAY}/x", "hdfs://[::1]:8020", "/p"),
+        ("file:/p/{{ ds }}.csv", "file", "/p"),
+        ("/p/a?.csv", "file", "/p"),
+        ("https://h/orders/{id}?b=1", "https://h", "/orders"),
+        ("https://h/orders?day={day}&b=1", "https://h", "/orders?b=1"),
+        ("https://h/what?a", "https://h", "/what?a"),
+        ("postgres://h/db.s.orders", "postgres://h:5432", "db.s.orders"),
+        ("jdbc:postgresql://h/db.s.t?options={x}", "postgres://h:5432", "db.s.t.orders"),
+    ],
+)
+def test_patterns_are_named_by_the_folder_before_a_wildcard(pattern: str, namespace: str, name: str):
+    table = "orders" if pattern.startswith("jdbc") else None
+    assert from_pattern(pattern, table).current == Identifier(namespace, name)
+
+
+@given(st.data())
+def test_no_name_has_a_wildcard_or_a_placeholder(data: st.DataObject):
+    """And it is that of the folder before the first, as somebody would write it by hand."""
+    root = data.draw(
+        st.sampled_from(["", "file:", "s3://b", "s3a://b", "gs://b", "hdfs://n:1", "https://h", "sftp://h"])
+    )
+    plain = st.text("ab-_.1", min_size=1, max_size=4).filter(lambda level: level.strip("."))
+    known = data.draw(st.lists(plain, max_size=3))
+    variable = data.draw(
+        st.sampled_from(["*", "**", "{a,b}", "[0-9]", "${DAY}", "{{ ds }}", "{model}", "${{ env.D }}"])
+    )
+    level = data.draw(st.sampled_from(["", "a", "1."])) + variable + data.draw(st.sampled_from(["", "b", ".csv"]))
+    rest = data.draw(st.lists(plain | st.just("*"), max_size=2))
+    pattern = "/".join([root, *known, level, *rest])
+    by_hand = "/".join([root, *known]) if known else f"{root}/"
+    assert from_pattern(pattern) == from_uri(by_hand)
+    if not root:
+        assert from_glob(pattern) == from_uri(by_hand)
 
 
 @pytest.mark.parametrize(
