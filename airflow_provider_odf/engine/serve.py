@@ -69,7 +69,7 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
         for event in iter(events.get, None):
             # In this thread, the main one: the kernel ends the JVM when the thread that started it ends.
             if handler.spark is None and handler.needs_spark(event):
-                handler.respond(event, protocol.Progress("starting Spark"))
+                handler.respond(event, protocol.Progress("starting Spark", protocol.Engine(app_name)))
                 spark, jvm = session.start_local(app_name, master, settings, meanwhile=_import_operations)
                 threading.Thread(target=_watch_jvm, args=(jvm, work), daemon=True).start()
                 handler.spark, handler.jvm = spark, jvm
@@ -105,23 +105,23 @@ class RequestHandler:
         self._responses = responses
         self._events = events
         self._heap = settings.get("spark.driver.memory", "")
-        # A listener reports each request, so that each has an application.
-        self._always_needs_spark = bool(settings.get("spark.extraListeners"))
         self._lock = threading.Lock()
 
     def needs_spark(self, event: Event) -> bool:
         """Whether a request surely needs Spark. Others are tried without."""
-        if self._always_needs_spark or event.needs_spark:
-            return True
-        return not isinstance(event.request, protocol.MergeRequest) or event.request.read.kind not in ("Csv", "Parquet")
+        request = event.request
+        is_trial = isinstance(request, protocol.MergeRequest) and request.read.kind in ("Csv", "Parquet")
+        return event.needs_spark or not is_trial
 
     def handle(self, event: Event) -> None:
         """Answer one request: write its progress, then its outcome."""
         from airflow_provider_odf.engine.optional_spark import NeedsSpark
         from airflow_provider_odf.engine.request import answer
 
+        # Also while a JVM runs: a request is the work of its application only where it uses Spark.
+        spark = self.spark if self.needs_spark(event) else None
         try:
-            outcome = answer(self.spark, event.request, lambda progress: self.respond(event, progress), self._heap)
+            outcome = answer(spark, event.request, lambda progress: self.respond(event, progress), self._heap)
         except NeedsSpark:
             self._events.put(replace(event, needs_spark=True))
             return

@@ -12,6 +12,7 @@ from airflow_provider_odf.errors import EngineLost
 if TYPE_CHECKING:
     from airflow.sdk import Context
     from openlineage.client.event_v2 import RunEvent
+    from openlineage.client.facet_v2 import RunFacet
 
     from airflow_provider_odf.lineage.applications import ApplicationRun, Parents
     from airflow_provider_odf.lineage.events import TaskLineage
@@ -35,6 +36,8 @@ class ApplicationLineage:
         self._datasets = datasets
         self._send = send
         self._lost: set[str] = set()
+        self.task_facets: Mapping[str, RunFacet] = {}
+        """Facets of the task's run: the engine of its newest request."""
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -45,16 +48,15 @@ class ApplicationLineage:
         """Send a request; the future has its result once the end is reported."""
         run = self._run(request)
         result: Future[Success] = Future()
-        engines: list[Engine] = []
 
         def on_engine(engine: Engine) -> None:
-            engines.append(engine)
-            if engine.reported_run is None:
-                self._send_all(run.start(engine))
+            self._send_all(run.start(engine))
 
         def on_end(answer: Future[Success]) -> None:
             error = answer.exception()
-            self._send_all(self._end(run, engines, error or answer.result()))
+            outcome = error or answer.result()
+            self._send_all(self._end(run, outcome))
+            self.task_facets = run.task_facets(outcome) or self.task_facets
             result.set_exception(error) if error else result.set_result(answer.result())
 
         result.set_running_or_notify_cancel()
@@ -79,14 +81,13 @@ class ApplicationLineage:
             datasets = None
         return ApplicationRun(request, self._parents, datasets or TaskLineage())
 
-    def _end(self, run: ApplicationRun, engines: list[Engine], outcome: Success | BaseException) -> list[RunEvent]:
-        reported = engines[0].reported_run if engines else None
+    def _end(self, run: ApplicationRun, outcome: Success | BaseException) -> list[RunEvent]:
+        reported = run.reported_run
         if reported is None:
-            return [*([] if engines else run.start(None)), *run.end(outcome)]
+            return run.end(outcome)
         if not isinstance(outcome, EngineLost) or outcome.was_closed or reported in ("", *self._lost):
             return []
         self._lost.add(reported)
-        run.start(engines[0])
         return [run.lost(reported, outcome)]
 
 

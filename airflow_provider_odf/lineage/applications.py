@@ -1,7 +1,8 @@
 """Lineage events of Spark applications: each is a run of its own below the task that asked for it.
 
-An application has one action, which has the datasets. Both have a start, and one end: COMPLETE, FAIL, or ABORT where
-the task ended them. The names are those that Spark's OpenLineage listener would report.
+An application begins when Spark starts for a request, or begins to work on it. What is done without Spark has none. An
+application has one action, which has the datasets. Both have a start, and one end: COMPLETE, FAIL, or ABORT where the
+task ended them. The names are those that Spark's OpenLineage listener would report.
 """
 
 from __future__ import annotations
@@ -71,17 +72,38 @@ class ApplicationRun:
         self._request = request
         self._parents = parents
         self._lineage = lineage
-        self._engine = protocol.Engine(jobs.of_request(request), "")
+        self._engine: protocol.Engine | None = None
+        self._begun = ""
         self._run = RunName(namespace, jobs.of_request(request), str(generate_new_uuid()))
         self._action = RunName(namespace, jobs.action(request), str(generate_new_uuid()))
 
-    def start(self, engine: protocol.Engine | None) -> list[RunEvent]:
-        """Return the events of the start; ``engine`` is None if the application died before it began to work."""
-        self._engine = engine or self._engine
-        return [self._of_application("START"), self._of_action("START")]
+    @property
+    def reported_run(self) -> str | None:
+        """The id of the application's run if Spark's own listener reports it, else None."""
+        return self._engine.reported_run if self._engine is not None else None
+
+    def start(self, engine: protocol.Engine) -> list[RunEvent]:
+        """Return the events of the start. There are none while Spark starts, since its listener may report them."""
+        self._engine, self._begun = engine, self._begun or _now()
+        return self._starts() if engine.version and engine.reported_run is None else []
 
     def end(self, outcome: protocol.Success | BaseException) -> list[RunEvent]:
-        """Return the events of the end."""
+        """Return the events of the end, after those of the start if Spark died while it started."""
+        if self._engine is None:
+            return []
+        return [*([] if self._engine.version else self._starts()), *self._ends(outcome)]
+
+    def task_facets(self, outcome: protocol.Success | BaseException) -> dict[str, RunFacet]:
+        """Return facets of the task's run: what worked on the rows, Spark or, without it, Arrow."""
+        if self._engine is None and isinstance(outcome, BaseException):
+            return {}
+        engine = ("spark", self._engine.version) if self._engine is not None else ("arrow", version("pyarrow"))
+        return _processing_engine(*engine, facet_name="odf_engine")
+
+    def _starts(self) -> list[RunEvent]:
+        return [self._of_application("START"), self._of_action("START")]
+
+    def _ends(self, outcome: protocol.Success | BaseException) -> list[RunEvent]:
         if isinstance(outcome, BaseException):
             state: State = "ABORT" if isinstance(outcome, EngineLost) and outcome.was_closed else "FAIL"
             error = _error(outcome)
@@ -90,24 +112,36 @@ class ApplicationRun:
 
     def lost(self, run_id: str, error: BaseException) -> RunEvent:
         """Return the failure of an application whose listener reported the start and was killed with it."""
-        run = RunName(self._run.namespace, jobs.normalize(self._engine.application), run_id)
+        application = self._engine.application if self._engine is not None else self._run.job
+        run = RunName(self._run.namespace, jobs.normalize(application), run_id)
         return event("FAIL", run, self._parents, "APPLICATION", facets=_error(error))
 
     def _of_application(self, state: State, error: Mapping[str, RunFacet] | None = None) -> RunEvent:
-        facets = {**_processing_engine(self._engine.version), **(error or {})}
-        return event(state, self._run, self._parents, "APPLICATION", facets=facets)
+        return self._event(state, self._run, self._parents, "APPLICATION", error=error)
 
     def _of_action(
         self, state: State, error: Mapping[str, RunFacet] | None = None, counts: Counts | None = None
     ) -> RunEvent:
-        facets = {**_processing_engine(self._engine.version), **(error or {})}
         lineage = self._lineage
         if counts is not None:
             lineage = lineage._replace(outputs=tuple(_counted(output, counts) for output in lineage.outputs))
         query = getattr(self._request, "transform", None) or getattr(self._request, "preprocess", None)
         lineage = lineage._replace(job_facets={**lineage.job_facets, **sql(query)})
         parents = Parents(self._run, self._parents.root)
-        return event(state, self._action, parents, "SQL_JOB" if query else "JOB", lineage, facets)
+        return self._event(state, self._action, parents, "SQL_JOB" if query else "JOB", lineage, error)
+
+    def _event(
+        self,
+        state: State,
+        run: RunName,
+        parents: Parents,
+        kind: str,
+        lineage: TaskLineage | None = None,
+        error: Mapping[str, RunFacet] | None = None,
+    ) -> RunEvent:
+        spark = self._engine.version if self._engine is not None else ""
+        facets = {**_processing_engine("spark", spark), **(error or {})}
+        return event(state, run, parents, kind, lineage, facets, self._begun if state == "START" else None)
 
 
 def event(
@@ -117,8 +151,9 @@ def event(
     kind: str,
     lineage: TaskLineage | None = None,
     facets: Mapping[str, RunFacet] | None = None,
+    time: str | None = None,
 ) -> RunEvent:
-    """Return an event of a run that has just happened."""
+    """Return an event of a run; it has just happened, unless it has a time."""
     from openlineage.client import event_v2
     from openlineage.client.facet_v2 import job_type_job
 
@@ -126,7 +161,7 @@ def event(
     job_type = job_type_job.JobTypeJobFacet(processingType="BATCH", integration="SPARK", jobType=kind)
     return event_v2.RunEvent(
         eventType=event_v2.RunState[state],
-        eventTime=datetime.now(timezone.utc).isoformat(),
+        eventTime=time or _now(),
         run=event_v2.Run(run.id, {"parent": _parent(parents), **(facets or {})}),
         job=event_v2.Job(run.namespace, run.job, {"jobType": job_type, **lineage.job_facets}),
         producer=PRODUCER,
@@ -171,13 +206,16 @@ def _parent(parents: Parents) -> Any:
     return facet.ParentRunFacet(run=facet.Run(parent.id), job=facet.Job(**names(parent)), root=root)
 
 
-def _processing_engine(spark: str) -> dict[str, RunFacet]:
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat()
+
+
+def _processing_engine(name: str, number: str, facet_name: str = "processing_engine") -> dict[str, RunFacet]:
+    """Return the facet of an engine of a version; none without a version."""
     from openlineage.client.facet_v2 import processing_engine_run as facet
 
-    if not spark:
-        return {}
     own = version("airflow-provider-odf")
-    return {"processing_engine": facet.ProcessingEngineRunFacet(spark, "spark", own)}
+    return {facet_name: facet.ProcessingEngineRunFacet(number, name, own)} if number else {}
 
 
 def _error(error: BaseException) -> dict[str, RunFacet]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from airflow_provider_odf.wording import counted
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
     from airflow.sdk import BaseOperatorLink, Context
+    from openlineage.client.facet_v2 import RunFacet
 
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.cycle import Cycle
@@ -212,6 +213,10 @@ class OdfOperator(LineageMixin, BaseOperator):
 
         kill_all()
         self.runner.close()
+
+    def task_facets(self) -> Mapping[str, RunFacet]:
+        applications = self.runner.applications
+        return applications.task_facets if applications is not None else {}
 
     def application_lineage(self) -> TaskLineage | None:
         """Return the datasets of the task's Spark applications."""

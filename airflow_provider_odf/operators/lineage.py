@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from airflow_provider_odf import settings
 
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
+    from openlineage.client.facet_v2 import RunFacet
 
     from airflow_provider_odf.cycle.messages import Candidate, Input
     from airflow_provider_odf.lineage.dataset import Counts
@@ -32,26 +33,34 @@ class LineageMixin:
         """Return the datasets that the task reads and writes, as they are known without its work."""
         return None
 
+    def task_facets(self) -> Mapping[str, RunFacet]:
+        """Return facets of the task's run, beside those of its lineage."""
+        return {}
+
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
         return operator_lineage(self.planned_lineage())
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:
-        return operator_lineage(self.task_lineage() or self.planned_lineage())
+        return operator_lineage(self.task_lineage() or self.planned_lineage(), self.task_facets())
 
     def get_openlineage_facets_on_failure(self, task_instance: Any) -> OperatorLineage[Any, Any]:
-        return operator_lineage(self.task_lineage() or self.planned_lineage())
+        return operator_lineage(self.task_lineage() or self.planned_lineage(), self.task_facets())
 
 
-def operator_lineage(lineage: TaskLineage | None) -> OperatorLineage[Any, Any]:
-    """Return lineage in the form of Airflow's provider, empty for None."""
+def operator_lineage(
+    lineage: TaskLineage | None, task_facets: Mapping[str, RunFacet] | None = None
+) -> OperatorLineage[Any, Any]:
+    """Return lineage in the form of Airflow's provider, without datasets for None. ``task_facets`` are further facets
+    of the run."""
     from airflow.providers.openlineage.extractors import OperatorLineage
 
-    if lineage is None:
-        return OperatorLineage()
+    from airflow_provider_odf.lineage.events import TaskLineage
+
+    lineage = lineage or TaskLineage()
     return OperatorLineage(
         inputs=list(lineage.inputs),
         outputs=list(lineage.outputs),
-        run_facets=dict(lineage.run_facets),
+        run_facets={**lineage.run_facets, **(task_facets or {})},
         job_facets=dict(lineage.job_facets),
     )
 

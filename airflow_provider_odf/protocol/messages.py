@@ -284,19 +284,20 @@ class SourceTestSuccess:
 
 @dataclass(frozen=True)
 class Engine:
-    """The Spark application that answers a request, and the version of Spark.
+    """The Spark application that answers a request, and the version of Spark, which is empty while Spark starts.
 
     ``reported_run`` is the id of its run in lineage if Spark's own OpenLineage listener reports it, else None.
     """
 
     application: str
-    version: str
+    version: str = ""
     reported_run: str | None = None
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The engine is still working. Its fields are extensions; the first message of an answer has ``engine``."""
+    """The engine is still working. Its fields are extensions. ``engine`` comes when Spark starts for a request, and
+    again when Spark begins to work on it; a request that is answered without Spark has none."""
 
     message: str = ""
     engine: Engine | None = None

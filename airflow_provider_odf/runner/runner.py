@@ -25,7 +25,8 @@ class Runner(Protocol):
         on_engine: OnEngine | None = None,
     ) -> Future[protocol.Success]:
         """Send a request and return its future. ``on_progress`` is called from another thread with progress messages,
-        and ``on_engine`` with the Spark application, once it works on the request.
+        and ``on_engine`` with the Spark application, when it starts for the request and when it begins to work on it.
+        A request that is answered without Spark has no application.
 
         The future raises ``errors.InvalidQuery`` if the engine refuses the request, ``errors.InternalError`` if it
         fails, ``errors.StorageError`` if it lacks space, memory or access to a file, ``errors.EngineLost`` if it ends
@@ -60,10 +61,6 @@ class Reports:
                 self.on_progress(progress.message)
         except Exception:
             logging.getLogger(__name__).exception("progress could not be reported: %s", progress.message)
-
-    def progress(self, message: str) -> None:
-        """Report progress of the runner itself."""
-        self.pass_on(protocol.Progress(message))
 
 
 def settle(future: Future[protocol.Success], response: protocol.Response) -> None:

@@ -113,7 +113,7 @@ class SparkSubmitRunner:
         options += ["--py-files", str(apps.bundle(directory))]
         with self._start([program, *options, *main]) as process, _watched(process):
             tail = _Tail(process)
-            reports.progress(f"submitted {name}")
+            reports.pass_on(protocol.Progress(f"submitted {name}", protocol.Engine(name)))
             responses = _Responses(response_file, reports)
             while not _has_ended(process):
                 responses.read()

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 from collections import defaultdict
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -20,6 +21,7 @@ from airflow_provider_odf.cycle.rejected import rejections
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 from airflow_provider_odf.ui.links import ReportLink
+from tests.lineage_schemas import schema_errors
 
 pytestmark = [
     pytest.mark.airflow,
@@ -269,8 +271,10 @@ def test_a_merge_that_another_writer_overtook_merges_again(dags, store, one_jvm)
     assert (candidate["base"], candidate["offsets"]) == (dataset.head(), {"start": 3, "end": 3})
 
 
-def test_merge_parquet_takes_what_a_task_wrote(dags, store, one_jvm):
+def test_merge_parquet_takes_what_a_task_wrote(dags, store, one_jvm, lineage):
     assert run(dags, "merge_parquet") == dict.fromkeys(("export", "merge", "publish"), "success")
+    check_engines(lineage(6)["merge_parquet.merge", "COMPLETE"], "arrow", version("pyarrow"))
+    assert not [e["job"]["name"] for e in lineage.all() if e["job"]["name"].startswith("odf_")]
     assert rows(store, "shop-orders", "offset", "op", "event_time", "order_id", "status", "total") == [
         (0, "+A", "2026-05-01T09:30:00Z", 501, "paid", "19.90"),
         (1, "+A", "2026-05-01T09:30:00Z", 502, "shipped", "240.00"),
@@ -385,6 +389,8 @@ def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(
     source = ("file", f"{folder}/coffee-prices")
     head = store.dataset("coffee-prices").head()
     before = events["coffee-prices.contract_test", "COMPLETE"]["run"]["runId"]
+    check_engines(events["coffee-prices.merge", "COMPLETE"], "spark", version("pyspark"))
+    assert "odf_engine" not in events["coffee-prices.publish", "COMPLETE"]["run"]["facets"]
     assert {key: names(event) for key, event in events.items() if key[1] == "COMPLETE"} == {
         ("coffee-prices.poll", "COMPLETE"): ([source], []),
         ("coffee-prices.merge", "COMPLETE"): ([source], [name]),
@@ -447,6 +453,14 @@ def check_parents(events):
     assert parents["odf_merge_coffee_prices.merge"] == "odf_merge_coffee_prices"
     assert parents["coffee-prices.merge"] == "coffee-prices"
     assert parents["coffee-prices"] == "nightly.trigger"
+
+
+def check_engines(event, name, number):
+    """A task's run names what worked on its rows. Its processing engine is Airflow's to set, after all operators."""
+    facets = event["run"]["facets"]
+    assert schema_errors(event) == []
+    assert (facets["odf_engine"]["name"], facets["odf_engine"]["version"]) == (name, number)
+    assert facets["processing_engine"]["name"] == "Airflow"
 
 
 def results_in(folder):

@@ -41,10 +41,12 @@ content:
   kind: Root
   metadata:
     - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: "*.csv"}
-      read: {kind: Csv, header: true, schema: [id BIGINT, name STRING]}
+      fetch: {kind: FilesGlob, path: "*.json"}
+      read: {kind: NdJson, schema: [id BIGINT, name STRING]}
       merge: {kind: Snapshot, primaryKey: [id]}
 """
+IN_COLUMNS = MANIFEST.replace("json", "csv").replace("NdJson", "Csv, header: true")
+"""The same of a CSV file, which is merged without Spark."""
 READER = """\
 import sys
 from pyspark.sql import SparkSession
@@ -104,8 +106,9 @@ def runner() -> LocalRunner:
     return LocalRunner("local[2]", Parents(TASK, DAG).settings)
 
 
-def publish(store: Store, folder: Path, runner: Any) -> None:
-    (folder / "cities.yaml").write_text(MANIFEST)
+def publish(store: Store, folder: Path, runner: Any, text: str = MANIFEST) -> None:
+    (folder / "cities.yaml").write_text(text)
+    (folder / "1.json").write_text('{"id": 1, "name": "Oslo"}\n{"id": 2, "name": "Bergen"}\n')
     (folder / "1.csv").write_text("id,name\n1,Oslo\n2,Bergen\n")
     (manifest,) = load([str(folder / "cities.yaml")]).manifests
     outcome = run(Cycle(store, "cities", runner, Instant.now(), manifest))
@@ -137,6 +140,13 @@ def test_the_listener_reports_our_application_and_the_task_does_not(
     assert set(actions.values()) <= {run_id}
 
 
+def test_neither_reports_a_merge_without_spark(receiver: Receiver, store: Store, tmp_path: Path) -> None:
+    with Reported(runner()) as reported:
+        publish(store, tmp_path, reported, IN_COLUMNS)
+    assert (reported.events, receiver.events) == ([], [])
+    assert reported.lineage.task_facets["odf_engine"].name == "arrow"
+
+
 def test_the_task_reports_the_end_of_an_application_that_was_killed_with_its_listener(
     receiver: Receiver, tmp_path: Path
 ) -> None:
@@ -151,14 +161,14 @@ def test_the_task_reports_the_end_of_an_application_that_was_killed_with_its_lis
     )
     with Reported(runner()) as reported:
         answer = reported.submit(request)
-        wait_until(lambda: len(receiver.events) > 1, seconds=60)
+        wait_until(lambda: len(receiver.events) > 1, seconds=300)
         parents = subprocess.run(["pgrep", "-P", str(os.getpid())], capture_output=True, text=True).stdout.split()
         java = subprocess.run(
             ["pgrep", "-P", ",".join(parents), "java"], capture_output=True, text=True, check=True
         ).stdout.split()
         os.kill(int(java[0]), signal.SIGKILL)
         with pytest.raises(errors.EngineLost):
-            answer.result(60)
+            answer.result(120)
     ((start, run_id),) = of_job(receiver, "odf_raw_query_cities")
     (event,) = reported.events
     assert (start, event.eventType.value, event.job.name, event.run.runId) == (
@@ -186,7 +196,7 @@ def test_a_plain_job_reads_the_dataset(
     with (tmp_path / "conf" / "spark-defaults.conf").open("a") as defaults:
         defaults.writelines(f"{key} {value}\n" for key, value in {"spark.jars.packages": LISTENER, **settings}.items())
     command = [str(tmp_path / "read.py"), str(tmp_path / "report"), str(slices[0].parent), str(slices[0])]
-    subprocess.run([sys.executable, *command], check=True, timeout=200, capture_output=True)
+    subprocess.run([sys.executable, *command], check=True, timeout=500, capture_output=True)
     read = {(i["namespace"], i["name"]) for e in receiver.events for i in e["inputs"]}
     output = odf_output(of_dataset(store, dataset, replay(dataset)), None)
     assert output.facets is not None

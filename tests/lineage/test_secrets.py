@@ -71,7 +71,10 @@ def test_errors_queries_and_contracts(uri_and_secret: tuple[str, str]):
         query,
     )
     run = ApplicationRun(request, Parents(RUN, RUN), events.TaskLineage())
-    told = [*run.start(None), *run.end(errors.InternalError(f"cannot read {uri}", f"at {uri}"))]
+    told = [
+        *run.start(protocol.Engine("odf_merge_cities", "4.2.0")),
+        *run.end(errors.InternalError(f"cannot read {uri}", f"at {uri}")),
+    ]
     assert secret not in text_of(*told)
     column = contract_facts.ColumnFacts(
         f"see {uri}", (), {"inputFields": [{"namespace": uri, "name": uri, "field": "id"}]}

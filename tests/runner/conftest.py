@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from openlineage.client.serde import Serde
 from airflow_provider_odf.hooks.applications import ApplicationLineage
 from airflow_provider_odf.lineage.applications import Parents, RunName
 from airflow_provider_odf.protocol import Column, RawQueryRequest, ReadStep, SqlQueryStep, Transform
+from tests.lineage_schemas import schema_errors
 
 MakeRequest = Callable[..., RawQueryRequest]
 
@@ -45,6 +47,13 @@ class Applications(ApplicationLineage):
         task = RunName("airflow", "readings.poll", "01941f29-7c00-7087-8906-40e512c257bd")
         self.events: list[dict[str, Any]] = []
         super().__init__(Parents(task, dag), lambda: None, self._keep)
+
+    def engine(self) -> tuple[str, str]:
+        """The engine that the task's run names, and its version."""
+        facet = json.loads(Serde.to_json(self.task_facets["odf_engine"]))
+        assert schema_errors({"schemaURL": facet["_schemaURL"], **facet}) == []
+        assert facet["openlineageAdapterVersion"] == version("airflow-provider-odf")
+        return facet["name"], facet["version"]
 
     def _keep(self, event: RunEvent) -> None:
         self.events.append(json.loads(Serde.to_json(event)))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyspark
 import pytest
 
 from airflow_provider_odf import errors, protocol
@@ -66,20 +67,26 @@ def merge_of(tmp_path: Path, name: str, ids: list[int]) -> protocol.MergeRequest
     )
 
 
-def test_a_merge_in_columns_starts_no_jvm_until_spark_is_needed(raw_query, tmp_path: Path) -> None:
+def test_a_merge_in_columns_starts_no_jvm_until_spark_is_needed(raw_query, applications, tmp_path: Path) -> None:
     before, said = jvms(), list[str]()
     with LocalRunner("local[2]") as runner:
-        success = runner.submit(merge_of(tmp_path, "rows", [2, 1, 3]), said.append).result(60)
+        success = applications.submit(runner, merge_of(tmp_path, "rows", [2, 1, 3]), said.append).result(60)
+        assert (applications.events, applications.engine()) == ([], ("arrow", pa.__version__))
         assert isinstance(success, protocol.MergeSuccess)
         assert success.slices[0] is not None
         assert pq.read_table(success.slices[0].path)["id"].to_pylist() == [1, 2, 3]
         assert said == ["merging rows.parquet", "wrote 3 records, offsets 0 to 2"]
         assert jvms() == before
         # Which of two equal rows counts, Spark decides.
-        again = runner.submit(merge_of(tmp_path, "rows", [2, 1, 2]), said.append).result(60)
+        again = applications.submit(runner, merge_of(tmp_path, "rows", [2, 1, 2]), said.append).result(60)
+        check_runs(applications.events, ["COMPLETE"], "merge", "rows")
+        assert applications.engine() == ("spark", pyspark.__version__)
         assert isinstance(again, protocol.MergeSuccess)
         assert again.notices == ("rows.parquet: dropped 1 duplicate row",)
         assert said[2:5] == ["merging rows.parquet", "starting Spark", "merging rows.parquet"]
+        # While a JVM runs, a merge that does not use it still has no application.
+        assert applications.submit(runner, merge_of(tmp_path, "rows", [4]), None).result(60).slices[0] is not None
+        assert (len(applications.events), applications.engine()[0]) == (4, "arrow")
         assert runner.submit(raw_query()).result(60).num_records == 2
         assert len(jvms() - before) == runner.started == 1
 
@@ -106,13 +113,18 @@ def test_transform_without_a_query_is_refused(runner: LocalRunner) -> None:
         runner.submit(request).result(60)
 
 
-def check_runs(events: list[dict[str, Any]], ends: list[str]) -> None:
+def check_runs(
+    events: list[dict[str, Any]], ends: list[str], operation: str = "raw_query", dataset: str = "readings"
+) -> None:
     """Each application and its action starts once and ends once, in this way."""
     assert [error for event in events for error in schema_errors(event)] == []
-    application, action = "odf_raw_query_readings", "odf_raw_query_readings.raw_query"
+    application, action = f"odf_{operation}_{dataset}", f"odf_{operation}_{dataset}.{operation}"
     order = [[("START", application), ("START", action), (end, action), (end, application)] for end in ends]
     assert [(e["eventType"], e["job"]["name"]) for e in events] == [pair for run in order for pair in run]
     assert len({e["run"]["runId"] for e in events}) == 2 * len(ends)
+    assert [e["eventTime"] for e in events] == sorted(e["eventTime"] for e in events)
+    engines = [e["run"]["facets"]["processing_engine"] for e in events if e["eventType"] == "COMPLETE"]
+    assert all((e["name"], e["version"]) == ("spark", pyspark.__version__) for e in engines)
     for start, of_action in zip(events[::4], events[1::4], strict=True):
         assert start["job"]["namespace"] == of_action["job"]["namespace"] == "airflow"
         above, below = start["run"]["facets"]["parent"], of_action["run"]["facets"]["parent"]
@@ -157,8 +169,18 @@ def test_close_ends_a_running_request_and_leaves_no_process(raw_query, applicati
     with pytest.raises(errors.EngineLost, match="the runner was closed"):
         running.result(1)
     check_runs(applications.events, ["ABORT"])
+    assert applications.task_facets == {}
     assert jvms() == before
     assert below(os.getpid(), "serve.py") == engines
+
+
+def test_a_merge_without_spark_that_is_stopped_has_no_application(applications, tmp_path: Path) -> None:
+    runner = LocalRunner("local[2]")
+    running = applications.submit(runner, merge_of(tmp_path, "rows", [2, 1, 3]), None)
+    runner.close()
+    with pytest.raises(errors.EngineLost, match="the runner was closed"):
+        running.result(1)
+    assert (applications.events, applications.task_facets) == ([], {})
 
 
 @pytest.mark.parametrize("is_forked", [False, True], ids=["alone", "with a forked child that holds the pipes"])
