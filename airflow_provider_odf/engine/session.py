@@ -26,12 +26,19 @@ BOUNDARY: dict[str, str] = {
 }
 """Limits on SQL, also on queries by the engine."""
 
-SETTINGS: dict[str, str] = BOUNDARY | {
+VALUES: dict[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "false",
     "spark.sql.timeType.enabled": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+}
+"""Settings on which the values of queries depend. A derivative must have the same rows on every cluster."""
+
+SETTINGS: dict[str, str] = {
+    **BOUNDARY,
+    **VALUES,
     "spark.sql.parquet.compression.codec": "snappy",
     # The specification allows more encodings than Spark does without this setting.
     "spark.sql.legacy.javaCharsets": "true",
@@ -102,10 +109,10 @@ def start_local(
 def of_request(spark: SparkSession) -> SparkSession:
     """Return a session for one request on the same Spark context, with its own views and settings.
 
-    It sets the limits on SQL again, whatever the cluster's configuration says.
+    It sets the limits on SQL and what decides about values again, whatever the cluster's configuration says.
     """
     session = spark.newSession()
-    for key, value in BOUNDARY.items():
+    for key, value in (BOUNDARY | VALUES).items():
         session.conf.set(key, value)
     return session
 

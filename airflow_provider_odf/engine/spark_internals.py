@@ -52,6 +52,45 @@ def plan_without_aliases(frame: DataFrame) -> Any:
     return catalyst.analysis.EliminateSubqueryAliases.apply(catalyst.analysis.EliminateView.apply(plan))
 
 
+_RUN = {
+    "ComputeCurrentTime": "the time of the run or its time zone",
+    "ReplaceCurrentLike": "the user or the catalog of the session",
+    "SpecialDatetimeValues": "a time of the run, from a text such as now or today that it computes",
+}
+"""Rules by which Catalyst puts values of the run into a plan -> what these are."""
+
+
+def values_of_run(spark: SparkSession, frame: DataFrame) -> Iterator[str]:
+    """Yield what a query depends on beside its arguments, as Catalyst knows it, in words for messages."""
+    top = plan_without_aliases(frame)
+    inner = top.subqueriesAll()
+    for found in (top, *(inner.apply(index) for index in range(inner.size()))):
+        plan = _rule(spark, "ReplaceExpressions").apply(found)
+        if not plan.deterministic():
+            yield "random numbers, or on how Spark distributes the rows"
+        for name, what in _RUN.items():
+            replaced = _rule(spark, name).apply(plan)
+            if not replaced.fastEquals(plan):
+                yield what
+            plan = replaced
+
+
+def _rule(spark: SparkSession, name: str) -> Any:
+    """Return a rule of Catalyst's optimizer."""
+    optimizer = _jvm().org.apache.spark.sql.catalyst.optimizer
+    if name == "ReplaceCurrentLike":
+        return optimizer.ReplaceCurrentLike(spark._jsparkSession.sessionState().catalogManager())
+    return getattr(getattr(optimizer, f"{name}$"), "MODULE$")
+
+
+def text_of_literal(spark: SparkSession, sql: str) -> str:
+    """Return the text of a string literal in SQL, without quotes and escapes.
+
+    :raises ParseException: it is none.
+    """
+    return str(spark._jsparkSession.sessionState().sqlParser().parseExpression(sql).value())
+
+
 def frame_of(spark: SparkSession, plan: Any) -> DataFrame:
     """Return the rows of an analyzed plan."""
     from pyspark.sql import DataFrame

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.transform import determinism
+from airflow_provider_odf.engine.transform.fault import Fault
 from airflow_provider_odf.engine.transform.linear import Linear, is_linear, totals
 from airflow_provider_odf.engine.transform.plan_tree import Attribute, Node, tree
 from airflow_provider_odf.engine.transform.row_keys import Key, Part, Relation, analyze
@@ -61,7 +62,7 @@ class PlanAnalysis:
         """Return the analysis of the query over all records of its inputs, in which no primary key is unique."""
         return replace(self, relations=analyze(self.root, {}))
 
-    def faults(self) -> list[determinism.Fault]:
+    def faults(self) -> list[Fault]:
         """Return why the query is not a function of its inputs' rows, empty if it is."""
         return list(determinism.faults(self.root, dict(self.relations)))
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from airflow_provider_odf.engine.plan_nodes import class_name
+from airflow_provider_odf.engine.transform import collations
+from airflow_provider_odf.engine.transform.fault import Fault
 from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute, parts, references, subplans
 from airflow_provider_odf.engine.transform.row_keys import Relation
 
@@ -18,19 +19,23 @@ _CHANGING = {
     "localtimestamp", "CurrentTime": "current_time", "Rand": "rand", "Randn": "randn", "RandStr": "randstr",
     "Uniform": "uniform", "Uuid": "uuid", "Shuffle": "shuffle", "MonotonicallyIncreasingID":
     "monotonically_increasing_id", "SparkPartitionID": "spark_partition_id", "CurrentUser": "current_user",
-    "CurrentDatabase": "current_database", "CurrentCatalog": "current_catalog", "SparkVersion": "version",
-    "Sample": "tablesample",
+    "CurrentDatabase": "current_database", "CurrentCatalog": "current_catalog", "CurrentPath": "current_path",
+    "CurrentTimeZone": "current_timezone", "SparkVersion": "version", "Sample": "tablesample",
+    "Collations": "collations", "SQLKeywords": "sql_keywords",
 }  # fmt: skip
 """Classes of expressions and nodes whose value depends on more than their arguments -> name in SQL."""
 
-_SKETCHES = {
+_ESTIMATES = {
     "ApproximatePercentile": "approx_percentile", "ApproxTopK": "approx_top_k", "HistogramNumeric": "histogram_numeric",
 }  # fmt: skip
 """Aggregates whose estimate depends on the order of the rows -> name in SQL."""
 
+_SKETCH = re.compile(r"(?:Kll|Hll|Theta|Tuple)\w*Agg\w*|KllSketchMerge\w+|ApproxTopK(?:Accumulate|Combine)")
+"""Functions whose sketch depends on the order of the rows; some also draw random numbers."""
+
 _BY_ORDER = {
     "First": "first", "Last": "last", "AnyValue": "any_value", "CollectList": "collect_list", "ListAgg": "listagg",
-    "Mode": "mode", "CollectSet": "collect_set", **_SKETCHES,
+    "Mode": "mode", "CollectSet": "collect_set", **_ESTIMATES,
 }  # fmt: skip
 """Aggregates whose value depends on the order of the rows -> name in SQL."""
 
@@ -38,11 +43,10 @@ _OWN_ORDER = {"MaxBy": "max_by", "MinBy": "min_by", "ListAgg": "listagg"}
 """Aggregates that take values in the order of another argument -> name in SQL."""
 
 _SPECIAL = re.compile(r"\s*(now|today|yesterday|tomorrow)\b", re.IGNORECASE)
-_SPECIAL_LITERAL = re.compile(
-    r"\b(?:to_|try_to_)?(?:date|timestamp(?:_ltz|_ntz)?)\s*\(?\s*['\"]\s*(now|today|yesterday|tomorrow)\b",
-    re.IGNORECASE,
-)
 """Texts that Spark converts to times of the run."""
+
+_PARSERS = ("ParseToDate", "ParseToTimestamp")
+"""Classes of functions that cast a text to a time unless they have a format."""
 
 _TIES = "the order of {} has ties: rows with equal values in it can have any order"
 
@@ -51,21 +55,14 @@ _WITHOUT_TIES = ("Rank", "DenseRank", "PercentRank", "CumeDist")
 _FROM_PEERS = ("First", "Last", "NthValue")
 
 
-@dataclass(frozen=True)
-class Fault:
-    """Why a query is not deterministic; ``word`` is where it says so, ``fix`` what to write instead."""
-
-    word: str
-    message: str
-    fix: str
-
-
 def faults(root: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
     """Yield the faults of a query. ``relations`` has the unique columns of each node of the plan."""
     for node in root.nodes():
         for part in subplans(node.fields):
             if name := _CHANGING.get(class_name(part)) or _special_time(part):
                 yield _changing(name)
+            yield from _random(part)
+    yield from collations.faults(root)
     for node in root.all_nodes():
         yield from _aggregates(node, relations)
         if node.kind == "Window":
@@ -74,23 +71,46 @@ def faults(root: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
             yield from _limit(node, relations)
 
 
-def faults_of_text(query: str) -> Iterator[Fault]:
-    """Yield the faults of a query's text that its plan does not show: Spark's parser computes these times."""
-    for match in _SPECIAL_LITERAL.finditer(query):
-        yield _changing(match[1].lower())
+def fault_of_text(value: str) -> Fault | None:
+    """Return the fault of a text that a query converts to a time, such as ``now`` in ``TIMESTAMP 'now'``."""
+    match = _SPECIAL.match(value)
+    return _changing(match[1].lower()) if match else None
+
+
+def fault_of_run(what: str) -> Fault:
+    """Return the fault of a query with values of the run, see `spark_internals.values_of_run`."""
+    return Fault("", f"the query depends on {what}, which another run may have otherwise", _FROM_DATA)
+
+
+_FROM_DATA = "take times and values from the data"
 
 
 def _changing(name: str) -> Fault:
-    return Fault(name, f"{name} has another value in each run", "take times and values from the data")
+    return Fault(name, f"{name} has another value in each run", _FROM_DATA)
 
 
 def _special_time(expression: Expression) -> str:
     """Return the word for a time of the run that an expression converts to a time, else nothing."""
-    if class_name(expression) != "Cast" or not str(expression["dataType"]).startswith(("date", "timestamp")):
+    kind = class_name(expression)
+    if kind not in _PARSERS and not (kind == "Cast" and str(expression["dataType"]).startswith(("date", "timestamp"))):
         return ""
     below = expression.get("below")
     match = _SPECIAL.match(str(below[0]["value"])) if below and class_name(below[0]) == "Literal" else None
     return match[1].lower() if match else ""
+
+
+def _random(expression: Expression) -> Iterator[Fault]:
+    """Yield the faults of functions that draw random numbers. Catalyst takes them for deterministic."""
+    kind = class_name(expression)
+    if kind == "AesEncrypt":
+        mode, vector = expression["below"][2], [*parts(expression["below"][4])]
+        is_by_block = class_name(mode) == "Literal" and str(mode["value"]).upper() == "ECB"
+        if not is_by_block and any(class_name(p) == "Literal" and p["value"] in ("", None) for p in vector):
+            fix = "give it the mode 'ECB', or as fifth argument an initialization vector made of the row"
+            yield Fault("aes_encrypt", "aes_encrypt takes a random initialization vector", fix)
+    elif _SKETCH.fullmatch(kind):
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", kind).lower()
+        yield Fault(name, f"{name} depends on the order of the rows, which is not defined", "use an exact function")
 
 
 def _aggregates(node: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
@@ -137,7 +157,7 @@ def _unordered(expression: Expression, *, is_sorted: bool) -> Iterator[Fault]:
         fix = "use min_by or max_by" if kind in ("First", "Last", "AnyValue") else f"sort it: sort_array({name}(…))"
         if kind in ("Mode", "ListAgg"):
             fix = f"give {name} an order: WITHIN GROUP (ORDER BY …)"
-        if kind in _SKETCHES:
+        if kind in _ESTIMATES:
             fix = "use an exact function, such as percentile"
         yield Fault(name, f"{name} depends on the order of the rows, which is not defined", fix)
     for part in expression["below"]:

@@ -12,6 +12,7 @@ from typing import Any
 from airflow_provider_odf.engine.plan_nodes import class_name
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import text
+from airflow_provider_odf.engine.transform.collations import is_collated
 from airflow_provider_odf.engine.transform.plan_tree import Expression
 
 _FUNCTIONS = {
@@ -56,7 +57,7 @@ def _literal(expression: Expression) -> str | None:
 
 
 def _is_comparable(kind: Any) -> bool:
-    return isinstance(kind, str) and not kind.startswith(_NO_KEY)
+    return isinstance(kind, str) and not kind.startswith(_NO_KEY) and not is_collated(kind)
 
 
 def _is_time(kind: str) -> bool:

@@ -13,6 +13,8 @@ from airflow_provider_odf import column_rules
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.column_layout import find, operation_code, value_sql, with_spelling
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import ddl
+from airflow_provider_odf.engine.transform.collations import is_collated
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import DatasetVocabulary, TransformRequest
 
@@ -73,7 +75,21 @@ def result(frame: DataFrame, request: TransformRequest) -> Result:
 
 
 def _value(name: str | None, kind: T.DataType, stored: pa.DataType) -> str:
-    return f"CAST(NULL AS {schemas.type_name(stored)})" if name is None else value_sql(name, kind)
+    if name is None:
+        return f"CAST(NULL AS {schemas.type_name(stored)})"
+    # Slices have texts without a collation, which Spark does not compare with those of one.
+    if is_collated(kind.simpleString()):
+        return f"CAST({quoted(name)} AS {ddl(_plain(kind))})"
+    return value_sql(name, kind)
+
+
+def _plain(kind: T.DataType) -> T.DataType:
+    """Return a type whose texts have no collation."""
+    if isinstance(kind, T.ArrayType):
+        return T.ArrayType(_plain(kind.elementType))
+    if isinstance(kind, T.StructType):
+        return T.StructType([T.StructField(f.name, _plain(f.dataType)) for f in kind])
+    return T.StringType() if isinstance(kind, T.StringType) else kind
 
 
 def _check(fields: Sequence[T.StructField], vocab: DatasetVocabulary) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,11 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import query as queries
+from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import query_name
 from airflow_provider_odf.engine.transform import query, row_wise
 from airflow_provider_odf.engine.transform.analysis import PlanAnalysis, analysis
-from airflow_provider_odf.engine.transform.determinism import faults_of_text
+from airflow_provider_odf.engine.transform.determinism import fault_of_run, fault_of_text
+from airflow_provider_odf.engine.transform.fault import Fault
 from airflow_provider_odf.engine.transform.inputs import RECORDS, Input
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.instant import Instant
@@ -22,6 +24,14 @@ from airflow_provider_odf.protocol import Evaluation, TransformRequest
 
 WATERMARK = "odf_watermark"
 """Parameter of queries: the earliest watermark of the inputs."""
+
+
+_TIME_LITERAL = re.compile(
+    r"\b(?:date|timestamp(?:_ltz|_ntz)?)\b(?:\s|/\*.*?\*/|--[^\n]*\n)*"
+    r"""(r?'(?:[^'\\]|\\.|'')*'|r?"(?:[^"\\]|\\.|"")*")""",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A date or a time in SQL, with its text. Spark's parser computes it, so plans do not show the text."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +67,18 @@ class SparkQuery:
         analyzed = analysis(frame, keys, [i.alias for i in self._inputs], kind, self._inexact(frame))
         if query.reads_operations(self._inputs, analyzed.used):
             analyzed = analyzed.of_records()
-        texts = (step.query for step in self._request.transform.queries)
-        for fault in (*itertools.chain.from_iterable(map(faults_of_text, texts)), *analyzed.faults()):
+        for fault in self._faults(analyzed, frame):
             raise self.refusal(fault.word, f"{fault.message}: {fault.fix}")
         return analyzed, frame
+
+    def _faults(self, analyzed: PlanAnalysis, frame: DataFrame) -> Iterator[Fault]:
+        """Yield why the query is not deterministic: those with a place first, then what only Catalyst knows."""
+        for step in self._request.transform.queries:
+            for match in _TIME_LITERAL.finditer(step.query):
+                if fault := fault_of_text(spark_internals.text_of_literal(self._spark, match[1])):
+                    yield fault
+        yield from analyzed.faults()
+        yield from map(fault_of_run, spark_internals.values_of_run(self._spark, frame))
 
     def rows(self) -> DataFrame:
         return self._last(is_checked=False)
