@@ -47,8 +47,8 @@ class SlicePlan:
     """Directory, schema and times of a slice to write.
 
     ``schema`` is the dataset's. ``event_time`` is the event time of records without one; if it is None, all must have
-    one. ``keys`` must not be null in new rows. ``label`` is the name of the input in messages. Without ``has_pairs``,
-    corrections may be incomplete.
+    one. ``keys`` must not be null in new rows. ``label`` is the name of the input in messages, ``advice`` follows
+    that on a null in a required column. Without ``has_pairs``, corrections may be incomplete.
     """
 
     directory: str
@@ -58,6 +58,7 @@ class SlicePlan:
     next_offset: int
     keys: tuple[str, ...]
     label: str
+    advice: str = ""
     has_pairs: bool = True
 
     def columns(self) -> list[str]:
@@ -179,7 +180,7 @@ class _SliceWriter:
             is_key = name in self._plan.keys
             if records[name].null_count and (is_key or not self._plan.schema.field(name).nullable):
                 nulls = pc.and_(is_new, pc.is_null(records[name])) if is_key else pc.is_null(records[name])
-                _refuse_nulls(records, nulls, name, is_key, label)
+                _refuse_nulls(records, nulls, name, is_key, label, self._plan.advice)
         if COPY in records.column_names and pc.max(records[COPY]).as_py() not in (None, 1):
             raise DuplicateKeys
         if not 0 <= (pc.min(ops).as_py() or 0) <= (pc.max(ops).as_py() or 0) <= CORRECT_TO:
@@ -205,12 +206,12 @@ def _half_correction(label: str) -> str:
     return f"{label}: a correction needs both -C and +C, with the same key and in the same input"
 
 
-def _refuse_nulls(records: pa.Table, nulls: pa.Array, name: str, is_key: bool, label: str) -> None:
+def _refuse_nulls(records: pa.Table, nulls: pa.Array, name: str, is_key: bool, label: str, advice: str) -> None:
     invalid = records.filter(nulls)
     if invalid.num_rows:
         row = ", ".join(f"{k}={v}" for k, v in invalid.slice(0, 1).to_pylist()[0].items() if not k.startswith("odf:"))
         what = f"the primary key column {name}" if is_key else f"column {name}, which is NOT NULL in the dataset,"
-        advice = "; filter such rows out in preprocess, or choose a key that every row has" if is_key else ""
+        advice = "; filter such rows out in preprocess, or choose a key that every row has" if is_key else advice
         rows = counted(invalid.num_rows, "row")
         raise InvalidQuery(f"{label}: {what} is null in {rows}, such as ({row[:300]}){advice}")
 

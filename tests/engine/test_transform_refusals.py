@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -169,6 +170,118 @@ def test_deterministic_queries_are_accepted(
     readings.poll([READING])
     people.poll([{"id": 1, "name": "ann"}])
     assert Derived.of(spark, tmp_path / "d", query, readings=readings, people=people).step().slice is not None
+
+
+OF_THE_RUN = {
+    "aes_encrypt(sensor, '0000111122223333')": "line 1: aes_encrypt takes a random initialization vector: give it",
+    "sha2(aes_encrypt(sensor, '0000111122223333', 'GCM'), 256)": "line 1: aes_encrypt takes a random",
+    "timestamp(lower('NOW'))": "the query depends on a time of the run, from a text such as now",
+    "CAST(concat('no', 'w') AS TIMESTAMP)": "the query depends on a time of the run",
+    "CAST(upper('today') AS DATE)": "the query depends on a time of the run",
+    "try_to_timestamp(lower('TOMORROW'))": "the query depends on a time of the run",
+    "from_json('{\"a\": \"now\"}', 'a STRING').a::timestamp": "the query depends on a time of the run",
+    "exists(SELECT 1 FROM people WHERE to_date(lower('TODAY')) > event_time)": "the query depends on a time of the run",
+    "try_to_timestamp('tomorrow')": "line 1: tomorrow has another value in each run",
+    "TIMESTAMP /* of the run */ 'now'": "line 1: now has another value in each run",
+    "DATE r'today'": "line 1: today has another value in each run",
+    r"TIMESTAMP '\u006eow'": "now has another value in each run",
+    "current_timezone()": "line 1: current_timezone has another value in each run",
+    "convert_timezone('UTC', event_time)": "current_timezone has another value in each run",
+    "unix_timestamp()": "current_timestamp has another value in each run",
+    "user()": "current_user has another value in each run",
+    "current_path()": "line 1: current_path has another value in each run",
+    "version()": "line 1: version has another value in each run",
+    "uniform(1, 10, 3)": "line 1: uniform has another value in each run",
+    "transform(array(1), x -> now())": "line 1: now has another value in each run",
+    "(SELECT hll_sketch_estimate(hll_sketch_agg(id)) FROM people)": "line 1: hll_sketch_agg depends on the order",
+    "(SELECT kll_sketch_get_n_bigint(kll_sketch_agg_bigint(id)) FROM people)": "line 1: kll_sketch_agg_bigint",
+    "(SELECT min(name COLLATE UTF8_LCASE) FROM people)": "line 1: under a collation, texts that differ are equal",
+}
+"""Expressions -> beginning of the message."""
+
+OF_THE_ROW = (
+    "aes_encrypt(sensor, '0000111122223333', 'ECB')",
+    "aes_encrypt(sensor, '0000111122223333', 'GCM', 'DEFAULT', substr(CAST(sha2(sensor, 256) AS BINARY), 1, 12))",
+    "DATE '2020-01-01'",
+    "event_time > make_date(2020, 1, 1)",
+    "TIMESTAMP 'epoch'",
+    "convert_timezone('UTC', 'America/New_York', CAST(event_time AS TIMESTAMP_NTZ))",
+    "try_cast(sensor AS TIMESTAMP)",
+    "to_timestamp(sensor, 'yyyy')",
+    "sensor COLLATE UTF8_LCASE = 'A'",
+    "sensor COLLATE UTF8_LCASE",
+)
+
+
+def test_values_of_the_run_are_refused(spark: SparkSession, tmp_path: Path, readings: Polled, people: Polled) -> None:
+    readings.poll([READING])
+    people.poll([{"id": 1, "name": "ann"}])
+    session = spark.newSession()
+    for expression, message in OF_THE_RUN.items():
+        query = f"SELECT event_time, {expression} AS x FROM readings"
+        derived = Derived.of(spark, tmp_path / "d", query, readings=readings, people=people)
+        with pytest.raises(InvalidQuery) as refusal:
+            transform.execute(session, derived.request(is_analyzed_only=True), lambda _: None)
+        assert message in str(refusal.value), expression
+    for expression in OF_THE_ROW:
+        query = f"SELECT event_time, {expression} AS x FROM readings"
+        derived = Derived.of(spark, tmp_path / "d", query, readings=readings, people=people)
+        transform.execute(session, derived.request(is_analyzed_only=True), lambda _: None)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT max(event_time) AS event_time, sensor COLLATE UTF8_LCASE AS s FROM readings GROUP BY 2",
+        "SELECT DISTINCT event_time, sensor COLLATE UTF8_LCASE AS s FROM readings",
+        "SELECT max(event_time) AS event_time, max(sensor COLLATE UNICODE_CI) AS s FROM readings",
+        "SELECT * FROM (SELECT event_time, sensor COLLATE UTF8_LCASE AS s FROM readings) ORDER BY 1, 2 LIMIT 1",
+    ],
+)
+def test_a_collation_does_not_choose_the_text_that_is_shown(
+    spark: SparkSession, tmp_path: Path, readings: Polled, query: str
+) -> None:
+    readings.poll([READING])
+    derived = Derived.of(spark, tmp_path / "d", query, readings=readings)
+    with pytest.raises(InvalidQuery, match="line 1: under a collation, texts that differ are equal, and which of them"):
+        transform.execute(spark.newSession(), derived.request(is_analyzed_only=True), lambda _: None)
+
+
+def test_a_collation_compares(spark: SparkSession, tmp_path: Path, readings: Polled, people: Polled) -> None:
+    """Texts of a collation are in the result as other texts are, also when they change."""
+    joined = "SELECT r.event_time, r.sensor COLLATE UTF8_LCASE AS s, p.name FROM readings r JOIN people p ON "
+    query = f"{joined} p.name COLLATE UTF8_LCASE = r.sensor COLLATE UTF8_LCASE"
+    derived = Derived.of(spark, tmp_path / "d", query, readings=readings, people=people)
+    readings.poll([READING])
+    people.poll([{"id": 1, "name": "A"}, {"id": 2, "name": "b"}])
+    derived.step()
+    assert [row[1:] for row in derived.rows] == [("a", "A")]
+    people.poll([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
+    derived.step()
+    assert [row[1:] for row in derived.rows] == [("a", "a")]
+
+
+def test_totals_over_no_rows(spark: SparkSession, tmp_path: Path, people: Polled) -> None:
+    """The row of totals over no rows has no event time. With HAVING, it leaves the result."""
+    total = "SELECT max(event_time) AS event_time, count(*) AS n FROM people"
+    plain = Derived.of(spark, tmp_path / "p", total, people=people)
+    having = Derived.of(spark, tmp_path / "h", f"{total} HAVING count(*) > 0", people=people)
+    people.poll([{"id": 1, "name": "ann"}])
+    plain.step(), having.step()
+    people.poll([])
+    message = (
+        r"^derived: column event_time, which is NOT NULL in the dataset, is null in 1 row, such as "
+        r"\(event_time=None, n=0\). Each row needs an event time: filter such rows out in the query. A total without "
+        r"GROUP BY has a row over no rows too: with HAVING count\(\*\) > 0, this row leaves the result$"
+    )
+    with pytest.raises(InvalidQuery, match=message):
+        plain.step()
+    assert [row[1:] for row in plain.rows] == [(1,)]
+    having.step()
+    assert having.rows == Counter()
+    plain.queries, plain.is_query_new = having.queries, True
+    plain.step()
+    assert plain.rows == Counter()
 
 
 def test_a_primary_key_does_not_order_the_records_of_a_key(spark: SparkSession, tmp_path: Path, people: Polled) -> None:

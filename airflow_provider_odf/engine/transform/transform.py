@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +16,7 @@ from airflow_provider_odf.engine.column_layout import OP
 from airflow_provider_odf.engine.merge_target import PARTITION, SMALL_SETTINGS
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import SlicePlan
-from airflow_provider_odf.engine.transform import difference, increments, keyed, row_wise
+from airflow_provider_odf.engine.transform import difference, increments, keyed, row_wise, taken_back
 from airflow_provider_odf.engine.transform.bound import Bound
 from airflow_provider_odf.engine.transform.inputs import History, Input, history, of_request
 from airflow_provider_odf.engine.transform.layout import Result, result
@@ -36,6 +37,11 @@ from airflow_provider_odf.wording import counted
 
 Progress: TypeAlias = Callable[[str], None]
 
+_WITHOUT_TIME = (
+    ". Each row needs an event time: filter such rows out in the query. A total without GROUP BY has a row over no "
+    "rows too: with HAVING count(*) > 0, this row leaves the result"
+)
+
 
 def execute(spark: SparkSession, request: TransformRequest, progress: Progress) -> TransformSuccess:
     """Compute the next records and return the slice. ``spark`` must be a session for this request only.
@@ -49,10 +55,15 @@ def execute(spark: SparkSession, request: TransformRequest, progress: Progress) 
 
 @dataclass(frozen=True)
 class _Records:
-    """Records to write: rows with OP, the columns and the columns of their order."""
+    """Records to write: rows with OP, the columns and the columns of their order.
+
+    ``are_compared`` says that the rows taken back are certainly there, since they were read from the derivative, or
+    that the query sets operations itself.
+    """
 
     frame: DataFrame
     order: tuple[str, ...]
+    are_compared: bool = True
 
 
 class _Transform:
@@ -85,6 +96,8 @@ class _Transform:
         records = self._records(analyzed, columns)
         self._progress(f"computing new records ({evaluation.kind})")
         new = self._write(records, columns) if records is not None else None
+        if new is not None and records is not None and not records.are_compared:
+            self._check_taken_back(new, columns)
         if new is not None:
             self._progress(f"wrote {counted(new.offset_interval.count, 'record')}")
         return TransformSuccess(
@@ -166,7 +179,7 @@ class _Transform:
         if is_raw:
             return _Records(row_wise.raw_changes(frame, columns), row_wise.ORDER)
         changes = row_wise.changes(frame, columns, has_corrections=not is_additive)
-        return _Records(changes, row_wise.ORDER)
+        return _Records(changes, row_wise.ORDER, are_compared=is_additive)
 
     def _row_wise_by_difference(self, changed: Mapping[Input, DataFrame], columns: Result) -> _Records:
         """Return the difference of what removed and added records give, for a query that cannot tell which record a row
@@ -180,7 +193,7 @@ class _Transform:
 
         removed, added = rows("NOT IN"), rows("IN")
         present = difference.once(removed, columns)
-        return _Records(difference.difference(present, added, columns, None), difference.ORDER)
+        return _Records(difference.difference(present, added, columns, None), difference.ORDER, are_compared=False)
 
     def _incremental(self, analyzed: Analysis, linear: Linear, columns: Result) -> _Records | None:
         """Return the records of a linear query, None if they do not follow from the new records of its inputs."""
@@ -199,7 +212,7 @@ class _Transform:
             taken = increments.removed(rows, self._inputs)
             old = difference.once(taken if taken is not None else new.limit(0), columns)
             changes = difference.difference(old, new, columns, analyzed.identity)
-        return _Records(changes, difference.ORDER)
+        return _Records(changes, difference.ORDER, are_compared=linear.totals is not None)
 
     def _whole(self, analyzed: Analysis, columns: Result, *, is_raw: bool) -> _Records:
         for i in self._inputs:
@@ -235,12 +248,30 @@ class _Transform:
             next_offset=request.next_offset,
             keys=(),
             label=request.dataset_alias,
+            advice=_WITHOUT_TIME,
             has_pairs=columns.operation is None,
         )
         if self._is_small:
             ordered = records.frame.coalesce(1).sortWithinPartitions(*map(quoted, records.order))
             return slices.write_in_order(ordered.select(quoted(OP), *columns.spark_columns).toArrow(), plan)
         return slices.write_in_task(records.frame, records.order, plan)
+
+    def _check_taken_back(self, new: NewSlice, columns: Result) -> None:
+        """Check that the derivative has the rows that a slice takes back, else remove the slice.
+
+        :raises InvalidQuery: it does not have one; the message has the row.
+        """
+        row = taken_back.missing_row(self._own(columns), HistorySlice(new.path, new.offset_interval))
+        if row is None:
+            return
+        Path(new.path).unlink(missing_ok=True)
+        raise InvalidQuery(
+            f"transform: the new records take back a row that dataset {self._request.dataset_alias} does not have: "
+            f"({', '.join(f'{name}={value}' for name, value in row.asDict().items())}). So the query gave another "
+            "result for the same rows of its inputs before. Nothing was written. If the query depends on more than "
+            "these rows, change it; if another release of Spark computes it otherwise, keep it. Then run `odf reset "
+            f"{self._request.dataset_alias}` to compute all rows again"
+        )
 
     def _test(self, new: NewSlice, schema: str) -> ContractReport | None:
         request = self._request

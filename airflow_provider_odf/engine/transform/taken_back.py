@@ -1,0 +1,48 @@
+"""Check that each row that a new slice takes back is there.
+
+A query that looks deterministic may still give another result for the same row in a later run: with another release of
+Spark, or by a function that the engine takes for deterministic. Its derivative would then take back rows that it never
+had. Records that come from a comparison with the present rows take back only these. All others are checked here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import text
+from airflow_provider_odf.engine.transform.inputs import History
+from airflow_provider_odf.engine.transform.keyed import in_memory, matching
+from airflow_provider_odf.merge_strategies import PRESENT
+from airflow_provider_odf.protocol import HistorySlice
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row
+
+
+def missing_row(own: History, new: HistorySlice) -> Row | None:
+    """Return a row, as texts, that a new slice takes back although the derivative does not have it, else None.
+
+    ``own`` is the history before the slice. Only the rows of it are read that have event times from the earliest to the
+    latest of the rows taken back, and none if the slice takes none back.
+    """
+    if own.are_additions([new]):
+        return None
+    every, first = replace(own, slices=(*own.slices, new)), new.offset_interval.start
+    offset, op, _, time = (quoted(name) for name in own.vocab.columns)
+    columns = [*map(quoted, own.columns)]
+    pairs = [(column, f"odf:taken{n}") for n, column in enumerate(columns)]
+    undone = own.records([new]).where(f"{op} NOT IN {PRESENT}").select(*columns).distinct()
+    taken = in_memory(own.spark, undone.toDF(*(name for _, name in pairs)))
+    kind, first_time = own.types.fields[3].dataType.simpleString(), quoted(pairs[0][1])
+    bounds = taken.selectExpr(*(f"CAST({f}({first_time}) AS STRING)" for f in ("min", "max"))).first() or ()
+    earliest, latest = (f"CAST({text(bound)} AS {kind})" for bound in bounds)
+    between = every.records().where(f"{time} BETWEEN {earliest} AND {latest}")
+    there = (
+        f"sum(IF({op} IN {PRESENT}, 1, -1)) OVER "
+        f"(PARTITION BY {', '.join(columns)} ORDER BY {offset} ROWS UNBOUNDED PRECEDING)"
+    )
+    counted = matching(between, taken, pairs).selectExpr("*", f"{there} AS `odf:there`")
+    missing = counted.where(f"`odf:there` < 0 AND {offset} >= {first}")
+    return missing.selectExpr(*(f"CAST({column} AS STRING) AS {column}" for column in columns)).first()
