@@ -6,6 +6,7 @@ compared ignoring case. Standard library only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,6 +16,9 @@ from airflow_provider_odf.protocol import DatasetVocabulary, MergeStrategy
 from airflow_provider_odf.wording import listed, suggestion
 
 _TIMES = ("", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
+RESERVED = "odf:"
+"""Beginning of the names of columns that the engine adds while it computes."""
+
 _NESTED = ("ARRAY", "STRUCT")
 _TEXTS = ("STRING", "CHAR", "VARCHAR", "BOOLEAN", "BINARY", *_NESTED)
 
@@ -62,6 +66,11 @@ def _system_columns(
     if use is OperationColumn.NONE:
         added[operation.lower()] = "operationTypeColumn"
     for name in columns:
+        if name.lower().startswith(RESERVED):
+            message = f"column {name} has the prefix {RESERVED}, which names columns of the engine"
+            yield ColumnProblem(
+                "columns", name, message, f"rename it {where}, in Spark SQL ``{name}` AS {_renamed(name)}`"
+            )
         if field := added.get(name.lower()):
             fix = (
                 f"rename it {where} (`{name} AS {name}_1`), or, if the dataset has no data yet, rename the "
@@ -72,6 +81,10 @@ def _system_columns(
         message = f"a {merge.kind} needs the column {operation}, which is not in {place}"
         fix = f"add it, or name one of {listed([*columns])} in SetVocab.operationTypeColumn"
         yield ColumnProblem("merge", operation, message, fix)
+
+
+def _renamed(name: str) -> str:
+    return re.sub(r"\W", "_", name)
 
 
 def _event_time(columns: Mapping[str, str], event_time: str, where: str) -> Iterator[ColumnProblem]:

@@ -190,6 +190,14 @@ SCHEMA = "{kind: Csv, schema: [id BIGINT, name STRING]}"
             id="system columns",
         ),
         pytest.param(
+            manifest(push("{kind: Csv, schema: [id INT, '`ODF:op` INT']}", LEDGER)),
+            [
+                "m.yaml:9:42: column ODF:op has the prefix odf:, which names columns of the engine "
+                "(rename it in `preprocess`, in Spark SQL ``ODF:op` AS ODF_op`)"
+            ],
+            id="columns of the engine",
+        ),
+        pytest.param(
             manifest(
                 push("{kind: Csv, schema: [id INT, offset INT]}", LEDGER), "- {kind: SetVocab, offsetColumn: seq}\n"
             ),

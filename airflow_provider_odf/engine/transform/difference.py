@@ -39,9 +39,8 @@ def difference(present: DataFrame, rows: DataFrame, result: Result, identity: Co
         .toDF(*result.columns, "odf:net")
         .where("`odf:net` <> 0")
     )
-    changed = net.selectExpr(*columns, "`odf:net` > 0 AS `odf:is_new`", "explode(sequence(1L, abs(`odf:net`)))").drop(
-        "col"
-    )
+    copies = "explode(sequence(1L, abs(`odf:net`))) AS `odf:copy`"
+    changed = net.selectExpr(*columns, "`odf:net` > 0 AS `odf:is_new`", copies).drop("odf:copy")
     row = f"struct({', '.join(columns)})"
     if identity is None or set(identity) >= set(result.columns):
         return changed.selectExpr(

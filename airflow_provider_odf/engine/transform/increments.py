@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import ddl
 from airflow_provider_odf.engine.transform import difference
 from airflow_provider_odf.engine.transform.inputs import COUNT, History, Input
 from airflow_provider_odf.engine.transform.keyed import in_memory, matching
@@ -54,7 +55,7 @@ def totals(spark: SparkSession, new: DataFrame, own: History, of: Totals, result
 
 def _added_up(field: T.StructField, function: str) -> Column:
     name = quoted(field.name)
-    return F.expr(f"CAST({function}({name}) AS {field.dataType.simpleString()}) AS {name}")
+    return F.expr(f"CAST({function}({name}) AS {ddl(field.dataType)}) AS {name}")
 
 
 def _present(own: History, new: DataFrame, groups: Sequence[str], columns: Sequence[str]) -> DataFrame:
