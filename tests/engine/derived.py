@@ -127,8 +127,15 @@ def records(history: Iterable[HistorySlice], vocab: DatasetVocabulary) -> list[R
         names = [name for name in table.column_names if name not in vocab.columns[:3]]
         operations = table[vocab.operation_type_column].to_pylist()
         values = zip(*(table[name].to_pylist() for name in names), strict=True)
-        found += [(OPERATIONS[o], row) for o, row in zip(operations, values, strict=True)]
+        found += [(OPERATIONS[o], tuple(map(_hashable, row))) for o, row in zip(operations, values, strict=True)]
     return found
+
+
+def _hashable(value: Any) -> Any:
+    """Return a value in which lists and structs are tuples, so that equal ones can be counted."""
+    if isinstance(value, dict):
+        return tuple((name, _hashable(v)) for name, v in value.items())
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def net(of: Iterable[Record]) -> Counter[tuple[Any, ...]]:

@@ -35,6 +35,62 @@ _READINGS = Query("SELECT event_time, v AS k, sensor AS s FROM readings")
 _PEOPLE = Query("SELECT event_time, id AS k, name AS s FROM people")
 
 
+_AGGREGATES = (
+    "count(*)", "count(v)", "count(DISTINCT v)", "count(*) FILTER (WHERE v > 1)", "count_if(v > 2)", "sum(v)",
+    "sum(v) FILTER (WHERE v < 4)", "sum(CAST(v AS DECIMAL(10, 2)) / 3)", "avg(CAST(v AS DECIMAL(10, 2)))", "min(v)",
+    "max(s)", "min(v > 1)", "max(CAST(s AS BINARY))", "min(CAST(v AS DECIMAL(10, 2)))", "max(CAST(t AS DATE))",
+    "min(CAST(v AS DOUBLE) * -0.0D)", "max(CASE WHEN v > 3 THEN double('NaN') ELSE v END)", "max(array(v, 1))",
+    "min(named_struct('a b', v, 'x.y', s))", "max(struct(v AS `it`, struct(s AS `a``b`) AS `col`))", "bool_or(v > 0)",
+    "some(v > 3)", "bit_xor(v)", "max(DISTINCT v)", "max_by(s, struct(v, s, t))", "sort_array(collect_list(v))",
+    "sort_array(collect_set(s))", "percentile(v, 0.5)", "approx_count_distinct(v)",
+)  # fmt: skip
+_NAMES = (
+    "col",
+    "key",
+    "value",
+    "pos",
+    "`count(1)`",
+    "`a b`",
+    "`a.b`",
+    "`odd``name`",
+    "`Größe`",
+    "N",
+    "`odf`",
+    "record",
+)
+_GROUPS = (
+    "s",
+    "v % 2",
+    "upper(s)",
+    "date_trunc('day', t)",
+    "struct(v % 2, s)",
+    "CAST(v AS DECIMAL(4, 1))",
+    "v IS NULL",
+)
+_VALUES = (
+    "v + 1", "concat(s, '!')", "explode(array(v, 1))", "explode(sequence(0, coalesce(v, 0) % 3))", "sha2(s, 256)",
+    "date_format(t, 'yyyy-MM-dd')", "named_struct('a b', v, 'c', s)", "posexplode(array(s))", "md5(s)", "v IN (1, 3)",
+    "from_json(concat('{\"a\": ', v, '}'), 'a INT').a", "hash(s, v)", "s COLLATE UTF8_LCASE = 'A'",
+)  # fmt: skip
+
+
+def random_spark_query(r: Random) -> str:
+    """Return a random query with functions, types and names of columns that only Spark has."""
+    readings = "SELECT event_time AS t, v, sensor AS s FROM readings"
+    people = "SELECT event_time AS t, id AS v, name AS s FROM people"
+    joined = "SELECT r.event_time AS t, p.id AS v, p.name AS s FROM readings r JOIN people p ON p.id = r.v"
+    rows = r.choice([readings, people, people, joined, f"{readings} UNION ALL {people}"])
+    names = r.sample(_NAMES, 3)
+    if r.random() < 0.3:
+        return f"SELECT t AS event_time, {r.choice(_VALUES)}, v AS {names[0]} FROM ({rows})"
+    shown = ", ".join(f"{sql} AS {name}" for sql, name in zip(r.sample(_AGGREGATES, 2), names, strict=False))
+    if r.random() < 0.2:
+        return f"SELECT max(t) AS event_time, {shown} FROM ({rows}) HAVING count(*) > 0"
+    group = r.choice(_GROUPS)
+    having = r.choice(["", "", " HAVING count(*) > 1"])
+    return f"SELECT max(t) AS event_time, {group} AS {names[2]}, {shown} FROM ({rows}) GROUP BY {group}{having}"
+
+
 def _below(r: Random, depth: int) -> Query:
     return random_query(r, r.randrange(depth + 1))
 
