@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 PART_ROWS = 65_536
 """Number of rows per part of row-wise queries. Each part is planned anew."""
 
+BATCH_ROWS = 8_192
+"""Number of rows in a batch of other queries: sums of floating-point numbers depend on it."""
+
 _NO_MEMORY = "Resources exhausted"
 
 
@@ -85,7 +88,7 @@ class Job:
             with contextlib.ExitStack() as stack:
                 sinks = {name: stack.enter_context(pa.OSFile(str(file), "wb")) for name, file in files.items()}
                 writers = {n: stack.enter_context(pa.ipc.new_file(sinks[n], self.tables[n])) for n in files}
-                for name, batch in batches:
+                for name, batch in _even(batches):
                     writers[name].write_batch(types.rows_to_datafusion(batch, self.tables[name]))
             context = session.create(memory=self.memory, scratch=directory)
             for name, file in files.items():
@@ -99,7 +102,9 @@ class Job:
         """
         context = session.create(memory=self.memory, scratch=_directory(self.scratch))
         for name, table in tables.items():
-            batches = self._batches(table.to_batches(), name) or [types.empty(self.tables[name])]
+            batches = self._batches(table.combine_chunks().to_batches(max_chunksize=BATCH_ROWS), name) or [
+                types.empty(self.tables[name])
+            ]
             context.register_record_batches(types.quoted(name), [batches])
         return pa.Table.from_batches(self._rows(context), schema=self.output)
 
@@ -133,6 +138,22 @@ class Job:
                 f"the query was planned with datafusion {self.version}, and this Spark worker has {installed}: "
                 f"run `pip install datafusion=={self.version}` on all workers"
             )
+
+
+def _even(batches: Iterable[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows of each table in batches of one size."""
+    waiting: dict[str, list[pa.RecordBatch]] = {}
+    for name, batch in batches:
+        waiting.setdefault(name, []).append(batch)
+        if sum(b.num_rows for b in waiting[name]) >= BATCH_ROWS:
+            rows = pa.Table.from_batches(waiting[name]).combine_chunks()
+            whole = rows.num_rows - rows.num_rows % BATCH_ROWS
+            for part in rows.slice(0, whole).to_batches(max_chunksize=BATCH_ROWS):
+                yield name, part
+            waiting[name] = rows.slice(whole).to_batches()
+    for name, rest in waiting.items():
+        for part in pa.Table.from_batches(rest).combine_chunks().to_batches() if rest else ():
+            yield name, part
 
 
 def _parts(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -104,8 +104,101 @@ def project(columns: Any, plan: Any) -> Any:
 
 
 def with_children(plan: Any, children: Sequence[Any]) -> Any:
-    """Return a plan with other children."""
-    return plan.withNewChildren(_jvm().PythonUtils.toSeq(list(children)))
+    """Return a plan or an expression with other children."""
+    return plan.withNewChildren(_seq(children))
+
+
+def optimized_plan(frame: DataFrame) -> Any:
+    """Return the optimized plan of a frame, in which correlated subqueries are joins."""
+    return frame._jdf.queryExecution().optimizedPlan()
+
+
+def items(sequence: Any) -> list[Any]:
+    """Return the items of a sequence of the JVM."""
+    return [sequence.apply(index) for index in range(sequence.size())]
+
+
+def kind(node: Any) -> str:
+    """Return the name of the class of a plan node or expression, without its package."""
+    return str(node.getClass().getSimpleName())
+
+
+def is_subquery(expression: Any) -> bool:
+    """Whether an expression has a plan."""
+    return _is(expression, "org.apache.spark.sql.catalyst.expressions.SubqueryExpression")
+
+
+def with_expressions(plan: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a plan node with other expressions, which a function makes of each."""
+    old = [plan.productElement(index) for index in range(plan.productArity())]
+    new = [_changed(value, change) for value in old]
+    if all(a is b for a, b in zip(old, new, strict=True)):
+        return plan
+    return _copy(plan, new)
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a field of a node with changed expressions, itself if none is changed."""
+    if _is(value, "org.apache.spark.sql.catalyst.expressions.Expression"):
+        new = change(value)
+        return value if new.fastEquals(value) else new
+    if _is(value, "scala.Some"):
+        inner = value.get()
+        new = _changed(inner, change)
+        return value if new is inner else _jvm().scala.Option.apply(new)
+    if _is(value, "scala.collection.immutable.Seq"):
+        old = items(value)
+        changed = [_changed(item, change) for item in old]
+        return value if all(a is b for a, b in zip(old, changed, strict=True)) else _seq(changed)
+    return value
+
+
+def without_negative_zero(expression: Any) -> Any:
+    """Return an expression whose floating-point values are those of GROUP BY: one zero, and one NaN."""
+    return _object("optimizer.NormalizeFloatingNumbers").normalize(expression)
+
+
+def ascending(expression: Any) -> Any:
+    """Return the ascending order by an expression."""
+    directions = (_object(f"expressions.{name}") for name in ("Ascending", "NullsFirst"))
+    return _catalyst().expressions.SortOrder(expression, *directions, _seq([]))
+
+
+def column(expression: Any) -> Any:
+    """Return an expression as a new column."""
+    new_id = _object("expressions.NamedExpression").newExprId()
+    return _catalyst().expressions.Alias(expression, "odf:value", new_id, _seq([]), _none(), _seq([]))
+
+
+def without_distinct(aggregate: Any) -> Any:
+    """Return an aggregate in which no function has DISTINCT: another one below it has the distinct values."""
+    true = _object("expressions.Literal").TrueLiteral()
+
+    def filtered(expression: Any) -> Any:
+        if kind(expression) == "AggregateExpression":
+            if not expression.isDistinct() or expression.filter().isDefined():
+                return expression
+            values = [expression.productElement(index) for index in range(expression.productArity())]
+            return _copy(expression, [*values[:3], _jvm().scala.Option.apply(true), *values[4:]])
+        below = [filtered(child) for child in items(expression.children())]
+        return with_children(expression, below) if below else expression
+
+    # Spark's rule leaves a single DISTINCT without a filter to hash tables.
+    return _object("optimizer.RewriteDistinctAggregates").rewrite(with_expressions(aggregate, filtered))
+
+
+def with_columns(columns: Sequence[Any], plan: Any) -> Any:
+    """Return a plan that has further columns."""
+    return project(_seq([*items(plan.output()), *columns]), plan) if columns else plan
+
+
+def sorted_groups(groups: Sequence[Any], order: Sequence[Any], plan: Any) -> Any:
+    """Return a plan whose rows of a group are in one partition, each of which is sorted. Without groups, there is one
+    partition."""
+    logical = _catalyst().plans.logical
+    number = _none() if groups else _jvm().scala.Option.apply(1)
+    together = logical.RepartitionByExpression(_seq(groups), plan, number, _none())
+    return logical.Sort(_seq(order), False, together, _none())
 
 
 def schema_json(frame: DataFrame) -> str:
@@ -180,6 +273,43 @@ def _parquet_converter() -> Any:
     sql = _jvm().org.apache.spark.sql
     conf = sql.internal.SQLConf.get()
     return sql.execution.datasources.parquet.ParquetToSparkSchemaConverter(conf)
+
+
+def _copy(node: Any, values: Sequence[Any]) -> Any:
+    array = _gateway().new_array(_jvm().java.lang.Object, len(values))
+    for index, value in enumerate(values):
+        array[index] = value
+    return node.makeCopy(array)
+
+
+def _is(value: Any, name: str) -> bool:
+    from py4j.java_gateway import JavaObject, is_instance_of
+
+    return isinstance(value, JavaObject) and bool(is_instance_of(_gateway(), value, name))
+
+
+def _seq(values: Sequence[Any]) -> Any:
+    return _jvm().PythonUtils.toSeq(list(values))
+
+
+def _none() -> Any:
+    return getattr(getattr(_jvm().scala, "None$"), "MODULE$")
+
+
+def _object(name: str) -> Any:
+    """Return an object of Scala in a package of Catalyst."""
+    package, _, simple = name.partition(".")
+    return getattr(getattr(getattr(_catalyst(), package), f"{simple}$"), "MODULE$")
+
+
+def _catalyst() -> Any:
+    return _jvm().org.apache.spark.sql.catalyst
+
+
+def _gateway() -> Any:
+    from pyspark import SparkContext
+
+    return SparkContext._gateway
 
 
 def _jvm() -> Any:

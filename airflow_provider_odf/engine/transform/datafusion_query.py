@@ -72,8 +72,14 @@ class DataFusionQuery:
         return datafusion.analyze(frames, self._request.transform, self._keys)
 
     def rows(self) -> DataFrame:
-        frames = {i.alias: self._spark.table(quoted(i.alias)) for i in self._inputs}
+        frames = {i.alias: self._in_order(i) for i in self._inputs}
         return datafusion.transform(self._spark, frames, self._request.transform, self._keys, small=self._is_small)
+
+    def _in_order(self, of: Input) -> DataFrame:
+        """Return the rows of a view by offset: sums of floating-point numbers depend on it, and the place of a row in
+        the result. The order in which Spark reads files depends on the number of cores."""
+        frame, offset = self._spark.table(quoted(of.alias)), quoted(of.history.vocab.offset_column)
+        return frame.coalesce(1).sortWithinPartitions(offset) if self._is_small else frame.orderBy(offset)
 
     def rows_with_records(self) -> DataFrame:
         # The rows are in the order of their records, which are all added.

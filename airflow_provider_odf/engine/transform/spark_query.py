@@ -13,7 +13,7 @@ from airflow_provider_odf.engine import query as queries
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import query_name
-from airflow_provider_odf.engine.transform import query, row_wise
+from airflow_provider_odf.engine.transform import float_order, query, row_wise
 from airflow_provider_odf.engine.transform.analysis import PlanAnalysis, analysis
 from airflow_provider_odf.engine.transform.determinism import fault_of_run, fault_of_text
 from airflow_provider_odf.engine.transform.fault import Fault
@@ -51,6 +51,7 @@ class SparkQuery:
 
     def __init__(self, spark: SparkSession, request: TransformRequest, inputs: Sequence[Input]) -> None:
         self._spark, self._request, self._inputs = spark, request, inputs
+        self._has_sums = False
         texts = [step.query for step in request.transform.queries]
         self.waits = any(f":{WATERMARK}" in text or RECORDS in text for text in texts)
 
@@ -69,6 +70,7 @@ class SparkQuery:
             analyzed = analyzed.of_records()
         for fault in self._faults(analyzed, frame):
             raise self.refusal(fault.word, f"{fault.message}: {fault.fix}")
+        self._has_sums = float_order.can_have_sums(analyzed.root)
         return analyzed, frame
 
     def _faults(self, analyzed: PlanAnalysis, frame: DataFrame) -> Iterator[Fault]:
@@ -81,7 +83,12 @@ class SparkQuery:
         yield from map(fault_of_run, spark_internals.values_of_run(self._spark, frame))
 
     def rows(self) -> DataFrame:
-        return self._last(is_checked=False)
+        frame = self._last(is_checked=False)
+        if not self._has_sums:
+            return frame
+        for key, value in float_order.SETTINGS.items():
+            self._spark.conf.set(key, value)
+        return float_order.in_order(self._spark, frame, hides_overflow=self._hides_overflow)
 
     def rows_with_records(self) -> DataFrame:
         return row_wise.with_records(self._spark, self.rows())
@@ -91,10 +98,14 @@ class SparkQuery:
 
     def _inexact(self, frame: DataFrame) -> Iterator[str]:
         """Yield the columns whose sums do not add up. Spark's plans do not tell try_sum from sum."""
-        hides_overflow = any("try_sum" in step.query.lower() for step in self._request.transform.queries)
         for field in frame.schema.fields:
-            if hides_overflow or not isinstance(field.dataType, (T.IntegralType, T.DecimalType)):
+            if self._hides_overflow or not isinstance(field.dataType, (T.IntegralType, T.DecimalType)):
                 yield field.name
+
+    @property
+    def _hides_overflow(self) -> bool:
+        """Whether there may be sums that are null if they overflow."""
+        return any(re.search(r"try_(sum|avg)", step.query.lower()) for step in self._request.transform.queries)
 
     def _last(self, *, is_checked: bool) -> DataFrame:
         """Return the rows of the last query. The others become views."""
