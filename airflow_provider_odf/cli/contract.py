@@ -128,8 +128,8 @@ def contract_test(
 ) -> None:
     """Test data against a contract, and report every clause.
 
-    Exit 0 if no clause of severity `error` failed, 1 if one did, 2 if the contract is not valid, and 3 if a clause
-    could not be run.
+    Exit 0 if no clause of severity `error` failed, 1 if one did, 2 if the file is no contract, and 3 if a clause
+    could not be evaluated.
     """
     from airflow_provider_odf.cli.run import instant
     from airflow_provider_odf.contract.failed_rows import remove_earlier

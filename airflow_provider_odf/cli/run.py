@@ -130,7 +130,7 @@ def run(
     time = instant(system_time)
     options = from_environment(os.environ, forbid or ())
     target = open_store(store, input_store)
-    loaded = checked(load_manifests(manifests, target))
+    loaded = checked(load_manifests(manifests, target), tests_contracts=True)
     print_warnings(loaded)
     if not loaded.manifests:
         raise ManifestInvalid(loaded.problems) if loaded.problems else InvalidInput(no_manifests(manifests))
@@ -220,10 +220,11 @@ def no_manifests(paths: Sequence[str]) -> str:
     return f"no manifests in {', '.join(paths)}"
 
 
-def checked(loaded: Loaded) -> Loaded:
+def checked(loaded: Loaded, *, tests_contracts: bool = False) -> Loaded:
     """Return the manifests without problems of their contracts and queries, and the problems of the others: one that is
-    not valid stops no other."""
-    by_manifest = {id(manifest): _problems(manifest) for manifest in loaded.manifests}
+    not valid stops no other. With ``tests_contracts``, clauses that cannot be evaluated are left to the contract test.
+    """
+    by_manifest = {id(manifest): _problems(manifest, tests_contracts) for manifest in loaded.manifests}
     valid = tuple(manifest for manifest in loaded.manifests if not by_manifest[id(manifest)])
     problems = [problem for own in by_manifest.values() for problem in own]
     return replace(loaded, manifests=valid, problems=tuple(sorted([*loaded.problems, *problems])))
@@ -237,30 +238,29 @@ def has_queries(manifest: Manifest) -> bool:
     return any(isinstance(e, SetTransform) or getattr(e, "preprocess", None) is not None for e in events)
 
 
-def _problems(manifest: Manifest) -> list[Problem]:
+def _problems(manifest: Manifest, tests_contracts: bool) -> list[Problem]:
     from airflow_provider_odf.dialect.check import check
 
     try:
-        return [*_contract_problems([manifest]), *check([manifest])]
+        return [*_contract_problems(manifest, tests_contracts), *check([manifest])]
     except Exception as e:  # any error: the other manifests are checked
         return [Problem(Place(str(manifest.file)), str(as_odf_error(e)))]
 
 
-def _contract_problems(manifests: Sequence[Manifest]) -> list[Problem]:
+def _contract_problems(manifest: Manifest, tests_contracts: bool) -> Sequence[Problem]:
     from airflow_provider_odf.contract.binding import find, of_dataset
 
-    problems: list[Problem] = []
-    for manifest in manifests:
-        try:
-            if (location := find(manifest)) is not None:
-                from airflow_provider_odf.contract.columns import problems as contract_columns
+    try:
+        if (location := find(manifest)) is None:
+            return ()
+        from airflow_provider_odf.contract import columns
 
-                file = location.load()
-                contract = of_dataset(file, str(manifest.snapshot.name))
-                problems += contract_columns(manifest, file, contract)
-        except ManifestInvalid as e:
-            problems += e.problems
-    return problems
+        file = location.load()
+        contract = of_dataset(file, str(manifest.snapshot.name))
+        of_clauses = () if tests_contracts else (*file.problems, *columns.invalid_clauses(file, contract.checks))
+        return [*of_clauses, *columns.problems(manifest, file, contract)]
+    except ManifestInvalid as e:
+        return e.problems
 
 
 def problem_json(severity: str, problem: Problem) -> dict[str, Any]:

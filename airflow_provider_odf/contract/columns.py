@@ -46,10 +46,7 @@ _TYPES = frozenset(kind for kinds in COLUMN_TYPES.values() for kind in kinds)
 
 def problems(manifest: Manifest, file: ContractFile, contract: Contract) -> Iterator[Problem]:
     """Yield the problems of a contract, which is compiled for the dataset of a manifest, with the manifest's columns.
-
-    Where only the data define the columns, they are those of clauses that no test can evaluate.
-    """
-    yield from invalid_clauses(file, contract.checks)
+    There are none where only the data define the columns."""
     if (given := of_manifest(manifest.snapshot)) is None:
         return
     vocab = ddl.vocabulary(manifest.snapshot.last(model.SetVocab))
@@ -58,9 +55,11 @@ def problems(manifest: Manifest, file: ContractFile, contract: Contract) -> Iter
 
 
 def invalid_clauses(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
-    """Yield the clauses that no test can evaluate, such as an invalid pattern."""
+    """Yield the clauses that no test can evaluate, such as an invalid pattern. Those that cannot be read are among the
+    problems of the file."""
+    unreadable = {clause.value for clause in file.contract.invalid}
     for check in checks:
-        if check.outcome == "error":
+        if check.outcome == "error" and check.reason not in unreadable:
             yield Problem(file.place_of(check.path), check.reason)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from airflow_provider_odf.contract import quality, service_levels, top_level
+from airflow_provider_odf.contract import invalid, quality, service_levels, top_level
 from airflow_provider_odf.contract.clauses import MODEL_ANNOTATIONS
 from airflow_provider_odf.contract.fields import FieldChecks, extension
 from airflow_provider_odf.contract.keys import foreign_key, key
@@ -34,13 +34,13 @@ def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:
     contract = file.contract
     names = set(models)
     checks = [check for m in contract.models if m.name in names for check in _model_checks(m)]
-    checks += [check for check in map(_unknown, contract.unknown) if _is_about(contract, check.path, names)]
+    checks += map(_unknown, contract.unknown)
     checks += (*top_level.checks(contract, names), *service_levels.checks(contract, names), *_contract_checks(contract))
     return Contract(
         id=contract.id,
         model="",
         digest=file.digest,
-        checks=_one_each(checks),
+        checks=_one_each(c for c in invalid.with_errors(checks, contract) if _is_about(contract, c.path, names)),
         version=contract.version,
         title=contract.title,
         specification=contract.specification,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -13,6 +13,7 @@ from airflow_provider_odf.contract.model import Clause, DataContract, Field, Mod
 from airflow_provider_odf.contract.objects import DataContractObject, FieldObject
 from airflow_provider_odf.contract.problems import of_validation
 from airflow_provider_odf.contract.references import Library, Offline, Unresolved
+from airflow_provider_odf.contract.repair import invalid
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest.document import Document
 
@@ -42,6 +43,7 @@ def read(document: Document, root: DataContractObject, library: Library) -> tupl
         service_levels=tuple(entries(spot, "servicelevels")),
         quality=tuple(clause(spot.at(key)) for key in ("quality",) if spot.get(key)),
         clauses=tuple(clause(spot.at(key)) for key in ("schema",) if spot.get(key)),
+        invalid=tuple(reader.invalid),
     )
     return contract, reader.problems
 
@@ -69,6 +71,7 @@ class _Trail:
 class _Reader:
     def __init__(self, document: Document, library: Library) -> None:
         self.problems: list[Problem] = []
+        self.invalid: list[Clause] = []
         self._document, self._library = document, library
         self._fields = 0
 
@@ -86,7 +89,8 @@ class _Reader:
     def _field(self, name: str, path: Path, at: Spot, trail: _Trail) -> Field:
         """Return the field at a path, which is written at ``at`` and may inherit from definitions."""
         self._fields += 1
-        keys, place = self._keys(at, trail), self._place(at, trail)
+        place = self._place(at, trail)
+        keys, cautions = self._resolved(at, trail, pointer(*path, "$ref"), place)
         if self._fields > MAX_FIELDS:
             return Field(name, pointer(*path), place)
         kind = keys["type"][0].value if "type" in keys else None
@@ -96,10 +100,13 @@ class _Reader:
             pointer(*path),
             place,
             type=kind.lower() if kind else None,
-            clauses=tuple(
-                Clause(_ALIASES.get(key, key), spot.value, pointer(*path, key), self._place(spot, of))
-                for key, (spot, of) in keys.items()
-                if key not in _NESTED and key != "quality"
+            clauses=(
+                *(
+                    Clause(_ALIASES.get(key, key), spot.value, pointer(*path, key), self._place(spot, of))
+                    for key, (spot, of) in keys.items()
+                    if key not in _NESTED and key != "quality"
+                ),
+                *cautions,
             ),
             quality=tuple(self._quality(*keys["quality"], path)) if "quality" in keys else (),
             fields=nested.get("fields", ()),
@@ -107,6 +114,18 @@ class _Reader:
             keys=next(iter(nested.get("keys", ())), None),
             values=next(iter(nested.get("values", ())), None),
         )
+
+    def _resolved(
+        self, at: Spot, trail: _Trail, path: str, place: Place
+    ) -> tuple[dict[str, tuple[Spot, _Trail]], Sequence[Clause]]:
+        """Return the keys of the field at a spot, and further clauses: a field is sensitive if nobody can read its
+        definition. ``path`` is the pointer of its reference."""
+        earlier = len(self.problems)
+        keys = self._keys(at, trail)
+        if not (problems := self.problems[earlier:]):
+            return keys, ()
+        self.invalid.append(replace(invalid(path, problems), place=place))
+        return keys, [Clause("pii", True, path, place)]
 
     def _children(self, key: str, spot: Spot, trail: _Trail, path: Path) -> tuple[Field, ...]:
         if key == "fields":

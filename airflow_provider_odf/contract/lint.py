@@ -8,7 +8,7 @@ from pathlib import Path
 from airflow_provider_odf.contract import examples, json_schema
 from airflow_provider_odf.contract.columns import invalid_clauses
 from airflow_provider_odf.contract.compile import compile_models
-from airflow_provider_odf.contract.load import ContractFile, document_of, is_standard, read
+from airflow_provider_odf.contract.load import ContractFile, document_of, is_standard, parse
 from airflow_provider_odf.errors import ManifestInvalid, Problem
 from airflow_provider_odf.manifest import yaml_source
 from airflow_provider_odf.protocol import Check
@@ -24,9 +24,13 @@ def lint(path: Path) -> tuple[list[Problem], list[Problem]]:
         document = document_of(text, str(path))
     except ManifestInvalid as e:
         return [*e.problems], []
-    file, errors = read(text, str(path))
-    warnings: list[Problem] = []
-    if file is not None:
+    errors, warnings = list[Problem](), list[Problem]()
+    try:
+        file = parse(text, str(path))
+    except ManifestInvalid as e:
+        errors += e.problems
+    else:
+        errors += file.problems
         checks = compile_models(file, [model.name for model in file.contract.models]).checks
         errors += [*invalid_clauses(file, checks), *_keys(file), *_ranges(file), *examples.of_fields(file, checks)]
         warnings += [*file.unknown, *_status(file), *_inapplicable(file, checks), *examples.of_models(file, checks)]

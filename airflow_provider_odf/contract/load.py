@@ -18,8 +18,9 @@ from airflow_provider_odf.contract.document_spot import Spot
 from airflow_provider_odf.contract.model import Clause, DataContract, pointer
 from airflow_provider_odf.contract.objects import DataContractObject
 from airflow_provider_odf.contract.odcs_objects import StandardObject
-from airflow_provider_odf.contract.problems import of_validation, steps_of, unknown_keys
+from airflow_provider_odf.contract.problems import unknown_keys
 from airflow_provider_odf.contract.references import Library
+from airflow_provider_odf.contract.repair import MOST_REPAIRS, Repair
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest import yaml_source
 from airflow_provider_odf.manifest.document import Document
@@ -30,7 +31,7 @@ OLDEST_STANDARD, NEWEST_STANDARD = (3, 0, 0), (3, 2, 0)
 
 @dataclass(frozen=True)
 class ContractFile:
-    """A valid contract, with its references resolved.
+    """A contract, with its references resolved.
 
     ``digest`` is the SHA-256 in hex of its text, and of the other documents that it refers to.
     """
@@ -41,6 +42,8 @@ class ContractFile:
     document: Document
     unknown: tuple[Problem, ...] = ()
     """Keys that the specification does not have."""
+    problems: tuple[Problem, ...] = ()
+    """Values of wrong types, missing values and references without a definition. They are clauses, too."""
 
     def place(self, *path: str | int) -> Place:
         """Return the place of the value at a path, or of the last existing part of the path."""
@@ -59,7 +62,7 @@ class ContractFile:
 def load(path: Path, is_offline: bool = False) -> ContractFile:
     """Return the contract in a file. ``is_offline`` leaves references to the web unresolved.
 
-    :raises ManifestInvalid: the file has problems. The error has all of them.
+    :raises ManifestInvalid: the file is no contract, or has no valid model.
     """
     return parse(yaml_source.read_text(path), str(path), is_offline)
 
@@ -68,48 +71,36 @@ def parse(text: str, file: str, is_offline: bool = False, is_attached: bool = Fa
     """Return the contract in a text; ``file`` is its name in problems, and relative references start next to it. An
     attachment cannot refer to other documents.
 
-    :raises ManifestInvalid: the text has problems. The error has all of them.
+    A wrong value stops nothing but its clause.
+
+    :raises ManifestInvalid: the text is no contract, or has no valid model.
     """
-    contract, problems = read(text, file, is_offline, is_attached)
-    if problems or contract is None:
-        raise ManifestInvalid(sorted(problems))
-    return contract
+    document = document_of(text, file)
+    repair, typed = Repair(), document
+    for _ in range(MOST_REPAIRS):
+        try:
+            read = _read_typed(text, file, typed, is_offline, is_attached)
+            break
+        except ValidationError as e:
+            typed = repair.repaired(typed, e)
+    else:
+        raise ManifestInvalid(sorted(problem for problems in repair.problems.values() for problem in problems))
+    problems = sorted({*read.problems, *(problem for problems in repair.problems.values() for problem in problems)})
+    if problems and not read.contract.models:
+        raise ManifestInvalid(problems)
+    contract = replace(read.contract, invalid=(*repair.clauses, *read.contract.invalid))
+    return replace(read, contract=contract, document=document, problems=tuple(problems))
 
 
-def read(
-    text: str, file: str, is_offline: bool = False, is_attached: bool = False
-) -> tuple[ContractFile | None, list[Problem]]:
-    """Return the contract in a text, and its problems.
-
-    Values of wrong types are left out of the contract. There is no contract if a required value is missing.
-    """
-    try:
-        document = document_of(text, file)
-    except ManifestInvalid as e:
-        return None, [*e.problems]
-    try:
-        return _read_typed(text, file, document, is_offline, is_attached)
-    except ValidationError as e:
-        problems = of_validation(Spot(document), e)
-        typed = document.without(map(steps_of, e.errors()))
-    try:
-        contract, more = _read_typed(text, file, typed, is_offline, is_attached)
-    except ValidationError:
-        return None, problems
-    return contract, [*problems, *more]
-
-
-def _read_typed(
-    text: str, file: str, document: Document, is_offline: bool, is_attached: bool
-) -> tuple[ContractFile, list[Problem]]:
-    """Return a contract whose values have the right types, and its other problems.
+def _read_typed(text: str, file: str, document: Document, is_offline: bool, is_attached: bool) -> ContractFile:
+    """Return a contract whose values have the right types, with the problems of its references.
 
     :raises ValidationError: they do not, or a required one is missing.
     """
     library = Library(document, is_offline, is_attached)
     contract, unknown, problems = _read(document, library)
     digest = hashlib.sha256("".join([text, *library.texts]).encode()).hexdigest()
-    return ContractFile(contract, file, digest, document, unknown), problems
+    return ContractFile(contract, file, digest, document, unknown, tuple(problems))
 
 
 def _read(document: Document, library: Library) -> tuple[DataContract, tuple[Problem, ...], list[Problem]]:

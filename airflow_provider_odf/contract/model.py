@@ -127,7 +127,7 @@ class DataContract:
 
     ``service_levels`` and ``servers`` have their objects as values, with the names of the Data Contract Specification.
     ``clauses`` are statements about the whole contract that data could answer, ``unknown`` are keys that the
-    specification does not have.
+    specification does not have, and ``invalid`` are values that cannot be read, with the problem in place of the value.
     """
 
     specification: str
@@ -141,6 +141,7 @@ class DataContract:
     quality: tuple[Clause, ...] = ()
     clauses: tuple[Clause, ...] = ()
     unknown: tuple[Clause, ...] = ()
+    invalid: tuple[Clause, ...] = ()
 
     def model(self, name: str) -> Model:
         """Return the model of a name.

@@ -17,15 +17,11 @@ from airflow_provider_odf.wording import nearest
 
 def of_validation(spot: Spot, error: ValidationError) -> list[Problem]:
     """Return the problems of the value at a spot."""
-    return sorted({_problem(spot, detail) for detail in error.errors()})
+    return sorted({of_detail(spot, detail) for detail in error.errors()})
 
 
-def steps_of(detail: Any) -> Path:
-    """Return the path of the value that an error of pydantic is about."""
-    return tuple(part for part in detail["loc"] if part != "[key]")
-
-
-def _problem(spot: Spot, detail: Any) -> Problem:
+def of_detail(spot: Spot, detail: Any) -> Problem:
+    """Return the problem of one error of pydantic in the value at a spot."""
     steps = steps_of(detail)
     is_missing = detail["type"] == "missing"
     place = spot.at(*(steps[:-1] if is_missing else steps)).place
@@ -33,12 +29,9 @@ def _problem(spot: Spot, detail: Any) -> Problem:
     return Problem(place, f"{name} is missing" if is_missing else f"{name}: {_reason(detail)}")
 
 
-def message_of(path: Path, detail: Any) -> str:
-    """Return why a value is not valid."""
-    if detail["type"] == "missing":
-        return f"{'.'.join(map(str, steps_of(detail)))} is missing"
-    inside = steps_of(detail)[len(path) :]
-    return ": ".join([*map(str, inside), _reason(detail)])
+def steps_of(detail: Any) -> Path:
+    """Return the path of the value that an error of pydantic is about."""
+    return tuple(part for part in detail["loc"] if part != "[key]")
 
 
 def _reason(detail: Any) -> str:

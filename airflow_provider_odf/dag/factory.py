@@ -19,7 +19,7 @@ from typing import Any
 
 from airflow.sdk import DAG, get_parsing_context
 
-from airflow_provider_odf.contract.binding import bind
+from airflow_provider_odf.contract.binding import find, of_dataset
 from airflow_provider_odf.dag.build import DEFAULT_SCHEDULE, Defaults, build, build_invalid
 from airflow_provider_odf.dag.inputs import Declared
 from airflow_provider_odf.dag.manifests import dag_id, load_folder, problems_by_dag
@@ -144,10 +144,13 @@ def _has_data(manifest: Manifest) -> bool:
 
 def _contract_problems(manifest: Manifest) -> tuple[Problem, ...]:
     try:
-        bind(manifest, is_offline=True)
+        if (location := find(manifest)) is None:
+            return ()
+        file = location.load(is_offline=True)
+        of_dataset(file, str(manifest.snapshot.name))
     except ManifestInvalid as e:
         return e.problems
-    return ()
+    return file.problems
 
 
 def _folder(folder_or_file: str | Path) -> Path:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import yaml
@@ -71,19 +70,12 @@ class Document:
         is_quoted = isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
         return self._mark(node, offset + is_quoted if offset else 0)
 
-    def without(self, paths: Iterable[Sequence[str | int]]) -> Document:
-        """Return the document without some values; all others keep their places. Without an item, a list is missing,
-        because the items after it would have other positions."""
-        rest = Document(self._root, self.file)
-        rest._built, rest._is_built = copy.deepcopy(self.value), True
-        for path in paths:
-            keys = [*takewhile(lambda step: isinstance(step, str), path)]
-            node = rest._built
-            for key in keys[:-1]:
-                node = node.get(key) if isinstance(node, dict) else None
-            if keys and isinstance(node, dict):
-                node.pop(keys[-1], None)
-        return rest
+    def repaired(self, change: Callable[[Any], None]) -> Document:
+        """Return the document with a changed value; all that is left keeps its place."""
+        other = Document(self._root, self.file)
+        other._built, other._is_built = copy.deepcopy(self.value), True
+        change(other._built)
+        return other
 
     def pairs(self, node: yaml.MappingNode) -> list[tuple[yaml.Node, yaml.Node]]:
         """Return keys and values of a mapping; merged ones (``<<``) follow its own."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.contract.binding import find, of_dataset
-from airflow_provider_odf.contract.columns import COLUMN_TYPES, problems
+from airflow_provider_odf.contract.columns import COLUMN_TYPES, invalid_clauses, problems
 from airflow_provider_odf.manifest.load import load
 
 CONTRACT = """\
@@ -36,9 +36,10 @@ def told(tmp_path: Path):
         assert loaded.problems == ()
         (manifest,) = loaded.manifests
         file = find(manifest).load()
+        contract = of_dataset(file, "shops")
         return [
             f"{p.place.line}:{p.place.column} {p.message} ({p.fix})"
-            for p in problems(manifest, file, of_dataset(file, "shops"))
+            for p in (*invalid_clauses(file, contract.checks), *problems(manifest, file, contract))
         ]
 
     return told

@@ -21,9 +21,11 @@ def contract(models: str) -> str:
 
 
 def problems(text: str) -> list[str]:
-    with pytest.raises(ManifestInvalid) as e:
-        parse(text, "c.yaml")
-    return [str(p) for p in e.value.problems]
+    try:
+        found = parse(text, "c.yaml").problems
+    except ManifestInvalid as e:
+        found = e.problems
+    return [str(p) for p in found]
 
 
 def test_every_problem_has_its_place():

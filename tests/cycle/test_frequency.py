@@ -168,6 +168,18 @@ def test_a_rule_of_severity_warning_that_cannot_be_evaluated_blocks(write: Write
     assert "missing" in str(outcome)
 
 
+def test_a_value_that_cannot_be_read_holds_the_candidate_back(write: Write, run: Run):
+    manifest = write("orders.yaml", MANIFEST)
+    write("in/1.csv", "id,at\n1,2024-05-01T00:00:00Z\n")
+    contract = UNKNOWN.replace("sum(missing)", "sum(id)")
+    write("orders.datacontract.yaml", contract.replace("{type: long}", "{type: long, minimum: few}"))
+    outcome = run(manifest, "2024-05-01T00:00:00Z")
+    assert isinstance(outcome.error, ContractInconclusive)
+    assert "orders.datacontract.yaml:6:40: models.orders.fields.id.minimum: 'few' is not a number" in str(outcome)
+    write("orders.datacontract.yaml", contract)
+    assert str(run(manifest, "2024-05-01T00:00:00Z")) == "published 1 record (offsets 0..0)"
+
+
 def periods(start: str, end: str, **arguments: str) -> int:
     times = (datetime.fromisoformat(text).replace(tzinfo=timezone.utc) for text in (start, end))
     return Frequency("/frequency", **arguments).periods(*times)

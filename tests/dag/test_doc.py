@@ -201,4 +201,4 @@ def test_the_clauses_of_a_contract_and_links_to_pages(tmp_path):
     contract.file.write_text(CONTRACT.replace("models", "modls"))
     text = doc_md(manifest, URI, contract, has_clauses=True)
     assert "The contract is not valid: " in text
-    assert "modls" in text
+    assert "the contract has no models" in text
