@@ -20,7 +20,12 @@ def schema_errors(event: dict[str, Any]) -> list[str]:
     that it names. Facets of other projects have schemas of their own."""
     facets = (facet for facet in _facets(event) if facet["_schemaURL"].startswith("https://openlineage.io/"))
     errors = list(_errors(event["schemaURL"], event))
-    return errors + [error for facet in facets for error in _errors(facet["_schemaURL"], facet)]
+    return errors + [error for facet in facets for error in facet_errors(facet)]
+
+
+def facet_errors(facet: dict[str, Any]) -> list[str]:
+    """Everything that the schema of a facet says against it."""
+    return [*_errors(facet["_schemaURL"], facet)]
 
 
 def _errors(schema_url: str, value: Any) -> Iterator[str]:
