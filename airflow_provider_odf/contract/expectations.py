@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from airflow_provider_odf.contract import queries
+from airflow_provider_odf.contract import query_metric
 from airflow_provider_odf.contract.metric import Metric, Rule, matches_on_spark, texts, values_in
 from airflow_provider_odf.contract.thresholds import RuleError, number, snake_case
 
@@ -86,8 +86,7 @@ def _unexpected_rows(e: _Expectation, rule: Rule) -> Metric:
         raise RuleError(f"{e.type} runs queries of its own: use a rule of type sql")
     query = re.sub(r"\{(active_)?batch\}", "{model}", str(e.required("unexpected_rows_query"))).rstrip("; \t\n")
     counted = f"SELECT count(*) AS unexpected_rows FROM (\n{query}\n)"  # noqa: S608 - the guard judges it
-    sql = queries.of_rule(counted, rule.model.name, rule.field)
-    return Metric("query", {"query": sql, "thresholds": {"must_be": 0}})
+    return query_metric.of_query(counted, {"must_be": 0}, rule)
 
 
 def _sensitive_columns(condition: object, rule: Rule) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_odf.contract import queries
+from airflow_provider_odf.contract import query_metric
 from airflow_provider_odf.contract.metric import Metric, Rule, matches, matches_on_spark, texts, values_in
 from airflow_provider_odf.contract.thresholds import RuleError, number, of_rule
 
@@ -204,8 +204,7 @@ def _of_query(check: _Soda) -> Metric:
         text = f"SELECT {expression} FROM {{model}}"  # noqa: S608 - the guard judges it
     else:
         raise RuleError(f"{check.type} has no {'query_sql' if check.type == 'metric_query' else 'expression_sql'}")
-    query = queries.of_rule(text, check.rule.model.name, check.rule.field)
-    return Metric("query", {"query": query, "thresholds": check.limits()})
+    return query_metric.of_query(text, check.limits(), check.rule)
 
 
 _COMPILERS: Mapping[str, Callable[[_Soda], Metric]] = {

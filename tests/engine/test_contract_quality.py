@@ -100,7 +100,7 @@ def test_sql(tested):
         ("fail", "the value is 5"),
         ("pass", "the value is 5"),
         ("fail", "the value is 5"),
-        ("pass", "the value is 300"),
+        ("pass", "the value is sensitive"),
         ("pass", "the value is 42300"),
         ("pass", "the value is 1725184800"),
         ("fail", "the value is null"),
@@ -130,6 +130,36 @@ def test_sql(tested):
             "the query failed: DIVIDE_BY_ZERO: the message is hidden, because it may show sensitive values",
         ),
         ("error", "the query, line 1: function java_method is not allowed: it reads data or runs code from elsewhere"),
+    ]
+
+
+def test_the_number_of_a_query_is_hidden_if_it_is_made_of_sensitive_columns(tested):
+    """``total`` is sensitive. Rules of every language; a count says nothing about values."""
+    queries = (
+        "SELECT max(total) FROM t",
+        "SELECT max(TOTAL) - min(total) FROM {model}",
+        "SELECT id FROM t WHERE total = 100",
+        "SELECT max(length(name)) FROM t WHERE total > 100",
+        "SELECT crc32(CAST(total AS STRING)) FROM t WHERE id = 1",
+        "SELECT (SELECT max(total) FROM t) + count(*) FROM t",
+        "SELECT max(id) FROM t",
+        "SELECT count(*) FROM t WHERE total > 200",
+        "SELECT count(DISTINCT total) FROM t",
+        "SELECT sum(CASE WHEN total IS NULL THEN 1 ELSE 0 END) FROM t",
+        "SELECT 100.0 * count(total) / count(*) FROM t",
+    )
+    rules = [{"query": query, "mustBe": 7} for query in queries]
+    soda = {"type": "metric_expression", "expression_sql": "max(total)", "must_be": 7}
+    results = tested(model(*rules, {"type": "custom", "engine": "soda", "specification": soda}))
+    hidden = ("fail", "the value is sensitive")
+    assert [results[f"quality/{i}"] for i in range(12)] == [
+        *[hidden] * 6,
+        ("fail", "the value is 4"),
+        ("fail", "the value is 3"),
+        ("fail", "the value is 5"),
+        ("fail", "the value is 0"),
+        ("fail", "the value is 100"),
+        hidden,
     ]
 
 

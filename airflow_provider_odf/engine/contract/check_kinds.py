@@ -127,7 +127,7 @@ def _quality(check: Check, rows: Rows) -> Judged:
     """Return how to measure a quality rule, whatever its language."""
     arguments = check.arguments
     if arguments.get("metric") == "query":
-        return Query(str(arguments["query"]), limits_of(check))
+        return Query(str(arguments["query"]), limits_of(check), check.is_sensitive)
     if arguments.get("metric") == "expectation":
         if missing := rows.find_all(check.columns)[1]:
             return Verdict("fail", f"column {', '.join(missing)} not found")

@@ -15,6 +15,8 @@ from airflow_provider_odf.engine.contract.thresholds import Limits, shown
 MASK = "***"
 """What reports show in place of a sensitive value."""
 
+_NULL = "null"
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -36,18 +38,26 @@ def masked(measured: Measured) -> Measured:
     """Return the same clause for a report that does not show its value."""
 
     def verdict(count: Count) -> Verdict:
-        judged = measured.verdict(count) if measured.verdict else Verdict("error")
-        return replace(judged, reason="the value is sensitive", observed=MASK) if judged.observed else judged
+        return without_value(measured.verdict(count) if measured.verdict else Verdict("error"))
 
     return replace(measured, verdict=verdict)
 
 
+def without_value(verdict: Verdict) -> Verdict:
+    """Return a verdict that does not show its value; null is none."""
+    if verdict.observed in ("", _NULL):
+        return verdict
+    return replace(verdict, reason="the value is sensitive", observed=MASK)
+
+
 @dataclass(frozen=True)
 class Query:
-    """A clause about the one number that a query returns. ``query`` is SQL of the contract's author."""
+    """A clause about the one number that a query returns. ``query`` is SQL of the contract's author. A report shows no
+    number if it is sensitive."""
 
     query: str
     limits: Limits
+    is_sensitive: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,7 +72,7 @@ class Expectation:
 def of_number(value: Any, limits: Limits, what: str = "the value is") -> Verdict:
     """Return the verdict on a number of a database."""
     if value is None:
-        return Verdict("fail", f"{what} null", limits.text, "null")
+        return Verdict("fail", f"{what} null", limits.text, _NULL)
     if isinstance(value, bool):
         value = int(value)
     if not isinstance(value, int | float | Decimal):

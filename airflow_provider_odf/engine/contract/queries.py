@@ -17,7 +17,7 @@ from pyspark.sql import types as T  # noqa: N812
 from airflow_provider_odf.engine import query as guard
 from airflow_provider_odf.engine.contract.conditions import ERRORS, Failure
 from airflow_provider_odf.engine.contract.fields import find
-from airflow_provider_odf.engine.contract.measured import Query, Verdict, of_number
+from airflow_provider_odf.engine.contract.measured import Query, Verdict, of_number, without_value
 from airflow_provider_odf.engine.contract.rows import Other
 from airflow_provider_odf.engine.hidden_values import HIDDEN
 from airflow_provider_odf.engine.schema import quoted
@@ -31,7 +31,7 @@ TIME_LIMIT = 600.0
 class Queries:
     """Queries over the rows of models, by the models' names in lower case.
 
-    With ``is_sensitive``, the message of a query that fails is hidden, because it may show values.
+    With ``is_sensitive``, the message of any query that fails is hidden, because it may show values.
     """
 
     def __init__(self, spark: SparkSession, models: Mapping[str, Other], *, is_sensitive: bool = False) -> None:
@@ -49,7 +49,8 @@ class Queries:
             return Verdict("error", f"the query failed: {message}", query.limits.text)
         except TimeoutError:
             return Verdict("error", f"the query took longer than {TIME_LIMIT / 60:g} minutes", query.limits.text)
-        return of_number(value, query.limits)
+        verdict = of_number(value, query.limits)
+        return without_value(verdict) if query.is_sensitive else verdict
 
     def _value(self, sql: str) -> Any:
         self._create_views()

@@ -59,11 +59,13 @@ def report(
     """
     results: dict[str, CheckResult] = {}
     hidden = _every_column(contract, models)
+    anywhere = {*sensitive(contract.checks), *hidden, *(n for r in contract.related for n in r.sensitive_columns)}
     tested = 0
     for name, rows in models.items():
-        rest = [check for check in contract.checks if check.model == name and not check.outcome]
         of_model = sensitive(check for check in contract.checks if check.model == name)
         columns = (*of_model, *(hidden if name == contract.model else ()))
+        own = [check for check in contract.checks if check.model == name and not check.outcome]
+        rest = [_marked(check, columns, anywhere) for check in own]
         model = _Model(rows, rest, columns, hides_messages=bool(sensitive_columns(contract)))
         tested += model.tested
         results |= model.results()
@@ -97,6 +99,21 @@ def _every_column(contract: Contract, models: Mapping[str, Rows]) -> Sequence[st
         return named
     public = {str(check.field).lower() for check in contract.checks if not check.is_sensitive}
     return [name for name in models[contract.model].visible if name.lower() not in public]
+
+
+def _marked(check: Check, columns: Iterable[str], anywhere: Iterable[str]) -> Check:
+    """Return a check that is sensitive if one of its columns is; a query, if its number tells about such a column.
+
+    :param columns: the sensitive columns of the model.
+    :param anywhere: those of all models.
+    """
+    if check.arguments.get("metric") == "query":
+        uses = {*check.arguments.get("uses", "*")}
+        names = {name.lower() for name in anywhere}
+        return replace(check, is_sensitive=bool(names) and ("*" in uses or not names.isdisjoint(uses)))
+    paths = filter(None, (check.field, *check.columns))
+    is_named = not {re.split(r"[.\[{]", path)[0].lower() for path in paths}.isdisjoint(map(str.lower, columns))
+    return replace(check, is_sensitive=check.is_sensitive or is_named)
 
 
 def _untested(check: Check, problems: Mapping[str, str]) -> CheckResult:
