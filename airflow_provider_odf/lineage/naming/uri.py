@@ -22,6 +22,8 @@ WILDCARD = re.compile(r"[*\[{]|\?(?![\w.-]+=)")
 
 _BUCKET = re.compile(r"[\w.:-]+")
 _START = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(//[^/?#]*)?")
+_NO_PATH = re.compile(r"\s*(?:[/\\]{2,}.*@|(?!\.)[^/\\]*(?://.*)?:.*@)", re.DOTALL)
+"""``//user@`` and ``user:password@``, which a path may have only behind one ``/`` or ``./``."""
 
 
 def from_uri(
@@ -97,9 +99,8 @@ def folder(pattern: str, variable: re.Pattern[str] = WILDCARD) -> str:
 
 def _split(uri: str) -> SplitResult:
     """Split a URI; a path may have any character, even those with a meaning in a URI."""
-    if re.match(r"//[^/?#]*@", uri):
-        raise ValueError("the URI has credentials and no scheme: write the scheme in front of //")
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", uri):
+        _check_path(uri)
         return SplitResult("", "", uri, "", "")
     try:
         parts = urlsplit(uri)
@@ -107,6 +108,13 @@ def _split(uri: str) -> SplitResult:
         raise ValueError("the URI is not valid") from None
     check_credentials(uri, parts.netloc)
     return parts
+
+
+def _check_path(path: str) -> None:
+    """Raise an error if a path may be a URI whose scheme is missing or not valid, with credentials."""
+    if _NO_PATH.match(path) or redaction.without_users(path) != path:
+        fix = "write the scheme in front of //, or ./ in front of a path"
+        raise ValueError(f"the URI has credentials and no valid scheme: {fix}")
 
 
 def check_credentials(uri: str, authority: str) -> None:
@@ -125,6 +133,7 @@ def _file(parts: SplitResult, uri: str, base: str | None, authority: str) -> Dat
         return files.local_file(os.path.abspath(os.path.join(base or "", uri)), authority)
     # `?` and `#` belong to a file's name here, as they do in Spark.
     rest = re.sub(r"^file:(//[^/]*)?", "", uri, flags=re.IGNORECASE)
+    _check_path(rest)
     host = parts.netloc.rpartition("@")[2]
     if re.fullmatch(r"(localhost|127\.0\.0\.1|\[::1\])?(:\d+)?", host, re.IGNORECASE):
         return files.local_file(os.path.abspath(os.path.join(base or "", unquote(rest))), authority)

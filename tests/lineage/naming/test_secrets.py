@@ -58,6 +58,28 @@ URLS = [
     "jdbc:derby:;databaseName=d;user={user};password={secret}",
 ]
 
+WITHOUT_SCHEME = [
+    "//{user}:{secret}@h/x",
+    "//{secret}@h/x",
+    "///{user}:{secret}@h/x",
+    " //{user}:{secret}@h/x",
+    "://{user}:{secret}@h/x",
+    "{user}:{secret}@h/x",
+    "my_{user}:{secret}@h:/x",
+    "http//{user}:{secret}@h/x",
+    "1http://{user}:{secret}@h/x",
+    "my_scheme://{user}:{secret}@h/x",
+    " https://{user}:{secret}@h/x",
+    "<https://{user}:{secret}@h/x>",
+    "'postgres://{user}:{secret}@h/x'",
+    "\\\\{user}:{secret}@h\\x",
+    "http:\\\\{user}:{secret}@h/x",
+    "http:/{user}:{secret}@h/x",
+    "file:{user}:{secret}@h/x",
+    "file:////{user}:{secret}@h/x",
+]
+"""Spellings that no scheme is read from, or another one."""
+
 SECRETS = st.text("aZ5-._~ é€", min_size=1, max_size=8).map(lambda text: f"zQ9x{text}x9Qz")
 RAW = st.text("aZ5-._~!$&*+,;=:@/?#%'()[]{}|^ é", min_size=1, max_size=8).map(lambda text: f"zQ9x{text}x9Qz")
 
@@ -73,7 +95,9 @@ def said(uri: str) -> str:
 
 
 @given(
-    st.sampled_from(URLS), SECRETS, st.sampled_from([str, quote, lambda s: "".join(f"%{b:02x}" for b in s.encode())])
+    st.sampled_from([*URLS, *WITHOUT_SCHEME]),
+    SECRETS,
+    st.sampled_from([str, quote, lambda s: "".join(f"%{b:02x}" for b in s.encode())]),
 )
 def test_no_credentials_in_names(url: str, secret: str, spelling: object) -> None:
     text = said(url.format(user="uSeR7", secret=spelling(secret)))  # type: ignore[operator]
@@ -139,3 +163,14 @@ def test_no_name(uri: str, message: str) -> None:
     with pytest.raises(ValueError) as caught:
         from_uri(uri)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("url", WITHOUT_SCHEME)
+@pytest.mark.parametrize("secret", ["zq9s", "zq/9s", "zq?9s", "zq#9s", "zq@9s", "zq:9s"])
+def test_a_uri_without_a_valid_scheme_has_no_name(url, secret):
+    assert "9s" not in said(url.format(user="u", secret=secret))
+
+
+@pytest.mark.parametrize("path", ["./u:pw@h/x", "/data/u:pw@h/x", "a@b/x", "/mnt/me@home.csv", "data/T10:00@x.csv"])
+def test_paths_may_have_an_at_sign(path):
+    assert from_uri(path, base="/w").current.name == f"/w/{path}".replace("/w//", "/").replace("/./", "/")
