@@ -22,6 +22,10 @@ NESTED = (st.ArrayType, st.MapType, st.StructType)
 
 _TIMESTAMPS = (st.TimestampType, st.TimestampNTZType)
 _TIMES = (*_TIMESTAMPS, st.DateType)
+_FLOATS = (st.FloatType, st.DoubleType)
+_BITS = {st.ByteType: 7, st.ShortType: 15, st.IntegerType: 31, st.LongType: 63}
+"""Bits of integers without that of the sign."""
+
 
 _FIRST_MILLIS, _LAST_MILLIS = -62_135_596_800_000, 253_402_300_799_999
 """First and last millisecond of the years 1 to 9999."""
@@ -116,25 +120,52 @@ def is_castable(source: st.DataType, kind: st.DataType) -> bool:
 
 
 def cast(value: Sql, source: st.DataType, kind: st.DataType) -> Sql:
-    """Return SQL that casts a value with a castable type to ``kind``, null if that would change it."""
+    """Return SQL that casts a value with a castable type to ``kind``, null if that would change it.
+
+    Only a FLOAT of a DOUBLE may be rounded, and a DATE keeps no time of day.
+    """
+    if isinstance(kind, st.VarcharType | st.CharType):
+        written = cast(value, source, st.StringType())
+        return when(f"char_length({written}) <= {kind.length}", written)
+    if isinstance(kind, st.StringType) and isinstance(source, NESTED):
+        return f"to_json({value}, map('ignoreNullFields', 'false'))"
     if isinstance(kind, _TIMESTAMPS) and isinstance(source, st.NumericType):
         millis = cast(value, source, st.LongType())
         return f"CAST({_of_millis(millis)} AS {ddl(kind)})"
-    if isinstance(kind, st.StringType) and isinstance(source, NESTED):
-        return f"to_json({value}, map('ignoreNullFields', 'false'))"
-    typed = f"try_cast({value} AS {ddl(kind)})"
+    typed = _try_cast(value, source, kind)
     if isinstance(kind, st.StringType) and isinstance(source, st.BinaryType):
         return f"try_validate_utf8({typed})"
-    if isinstance(kind, st.VarcharType | st.CharType):
-        return when(f"char_length(CAST({value} AS STRING)) <= {kind.length}", f"CAST({value} AS STRING)")
-    if isinstance(kind, st.IntegralType) and isinstance(source, st.FractionalType | st.DecimalType):
-        return when(f"{typed} = {value}", typed)
-    are_times = isinstance(kind, st.TimeType) and isinstance(source, st.TimeType)
-    if are_times or (isinstance(kind, st.DecimalType) and isinstance(source, st.FractionalType)):
-        return when(f"try_cast({typed} AS {ddl(source)}) = {value}", typed)
-    if isinstance(kind, st.FractionalType) and isinstance(source, st.NumericType):
-        return when(f"NOT {_is_infinite(typed)} OR {_is_infinite(f'CAST({value} AS DOUBLE)')}", typed)
+    if isinstance(kind, st.NumericType | st.TimeType):
+        return when(_is_unchanged(value, source, typed, kind), typed)
     return typed
+
+
+def _try_cast(value: Sql, source: st.DataType, kind: st.DataType) -> Sql:
+    typed = f"try_cast({value} AS {ddl(kind)})"
+    if not isinstance(source, _FLOATS) or not isinstance(kind, st.DecimalType):
+        return typed
+    # By itself, Spark has 0.10000000149011612 for a FLOAT of 0.1, and 4611686018427387900 for a DOUBLE of 2^62.
+    whole = f"try_cast({cast(value, source, st.LongType())} AS {ddl(kind)})"
+    return f"coalesce({whole}, try_cast(CAST({value} AS STRING) AS {ddl(kind)}))"
+
+
+def _is_unchanged(value: Sql, source: st.DataType, typed: Sql, kind: st.DataType) -> Sql:
+    if isinstance(source, _FLOATS) and isinstance(kind, _FLOATS):
+        return f"NOT {_is_infinite(typed)} OR {_is_infinite(value)}"
+    if isinstance(source, _FLOATS) and isinstance(kind, st.IntegralType):
+        return _is_integer(value, typed, kind)
+    if isinstance(source, st.IntegralType) and isinstance(kind, _FLOATS):
+        return _is_integer(typed, value, source)
+    return f"{_try_cast(typed, kind, source)} = {value}"
+
+
+def _is_integer(number: Sql, integer: Sql, kind: st.IntegralType) -> Sql:
+    """Return SQL that tests whether a FLOAT or DOUBLE is an integer of ``kind``.
+
+    Spark casts a number just beyond the last integer to that integer, and compares integers as DOUBLE.
+    """
+    has_size = f"{number} < double('{2.0 ** _BITS[type(kind)]}')"
+    return f"{has_size} AND try_cast({number} AS {ddl(kind)}) = {integer} AND double({integer}) = double({number})"
 
 
 def _is_infinite(number: Sql) -> Sql:

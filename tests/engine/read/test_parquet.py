@@ -140,6 +140,19 @@ def test_numbers_that_do_not_fit(read, refusal_of, column: str, value: str) -> N
     assert refusal_of("Parquet", data, [column]) == f"{LABEL}: row 1, column {name}: '{value}' is not a {kind}"
 
 
+def test_the_number_after_the_last_integer_is_refused(refusal_of) -> None:
+    message = f"{LABEL}: row 1, column last: '9.223372036854776E18' is not a BIGINT"
+    assert refusal_of("Parquet", parquet(last=[2.0**63]), ["last BIGINT"]) == message
+
+
+def test_digits_of_numbers(read) -> None:
+    data = parquet(single=pa.array([0.1], pa.float32()), whole=[2.0**62], large=[2**60], nested=[{"a": 1}])
+    columns = ["single DECIMAL(20,15)", "whole DECIMAL(20,0)", "large DOUBLE", "nested VARCHAR(9)"]
+    assert [tuple(row) for row in read("Parquet", data, columns).frame.collect()] == [
+        (Decimal("0.100000000000000"), Decimal(2**62), 2.0**60, '{"a":1}')
+    ]
+
+
 def test_numbers_that_fit(read) -> None:
     data = parquet(double=[0.1], single=pa.array([0.1], pa.float32()), decimal=[Decimal("1.200")], inf=[float("inf")])
     columns = ["double DECIMAL(8,2)", "single DECIMAL(8,2)", "decimal DECIMAL(8,2)", "inf FLOAT"]
