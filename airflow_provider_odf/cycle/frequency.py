@@ -1,4 +1,4 @@
-"""Service level ``frequency``: how often a dataset is updated, by the blocks of its history and by its schedule.
+"""Service level ``frequency``: how often a dataset is updated, by its publications and by its schedule.
 
 Late data break a promise, but that is no reason to refuse them: service levels of datasets have severity warning.
 """
@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.chain.publications import published_history
 from airflow_provider_odf.contract import promises
 from airflow_provider_odf.contract.promises import Frequency
 from airflow_provider_odf.contract.thresholds import RuleError
@@ -42,10 +43,11 @@ def with_frequency(cycle: Cycle, contract: Contract, dataset: Dataset, base: str
 
 
 def _updates(dataset: Dataset, base: str) -> Iterator[datetime]:
-    """Yield the times of blocks with data, the newest first."""
+    """Yield the times at which blocks with data were published, the newest first."""
+    history = published_history(dataset, base)
     for _, block in dataset.walk(base):
         if isinstance(block.event, model.AddData | model.ExecuteTransform) and block.event.new_data is not None:
-            yield block.system_time.to_datetime()
+            yield history.since(block.sequence_number, block.system_time).to_datetime()
 
 
 def _measured(check: Check, before: datetime | None, now: datetime, schedule: str | None) -> Check:

@@ -12,6 +12,7 @@ from airflow_provider_odf.manifest import model
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.publications import PublishedHistory
     from airflow_provider_odf.cycle.rejected import Record, Rejection
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.protocol import CheckResult
@@ -25,10 +26,11 @@ _MOST_BLOCKS = 300
 
 @dataclass(frozen=True)
 class Tested:
-    """A candidate with a record, and what became of it: a word of the module."""
+    """A candidate with a record, and what became of it: a word of the module. ``time`` is that of its publication, else
+    of its merge."""
 
     block_hash: str
-    system_time: Instant
+    time: Instant
     record: Record
     status: str
 
@@ -58,16 +60,17 @@ def status(dataset: Dataset, rejection: Rejection, head: str) -> str:
     return WAITING if rejection.base == head else SUPERSEDED
 
 
-def newest(dataset: Dataset, head: str, n: int) -> list[Tested]:
-    """Return the ``n`` newest tests, newest first.
+def newest(history: PublishedHistory, n: int) -> list[Tested]:
+    """Return the ``n`` newest tests of a history and of candidates, newest first.
 
     :raises ChainCorrupted: a block is missing or damaged.
     """
+    dataset, head = history.dataset, history.hashes[-1]
     held = [
         Tested(r.block_hash, r.system_time, r.record, status(dataset, r, head)) for r in rejected.rejections(dataset)
     ]
-    every = [*reversed(held), *islice(_published(dataset, head), n)]
-    return sorted(every, key=lambda tested: tested.system_time, reverse=True)[:n]
+    every = [*reversed(held), *islice(_published(history), n)]
+    return sorted(every, key=lambda tested: tested.time, reverse=True)[:n]
 
 
 def sensitive_columns(tests: Sequence[Tested]) -> frozenset[str]:
@@ -90,9 +93,10 @@ def clauses(tests: Sequence[Tested]) -> list[Clause]:
     return [Clause(next(iter(by_block.values())), by_block, first in by_block) for by_block in found.values()]
 
 
-def _published(dataset: Dataset, head: str) -> Iterator[Tested]:
-    for block_hash, block in islice(dataset.walk(head), _MOST_BLOCKS):
+def _published(history: PublishedHistory) -> Iterator[Tested]:
+    for block_hash, block in islice(history.dataset.walk(history.hashes[-1]), _MOST_BLOCKS):
         if isinstance(block.event, model.AddData | model.ExecuteTransform):
-            record = rejected.load(dataset, block_hash)
+            record = rejected.load(history.dataset, block_hash)
             if record is not None:
-                yield Tested(block_hash, block.system_time, record, PUBLISHED)
+                time = history.since(block.sequence_number, block.system_time)
+                yield Tested(block_hash, time, record, PUBLISHED)

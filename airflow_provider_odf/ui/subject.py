@@ -125,7 +125,7 @@ class Subject:
     @cached_property
     def tests(self) -> list[tested.Tested]:
         """The newest publications and candidates that a contract was tested on, newest first."""
-        return tested.newest(self.dataset, self.history.state.head, NEWEST_TESTS)
+        return tested.newest(self.positions.published, NEWEST_TESTS)
 
     @cached_property
     def sensitive(self) -> frozenset[str]:

@@ -25,7 +25,7 @@ class Clauses:
 
 def block_charts(points: Sequence[Point], clauses: Sequence[Clauses | None]) -> list[Chart]:
     """Return the charts of blocks of data, oldest first."""
-    labels = tuple(f"{point.system_time.to_datetime():%Y-%m-%d %H:%M}" for point in points)
+    labels = tuple(f"{point.published.to_datetime():%Y-%m-%d %H:%M}" for point in points)
     return [
         records_chart("records", labels, [point.counts for point in points]),
         Chart(
@@ -39,7 +39,7 @@ def block_charts(points: Sequence[Point], clauses: Sequence[Clauses | None]) -> 
         Chart(
             "lag",
             "Watermark lag",
-            "Time from the watermark to the time of the block, from old to new.",
+            "Time from the watermark to the publication of the block, from old to new.",
             labels,
             (Series("lag", "stale", tuple(point.lag for point in points)),),
             SECONDS,

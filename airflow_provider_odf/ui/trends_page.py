@@ -28,8 +28,7 @@ def trends(
     subject: SubjectOf, runs: Annotated[list[Run], Depends(_runs)], last: Annotated[int, Query()] = 50
 ) -> HTMLResponse:
     """Return charts of the newest blocks of data and runs."""
-    state = subject.history.state
-    points = newest_points(subject.dataset, state.head, _size(last), state.vocab.operation_type_column)
+    points = newest_points(subject.positions.published, _size(last), subject.history.state.vocab.operation_type_column)
     clauses = [_clauses(rejected.load_report(subject.dataset, point.block_hash)) for point in points]
     charts = [*block_charts(points, clauses), run_chart(runs)]
     rows = list(zip(points, clauses, strict=True))

@@ -14,6 +14,7 @@ PATHS = (
     "/datasets/bike-stations/data",
     "/datasets/bike-stations/data?view=history",
     "/datasets/bike-stations/blocks",
+    "/datasets/bike-stations/publications",
     "/datasets/coffee-prices",
     "/datasets/coffee-prices/contract",
     "/datasets/coffee-prices/rejected",
@@ -45,16 +46,16 @@ def test_a_fresh_dataset(logged_in, picture):
         page.get_by_role("menuitem", name="Datasets").click()
         frame = page.frame_locator("iframe")
         bikes = row(frame, "bike-stations")
-        assert cells(bikes)[:2] == ["bike-stations", "fresh"]
+        assert cells(bikes)[:2] == ["bike-stations", "stale"]
         assert cells(bikes)[3:6] == ["2026-05-08 00:00:00 UTC", "8", "passed"]
         assert cells(row(frame, "coffee-prices"))[:2] == ["coffee-prices", "rejected"]
         assert cells(row(frame, "prices-by-origin"))[:2] == ["prices-by-origin", "fresh"]
         picture(page, "catalog")
         frame.get_by_role("link", name="bike-stations").click()
         frame.get_by_role("heading", name="bike-stations").wait_for()
-        assert heading(frame) == "bike-stations fresh"
+        assert heading(frame) == "bike-stations stale"
         text = frame.locator("main").inner_text()
-        assert "The newest run found nothing wrong, and no newer data is known." in text
+        assert "The newest data is of 2026-05-08T00:00:00Z, " in text
         assert "data/bike-stations/*.ndjson" in text
         picture(page, "overview")
         frame.get_by_role("link", name="Data", exact=True).click()
@@ -124,7 +125,7 @@ def test_a_rejected_candidate_and_its_release(logged_in, picture, axe):
         # The event of the release starts the DAG of the derivative, which corrects the rows that changed.
         until_shown(page, "/odf/datasets/prices-by-origin/data?view=history", "Chile")
         page.goto("/odf/datasets/coffee-prices")
-        assert heading(page) == "coffee-prices fresh"
+        assert heading(page) == "coffee-prices exception"
         page.get_by_role("link", name="All datasets").click()
         page.get_by_role("link", name="prices-by-origin").click()
         assert heading(page) == "prices-by-origin fresh"
@@ -177,6 +178,15 @@ def test_a_verification(logged_in):
 def test_narrow_windows_do_not_scroll_sideways(logged_in):
     with logged_in("viewer") as page:
         page.set_viewport_size({"width": 400, "height": 800})
-        for part in ("", "/data?view=history", "/blocks", "/contract", "/rejected", "/trends", "/lineage"):
+        for part in (
+            "",
+            "/data?view=history",
+            "/blocks",
+            "/publications",
+            "/contract",
+            "/rejected",
+            "/trends",
+            "/lineage",
+        ):
             page.goto(f"/odf/datasets/coffee-prices{part}")
             assert page.evaluate("document.documentElement.scrollWidth") == 400, part

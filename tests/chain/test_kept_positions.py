@@ -2,14 +2,17 @@ import pytest
 
 from airflow_provider_odf.chain.kept_history import pages_folder
 from airflow_provider_odf.chain.kept_positions import Positions, read_positions
+from airflow_provider_odf.chain.publications import PublishedHistory
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 
+HASHES = ["f1a", "f1b", "f2c", "f2d"]
 POSITIONS = Positions(
-    ["f1a", "f1b", "f2c", "f2d"],
+    HASHES,
     ["2026-05-01T00:00:00Z", "2026-05-01T12:00:00Z", "2026-05-02T00:00:00.5Z", "2026-05-03T08:00:00Z"],
     [-1, 4, 9, 12],
+    PublishedHistory(None, HASHES, ()),
 )
 
 

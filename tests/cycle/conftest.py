@@ -11,6 +11,7 @@ from textwrap import dedent
 
 import pytest
 
+from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.messages import Outcome
@@ -89,7 +90,8 @@ def cycle_of(
     """The configuration of a cycle of a manifest's dataset, or of a dataset by its name."""
     manifest = None if isinstance(dataset, str) else dataset
     name = dataset if isinstance(dataset, str) else str(dataset.snapshot.alias)
-    return Cycle(store, name, runner or NoEngine(), time, manifest, **{"environment": os.environ} | options)
+    defaults = {"environment": os.environ, "author": Author(time=str(time))}
+    return Cycle(store, name, runner or NoEngine(), time, manifest, **defaults | options)
 
 
 Run = Callable[..., Outcome]

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_odf.author import Author
+from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.contract.promises import Frequency
 from airflow_provider_odf.contract.thresholds import RuleError
+from airflow_provider_odf.cycle import decisions
 from airflow_provider_odf.cycle.frequency import _of_schedule
-from airflow_provider_odf.errors import ContractInconclusive
+from airflow_provider_odf.errors import ContractInconclusive, ContractRejected
 from tests.cycle.conftest import Run, Write
 
 MANIFEST = """
@@ -72,6 +75,37 @@ def test_a_dataset(write: Write, run: Run, tmp_path: Path):
             ("pass", "the newest is from 2024-05-03T00:00:00Z, 2 days 10:00:00 old"),
             ("fail", "2 periods without an update between 2024-05-02T10:00:00Z and 2024-05-05T10:00:00Z"),
         ],
+    ]
+
+
+RELEASED = """
+    dataContractSpecification: 1.2.1
+    id: urn:orders
+    info: {title: Orders, version: 1.0.0}
+    models:
+      orders:
+        fields:
+          id: {type: long, maximum: 5}
+    servicelevels:
+      frequency: {type: batch, interval: daily}
+    """
+
+
+def test_an_update_counts_from_its_publication(write: Write, run: Run, store: Store):
+    """What was merged on the second day and released on the fifth is an update of the fifth."""
+    manifest = write("orders.yaml", MANIFEST)
+    write("orders.datacontract.yaml", RELEASED)
+    write("in/1.csv", "id,at\n1,2024-05-01T00:00:00Z\n")
+    run(manifest, "2024-05-01T10:00:00Z")
+    write("in/2.csv", "id,at\n9,2024-05-02T00:00:00Z\n")
+    assert isinstance(run(manifest, "2024-05-02T10:00:00Z").error, ContractRejected)
+    dataset = store.dataset("orders")
+    released = Author("ann", "checked", time="2024-05-05T09:00:00Z")
+    assert decisions.publish_anyway(store, dataset, decisions.find(dataset, None), released)
+    write("in/3.csv", "id,at\n3,2024-05-06T00:00:00Z\n")
+    report = run(manifest, "2024-05-06T10:00:00Z").report
+    assert [(r.outcome, r.reason) for r in report.results if r.kind.startswith("service")] == [
+        ("pass", "no period without an update between 2024-05-05T09:00:00Z and 2024-05-06T10:00:00Z")
     ]
 
 

@@ -60,13 +60,16 @@ def store(tmp_path, monkeypatch):
 
 @pytest.fixture
 def dags(database, store, monkeypatch):
-    """The examples as Airflow sees them in its dags folder."""
+    """The examples as Airflow sees them in its dags folder. What other tests have there is put aside."""
     folder = Path(os.environ["AIRFLOW_HOME"]) / "dags"
+    others = folder.with_name("dags-of-others")
     monkeypatch.setenv("AIRFLOW__ODF__PUSH_PATHS", str(folder / "data" / "arriving"))
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(exist_ok=True)
+    folder.rename(others)
     shutil.copytree(EXAMPLES, folder)
     yield read(folder)
     shutil.rmtree(folder)
+    others.rename(folder)
 
 
 @pytest.fixture

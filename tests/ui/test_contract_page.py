@@ -3,6 +3,8 @@
 import pyarrow as pa
 import pytest
 
+from airflow_provider_odf.author import Author
+from airflow_provider_odf.cycle import decisions
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from tests.chain.conftest import Growing
@@ -44,6 +46,22 @@ def test_clauses_by_publication(open_page, numbers):
     assert page.lines[-3:] == ["2", "3", "***"]
     assert {f"/odf{PAGE}/contract/{published}", f"/odf{PAGE}/contract/{errors}"} <= page.targets
     assert f"/odf{PAGE}/rejected/{rejection.block_hash}" in page.targets
+
+
+def test_a_released_candidate_stands_at_its_publication(open_page, numbers, store):
+    publish(numbers, ("+A", 1, "one"))
+    late, waiting = reject(numbers, ("+A", 3, "three")), reject(numbers, ("+A", 4, "four"), ref="8")
+    author = Author("ann", time="2024-05-03T09:30:00Z")
+    assert decisions.publish_anyway(store, numbers.dataset, late, author)
+    page = shown(open_page(f"{PAGE}/contract"))
+    start = page.lines.index("Enforced")
+    assert page.lines[start + 1 : start + 4] == [
+        "May 03 09:30published",
+        "May 02 08:00superseded",
+        "May 02 08:00published",
+    ]
+    assert page.after("Newest test").startswith("failed 1 failed, 1 passed, 1 not enforced 2024-05-03 09:30:00 UTC")
+    assert {f"/odf{PAGE}/contract/{late.block_hash}", f"/odf{PAGE}/rejected/{waiting.block_hash}"} <= page.targets
 
 
 def test_the_report_of_a_publication(open_page, numbers):

@@ -5,6 +5,7 @@ import pytest
 
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.cycle import decisions
+from airflow_provider_odf.cycle.publish import publish as publish_candidate
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from tests.chain.conftest import Growing
@@ -46,6 +47,23 @@ def test_who_published_what_and_why(open_page, numbers, store):
     assert page.lines[start + 4 : start + 8] == ["published anyway", "ann <b>", "refunds <i>are</i> fine", "decision_1"]
     assert health(open_page) == "exception"
     assert shown(open_page(PAGE)).after("Last publication").startswith("2026-05-01 12:00:00 UTC ")
+
+
+@pytest.mark.parametrize(
+    ("author", "who", "run"),
+    [
+        (Author("ann@desk", None, {"command": "odf run"}), ["ann@desk"], ["odf run"]),
+        (Author(), ["nobody: by schedule or event"], []),
+        (Author(run={"dagId": "numbers"}), ["nobody: by schedule or event"], ["numbers"]),
+    ],
+)
+def test_publications_without_a_run_of_airflow(open_page, numbers, store, author, who, run):
+    rejection = reject(numbers, ("+A", 2, "two"))
+    publish_candidate(
+        store, decisions.carry_out(numbers.dataset, decisions.Decision("publish", rejection.block_hash)), author
+    )
+    page = shown(open_page(f"{PAGE}/publications"))
+    assert page.lines[page.lines.index("published") :][: 1 + len(who) + len(run)] == ["published", *who, *run]
 
 
 def test_a_rejected_first_load_is_rejected_and_then_discarded(open_page, numbers):

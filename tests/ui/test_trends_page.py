@@ -7,6 +7,8 @@ from unittest.mock import ANY
 import pyarrow as pa
 import pytest
 
+from airflow_provider_odf.author import Author
+from airflow_provider_odf.cycle import decisions
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.rejected import save_report
 from airflow_provider_odf.manifest import model
@@ -14,6 +16,7 @@ from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.protocol import CheckResult, ContractReport
 from tests.chain.conftest import Growing
 
+from .rejecting import reject
 from .shown import shown
 
 PAGE = "/datasets/acme.numbers/trends"
@@ -94,6 +97,19 @@ def test_trends(open_page, numbers, runs):
     assert page.lines[start + 7 : start + 9] == ["failed", "3.0 s"]
     assert page.lines[start + 9] == "first"
     assert page.lines[start + 11 : start + 13] == ["success", "1 min 30 s"]
+
+
+def test_a_released_candidate_stands_at_its_publication(open_page, numbers, store):
+    numbers.add(("+A", 1, "one"))
+    released = Author("ann", time="2024-05-03T09:30:00Z")
+    assert decisions.publish_anyway(store, numbers.dataset, reject(numbers, ("+A", 2, "two")), released)
+    response = open_page(PAGE)
+    page = shown(response)
+    assert "<title>2024-05-03 09:30: +A 1</title>" in response.text
+    start = page.lines.index("Clauses passed") + 1
+    assert page.lines[start + 1].startswith("2024-05-03 09:30:00 UTC")
+    assert page.lines[start + 8] == "1 d 1 h"
+    assert page.lines[start + 11].startswith("2024-05-02 08:00:00 UTC")
 
 
 def test_the_chart_of_a_page_of_blocks(open_page, numbers):
