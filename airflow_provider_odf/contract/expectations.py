@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from airflow_provider_odf.contract import query_metric
-from airflow_provider_odf.contract.metric import Metric, Rule, matches_on_spark, texts, values_in
+from airflow_provider_odf.contract.metric import Metric, Rule, matches_on_spark, texts
 from airflow_provider_odf.contract.thresholds import RuleError, number, snake_case
 
 
@@ -29,22 +28,62 @@ class _Expectation:
             raise RuleError(f"{self.type} needs {name}")
         return self.kwargs[name]
 
-    def bounds(self) -> dict[str, Any]:
-        """Return the thresholds of ``min_value`` and ``max_value``."""
-        low, high = self.kwargs.get("min_value"), self.kwargs.get("max_value")
-        limits: dict[str, Any] = {}
-        if low is not None:
-            name = "must_be_greater_than" if self.kwargs.get("strict_min") else "must_be_greater_than_or_equal_to"
-            limits[name] = number(low)
-        if high is not None:
-            name = "must_be_less_than" if self.kwargs.get("strict_max") else "must_be_less_than_or_equal_to"
-            limits[name] = number(high)
-        if not limits:
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Return whether an option is set. The library would also take texts such as ``"no"``."""
+        if not isinstance(value := self.kwargs.get(name, default), bool):
+            raise RuleError(f"{name} of {self.type} must be true or false, not {value!r}")
+        return value
+
+    def bounds(self, convert: Callable[[Any], int | float] = number) -> dict[str, int | float]:
+        """Return ``min_value`` and ``max_value`` by the names of clauses; ``convert`` makes them numbers.
+
+        :raises RuleError: there is none. The library would test nothing.
+        """
+        names = {
+            "min_value": "exclusive_minimum" if self.flag("strict_min") else "minimum",
+            "max_value": "exclusive_maximum" if self.flag("strict_max") else "maximum",
+        }
+        values = {names[name]: self.kwargs[name] for name in names if self.kwargs.get(name) is not None}
+        if not values:
             raise RuleError(f"{self.type} needs min_value, max_value or both")
-        return limits
+        return {name: convert(value) for name, value in values.items()}
+
+    def thresholds(self, convert: Callable[[Any], int | float] = number) -> dict[str, int | float]:
+        """Return the thresholds of ``min_value`` and ``max_value``."""
+        return {_THRESHOLDS[name]: value for name, value in self.bounds(convert).items()}
+
+
+_THRESHOLDS = {
+    "minimum": "must_be_greater_than_or_equal_to",
+    "exclusive_minimum": "must_be_greater_than",
+    "maximum": "must_be_less_than_or_equal_to",
+    "exclusive_maximum": "must_be_less_than",
+}
+
+
+def _whole(value: Any) -> int:
+    """Return a whole number. The library would cut a fraction off.
+
+    :raises RuleError: it is none.
+    """
+    if int(given := number(value)) != given:
+        raise RuleError(f"{value!r} is not a whole number")
+    return int(given)
 
 
 _Compiler = Callable[[_Expectation], Metric]
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How an expectation is compiled, and the names of all its arguments."""
+
+    compiler: _Compiler
+    arguments: frozenset[str]
+
+
+def _form(compiler: _Compiler, *arguments: str) -> _Form:
+    return _Form(compiler, frozenset(arguments))
 
 
 def compile_rule(rule: Rule) -> Metric:
@@ -60,6 +99,8 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
 
     :raises RuleError: it is not valid.
     """
+    if unknown := [str(key) for key in value if key not in _KEYS]:
+        raise RuleError(f"an expectation has no {', '.join(unknown)}: arguments belong into kwargs")
     name = value.get("expectation_type") or value.get("type")
     if not name:
         raise RuleError("the expectation has no expectation_type")
@@ -68,16 +109,22 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
     if not isinstance(given, dict):
         raise RuleError(f"kwargs of {kind} must be a mapping")
     kwargs = {_argument(str(key)): argument for key, argument in given.items()}
-    if rule.field is not None and "_column_" in kind and kind.startswith("expect_column_"):
+    if rule.field is not None and re.match("expect_column_(?!pair_)", kind):
         kwargs = {"column": rule.field, **kwargs}
     expectation = _Expectation(kind, kwargs)
     if any(argument.endswith("query") for argument in kwargs):
         return _unexpected_rows(expectation, rule)
-    is_plain = not (set(kwargs) & _BY_LIBRARY)
-    if kind in COMPILERS and is_plain and (metric := COMPILERS[kind](expectation)).name:
+    if kind in FORMS and not (set(kwargs) & _BY_LIBRARY) and (metric := _of_engine(expectation)).name:
         return metric
     columns = (*_named_columns(kwargs), *_sensitive_columns(kwargs.get("row_condition"), rule))
     return Metric("expectation", {"type": kind, "kwargs": dict(kwargs)}, columns=columns)
+
+
+def _of_engine(e: _Expectation) -> Metric:
+    form = FORMS[e.type]
+    if unknown := sorted(set(e.kwargs) - form.arguments - _OUTPUT):
+        raise RuleError(f"{e.type} has no argument {', '.join(unknown)}: it has {', '.join(sorted(form.arguments))}")
+    return form.compiler(e)
 
 
 def _unexpected_rows(e: _Expectation, rule: Rule) -> Metric:
@@ -108,8 +155,17 @@ def _argument(name: str) -> str:
     return {"column_a": "column_A", "column_b": "column_B"}.get(snake, snake)
 
 
-_BY_LIBRARY = frozenset({"row_condition", "condition_parser", "parse_strings_as_datetimes"})
+_KEYS = frozenset({
+    "type", "expectation_type", "kwargs", "id", "ge_cloud_id", "meta", "notes", "description", "severity",
+    "expectation_context", "rendered_content", "success_on_last_run",
+})  # fmt: skip
+"""Keys of an expectation in a suite of the library."""
+
+_BY_LIBRARY = frozenset({"row_condition", "condition_parser", "column_index"})
 """Arguments that only the library itself understands."""
+
+_OUTPUT = frozenset({"result_format", "catch_exceptions"})
+"""Arguments of all expectations that say what the library writes, not what it tests."""
 
 _OTHER = Metric()
 """No metric of the engine: the library decides."""
@@ -120,88 +176,106 @@ def _values(*of: Callable[[_Expectation], list[dict[str, Any]]], forbidden: bool
 
     def compiler(e: _Expectation) -> Metric:
         rules = [rule for rules in of for rule in rules(e)]
-        key = "forbidden" if forbidden else "rules"
-        return Metric("violations", {key: rules, "thresholds": _mostly(e)}, e.column)
+        return Metric("violations", {"forbidden" if forbidden else "rules": rules, **_mostly(e)}, e.column)
 
     return compiler
 
 
 def _mostly(e: _Expectation) -> dict[str, Any]:
-    """Return the threshold of the violations in percent."""
+    """Return the least share of valid rows, and the same as the threshold of the others in percent."""
     share = number(e.kwargs.get("mostly", 1))
     if not 0 <= share <= 1:
         raise RuleError(f"`mostly` is {share}, but must be between 0 and 1")
-    return {"must_be_less_than_or_equal_to": round(100 * (1 - share), 10)}
+    most = {"must_be_less_than_or_equal_to": round(100 * (1 - share), 10)}
+    return {"thresholds": most, "unit": "percent", "mostly": share}
 
 
 def _between(e: _Expectation) -> list[dict[str, Any]]:
-    limits = {
-        ("exclusive_minimum" if e.kwargs.get("strict_min") else "minimum"): e.kwargs.get("min_value"),
-        ("exclusive_maximum" if e.kwargs.get("strict_max") else "maximum"): e.kwargs.get("max_value"),
-    }
-    return _limits(e, limits)
-
-
-def _lengths(e: _Expectation) -> list[dict[str, Any]]:
-    return _limits(e, {"min_length": e.kwargs.get("min_value"), "max_length": e.kwargs.get("max_value")})
-
-
-def _length(e: _Expectation) -> list[dict[str, Any]]:
-    return _limits(e, dict.fromkeys(("min_length", "max_length"), e.required("value")))
-
-
-def _limits(e: _Expectation, limits: Mapping[str, Any]) -> list[dict[str, Any]]:
-    rules = [{"kind": kind, "arguments": {"limit": number(v)}} for kind, v in limits.items() if v is not None]
-    if not rules:
-        raise RuleError(f"{e.type} needs min_value, max_value or both")
-    return rules
+    low, high = e.kwargs.get("min_value"), e.kwargs.get("max_value")
+    if low is not None and high is not None and low > high:
+        raise RuleError(f"min_value {low} of {e.type} is greater than max_value {high}")
+    return [{"kind": kind, "arguments": {"limit": limit, "orders_nan": True}} for kind, limit in e.bounds().items()]
 
 
 def _between_values(e: _Expectation) -> Metric:
     """Return the metric for numbers; the library compares other values."""
     bounds = (e.kwargs.get("min_value"), e.kwargs.get("max_value"))
-    if any(
-        bound is not None and (isinstance(bound, bool) or not isinstance(bound, int | float | Decimal))
-        for bound in bounds
-    ):
-        return _OTHER
-    return _values(_between)(e)
+    is_number = all(
+        bound is None or (isinstance(bound, int | float) and not isinstance(bound, bool)) for bound in bounds
+    )
+    return _values(_between)(e) if is_number else _OTHER
+
+
+def _lengths(e: _Expectation) -> list[dict[str, Any]]:
+    limits = {
+        "minimum": ("min_length", 0),
+        "exclusive_minimum": ("min_length", 1),
+        "maximum": ("max_length", 0),
+        "exclusive_maximum": ("max_length", -1),
+    }
+    kinds = ((*limits[name], value) for name, value in e.bounds(_whole).items())
+    return [_of_text(kind, limit=value + beyond) for kind, beyond, value in kinds]
+
+
+def _length(e: _Expectation) -> list[dict[str, Any]]:
+    limit = _whole(e.required("value"))
+    return [_of_text(kind, limit=limit) for kind in ("min_length", "max_length")]
+
+
+def _of_text(kind: str, **arguments: Any) -> dict[str, Any]:
+    """Return a rule for the text of a value, which Spark makes of other types too."""
+    return {"kind": kind, "arguments": {**arguments, "as_text": True}}
 
 
 def _in_set(e: _Expectation) -> list[dict[str, Any]]:
-    return [values_in(e.required("value_set"))]
+    values = e.required("value_set")
+    if not isinstance(values, list) or any(not isinstance(value, str | int | float) for value in values):
+        # With a null, Spark and thus the library accept every value.
+        raise RuleError(f"value_set of {e.type} must be a list of texts, numbers, true and false, not {values!r}")
+    return [{"kind": "in_set", "arguments": {"values": values}}]
 
 
 def _regex(e: _Expectation) -> list[dict[str, Any]]:
-    return [matches_on_spark(e.required("regex"))]
+    return [_pattern(e.required("regex"))]
 
 
 def _regexes(e: _Expectation) -> list[dict[str, Any]]:
-    return [matches_on_spark(pattern) for pattern in texts(e.required("regex_list"))]
+    """Return a rule for each pattern."""
+    if not (patterns := texts(e.required("regex_list"))):
+        raise RuleError(f"{e.type} needs a pattern in regex_list")
+    return [_pattern(pattern) for pattern in patterns]
 
 
-def _matches_all(e: _Expectation) -> Metric:
-    return _values(_regexes)(e) if e.kwargs.get("match_on") == "all" else _OTHER
+def _matches(e: _Expectation) -> list[dict[str, Any]]:
+    """Return the rule for a match of all patterns or of any, which the library joins to one pattern."""
+    match_on = e.kwargs.get("match_on", "any")
+    if match_on not in ("any", "all"):
+        raise RuleError(f"match_on of {e.type} must be any or all, not {match_on!r}")
+    rules = _regexes(e)
+    return rules if match_on == "all" else [_pattern("|".join(texts(e.required("regex_list"))))]
 
 
-def _not_null(e: _Expectation) -> Metric:
-    limits = {"thresholds": _mostly(e), "unit": "percent"}
-    return Metric("null_values", limits, e.column)
+def _pattern(regex: object) -> dict[str, Any]:
+    rule = matches_on_spark(regex)
+    return _of_text(rule["kind"], **rule["arguments"])
 
 
-def _null(e: _Expectation) -> Metric:
-    return Metric("present_values", {"thresholds": _mostly(e), "unit": "percent"}, e.column)
+def _share(metric: str) -> _Compiler:
+    return lambda e: Metric(metric, _mostly(e), e.column)
 
 
 def _unique(e: _Expectation) -> Metric:
-    return Metric("repeated_rows", {"thresholds": _mostly(e), "unit": "percent"}, columns=(e.column,))
+    return Metric("repeated_rows", _mostly(e), columns=(e.column,))
 
 
 def _unique_together(e: _Expectation) -> Metric:
-    if e.kwargs.get("ignore_row_if") not in (None, "any_value_is_missing"):
-        return _OTHER
     columns = tuple(texts(e.required("column_list")))
-    return Metric("repeated_rows", {"thresholds": _mostly(e), "unit": "percent"}, columns=columns)
+    if len(columns) < 2:
+        raise RuleError(f"{e.type} needs two columns at least in column_list")
+    ignored = e.kwargs.get("ignore_row_if", "all_values_are_missing")
+    if ignored not in (names := ("all_values_are_missing", "any_value_is_missing", "never")):
+        raise RuleError(f"ignore_row_if of {e.type} must be {', '.join(names[:-1])} or {names[-1]}, not {ignored!r}")
+    return Metric("repeated_rows", {**_mostly(e), "ignore_row_if": ignored}, columns=columns)
 
 
 def _aggregate(metric: str) -> _Compiler:
@@ -209,23 +283,25 @@ def _aggregate(metric: str) -> _Compiler:
         bounds = (e.kwargs.get("min_value"), e.kwargs.get("max_value"))
         if any(isinstance(bound, str | dict) for bound in bounds):
             return _OTHER
-        return Metric(metric, {"thresholds": e.bounds()}, e.column)
+        return Metric(metric, {"thresholds": e.thresholds()}, e.column)
 
     return compiler
 
 
-def _distinct(metric: str) -> _Compiler:
-    return lambda e: Metric(metric, {"thresholds": e.bounds()}, columns=(e.column,))
+def _distinct(metric: str, convert: Callable[[Any], int | float] = number) -> _Compiler:
+    return lambda e: Metric(metric, {"thresholds": e.thresholds(convert)}, columns=(e.column,))
 
 
-def _row_count(e: _Expectation) -> Metric:
-    limits = {"must_be": number(e.required("value"))} if e.type.endswith("_equal") else e.bounds()
-    return Metric("row_count", {"thresholds": limits})
+def _count(metric: str) -> _Compiler:
+    """Return the compiler of a number of rows or columns."""
 
+    def compiler(e: _Expectation) -> Metric:
+        is_one = e.type.endswith("_equal")
+        return Metric(
+            metric, {"thresholds": {"must_be": _whole(e.required("value"))} if is_one else e.thresholds(_whole)}
+        )
 
-def _column_count(e: _Expectation) -> Metric:
-    limits = {"must_be": number(e.required("value"))} if e.type.endswith("_equal") else e.bounds()
-    return Metric("column_count", {"thresholds": limits})
+    return compiler
 
 
 def _column_exists(e: _Expectation) -> Metric:
@@ -234,39 +310,52 @@ def _column_exists(e: _Expectation) -> Metric:
 
 def _columns(e: _Expectation) -> Metric:
     if e.type.endswith("_set"):
-        names, exact = e.kwargs.get("column_set"), bool(e.kwargs.get("exact_match", True))
+        names, exact = e.required("column_set"), e.flag("exact_match", default=True)
         return Metric("columns_exist", {"exact": exact}, columns=tuple(texts(names)))
     return Metric("columns_exist", {"exact": True, "ordered": True}, columns=tuple(texts(e.required("column_list"))))
 
 
-COMPILERS: Mapping[str, _Compiler] = {
-    "expect_column_to_exist": _column_exists,
-    "expect_table_columns_to_match_set": _columns,
-    "expect_table_columns_to_match_ordered_list": _columns,
-    "expect_table_column_count_to_equal": _column_count,
-    "expect_table_column_count_to_be_between": _column_count,
-    "expect_table_row_count_to_equal": _row_count,
-    "expect_table_row_count_to_be_between": _row_count,
-    "expect_column_values_to_not_be_null": _not_null,
-    "expect_column_values_to_be_null": _null,
-    "expect_column_values_to_be_unique": _unique,
-    "expect_compound_columns_to_be_unique": _unique_together,
-    "expect_column_values_to_be_between": _between_values,
-    "expect_column_values_to_be_in_set": _values(_in_set),
-    "expect_column_values_to_not_be_in_set": _values(_in_set, forbidden=True),
-    "expect_column_values_to_match_regex": _values(_regex),
-    "expect_column_values_to_not_match_regex": _values(_regex, forbidden=True),
-    "expect_column_values_to_match_regex_list": _matches_all,
-    "expect_column_values_to_not_match_regex_list": _values(_regexes, forbidden=True),
-    "expect_column_value_lengths_to_be_between": _values(_lengths),
-    "expect_column_value_lengths_to_equal": _values(_length),
-    "expect_column_min_to_be_between": _aggregate("min"),
-    "expect_column_max_to_be_between": _aggregate("max"),
-    "expect_column_mean_to_be_between": _aggregate("avg"),
-    "expect_column_median_to_be_between": _aggregate("median"),
-    "expect_column_sum_to_be_between": _aggregate("sum"),
-    "expect_column_stdev_to_be_between": _aggregate("stddev_samp"),
-    "expect_column_unique_value_count_to_be_between": _distinct("distinct_values"),
-    "expect_column_proportion_of_unique_values_to_be_between": _distinct("distinct_share"),
+_LIMITS = ("min_value", "max_value")
+_BOUNDS = (*_LIMITS, "strict_min", "strict_max")
+
+FORMS: Mapping[str, _Form] = {
+    "expect_column_to_exist": _form(_column_exists, "column"),
+    "expect_table_columns_to_match_set": _form(_columns, "column_set", "exact_match"),
+    "expect_table_columns_to_match_ordered_list": _form(_columns, "column_list"),
+    "expect_table_column_count_to_equal": _form(_count("column_count"), "value"),
+    "expect_table_column_count_to_be_between": _form(_count("column_count"), *_LIMITS),
+    "expect_table_row_count_to_equal": _form(_count("row_count"), "value"),
+    "expect_table_row_count_to_be_between": _form(_count("row_count"), *_BOUNDS),
+    "expect_compound_columns_to_be_unique": _form(_unique_together, "column_list", "mostly", "ignore_row_if"),
+    **{
+        kind: _form(compiler, "column", "mostly", *arguments)
+        for kind, compiler, *arguments in (
+            ("expect_column_values_to_not_be_null", _share("null_values")),
+            ("expect_column_values_to_be_null", _share("present_values")),
+            ("expect_column_values_to_be_unique", _unique),
+            ("expect_column_values_to_be_between", _between_values, *_BOUNDS),
+            ("expect_column_values_to_be_in_set", _values(_in_set), "value_set"),
+            ("expect_column_values_to_not_be_in_set", _values(_in_set, forbidden=True), "value_set"),
+            ("expect_column_values_to_match_regex", _values(_regex), "regex"),
+            ("expect_column_values_to_not_match_regex", _values(_regex, forbidden=True), "regex"),
+            ("expect_column_values_to_match_regex_list", _values(_matches), "regex_list", "match_on"),
+            ("expect_column_values_to_not_match_regex_list", _values(_regexes, forbidden=True), "regex_list"),
+            ("expect_column_value_lengths_to_be_between", _values(_lengths), *_BOUNDS),
+            ("expect_column_value_lengths_to_equal", _values(_length), "value"),
+        )
+    },
+    **{
+        f"expect_column_{name}_to_be_between": _form(compiler, "column", *_BOUNDS)
+        for name, compiler in (
+            ("min", _aggregate("min")),
+            ("max", _aggregate("max")),
+            ("mean", _aggregate("avg")),
+            ("median", _aggregate("median")),
+            ("sum", _aggregate("sum")),
+            ("stdev", _aggregate("stddev_samp")),
+            ("unique_value_count", _distinct("distinct_values", _whole)),
+            ("proportion_of_unique_values", _distinct("distinct_share")),
+        )
+    },
 }
-"""Expectation -> its compiler. All others, and the same with arguments such as ``row_condition``, need the library."""
+"""Expectation -> its form. All others, and the same with arguments such as ``row_condition``, need the library."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from airflow_provider_odf.engine.contract.fields import Found, key_text
 from airflow_provider_odf.engine.contract.measured import Measured, Verdict, masked, of_number
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.thresholds import limits_of
+from airflow_provider_odf.engine.sql import when
 from airflow_provider_odf.protocol import Check
 
 Metric: TypeAlias = Callable[[Check, Rows], Measured | Verdict]
@@ -29,11 +30,21 @@ def limited(check: Check, rows: Rows) -> Measured | Verdict:
     return METRICS[name](check, rows)
 
 
-def _limited(check: Check, measured: Measured, number: Numbers, share: Numbers | None = None) -> Measured:
-    """Return a metric with the thresholds of its rule, on a number or on a share in percent."""
-    limits = limits_of(check)
-    measure = share if limits.unit and share else number
-    return replace(measured, expected=limits.text, verdict=lambda count: of_number(measure(count), limits, what(check)))
+def _limited(check: Check, measured: Measured, number: Numbers, whole: Numbers | None = None) -> Measured:
+    """Return a metric with the thresholds of its rule, on a number or on its share of a whole in percent."""
+    limits, mostly = limits_of(check), check.arguments.get("mostly")
+
+    def verdict(count: Count) -> Verdict:
+        if not limits.unit or whole is None:
+            return of_number(number(count), limits, what(check))
+        part, rows = number(count), whole(count)
+        judged = of_number(_percent(part, rows), limits, what(check))
+        if mostly is None:
+            return judged
+        # Great Expectations compares shares of valid rows, and percents would round them in another way.
+        return replace(judged, outcome="pass" if not rows or (rows - part) / rows >= mostly else "fail")
+
+    return replace(measured, expected=limits.text, verdict=verdict)
 
 
 def what(check: Check) -> str:
@@ -50,8 +61,8 @@ def _failed(count: Count) -> int:
     return count.failed
 
 
-def _failed_share(count: Count) -> float:
-    return _percent(count.failed, count.rows)
+def _rows(count: Count) -> int:
+    return count.rows
 
 
 def _value(count: Count) -> Any:
@@ -75,12 +86,12 @@ def _on_values(broken: Callable[[Check, Found], tuple[str, str] | Verdict]) -> M
             return sql
         condition = Values(found.in_row(sql[0]), "true" if found.levels else sql[1])
         example = None if check.is_sensitive else found.text
-        return _limited(check, Measured(condition, "", example, shown=(found.column,)), _failed, _failed_share)
+        return _limited(check, Measured(condition, "", example, shown=(found.column,)), _failed, _rows)
 
     return metric
 
 
-def _on_keys(number: Numbers, share: Numbers) -> Metric:
+def _on_keys(number: Numbers, whole: Numbers | None = None) -> Metric:
     """Return a metric of the keys that some columns make."""
 
     def metric(check: Check, rows: Rows) -> Measured | Verdict:
@@ -90,11 +101,22 @@ def _on_keys(number: Numbers, share: Numbers) -> Metric:
         if any(column.levels for column in columns):
             return Verdict("unsupported", "elements of arrays and maps cannot be a key")
         example = None if check.is_sensitive else key_text(columns)
-        condition = Key(tuple(c.in_key for c in columns), is_complete=False)
+        condition = Key(_key(check, columns), is_complete=False)
         shown = tuple(c.column for c in columns)
-        return _limited(check, Measured(condition, "", example, "with a duplicate value", shown), number, share)
+        return _limited(check, Measured(condition, "", example, "with a duplicate value", shown), number, whole)
 
     return metric
+
+
+def _key(check: Check, columns: Sequence[Found]) -> tuple[str, ...]:
+    """Return SQL for a key, of which rows with a null are ignored. A struct is no null, although its fields may be."""
+    ignored = check.arguments.get("ignore_row_if", "any_value_is_missing")
+    parts = tuple(c.in_key for c in columns)
+    if ignored == "any_value_is_missing":
+        return parts
+    key = f"struct({', '.join(f'{part} AS c{i}' for i, part in enumerate(parts))})"
+    is_there = " OR ".join(f"{part} IS NOT NULL" for part in parts)
+    return (key if ignored == "never" else when(is_there, key),)
 
 
 def _column(check: Check, rows: Rows, kinds: type[T.DataType] | tuple[type[T.DataType], ...]) -> Found | Verdict:
@@ -146,28 +168,40 @@ def _reference(check: Check, rows: Rows) -> Measured | Verdict:
         return Verdict("error", f"there is no column {path} of model {model}" if other else f"no data of {model}")
     example = None if check.is_sensitive else found.text
     measured = Measured(Reference(found.sql, other.frame, there.sql), "", example, shown=(found.column,))
-    return _limited(check, measured, _failed, _failed_share)
+    return _limited(check, measured, _failed, _rows)
 
 
 def _column_count(check: Check, rows: Rows) -> Verdict:
-    limits, names = limits_of(check), rows.visible
+    limits, names = limits_of(check), _names(rows)
     outcome = "pass" if limits.hold(len(names)) else "fail"
     return Verdict(outcome, f"{len(names)} columns", limits.text, str(len(names)))
 
 
 def _columns_exist(check: Check, rows: Rows) -> Verdict:
-    names, arguments = rows.visible, check.arguments
-    wanted = [name.lower() for name in check.columns]
-    there = [name.lower() for name in names]
-    problems = [f"column {name} not found" for name in check.columns if name.lower() not in there]
+    names, arguments = _names(rows), check.arguments
+    problems = [f"column {name} not found" for name in check.columns if name not in names]
     if arguments.get("exact"):
-        problems += [f"additional column {name}" for name in names if name.lower() not in wanted]
-    if arguments.get("ordered") and not problems and wanted != there:
+        problems += [f"additional column {name}" for name in names if name not in check.columns]
+    if arguments.get("ordered") and not problems and [*check.columns] != names:
         problems.append("the columns are in another order")
     return Verdict(
         "fail" if problems else "pass", ", ".join(problems) or "the columns exist", f"columns {_listed(check.columns)}",
         _listed(names),
     )  # fmt: skip
+
+
+def _names(rows: Rows) -> list[str]:
+    """Return the columns as Great Expectations names them on Spark: with the fields of structs."""
+    visible = set(rows.visible)
+    return [name for field in rows.schema if field.name in visible for name in _names_of(field, "")]
+
+
+def _names_of(field: T.StructField, parent: str) -> Iterator[str]:
+    name = f"`{field.name}`" if "." in field.name and not field.name.startswith("`") else field.name
+    yield f"{parent}{name}"
+    if isinstance(field.dataType, T.StructType):
+        for inner in field.dataType:
+            yield from _names_of(inner, f"{parent}{field.name}.")
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -186,10 +220,10 @@ METRICS: Mapping[str, Metric] = {
     "invalid_values": _on_values(values.invalid),
     "violations": _on_values(values.violations),
     "reference": _reference,
-    "duplicate_values": _on_keys(lambda c: c.failed_keys, lambda c: _percent(c.failed_keys, c.rows)),
-    "repeated_rows": _on_keys(_failed, lambda c: _percent(c.failed, c.complete)),
-    "distinct_values": _on_keys(lambda c: c.keys, lambda c: c.keys),
-    "distinct_share": _on_keys(lambda c: c.keys / c.complete if c.complete else None, lambda c: None),
+    "duplicate_values": _on_keys(lambda c: c.failed_keys, _rows),
+    "repeated_rows": _on_keys(_failed, lambda c: c.complete),
+    "distinct_values": _on_keys(lambda c: c.keys),
+    "distinct_share": _on_keys(lambda c: c.keys / c.complete if c.complete else 0),
     "min": _aggregate("min({x})"),
     "max": _aggregate("max({x})"),
     "avg": _aggregate("avg({x})"),
@@ -200,7 +234,7 @@ METRICS: Mapping[str, Metric] = {
     "variance": _aggregate("var_samp({x})"),
     "var_samp": _aggregate("var_samp({x})"),
     "var_pop": _aggregate("var_pop({x})"),
-    "median": _aggregate("percentile_cont(0.5) WITHIN GROUP (ORDER BY {x})"),
+    "median": _aggregate("percentile_cont(0.5) WITHIN GROUP (ORDER BY nullif({x}, double('NaN')))"),
     "percentile": _aggregate("percentile_cont({fraction}) WITHIN GROUP (ORDER BY {x})"),
     "min_length": _aggregate("min(char_length({x}))", *_STRING),
     "max_length": _aggregate("max(char_length({x}))", *_STRING),

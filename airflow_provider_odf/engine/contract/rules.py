@@ -83,6 +83,23 @@ def enum(check: Check, found: Found) -> Rule:
     )
 
 
+def in_set(check: Check, found: Found) -> Rule:
+    """Judge values against literals as Spark compares them: with numbers, text is read as a number."""
+    values = [_literal(value) for value in check.arguments["values"]]
+    broken = f"NOT ({found.sql} IN ({', '.join(values)}))" if values else "true"
+    return Rule(broken, f"one of {', '.join(map(str, check.arguments['values']))}")
+
+
+def _literal(value: str | int | float) -> str:
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"double('{value!r}')"
+    return str(value) if abs(value) < 2**31 else f"{value}L" if abs(value) < 2**63 else f"{value}BD"
+
+
 def pattern(check: Check, found: Found) -> Rule | Verdict:
     ecma = check.arguments["pattern"]
     if (re2 := check.arguments.get("re2")) is not None:
@@ -191,8 +208,8 @@ def limit(opposite: str, words: str) -> OnField:
                 f"{found.sql} {opposite} CAST({text(number)} AS {kind})", f"{words} {number}"
             )
         broken = f"{found.sql} {opposite} {_number(number, found.type)}"
-        if isinstance(found.type, T.FloatType | T.DoubleType):
-            # Spark orders NaN above every number. No range includes it.
+        if isinstance(found.type, T.FloatType | T.DoubleType) and not check.arguments.get("orders_nan"):
+            # Spark orders NaN above every number. No range of a contract includes it.
             broken = f"({broken} OR isnan({found.sql}))"
         return _on(T.NumericType, check, found) or Rule(broken, f"{words} {number}")
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from pyspark.sql import types as T  # noqa: N812
+
 from airflow_provider_odf.engine.contract import rules
 from airflow_provider_odf.engine.contract.fields import Found
 from airflow_provider_odf.engine.contract.rules import OnField, Verdict
@@ -79,14 +81,20 @@ def _violates(check: Check, found: Found) -> str | Verdict:
 
 def _broken(rule: Mapping[str, Any], check: Check, found: Found) -> str | Verdict:
     """Return SQL that is true for values that break a rule."""
+    if rule["arguments"].get("as_text") and isinstance(found.type, _WITH_TEXT):
+        found = replace(found, sql=f"CAST({found.sql} AS STRING)", type=T.StringType())
     judged = VALUE_RULES[rule["kind"]](replace(check, kind=rule["kind"], arguments=rule["arguments"]), found)
     if isinstance(judged, Verdict):
         return replace(judged, outcome="error", expected=limits_of(check).text)
     return judged.broken
 
 
+_WITH_TEXT = (T.NumericType, T.BooleanType, T.DateType, T.TimestampType, T.TimestampNTZType)
+"""Types whose values Spark casts to text where a function needs one."""
+
 VALUE_RULES: Mapping[str, OnField] = {
     "enum": rules.enum,
+    "in_set": rules.in_set,
     "pattern": rules.pattern,
     "format": rules.format_of,
     "min_length": rules.length("<", "at least"),
