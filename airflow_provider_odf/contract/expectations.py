@@ -8,70 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_odf.contract import query_metric
+from airflow_provider_odf.contract.expectation_arguments import Expectation, whole
 from airflow_provider_odf.contract.metric import Metric, Rule, matches_on_spark, texts
 from airflow_provider_odf.contract.thresholds import RuleError, number, snake_case
 
-
-@dataclass(frozen=True)
-class _Expectation:
-    """An expectation and its arguments, whose names are in snake case."""
-
-    type: str
-    kwargs: Mapping[str, Any]
-
-    @property
-    def column(self) -> str:
-        return str(self.required("column"))
-
-    def required(self, name: str) -> Any:
-        if self.kwargs.get(name) is None:
-            raise RuleError(f"{self.type} needs {name}")
-        return self.kwargs[name]
-
-    def flag(self, name: str, default: bool = False) -> bool:
-        """Return whether an option is set. The library would also take texts such as ``"no"``."""
-        if not isinstance(value := self.kwargs.get(name, default), bool):
-            raise RuleError(f"{name} of {self.type} must be true or false, not {value!r}")
-        return value
-
-    def bounds(self, convert: Callable[[Any], int | float] = number) -> dict[str, int | float]:
-        """Return ``min_value`` and ``max_value`` by the names of clauses; ``convert`` makes them numbers.
-
-        :raises RuleError: there is none. The library would test nothing.
-        """
-        names = {
-            "min_value": "exclusive_minimum" if self.flag("strict_min") else "minimum",
-            "max_value": "exclusive_maximum" if self.flag("strict_max") else "maximum",
-        }
-        values = {names[name]: self.kwargs[name] for name in names if self.kwargs.get(name) is not None}
-        if not values:
-            raise RuleError(f"{self.type} needs min_value, max_value or both")
-        return {name: convert(value) for name, value in values.items()}
-
-    def thresholds(self, convert: Callable[[Any], int | float] = number) -> dict[str, int | float]:
-        """Return the thresholds of ``min_value`` and ``max_value``."""
-        return {_THRESHOLDS[name]: value for name, value in self.bounds(convert).items()}
-
-
-_THRESHOLDS = {
-    "minimum": "must_be_greater_than_or_equal_to",
-    "exclusive_minimum": "must_be_greater_than",
-    "maximum": "must_be_less_than_or_equal_to",
-    "exclusive_maximum": "must_be_less_than",
-}
-
-
-def _whole(value: Any) -> int:
-    """Return a whole number. The library would cut a fraction off.
-
-    :raises RuleError: it is none.
-    """
-    if int(given := number(value)) != given:
-        raise RuleError(f"{value!r} is not a whole number")
-    return int(given)
-
-
-_Compiler = Callable[[_Expectation], Metric]
+_Compiler = Callable[[Expectation], Metric]
 
 
 @dataclass(frozen=True)
@@ -111,7 +52,7 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
     kwargs = {_argument(str(key)): argument for key, argument in given.items()}
     if rule.field is not None and re.match("expect_column_(?!pair_)", kind):
         kwargs = {"column": rule.field, **kwargs}
-    expectation = _Expectation(kind, kwargs)
+    expectation = Expectation(kind, kwargs)
     if any(argument.endswith("query") for argument in kwargs):
         return _unexpected_rows(expectation, rule)
     if kind in FORMS and not (set(kwargs) & _BY_LIBRARY) and (metric := _of_engine(expectation)).name:
@@ -120,14 +61,14 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
     return Metric("expectation", {"type": kind, "kwargs": dict(kwargs)}, columns=columns)
 
 
-def _of_engine(e: _Expectation) -> Metric:
+def _of_engine(e: Expectation) -> Metric:
     form = FORMS[e.type]
     if unknown := sorted(set(e.kwargs) - form.arguments - _OUTPUT):
         raise RuleError(f"{e.type} has no argument {', '.join(unknown)}: it has {', '.join(sorted(form.arguments))}")
     return form.compiler(e)
 
 
-def _unexpected_rows(e: _Expectation, rule: Rule) -> Metric:
+def _unexpected_rows(e: Expectation, rule: Rule) -> Metric:
     """Return the metric of a query that returns no rows. The library would run any SQL."""
     if e.type != "unexpected_rows_expectation":
         raise RuleError(f"{e.type} runs queries of its own: use a rule of type sql")
@@ -171,17 +112,17 @@ _OTHER = Metric()
 """No metric of the engine: the library decides."""
 
 
-def _values(*of: Callable[[_Expectation], list[dict[str, Any]]], forbidden: bool = False) -> _Compiler:
+def _values(*of: Callable[[Expectation], list[dict[str, Any]]], forbidden: bool = False) -> _Compiler:
     """Return the compiler of an expectation about single values: at least the share ``mostly`` follow some rules."""
 
-    def compiler(e: _Expectation) -> Metric:
+    def compiler(e: Expectation) -> Metric:
         rules = [rule for rules in of for rule in rules(e)]
         return Metric("violations", {"forbidden" if forbidden else "rules": rules, **_mostly(e)}, e.column)
 
     return compiler
 
 
-def _mostly(e: _Expectation) -> dict[str, Any]:
+def _mostly(e: Expectation) -> dict[str, Any]:
     """Return the least share of valid rows, and the same as the threshold of the others in percent."""
     share = number(e.kwargs.get("mostly", 1))
     if not 0 <= share <= 1:
@@ -190,14 +131,14 @@ def _mostly(e: _Expectation) -> dict[str, Any]:
     return {"thresholds": most, "unit": "percent", "mostly": share}
 
 
-def _between(e: _Expectation) -> list[dict[str, Any]]:
+def _between(e: Expectation) -> list[dict[str, Any]]:
     low, high = e.kwargs.get("min_value"), e.kwargs.get("max_value")
     if low is not None and high is not None and low > high:
         raise RuleError(f"min_value {low} of {e.type} is greater than max_value {high}")
     return [{"kind": kind, "arguments": {"limit": limit, "orders_nan": True}} for kind, limit in e.bounds().items()]
 
 
-def _between_values(e: _Expectation) -> Metric:
+def _between_values(e: Expectation) -> Metric:
     """Return the metric for numbers; the library compares other values."""
     bounds = (e.kwargs.get("min_value"), e.kwargs.get("max_value"))
     is_number = all(
@@ -206,19 +147,19 @@ def _between_values(e: _Expectation) -> Metric:
     return _values(_between)(e) if is_number else _OTHER
 
 
-def _lengths(e: _Expectation) -> list[dict[str, Any]]:
+def _lengths(e: Expectation) -> list[dict[str, Any]]:
     limits = {
         "minimum": ("min_length", 0),
         "exclusive_minimum": ("min_length", 1),
         "maximum": ("max_length", 0),
         "exclusive_maximum": ("max_length", -1),
     }
-    kinds = ((*limits[name], value) for name, value in e.bounds(_whole).items())
+    kinds = ((*limits[name], value) for name, value in e.bounds(whole).items())
     return [_of_text(kind, limit=value + beyond) for kind, beyond, value in kinds]
 
 
-def _length(e: _Expectation) -> list[dict[str, Any]]:
-    limit = _whole(e.required("value"))
+def _length(e: Expectation) -> list[dict[str, Any]]:
+    limit = whole(e.required("value"))
     return [_of_text(kind, limit=limit) for kind in ("min_length", "max_length")]
 
 
@@ -227,7 +168,7 @@ def _of_text(kind: str, **arguments: Any) -> dict[str, Any]:
     return {"kind": kind, "arguments": {**arguments, "as_text": True}}
 
 
-def _in_set(e: _Expectation) -> list[dict[str, Any]]:
+def _in_set(e: Expectation) -> list[dict[str, Any]]:
     values = e.required("value_set")
     if not isinstance(values, list) or any(not isinstance(value, str | int | float) for value in values):
         # With a null, Spark and thus the library accept every value.
@@ -235,18 +176,18 @@ def _in_set(e: _Expectation) -> list[dict[str, Any]]:
     return [{"kind": "in_set", "arguments": {"values": values}}]
 
 
-def _regex(e: _Expectation) -> list[dict[str, Any]]:
+def _regex(e: Expectation) -> list[dict[str, Any]]:
     return [_pattern(e.required("regex"))]
 
 
-def _regexes(e: _Expectation) -> list[dict[str, Any]]:
+def _regexes(e: Expectation) -> list[dict[str, Any]]:
     """Return a rule for each pattern."""
     if not (patterns := texts(e.required("regex_list"))):
         raise RuleError(f"{e.type} needs a pattern in regex_list")
     return [_pattern(pattern) for pattern in patterns]
 
 
-def _matches(e: _Expectation) -> list[dict[str, Any]]:
+def _matches(e: Expectation) -> list[dict[str, Any]]:
     """Return the rule for a match of all patterns or of any, which the library joins to one pattern."""
     match_on = e.kwargs.get("match_on", "any")
     if match_on not in ("any", "all"):
@@ -264,11 +205,11 @@ def _share(metric: str) -> _Compiler:
     return lambda e: Metric(metric, _mostly(e), e.column)
 
 
-def _unique(e: _Expectation) -> Metric:
+def _unique(e: Expectation) -> Metric:
     return Metric("repeated_rows", _mostly(e), columns=(e.column,))
 
 
-def _unique_together(e: _Expectation) -> Metric:
+def _unique_together(e: Expectation) -> Metric:
     columns = tuple(texts(e.required("column_list")))
     if len(columns) < 2:
         raise RuleError(f"{e.type} needs two columns at least in column_list")
@@ -279,7 +220,7 @@ def _unique_together(e: _Expectation) -> Metric:
 
 
 def _aggregate(metric: str) -> _Compiler:
-    def compiler(e: _Expectation) -> Metric:
+    def compiler(e: Expectation) -> Metric:
         bounds = (e.kwargs.get("min_value"), e.kwargs.get("max_value"))
         if any(isinstance(bound, str | dict) for bound in bounds):
             return _OTHER
@@ -295,20 +236,20 @@ def _distinct(metric: str, convert: Callable[[Any], int | float] = number) -> _C
 def _count(metric: str) -> _Compiler:
     """Return the compiler of a number of rows or columns."""
 
-    def compiler(e: _Expectation) -> Metric:
+    def compiler(e: Expectation) -> Metric:
         is_one = e.type.endswith("_equal")
         return Metric(
-            metric, {"thresholds": {"must_be": _whole(e.required("value"))} if is_one else e.thresholds(_whole)}
+            metric, {"thresholds": {"must_be": whole(e.required("value"))} if is_one else e.thresholds(whole)}
         )
 
     return compiler
 
 
-def _column_exists(e: _Expectation) -> Metric:
+def _column_exists(e: Expectation) -> Metric:
     return Metric("columns_exist", columns=(e.column,))
 
 
-def _columns(e: _Expectation) -> Metric:
+def _columns(e: Expectation) -> Metric:
     if e.type.endswith("_set"):
         names, exact = e.required("column_set"), e.flag("exact_match", default=True)
         return Metric("columns_exist", {"exact": exact}, columns=tuple(texts(names)))
@@ -353,7 +294,7 @@ FORMS: Mapping[str, _Form] = {
             ("median", _aggregate("median")),
             ("sum", _aggregate("sum")),
             ("stdev", _aggregate("stddev_samp")),
-            ("unique_value_count", _distinct("distinct_values", _whole)),
+            ("unique_value_count", _distinct("distinct_values", whole)),
             ("proportion_of_unique_values", _distinct("distinct_share")),
         )
     },

@@ -167,17 +167,21 @@ def of_library(frame: DataFrame, expectations: list[Expectation]) -> list[tuple[
     return [outcomes[index] for index in range(len(expectations))]
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("SEEDS", "3"))))
+REFUSED = ("needs min_value, max_value or both", "is not a whole number", "does not apply to a column", "value_set of")
+"""Parts of the reasons of differences that the reference page lists."""
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(1, 10))])
 def test_outcomes_are_those_of_the_library(spark, seed: int):
-    chance = random.Random(int(os.environ.get("FIRST", "0")) + seed)
+    chance = random.Random(seed)
     frame = spark.createDataFrame(rows_of(chance), SCHEMA)
-    expectations = [expectation_of(kind, chance) for kind in FORMS for _ in range(4)]
+    expectations = [expectation_of(kind, chance) for kind in FORMS for _ in range(2 if seed else 1)]
     ours, theirs = of_engine(frame, expectations), of_library(frame, expectations)
-    rows = [tuple(r) for r in frame.collect()]
     different = []
-    for e, our, their in zip(expectations, ours, theirs, strict=True):
-        (a, an), (b, bn) = our[0], their[0]
-        a = "error" if a == "unsupported" else a
-        if a != b or (an is not None and bn is not None and an != bn):
-            different.append(f"{e}\n    engine {our}\n    library {their}")
-    assert not different, f"{len(different)} of {len(expectations)}, rows {rows}\n" + "\n".join(different)
+    for expectation, (our, reason), (their, message) in zip(expectations, ours, theirs, strict=True):
+        outcome = "error" if our[0] == "unsupported" else our[0]
+        counts = {our[1], their[1]} - {None}
+        is_refused = outcome == "error" and any(part in reason for part in REFUSED)
+        if not is_refused and (outcome != their[0] or len(counts) > 1):
+            different.append(f"{expectation}\n  engine {our} {reason}\n  library {their} {message}")
+    assert not different, "\n".join(different)
