@@ -13,17 +13,19 @@ from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slice_file import DuplicateKeys, SlicePlan, write_file
-from airflow_provider_odf.errors import InternalError, InvalidQuery
+from airflow_provider_odf.errors import InternalError, InvalidQuery, StorageError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import NewSlice, from_json, to_json
 
-_ERRORS: dict[str, type[Exception]] = {kind.__name__: kind for kind in (InvalidQuery, InternalError, DuplicateKeys)}
+_ERRORS: dict[str, type[Exception]] = {
+    kind.__name__: kind for kind in (InvalidQuery, InternalError, DuplicateKeys, StorageError)
+}
 
 
 def write(table: pa.Table, order: Sequence[str], plan: SlicePlan) -> NewSlice | None:
     """Write records in memory with OP, the columns and the sort columns. Return None without records.
 
-    :raises InvalidQuery, DuplicateKeys, InternalError: as ``write_file`` does.
+    :raises InvalidQuery, DuplicateKeys, InternalError, StorageError: as ``write_file`` does.
     """
     table = filled(table, plan)
     # Both Spark and Arrow sort strings by their bytes.
@@ -34,7 +36,7 @@ def write(table: pa.Table, order: Sequence[str], plan: SlicePlan) -> NewSlice | 
 def write_in_order(table: pa.Table, plan: SlicePlan) -> NewSlice | None:
     """Write records in memory with OP and the columns, in their order. Return None without records.
 
-    :raises InvalidQuery, InternalError: as ``write_file`` does.
+    :raises InvalidQuery, InternalError, StorageError: as ``write_file`` does.
     """
     return write_file(iter([table]), plan)
 
@@ -42,7 +44,7 @@ def write_in_order(table: pa.Table, plan: SlicePlan) -> NewSlice | None:
 def write_in_task(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> NewSlice | None:
     """Write records in one task of Spark, without collecting them.
 
-    :raises InvalidQuery, DuplicateKeys, InternalError: as ``write_file`` does.
+    :raises InvalidQuery, DuplicateKeys, InternalError, StorageError: as ``write_file`` does.
     """
     filled = records.selectExpr(*_filled_columns(records, plan))
     one = filled.repartition(1).sortWithinPartitions(*(quoted(name) for name in order))

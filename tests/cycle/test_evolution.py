@@ -166,7 +166,7 @@ def test_a_break_that_only_the_engine_sees_is_found_before_anything_is_written(
         ("select k, nope as v from first", "109: preprocess, query 2, line 1: [UNRESOLVED_COLUMN.WITH_SUGGESTION]"),
         (
             "select k, v from `first` limit 1; drop table first",
-            "109: preprocess, query 2, line 1: [PARSE_SYNTAX_ERROR]",
+            "143: one query is expected, not several (split it",
         ),
         ("select k, map(k, 1) as m, v from first", "108: column m is of type"),
     ):

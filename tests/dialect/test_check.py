@@ -122,7 +122,7 @@ SNAPSHOT = "kind: Snapshot\n        primaryKey: [ID, key]\n        compareColumn
         ]),
         ("spark", "select *, 1 as x from input", SNAPSHOT, []),
         ("spark", "select id, upper(at) from input", SNAPSHOT, []),
-        ("spark", "select id from (((", SNAPSHOT, []),
+        ("spark", "select id from (((", SNAPSHOT, ["20:33: '(' is not closed (close the bracket)"]),
     ],
 )  # fmt: skip
 def test_columns_that_the_merge_needs(tmp_path: Path, engine: str, query: str, merge: str, found: list[str]) -> None:

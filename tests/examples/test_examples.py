@@ -306,7 +306,7 @@ def test_parcel_scans_take_records_and_files(dags, store, one_jvm, lineage):
 
 def test_a_run_pushes_once_however_often_its_tasks_run(dags, store, one_jvm):
     conf = {"records": [{"parcel": "P-1001"}], "source": "scanner"}
-    task = SimpleNamespace(dag_id="parcel-scans", run_id="manual__1", task_id="push", map_index=-1)
+    task = SimpleNamespace(dag_id="parcel-scans", run_id="manual__1", task_id="push", map_index=-1, try_number=1)
     context = {"dag_run": SimpleNamespace(conf=conf), "ti": task, "outlet_events": defaultdict(Mock)}
     pushed = execute(dags, "parcel-scans", "push", context)
     candidate = execute(dags, "parcel-scans", "merge", context, data=pushed)
