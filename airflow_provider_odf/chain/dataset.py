@@ -6,13 +6,14 @@ import difflib
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound
-from airflow_provider_odf.manifest.model import MetadataBlock
+from airflow_provider_odf.manifest.model import AddData, ExecuteTransform, MetadataBlock
 from airflow_provider_odf.manifest.names import DatasetAlias
 
 HEAD = "head"
@@ -109,6 +110,17 @@ class Dataset:
             block = self.block(block_hash)
             yield block_hash, block
             block_hash = block.prev_block_hash
+
+    def data_blocks(self, ref_or_hash: str = HEAD, most: int | None = None) -> Iterator[tuple[str, MetadataBlock]]:
+        """Yield hashes and blocks of data from the newest to the oldest.
+
+        :param most: how many of the newest blocks, of any kind, are read; None for all.
+        :raises DatasetNotFound: there is no such ref.
+        :raises ChainCorrupted: a block is missing or damaged.
+        """
+        for block_hash, block in islice(self.walk(ref_or_hash), most):
+            if isinstance(block.event, AddData | ExecuteTransform):
+                yield block_hash, block
 
     def contains(self, head: str, block_hash: str) -> bool:
         """Return whether the chain that ends at ``head`` has a block, the newest one included.

@@ -25,7 +25,6 @@ from airflow_provider_odf.chain import info_files
 from airflow_provider_odf.chain.dataset import HEAD
 from airflow_provider_odf.chain.replay import block_hashes
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest import model
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -160,9 +159,8 @@ def newest_data(dataset: Dataset, ref: str = HEAD) -> NewestData | None:
     :raises DatasetNotFound: there is no such ref.
     :raises ChainCorrupted: a block is missing or damaged.
     """
-    for block_hash, block in dataset.walk(ref):
-        if isinstance(block.event, model.AddData | model.ExecuteTransform):
-            return published_data(published_history(dataset, ref), block_hash, block)
+    for block_hash, block in dataset.data_blocks(ref):
+        return published_data(published_history(dataset, ref), block_hash, block)
     return None
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,10 +157,9 @@ def stated(location: binding.Location, alias: str) -> Sensitivity | None:
 def _tested(dataset: Dataset, state: ChainState) -> Sensitivity:
     """Return what the newest test of a published block recorded."""
     tests = dataset.storage.names("info/reports")
-    for block_hash, block in islice(dataset.walk(state.head), _MOST_BLOCKS) if tests else ():
-        if isinstance(block.event, model.AddData | model.ExecuteTransform):
-            record = rejected.load(dataset, block_hash)
-            if record is not None and record.report is not None:
-                names = {name.lower(): (UNNAMED,) for name in record.report.sensitive_columns}
-                return record.sensitivity or Sensitivity(names)
+    for block_hash, _ in dataset.data_blocks(state.head, _MOST_BLOCKS) if tests else ():
+        record = rejected.load(dataset, block_hash)
+        if record is not None and record.report is not None:
+            names = {name.lower(): (UNNAMED,) for name in record.report.sensitive_columns}
+            return record.sensitivity or Sensitivity(names)
     return Sensitivity()

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.cycle import rejected
-from airflow_provider_odf.manifest import model
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -94,9 +93,8 @@ def clauses(tests: Sequence[Tested]) -> list[Clause]:
 
 
 def _published(history: PublishedHistory) -> Iterator[Tested]:
-    for block_hash, block in islice(history.dataset.walk(history.hashes[-1]), _MOST_BLOCKS):
-        if isinstance(block.event, model.AddData | model.ExecuteTransform):
-            record = rejected.load(history.dataset, block_hash)
-            if record is not None:
-                time = history.since(block.sequence_number, block.system_time)
-                yield Tested(block_hash, time, record, PUBLISHED)
+    for block_hash, block in history.dataset.data_blocks(history.hashes[-1], _MOST_BLOCKS):
+        record = rejected.load(history.dataset, block_hash)
+        if record is not None:
+            time = history.since(block.sequence_number, block.system_time)
+            yield Tested(block_hash, time, record, PUBLISHED)

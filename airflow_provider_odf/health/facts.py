@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain import publications
@@ -15,7 +14,6 @@ from airflow_provider_odf.contract.promises import FRESHNESS
 from airflow_provider_odf.cycle import candidate_refs, rejected, tested
 from airflow_provider_odf.errors import DatasetNotFound, OdfError
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest import model
 from airflow_provider_odf.protocol import Check
 
 if TYPE_CHECKING:
@@ -123,7 +121,7 @@ def read_chain(dataset: Dataset, history: PublishedHistory) -> ChainFacts:
 
     :raises ChainCorrupted: a block is missing or damaged.
     """
-    blocks = list(_data_blocks(dataset, history.hashes[-1]))
+    blocks = list(dataset.data_blocks(history.hashes[-1], _MOST_BLOCKS))
     if not blocks:
         return ChainFacts()
     block_hash, block = blocks[0]
@@ -140,12 +138,6 @@ def read_chain(dataset: Dataset, history: PublishedHistory) -> ChainFacts:
         done.author.reason if done is not None else None,
         done.author.run.get("runId") if done is not None else None,
     )
-
-
-def _data_blocks(dataset: Dataset, head: str) -> Iterator[tuple[str, MetadataBlock]]:
-    for block_hash, block in islice(dataset.walk(head), _MOST_BLOCKS):
-        if isinstance(block.event, model.AddData | model.ExecuteTransform):
-            yield block_hash, block
 
 
 def _updates(history: PublishedHistory, blocks: Iterable[MetadataBlock]) -> Iterator[Update]:
