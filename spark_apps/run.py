@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.closed_files import close_to_others
 from airflow_provider_odf.engine import session
 from airflow_provider_odf.engine.request import answer
 
@@ -16,6 +17,7 @@ def run(request_file: str, response_file: str) -> None:
     """Answer the request in a file and append the responses to another as they come."""
     request = protocol.loads_request(Path(request_file).read_text(encoding="utf-8"))
     operation = protocol.operation(request)
+    close_to_others()
     spark = session.create()
     with open(response_file, "a", encoding="utf-8", buffering=1) as responses:
 

@@ -62,6 +62,7 @@ COORDINATOR = (
 )
 ENGINE = (
     *(
+        "closed_files.py",
         "column_rules.py",
         "error_conversion.py",
         "errors.py",

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from airflow_provider_odf import closed_files
 from airflow_provider_odf.chain.storage import PENDING
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import StorageError
@@ -30,7 +31,7 @@ def lock(path: Path) -> Iterator[None]:
     """
     with storage_errors(path):
         make_directory(path.parent)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, closed_files.FILE)
     try:
         _acquire(descriptor, path)
         yield
@@ -66,8 +67,8 @@ def pending(target: Path, content: bytes | Path) -> Iterator[Path]:
     make_directory(target.parent)
     pending = target.parent / f"{PENDING}{secrets.token_hex(8)}"
     try:
-        # Not tempfile: its files are private, but those of a store are shared as the umask says.
-        with open(os.open(pending, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+        # Not tempfile: its files are private, but those of a store are shared with the group as the umask says.
+        with open(os.open(pending, os.O_WRONLY | os.O_CREAT | os.O_EXCL, closed_files.FILE), "wb") as file:
             if isinstance(content, Path):
                 with content.open("rb") as source:
                     shutil.copyfileobj(source, file, 1 << 20)
@@ -110,6 +111,7 @@ def move(source: Path, target: Path) -> bool:
     """Link a file of the same file system to its name; return False if it is on another file system."""
     if source.stat().st_dev != target.parent.stat().st_dev:
         return False
+    closed_files.close_file(source)
     fsync(source)
     link(source, target)
     return True
@@ -119,5 +121,5 @@ def make_directory(path: Path) -> None:
     if path.is_dir():
         return
     make_directory(path.parent)
-    path.mkdir(exist_ok=True)
+    path.mkdir(closed_files.FOLDER, exist_ok=True)
     fsync(path.parent)

@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.errors import OdfError
 
 
@@ -36,7 +37,7 @@ def make_folder(work_area: Path, folder: Path) -> bool:
     if not work_area.is_dir():
         return False
     with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folders(folder)
     return folder.is_dir()
 
 

@@ -31,6 +31,7 @@ from airflow_provider_odf.cli import (
     verify,
 )
 from airflow_provider_odf.cli.output import near
+from airflow_provider_odf.closed_files import close_to_others
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError, UnexpectedError
 
@@ -104,6 +105,7 @@ def main() -> None:
     """Run the tool; print errors as one message and exit with their code."""
     # Else pydantic reads the entry points of every installed package before it builds its first model.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    close_to_others()
     try:
         app()
     except (InvalidInput, DatasetNotFound) as e:

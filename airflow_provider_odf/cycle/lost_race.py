@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from airflow_provider_odf import closed_files
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.errors import CommitConflict
 
@@ -98,8 +99,8 @@ class _Turn:
         """Wait for the turn and take it, unless this writer holds it."""
         if self._lock is not None:
             return
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        closed_files.make_folders(self._file.parent)
+        self._lock = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, closed_files.FILE)
         self._acquire(self._lock, fcntl.LOCK_EX)
 
     def release(self) -> None:

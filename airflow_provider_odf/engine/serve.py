@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, TypeAlias
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.closed_files import close_to_others
 from airflow_provider_odf.engine import application, session
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
     :param work: directory for temporary files, removed at the end.
     :param parent: id of the client's process. This process ends with it.
     """
+    close_to_others()
     responses = _claim_stdout()
     threading.Thread(target=_watch_parent, args=(parent, work), daemon=True).start()
     own = {"spark.local.dir": work, "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={work}"}

@@ -13,6 +13,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from airflow_provider_odf import settings
+from airflow_provider_odf.closed_files import closed_to_others
 from airflow_provider_odf.error_conversion import storage_error
 from airflow_provider_odf.errors import CandidateRejected, InternalError, InvalidInput, OdfError
 from airflow_provider_odf.hooks.applications import of_task
@@ -184,7 +185,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         from airflow_provider_odf.cycle.messages import Candidate
 
         self.runner.applications = of_task(context, self.application_lineage)
-        with airflow_errors(), self.runner:
+        with airflow_errors(), closed_to_others(), self.runner:
             self._check_published(context)
             try:
                 return self.run_step(context)

@@ -18,6 +18,7 @@ from typing import IO
 
 from pydantic import TypeAdapter, ValidationError
 
+from airflow_provider_odf import closed_files
 from airflow_provider_odf.chain import kept_file
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.verify import Step, Verified, verify
@@ -67,7 +68,7 @@ def start(dataset: Dataset, work_area: Path, folder: Path, user: str) -> bool:
     try:
         if not work_area.is_dir():
             raise FileNotFoundError
-        folder.mkdir(parents=True, exist_ok=True)
+        closed_files.make_folders(folder)
         lock = _take(folder)
     except OSError as e:
         raise StorageError(
@@ -131,7 +132,7 @@ def _is_free(folder: Path) -> bool:
 
 
 def _locked(folder: Path, kind: int, flags: int) -> IO[bytes]:
-    file = os.fdopen(os.open(folder / _LOCK, flags, 0o666), "rb", buffering=0)
+    file = os.fdopen(os.open(folder / _LOCK, flags, closed_files.FILE), "rb", buffering=0)
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -47,13 +47,29 @@ def test_missing_files(storage):
         pass
 
 
-def test_files_are_shared_as_the_umask_says(storage):
-    before = os.umask(0o002)
+@pytest.mark.parametrize(
+    ("umask", "file", "folder"),
+    [(0o000, 0o660, 0o770), (0o002, 0o660, 0o770), (0o022, 0o640, 0o750), (0o077, 0o600, 0o700)],
+)
+def test_files_are_shared_with_the_group_as_the_umask_says(storage, tmp_path, umask, file, folder):
+    before = os.umask(umask)
     try:
         storage.put_if_absent("blocks/x", b"")
+        storage.compare_and_set_ref("head", None, "f1620")
+        (tmp_path / "part").write_bytes(b"data")
+        storage.adopt("data/x", tmp_path / "part")
     finally:
         os.umask(before)
-    assert (storage.root / "blocks/x").stat().st_mode & 0o777 == 0o664
+    modes = {path: path.stat().st_mode & 0o777 for path in storage.root.rglob("*")}
+    assert {modes[path] for path in modes if path.is_file()} == {file}
+    assert {modes[path] for path in modes if path.is_dir()} == {folder}
+
+
+def test_folders_inherit_the_group_of_a_folder(storage):
+    storage.root.mkdir(parents=True, exist_ok=True)
+    storage.root.chmod(0o2775)
+    storage.put_if_absent("blocks/x", b"")
+    assert (storage.root / "blocks").stat().st_mode & 0o2007 == 0o2000
 
 
 def test_adopt_moves_a_file_in(storage, tmp_path):
