@@ -7,6 +7,7 @@ a folder on the group itself. Standard library only.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,23 +16,41 @@ FILE = 0o660
 FOLDER = 0o770
 _OTHERS = 0o007
 
+_umask_of_user: int | None = None
+"""The umask before this process closed its files, None while it has not."""
 
-def close_to_others() -> int:
-    """Close all files that this process and its children make from now on, and return the umask before."""
-    before = os.umask(0o077)
-    os.umask(before | _OTHERS)
-    return before
+
+def close_to_others() -> None:
+    """Close all files that this process and its children make from now on."""
+    global _umask_of_user
+    _umask_of_user = _umask()
+    os.umask(_umask_of_user | _OTHERS)
 
 
 @contextmanager
 def closed_to_others() -> Iterator[None]:
     """Close the files that this process makes within the context. A umask belongs to the process: this is for tasks,
     which have one of their own, not for servers."""
-    before = close_to_others()
+    global _umask_of_user
+    before = _umask(), _umask_of_user
+    close_to_others()
     try:
         yield
     finally:
-        os.umask(before)
+        os.umask(before[0])
+        _umask_of_user = before[1]
+
+
+def as_user(path: Path) -> None:
+    """Give a file that the user named, outside of the store, the mode that the user's umask says."""
+    if _umask_of_user is not None:
+        path.chmod(0o666 & ~_umask_of_user)
+
+
+def spark_settings() -> dict[str, str]:
+    """Return the setting of Spark that closes its files. Hadoop sets their modes itself, by default as umask 022."""
+    umask = _umask() if _umask_of_user is None else _umask_of_user
+    return {"spark.hadoop.fs.permissions.umask-mode": f"{umask | _OTHERS:03o}"}
 
 
 def make_folders(path: Path) -> None:
@@ -41,8 +60,15 @@ def make_folders(path: Path) -> None:
         path.mkdir(FOLDER, exist_ok=True)
 
 
-def close_file(path: Path) -> None:
-    """Take the rights of others from a file that another program made."""
-    mode = path.stat().st_mode
+def close(path: Path) -> None:
+    """Take the rights of others from a file or folder that another program made."""
+    mode = stat.S_IMODE(path.stat().st_mode)
     if mode & _OTHERS:
-        path.chmod(mode & 0o777 & ~_OTHERS)
+        path.chmod(mode & ~_OTHERS)
+
+
+def _umask() -> int:
+    """Return the umask of this process, which only a change shows."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask

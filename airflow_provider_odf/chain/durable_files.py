@@ -111,7 +111,7 @@ def move(source: Path, target: Path) -> bool:
     """Link a file of the same file system to its name; return False if it is on another file system."""
     if source.stat().st_dev != target.parent.stat().st_dev:
         return False
-    closed_files.close_file(source)
+    closed_files.close(source)
     fsync(source)
     link(source, target)
     return True

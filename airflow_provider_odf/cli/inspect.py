@@ -26,6 +26,7 @@ from airflow_provider_odf.cli.output import (
     print_rows,
 )
 from airflow_provider_odf.cli.run import existing_store
+from airflow_provider_odf.closed_files import as_user
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.wording import counted
 
@@ -227,4 +228,5 @@ def block_encode(
     data = codec.encode(decoded, manifest_version or version)
     if output is not None:
         output.write_bytes(data)
+        as_user(output)
     print(multiformats.sha3_256(data))

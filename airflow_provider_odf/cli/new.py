@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from airflow_provider_odf.cli.output import absolute
+from airflow_provider_odf.closed_files import as_user
 from airflow_provider_odf.errors import InvalidInput
 
 
@@ -41,6 +42,7 @@ def new(
         return
     try:
         with target.open("x", encoding="utf-8") as file:
+            as_user(target)
             file.write(text)
     except FileExistsError:
         raise InvalidInput(f"{target}: the file exists: choose another name, or remove it first") from None

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf import protocol
+from airflow_provider_odf import closed_files, protocol
 from airflow_provider_odf.chain import checked_slices, slices
 from airflow_provider_odf.chain.dataset import is_hash
-from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.cycle.messages import Progress
 from airflow_provider_odf.error_conversion import storage_error
 from airflow_provider_odf.manifest import model
@@ -36,7 +35,7 @@ _MOST_CACHES = 2
 def make_directory(cache: Path) -> None:
     """Make a directory of disposable caches, if this process may."""
     with contextlib.suppress(OSError):
-        make_folders(cache)
+        closed_files.make_folders(cache)
 
 
 def history(store: Store, dataset: Dataset, state: ChainState, progress: Progress) -> tuple[protocol.HistorySlice, ...]:
@@ -82,7 +81,8 @@ class StateCaches:
         source, target = Path(state.path), self.directory / block_hash
         with contextlib.suppress(OSError):
             seal(source, [source], dataset=self.dataset_id, block=block_hash)
-            make_folders(self.directory)
+            closed_files.make_folders(self.directory)
+            closed_files.close(source)  # a cluster may have another umask
             if not target.exists():
                 source.rename(target)
             for old in self._paths()[:-_MOST_CACHES]:

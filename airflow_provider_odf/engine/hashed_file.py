@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
-from airflow_provider_odf import multiformats
+from airflow_provider_odf import closed_files, multiformats
 from airflow_provider_odf.engine.stage import Stage
 
 _BLOCK = 1 << 20
@@ -16,12 +16,14 @@ _BLOCK = 1 << 20
 
 _PENDING_BLOCKS = 16
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
 
 class HashedFile(io.RawIOBase):
     """A new file that computes the hash and the size of its content. A thread hashes and writes."""
 
     def __init__(self, path: Path) -> None:
-        self._file: IO[bytes] = path.open("xb")
+        self._file: IO[bytes] = os.fdopen(os.open(path, _NEW, closed_files.FILE), "wb")
         self._hash = hashlib.sha3_256()
         self._stage = Stage("physical-hash", _PENDING_BLOCKS)
         self._block = bytearray()

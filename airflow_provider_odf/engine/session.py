@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.closed_files import spark_settings
 from airflow_provider_odf.engine import jvm, spark_internals
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def start_local(
     """
     # Worker processes must use this Python, not the first python3 on the PATH.
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = LOCAL | {"spark.sql.warehouse.dir": os.path.join(tempfile.gettempdir(), "odf-no-warehouse")} | dict(conf)
+    own = {"spark.sql.warehouse.dir": os.path.join(tempfile.gettempdir(), "odf-no-warehouse")}
+    settings = LOCAL | own | spark_settings() | dict(conf)
     settings |= {"spark.app.name": app_name, "spark.master": master}
     gateway, process = jvm.launch(settings, extra, meanwhile)
     from pyspark import SparkContext

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.column_layout import COPY, OP
 from airflow_provider_odf.engine.hashed_file import HashedFile
@@ -106,7 +107,7 @@ class _SliceWriter:
     def __init__(self, plan: SlicePlan) -> None:
         self._plan, self._written = plan, schemas.plain(plan.schema)
         self._hasher = LogicalHasher(self._written)
-        Path(plan.directory).mkdir(parents=True, exist_ok=True)
+        make_folders(Path(plan.directory))
         self._unfinished = Path(plan.directory) / f".{uuid.uuid4().hex}.unfinished"
         self._file = HashedFile(self._unfinished)
         self._parquet = pq.ParquetWriter(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from airflow_provider_odf.chain import json_rows
+from airflow_provider_odf.closed_files import as_user
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidInput
 
@@ -98,6 +99,7 @@ def export_file(rows: Rows, form: str, path: Path) -> int:
     with storage_errors(path), contextlib.ExitStack() as cleanup:
         cleanup.callback(pending.unlink, missing_ok=True)
         with pending.open("xb") as target:
+            as_user(pending)
             count = export(rows, form, target)
             target.flush()
             os.fsync(target.fileno())

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
-from airflow_provider_odf import errors, protocol
+from airflow_provider_odf import closed_files, errors, protocol
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps
@@ -109,7 +109,8 @@ class SparkSubmitRunner:
         main = [str(apps.application("run.py")), str(request_file), str(response_file)]
         name = self._name or jobs.of_request(request)
         # spark-submit uses the last of two equal options, so a name in the arguments wins.
-        options = ["--name", name, *_conf(jobs.listener_settings()), *self._options]
+        settings = {**closed_files.spark_settings(), **jobs.listener_settings()}
+        options = ["--name", name, *_conf(settings), *self._options]
         options += ["--py-files", str(apps.bundle(directory))]
         with self._start([program, *options, *main]) as process, _watched(process):
             tail = _Tail(process)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.open_files import open_to_others
 from tests.orders import ORDERS, TOTALS
 from tests.shared_engine import shared_engine
 
@@ -29,13 +30,14 @@ def odf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "in").mkdir()
     for name, text in {"orders": ORDERS, "totals": TOTALS}.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     (tmp_path / "totals.datacontract.yaml").write_text(CONTRACT)
     deliver(tmp_path, 1, "1,ann,10", "2,bob,20")
-    return tmp_path
+    yield tmp_path
+    assert open_to_others(tmp_path / "odf-store") == []
 
 
 def deliver(folder: Path, day: int, *rows: str) -> None:

@@ -11,6 +11,7 @@ from typing import IO
 import pytest
 
 from tests.http_server import Server
+from tests.open_files import open_to_others
 from tests.shared_engine import shared_engine
 
 MANIFEST = """\
@@ -49,11 +50,12 @@ def odf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Odf]:
 
 
 @pytest.fixture
-def folder(odf: Odf, tmp_path: Path) -> Path:
+def folder(odf: Odf, tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "scans.yaml").write_text(MANIFEST)
     (tmp_path / "1.ndjson").write_text('{"id": 1}\n{"id": 2}\n')
     odf("run", "scans.yaml", cwd=tmp_path)
-    return tmp_path
+    yield tmp_path
+    assert open_to_others(tmp_path / "odf-store") == []
 
 
 @pytest.mark.slow

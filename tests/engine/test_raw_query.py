@@ -46,6 +46,8 @@ def test_reads_and_writes_and_tells_notices(spark, request_: RawQueryRequest, tm
     assert answer(spark, request_, progress) == RawQuerySuccess(2, (PositionalHeader("rows", ("a",), ("a",)),))
     assert pq.read_table(tmp_path / "out").to_pydict() == {"a": [1, 2]}
     assert progress == ["rows: ignored columns that are not in the schema: b"]
+    # Hadoop sets the modes of files itself.
+    assert {path.stat().st_mode & 0o007 for path in (tmp_path / "out").iterdir()} == {0}
 
 
 def test_inputs_are_parquet_without_a_read_step(spark, request_: RawQueryRequest, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
 
 from airflow_provider_odf.runner import LocalRunner
 from tests.lineage_receiver import Receiver
+from tests.open_files import open_to_others
 
 EXAMPLES = Path(__file__).parents[2] / "dags"
 RECEIVER = Receiver()
@@ -55,7 +56,8 @@ def store(tmp_path, monkeypatch):
     monkeypatch.setenv("ODF_STORE", str(tmp_path / "store"))
     from airflow_provider_odf.chain.store import Store
 
-    return Store.open(tmp_path / "store")
+    yield Store.open(tmp_path / "store")
+    assert open_to_others(tmp_path / "store") == []
 
 
 @pytest.fixture

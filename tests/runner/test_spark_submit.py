@@ -94,7 +94,10 @@ def test_runs_on_a_standalone_cluster(cluster: str, raw_query) -> None:
     conf = LOCAL | {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "1g", "spark.cores.max": "1"}
     conf["spark.executorEnv.PYSPARK_PYTHON"] = sys.executable
     with SparkSubmitRunner(cluster, conf) as runner:
-        assert runner.submit(raw_query()).result(180).num_records == 2
+        request = raw_query()
+        assert runner.submit(request).result(180).num_records == 2
+    written = [path for path in Path(request.output_data_path).iterdir() if path.suffix == ".parquet"]
+    assert [path.stat().st_mode & 0o007 for path in written] == [0]
 
 
 def _free_ports(count: int) -> list[int]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.chain.store import Store
+from tests.open_files import open_to_others
 
 # The secret of tokens must be long enough for their algorithm.
 os.environ["AIRFLOW__API_AUTH__JWT_SECRET"] = "pages" * 20
@@ -117,6 +118,7 @@ def store():
     """The store of the DAGs."""
     location = HOME / "pages-store"
     location.mkdir()
-    (location / ".work").mkdir()
+    (location / ".work").mkdir(0o750)
     yield Store.open(location)
+    assert open_to_others(location / ".work") == []
     shutil.rmtree(location)

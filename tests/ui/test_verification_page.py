@@ -9,6 +9,7 @@ import pytest
 
 from airflow_provider_odf.chain.kept_history import pages_folder
 from airflow_provider_odf.chain.verify import Step
+from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
@@ -77,7 +78,7 @@ def test_a_damaged_slice(numbers, verify_now, open_page):
 
 
 def test_progress_and_one_at_a_time(open_page, numbers, folder, store):
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     begun = verification.Verification(numbers.dataset.head(), "a user", Instant.now(), Step("block", 1200, 9000))
     lock = verification._take(folder)
     verification._write(folder, begun)
