@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructType
 
 
 def has_jvm() -> bool:
@@ -47,9 +47,8 @@ def analyzed_plan(frame: DataFrame) -> Any:
 
 def plan_without_aliases(frame: DataFrame) -> Any:
     """Return the analyzed plan of a frame, with common table expressions inlined and without views and aliases."""
-    catalyst = _jvm().org.apache.spark.sql.catalyst
-    plan = catalyst.optimizer.InlineCTE(True, False).apply(analyzed_plan(frame))
-    return catalyst.analysis.EliminateSubqueryAliases.apply(catalyst.analysis.EliminateView.apply(plan))
+    plan = _catalyst("optimizer.InlineCTE")(True, False).apply(analyzed_plan(frame))
+    return _object("analysis.EliminateSubqueryAliases").apply(_object("analysis.EliminateView").apply(plan))
 
 
 _RUN = {
@@ -77,10 +76,9 @@ def values_of_run(spark: SparkSession, frame: DataFrame) -> Iterator[str]:
 
 def _rule(spark: SparkSession, name: str) -> Any:
     """Return a rule of Catalyst's optimizer."""
-    optimizer = _jvm().org.apache.spark.sql.catalyst.optimizer
     if name == "ReplaceCurrentLike":
-        return optimizer.ReplaceCurrentLike(spark._jsparkSession.sessionState().catalogManager())
-    return getattr(getattr(optimizer, f"{name}$"), "MODULE$")
+        return _catalyst(f"optimizer.{name}")(spark._jsparkSession.sessionState().catalogManager())
+    return _object(f"optimizer.{name}")
 
 
 def text_of_literal(spark: SparkSession, sql: str) -> str:
@@ -95,12 +93,20 @@ def frame_of(spark: SparkSession, plan: Any) -> DataFrame:
     """Return the rows of an analyzed plan."""
     from pyspark.sql import DataFrame
 
-    return DataFrame(_jvm().org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
+    return DataFrame(_class("org.apache.spark.sql.classic.Dataset").ofRows(spark._jsparkSession, plan), spark)
+
+
+def empty_frame(spark: SparkSession, types: StructType) -> DataFrame:
+    """Return a frame without rows, which needs no job and no Python. Spark's optimizer knows that it has none."""
+    from pyspark.sql import DataFrame
+
+    schema = spark._jsparkSession.parseDataType(types.json())
+    return DataFrame(spark._jsparkSession.createDataFrame(_class("java.util.ArrayList")(), schema), spark)
 
 
 def project(columns: Any, plan: Any) -> Any:
     """Return a plan with these columns, a sequence of the JVM, of another plan."""
-    return _jvm().org.apache.spark.sql.catalyst.plans.logical.Project(columns, plan)
+    return _catalyst("plans.logical.Project")(columns, plan)
 
 
 def with_children(plan: Any, children: Sequence[Any]) -> Any:
@@ -145,7 +151,7 @@ def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
     if _is(value, "scala.Some"):
         inner = value.get()
         new = _changed(inner, change)
-        return value if new is inner else _jvm().scala.Option.apply(new)
+        return value if new is inner else _class("scala.Option").apply(new)
     if _is(value, "scala.collection.immutable.Seq"):
         old = items(value)
         changed = [_changed(item, change) for item in old]
@@ -161,13 +167,13 @@ def without_negative_zero(expression: Any) -> Any:
 def ascending(expression: Any) -> Any:
     """Return the ascending order by an expression."""
     directions = (_object(f"expressions.{name}") for name in ("Ascending", "NullsFirst"))
-    return _catalyst().expressions.SortOrder(expression, *directions, _seq([]))
+    return _catalyst("expressions.SortOrder")(expression, *directions, _seq([]))
 
 
 def column(expression: Any) -> Any:
     """Return an expression as a new column."""
     new_id = _object("expressions.NamedExpression").newExprId()
-    return _catalyst().expressions.Alias(expression, "odf:value", new_id, _seq([]), _none(), _seq([]))
+    return _catalyst("expressions.Alias")(expression, "odf:value", new_id, _seq([]), _none(), _seq([]))
 
 
 def without_distinct(aggregate: Any) -> Any:
@@ -179,7 +185,7 @@ def without_distinct(aggregate: Any) -> Any:
             if not expression.isDistinct() or expression.filter().isDefined():
                 return expression
             values = [expression.productElement(index) for index in range(expression.productArity())]
-            return _copy(expression, [*values[:3], _jvm().scala.Option.apply(true), *values[4:]])
+            return _copy(expression, [*values[:3], _class("scala.Option").apply(true), *values[4:]])
         below = [filtered(child) for child in items(expression.children())]
         return with_children(expression, below) if below else expression
 
@@ -195,10 +201,9 @@ def with_columns(columns: Sequence[Any], plan: Any) -> Any:
 def sorted_groups(groups: Sequence[Any], order: Sequence[Any], plan: Any) -> Any:
     """Return a plan whose rows of a group are in one partition, each of which is sorted. Without groups, there is one
     partition."""
-    logical = _catalyst().plans.logical
-    number = _none() if groups else _jvm().scala.Option.apply(1)
-    together = logical.RepartitionByExpression(_seq(groups), plan, number, _none())
-    return logical.Sort(_seq(order), False, together, _none())
+    number = _none() if groups else _class("scala.Option").apply(1)
+    together = _catalyst("plans.logical.RepartitionByExpression")(_seq(groups), plan, number, _none())
+    return _catalyst("plans.logical.Sort")(_seq(order), False, together, _none())
 
 
 def schema_json(frame: DataFrame) -> str:
@@ -224,15 +229,14 @@ def _names(plan: Any) -> Iterator[str]:
 @cache
 def builtin_functions() -> frozenset[str]:
     """Return the names of Spark's built-in functions, without catalogs."""
-    analysis = _jvm().org.apache.spark.sql.catalyst.analysis
-    registries = (analysis.FunctionRegistry, analysis.TableFunctionRegistry)
+    registries = (_catalyst("analysis.FunctionRegistry"), _catalyst("analysis.TableFunctionRegistry"))
     names = " ".join(registry.functionSet().mkString(" ") for registry in registries)
     return frozenset(name.rpartition(".")[2] for name in names.split())
 
 
 def heap_bytes() -> int:
     """Return the maximum heap size of the driver in bytes."""
-    return int(_jvm().java.lang.Runtime.getRuntime().maxMemory())
+    return int(_class("java.lang.Runtime").getRuntime().maxMemory())
 
 
 def size_in_bytes(frame: DataFrame) -> int:
@@ -246,9 +250,9 @@ def parquet_schema(spark: SparkSession, uri: str) -> Any:
     :raises Py4JJavaError: the file cannot be read, or is not Parquet.
     """
     conf = spark._jsparkSession.sessionState().newHadoopConf()
-    path = _jvm().org.apache.hadoop.fs.Path(_jvm().java.net.URI(uri))
-    hadoop = _jvm().org.apache.parquet.hadoop
-    reader = hadoop.ParquetFileReader.open(hadoop.util.HadoopInputFile.fromPath(path, conf))
+    path = _class("org.apache.hadoop.fs.Path")(_class("java.net.URI")(uri))
+    file = _class("org.apache.parquet.hadoop.util.HadoopInputFile").fromPath(path, conf)
+    reader = _class("org.apache.parquet.hadoop.ParquetFileReader").open(file)
     try:
         return reader.getFileMetaData().getSchema()
     finally:
@@ -263,56 +267,60 @@ def type_of_parquet(field: Any) -> DataType:
     from pyspark.sql.types import StructType
 
     converter = _parquet_converter()
-    fields = _jvm().java.util.ArrayList()
+    fields = _class("java.util.ArrayList")()
     fields.add(field)
-    schema = converter.convert(_jvm().org.apache.parquet.schema.MessageType("root", fields))
+    schema = converter.convert(_class("org.apache.parquet.schema.MessageType")("root", fields))
     return StructType.fromJson(json.loads(schema.json())).fields[0].dataType
 
 
 def _parquet_converter() -> Any:
-    sql = _jvm().org.apache.spark.sql
-    conf = sql.internal.SQLConf.get()
-    return sql.execution.datasources.parquet.ParquetToSparkSchemaConverter(conf)
+    conf = _class("org.apache.spark.sql.internal.SQLConf").get()
+    return _class("org.apache.spark.sql.execution.datasources.parquet.ParquetToSparkSchemaConverter")(conf)
 
 
 def _copy(node: Any, values: Sequence[Any]) -> Any:
-    array = _gateway().new_array(_jvm().java.lang.Object, len(values))
+    array = _gateway().new_array(_class("java.lang.Object"), len(values))
     for index, value in enumerate(values):
         array[index] = value
     return node.makeCopy(array)
 
 
 def _is(value: Any, name: str) -> bool:
-    from py4j.java_gateway import JavaObject, is_instance_of
+    from py4j.java_gateway import JavaObject
 
-    return isinstance(value, JavaObject) and bool(is_instance_of(_gateway(), value, name))
+    return isinstance(value, JavaObject) and bool(_class("py4j.reflection.TypeUtil").isInstanceOf(name, value))
 
 
 def _seq(values: Sequence[Any]) -> Any:
-    return _jvm().PythonUtils.toSeq(list(values))
+    return _class("org.apache.spark.api.python.PythonUtils").toSeq(list(values))
 
 
 def _none() -> Any:
-    return getattr(getattr(_jvm().scala, "None$"), "MODULE$")
+    return _object_of("scala.None")
+
+
+def _catalyst(name: str) -> Any:
+    """Return a class in a package of Catalyst."""
+    return _class(f"org.apache.spark.sql.catalyst.{name}")
 
 
 def _object(name: str) -> Any:
     """Return an object of Scala in a package of Catalyst."""
-    package, _, simple = name.partition(".")
-    return getattr(getattr(getattr(_catalyst(), package), f"{simple}$"), "MODULE$")
+    return _object_of(f"org.apache.spark.sql.catalyst.{name}")
 
 
-def _catalyst() -> Any:
-    return _jvm().org.apache.spark.sql.catalyst
+def _object_of(name: str) -> Any:
+    return getattr(_class(f"{name}$"), "MODULE$")
+
+
+def _class(name: str) -> Any:
+    """Return a class of the JVM. By `SparkContext._jvm`, the JVM would search its jars for each part of the name."""
+    from py4j.java_gateway import JavaClass
+
+    return JavaClass(name, _gateway()._gateway_client)
 
 
 def _gateway() -> Any:
     from pyspark import SparkContext
 
     return SparkContext._gateway
-
-
-def _jvm() -> Any:
-    from pyspark import SparkContext
-
-    return SparkContext._jvm

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from airflow_provider_odf.engine import files
+from airflow_provider_odf.engine import files, spark_internals
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.current_rows import current_rows, newest_records, rows_not_undone
 from airflow_provider_odf.engine.schema import quoted
@@ -55,7 +55,7 @@ class History:
         """Return the records of slices, by default of all."""
         paths = [s.path for s in (self.slices if slices is None else slices)]
         if not paths:
-            return self.spark.createDataFrame([], self.types)
+            return spark_internals.empty_frame(self.spark, self.types)
         frame = self.spark.read.schema(self.types).parquet(*paths)
         return frame.coalesce(1) if self.is_small else frame
 

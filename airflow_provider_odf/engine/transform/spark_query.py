@@ -57,7 +57,7 @@ class SparkQuery:
 
     def analyze(self) -> tuple[query.Analysis, DataFrame]:
         for i in self._inputs:
-            empty = self._spark.createDataFrame([], i.history.types)
+            empty = spark_internals.empty_frame(self._spark, i.history.types)
             i.view(empty, is_raw=True)
             if self.waits:
                 i.view_records(empty)
