@@ -8,13 +8,14 @@ Most datasets have none, so what reads contracts is imported only when there is 
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import ManifestInvalid, Problem
+from airflow_provider_odf.file_status import is_file
 from airflow_provider_odf.manifest.events import SetAttachments
 from airflow_provider_odf.manifest.manifest import Manifest
 
@@ -55,12 +56,16 @@ class Location:
 
 
 def find(manifest: Manifest, chosen: str | None = None) -> Location | None:
-    """Return the contract of the dataset with a manifest, or None. ``chosen`` is a path, relative to the manifest."""
+    """Return the contract of the dataset with a manifest, or None. ``chosen`` is a path, relative to the manifest.
+
+    :raises StorageError: the operating system does not tell whether there is one.
+    """
     if chosen is not None:
         return Location(manifest.file.parent / chosen)
     for path in beside(manifest.file, str(manifest.snapshot.name)):
-        if os.path.isfile(path):  # unlike Path.is_file, it accepts names that are too long
-            return Location(path)
+        with storage_errors(path):
+            if is_file(path):
+                return Location(path)
     return attached(manifest.snapshot.last(SetAttachments), manifest.file)
 
 

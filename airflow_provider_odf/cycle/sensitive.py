@@ -18,6 +18,7 @@ from airflow_provider_odf.contract import binding
 from airflow_provider_odf.contract.sensitivity import EVERY_COLUMN, UNNAMED, Sensitivity
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.file_status import is_file
 from airflow_provider_odf.manifest import model
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class SensitiveColumns:
         """Return what the contract in force of a dataset says."""
         alias = str(dataset.alias)
         for path in binding.beside(self.folder / "odf.yaml", alias) if self.folder is not None else ():
-            if path.is_file() and (of_file := stated(binding.Location(path), alias)) is not None:
+            if is_file(path) and (of_file := stated(binding.Location(path), alias)) is not None:
                 return of_file
         attached = binding.attached(state.attachments, Path(alias))
         own = (stated(attached, alias) if attached is not None else None) or Sensitivity()

@@ -7,22 +7,27 @@ never ingested, such as a second file with the name of an ingested file. A chang
 
 from __future__ import annotations
 
+import errno
 import functools
 import glob
 import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf.error_conversion import storage_error
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
+from airflow_provider_odf.file_status import status
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata, EventTimeSourceFromSystemTime
 from airflow_provider_odf.source import event_time, local, source_state
 from airflow_provider_odf.source.context import FetchedFile, FetchResult
+from airflow_provider_odf.source.matching import matching
 from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
 
 _MAGIC = re.compile(r"[*?[]")
+_OF_SOURCE = (errno.EACCES, errno.EPERM)
 
 
 @dataclass(frozen=True, order=True)
@@ -49,7 +55,8 @@ class _Match:
 def fetch(step: FetchStepFilesGlob, context: Context) -> FetchResult:
     """Return copies of the new files.
 
-    :raises SourceError: no file matches in the first poll, or a file cannot be read.
+    :raises SourceError: no file matches in the first poll, or a file or folder cannot be read.
+    :raises StorageError: the operating system lacks resources to read a folder.
     """
     files = _listing(step, context.base, context.system_time, context.options)
     if not files and context.state is None:
@@ -116,7 +123,8 @@ def _listing(step: FetchStepFilesGlob, base: Path, system_time: Instant, options
     by_time = step.order == "ByEventTime"
     if by_time and isinstance(step.event_time or EventTimeSourceFromSystemTime(), EventTimeSourceFromSystemTime):
         raise InvalidInput(f"{step.path}: order ByEventTime needs eventTime FromPath or FromMetadata")
-    paths = _paths(step.path, base)
+    with _refusals(step.path):
+        paths = _paths(step.path, base)
     if not options.outside_links:
         _refuse_outside(step.path, base, paths, options)
     return sorted(_Match(_time(step, base, p, system_time) if by_time else None, _name(p), p) for p in paths)
@@ -126,11 +134,23 @@ def _paths(pattern: str, base: Path) -> list[str]:
     """Return the matching files, each once: ``**`` reaches a file on several ways, and links form circles."""
     folder: Callable[[str], str] = functools.cache(os.path.realpath)
     paths: dict[tuple[str, str], str] = {}
-    for path in sorted(glob.glob(pattern, root_dir=base, recursive=True), key=lambda path: (path.count(os.sep), path)):
+    for path in sorted(matching(pattern, base), key=lambda path: (path.count(os.sep), path)):
         parent, name = os.path.split(os.path.join(base, path))
-        if os.path.isfile(os.path.join(parent, name)):
-            paths.setdefault((folder(parent), name), path)
+        paths.setdefault((folder(parent), name), path)
     return list(paths.values())
+
+
+@contextmanager
+def _refusals(pattern: str) -> Iterator[None]:
+    """Raise each OSError as an error of the source, or of this machine if that lacks resources."""
+    try:
+        yield
+    except OSError as e:
+        if e.errno not in _OF_SOURCE:
+            raise storage_error(e) from e
+        raise SourceError(
+            f"{pattern}: {e.filename} cannot be read: {e.strerror}: correct its permissions", at=("path",)
+        ) from None
 
 
 def _refuse_outside(pattern: str, base: Path, paths: list[str], options: Options) -> None:
@@ -179,11 +199,11 @@ def _copies(
 
 def _copy(file: _Match, step: FetchStepFilesGlob, context: Context, index: int) -> FetchedFile:
     target = context.directory / f"file-{index:05}"
-    status = local.copy(context.base / file.path, target, file.path)
+    copied = local.copy(context.base / file.path, target, file.path)
     time = file.time or event_time.of(
-        step.event_time, paths=(file.name, file.path), modified=local.modified(status), system_time=context.system_time
+        step.event_time, paths=(file.name, file.path), modified=local.modified(copied), system_time=context.system_time
     )
-    return FetchedFile(target, time, file.state, file.path, local.stamp(status))
+    return FetchedFile(target, time, file.state, file.path, local.stamp(copied))
 
 
 def _time(step: FetchStepFilesGlob, base: Path, path: str, system_time: Instant) -> Instant:
@@ -194,10 +214,8 @@ def _time(step: FetchStepFilesGlob, base: Path, path: str, system_time: Instant)
 
 def _stat(base: Path, path: str) -> os.stat_result | None:
     """Return the status of a file, or None if it is gone: its copy then says so."""
-    try:
-        return (base / path).stat()
-    except OSError:
-        return None
+    with _refusals(path):
+        return status(base / path)
 
 
 def _stamp(base: Path, path: str) -> str | None:

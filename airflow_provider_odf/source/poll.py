@@ -7,13 +7,14 @@ afterwards. Downloads are kept until they are merged (see `savepoint`).
 from __future__ import annotations
 
 import dataclasses
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.error_conversion import as_odf_error
+from airflow_provider_odf.error_conversion import as_odf_error, storage_error
 from airflow_provider_odf.errors import (
     InvalidInput,
     OdfError,
@@ -129,6 +130,8 @@ def _redacted_errors(environment: Environment, work: Path) -> Iterator[None]:
         other = next((kind for kind in kinds if isinstance(e, kind)), OdfError)
         raise other(environment.redact(str(e))) from None
     except OSError as e:
+        if e.filename and not Path(os.fsdecode(e.filename)).is_relative_to(work):
+            raise StorageError(environment.redact(str(storage_error(e)))) from None
         message = f"work area {work}: {e.strerror or e}: {e.filename or ''}".rstrip(": ")
         raise StorageError(environment.redact(f"{message} (free space there, or set another work area)")) from None
     except Exception as e:

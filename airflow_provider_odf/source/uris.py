@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf import redaction
+from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.file_status import is_file, is_folder
 from airflow_provider_odf.manifest import url as urls
 
 _JDBC = re.compile(r"jdbc:\w*", re.IGNORECASE)
@@ -37,18 +41,31 @@ def local_files(uri: str) -> list[LocalFile]:
     """Return the file of a path or ``file:`` URI, or the files of a folder that Spark would read.
 
     :raises InvalidInput: there is no file, or the URI has another scheme.
+    :raises StorageError: a file or folder cannot be read.
     """
     path = path_of(uri)
     if path is None:
         raise InvalidInput(
             f"{shown(uri)}: unknown scheme {scheme_of(uri)}: use a path, or a URI of file, http, https, ftp or ftps"
         )
-    if path.is_file():
-        return [LocalFile(path, Path(path.name))]
-    files = sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] not in "._")
+    with storage_errors(path):
+        if is_file(path):
+            return [LocalFile(path, Path(path.name))]
+        files = sorted(file for file in _below(path) if file.name[0] not in "._" and is_file(file))
     if not files:
         raise InvalidInput(f"{uri}: no such file, or a folder without files")
     return [LocalFile(file, file.relative_to(path)) for file in files]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield the entries of a folder and its subfolders, without links to folders."""
+
+    def refuse(error: OSError) -> NoReturn:
+        raise error
+
+    if is_folder(folder):
+        for place, _, names in os.walk(folder, onerror=refuse):
+            yield from (Path(place, name) for name in names)
 
 
 def shown(uri: str) -> str:

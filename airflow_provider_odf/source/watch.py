@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.errors import OdfError, SourceError, SourceUnavailable
+from airflow_provider_odf.file_status import status
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import FetchStepFilesGlob, FetchStepUrl
 from airflow_provider_odf.manifest.template import Environment
@@ -148,7 +148,10 @@ async def _content(response: httpx.Response) -> SourceState | None:
 
 
 def _check_file(path: Path, label: str, state: SourceState | None) -> str | None:
-    stat = _stat(path)
+    try:
+        stat = status(path)
+    except OSError as e:
+        raise SourceError(f"{label}: {e.strerror}: {path}") from None
     if stat is None:
         raise SourceUnavailable(f"{label}: no such file")
     return None if source_state.is_same(source_state.last_modified(local.modified(stat)), state) else local.stamp(stat)
@@ -167,10 +170,3 @@ def _check_glob(
     if stamps in ({}, rejected):
         return None
     return multiformats.sha3_256(json.dumps(list(stamps.items())).encode())
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:
-        return None
