@@ -70,6 +70,14 @@ MODULES = (
     "--enable-native-access=ALL-UNNAMED",
 )
 
+SAME_VALUES = (
+    "-Duser.timezone=UTC",
+    "-Duser.language=en",
+    "-Duser.country=US",
+    "-Dfile.encoding=UTF-8",
+)
+"""JVM options without which values depend on the machine: ``upper`` and ``lower`` use the default locale."""
+
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 
@@ -111,7 +119,7 @@ def command(java: str, conf: Mapping[str, str], extra: Sequence[str] = ()) -> li
         *(SHORT_JOBS[:1] if has_collector else SHORT_JOBS),
         *([f"-Xmx{heap}"] if heap else []),
         *MODULES,
-        "-Duser.timezone=UTC",
+        *SAME_VALUES,
         f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
         *extra,
         *options,

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from airflow_provider_odf import closed_files, errors, protocol
+from airflow_provider_odf.engine import jvm
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps
@@ -25,6 +26,7 @@ from airflow_provider_odf.watchdog import Watchdog
 _TAIL_LINES = 200
 _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 10
+_JAVA_OPTIONS = {f"spark.{role}.defaultJavaOptions": " ".join(jvm.SAME_VALUES) for role in ("driver", "executor")}
 _ONCE_WATCHED = 'read -r _ || exit; exec "$0" "$@" </dev/null'
 """Starts the command only once a watchdog is running, so that it cannot outlive a killed task."""
 
@@ -109,7 +111,7 @@ class SparkSubmitRunner:
         main = [str(apps.application("run.py")), str(request_file), str(response_file)]
         name = self._name or jobs.of_request(request)
         # spark-submit uses the last of two equal options, so a name in the arguments wins.
-        settings = {**closed_files.spark_settings(), **jobs.listener_settings()}
+        settings = {**_JAVA_OPTIONS, **closed_files.spark_settings(), **jobs.listener_settings()}
         options = ["--name", name, *_conf(settings), *self._options]
         options += ["--py-files", str(apps.bundle(directory))]
         with self._start([program, *options, *main]) as process, _watched(process):
