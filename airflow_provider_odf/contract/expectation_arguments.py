@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_odf.contract.thresholds import RuleError, number
+from airflow_provider_odf.contract.thresholds import Number, RuleError, number
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Expectation:
             raise RuleError(f"{name} of {self.type} must be true or false, not {value!r}")
         return value
 
-    def bounds(self, convert: Callable[[Any], int | float] = number) -> dict[str, int | float]:
+    def bounds(self, convert: Callable[[Any], Number] = number) -> dict[str, Number]:
         """Return ``min_value`` and ``max_value`` by the names of clauses; ``convert`` makes them numbers.
 
         :raises RuleError: there is none. The library would test nothing.
@@ -45,7 +45,7 @@ class Expectation:
             raise RuleError(f"{self.type} needs min_value, max_value or both")
         return {name: convert(value) for name, value in values.items()}
 
-    def thresholds(self, convert: Callable[[Any], int | float] = number) -> dict[str, int | float]:
+    def thresholds(self, convert: Callable[[Any], Number] = number) -> dict[str, Number]:
         """Return the thresholds of ``min_value`` and ``max_value``."""
         return {_THRESHOLDS[name]: value for name, value in self.bounds(convert).items()}
 

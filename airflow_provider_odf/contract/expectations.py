@@ -10,7 +10,7 @@ from typing import Any
 from airflow_provider_odf.contract import query_metric
 from airflow_provider_odf.contract.expectation_arguments import Expectation, whole
 from airflow_provider_odf.contract.metric import Metric, Rule, matches_on_spark, texts
-from airflow_provider_odf.contract.thresholds import RuleError, number, snake_case
+from airflow_provider_odf.contract.thresholds import Number, RuleError, number, snake_case
 
 _Compiler = Callable[[Expectation], Metric]
 
@@ -141,9 +141,7 @@ def _between(e: Expectation) -> list[dict[str, Any]]:
 def _between_values(e: Expectation) -> Metric:
     """Return the metric for numbers; the library compares other values."""
     bounds = (e.kwargs.get("min_value"), e.kwargs.get("max_value"))
-    is_number = all(
-        bound is None or (isinstance(bound, int | float) and not isinstance(bound, bool)) for bound in bounds
-    )
+    is_number = all(bound is None or (isinstance(bound, Number) and not isinstance(bound, bool)) for bound in bounds)
     return _values(_between)(e) if is_number else _OTHER
 
 
@@ -170,7 +168,7 @@ def _of_text(kind: str, **arguments: Any) -> dict[str, Any]:
 
 def _in_set(e: Expectation) -> list[dict[str, Any]]:
     values = e.required("value_set")
-    if not isinstance(values, list) or any(not isinstance(value, str | int | float) for value in values):
+    if not isinstance(values, list) or any(not isinstance(value, str | Number) for value in values):
         # With a null, Spark and thus the library accept every value.
         raise RuleError(f"value_set of {e.type} must be a list of texts, numbers, true and false, not {values!r}")
     return [{"kind": "in_set", "arguments": {"values": values}}]
@@ -229,7 +227,7 @@ def _aggregate(metric: str) -> _Compiler:
     return compiler
 
 
-def _distinct(metric: str, convert: Callable[[Any], int | float] = number) -> _Compiler:
+def _distinct(metric: str, convert: Callable[[Any], Number] = number) -> _Compiler:
     return lambda e: Metric(metric, {"thresholds": e.thresholds(convert)}, columns=(e.column,))
 
 

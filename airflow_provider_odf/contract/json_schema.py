@@ -9,6 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.contract.document_spot import Spot
+from airflow_provider_odf.contract.thresholds import Number
 from airflow_provider_odf.errors import Problem
 from airflow_provider_odf.wording import nearest
 
@@ -34,7 +35,7 @@ def problems(document: Document, is_standard: bool) -> Iterator[Problem]:
     others = {path[:length] for path in paths for length in range(len(path) + 1)}
     for error in errors:
         path = tuple(error.absolute_path)
-        if path in _NUMBERS_AS_TEXT and isinstance(error.instance, int | float):
+        if path in _NUMBERS_AS_TEXT and isinstance(error.instance, Number):
             continue
         if error.validator in _EXTRA:
             # A value with another problem is also "unevaluated", and so are all keys beside a problem of their mapping.

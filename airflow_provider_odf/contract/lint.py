@@ -9,6 +9,7 @@ from airflow_provider_odf.contract import examples, json_schema
 from airflow_provider_odf.contract.columns import invalid_clauses
 from airflow_provider_odf.contract.compile import compile_models
 from airflow_provider_odf.contract.load import ContractFile, document_of, is_standard, parse
+from airflow_provider_odf.contract.thresholds import Number
 from airflow_provider_odf.errors import ManifestInvalid, Problem
 from airflow_provider_odf.manifest import yaml_source
 from airflow_provider_odf.protocol import Check
@@ -74,8 +75,8 @@ def _ranges(file: ContractFile) -> Iterator[Problem]:
             if (
                 least
                 and most
-                and isinstance(least.value, int | float)
-                and isinstance(most.value, int | float)
+                and isinstance(least.value, Number)
+                and isinstance(most.value, Number)
                 and least.value > most.value
             ):
                 message = f"{low} {least.value} is greater than {high} {most.value}: no value can satisfy both"

@@ -128,7 +128,7 @@ def document_of(text: str, file: str) -> Document:
 
     :raises ManifestInvalid: the text is not one mapping, or its version is unknown.
     """
-    documents = yaml_source.parse(text, file)
+    documents = yaml_source.parse(text, file, is_exact=True)
     if not documents:
         message = "the file is empty; a contract file must have one YAML document"
         raise ManifestInvalid([Problem(Place(file, 1, 1), message)])

@@ -7,6 +7,7 @@ types of the specification.
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
@@ -34,13 +35,13 @@ def _count(value: object) -> int:
 
 def _text(value: object) -> str:
     """Return a version or an id as text. YAML reads some of them as numbers or dates."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float | datetime.date):
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal | datetime.date):
         raise ValueError(f"{value!r} is not a string")
     return str(value)
 
 
 def _scalar(value: object) -> object:
-    if not isinstance(value, str | int | float | datetime.date):
+    if not isinstance(value, str | int | float | Decimal | datetime.date):
         raise ValueError(f"{value!r} is not a single value")
     return value
 

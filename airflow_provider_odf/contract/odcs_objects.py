@@ -5,6 +5,7 @@ Only what the model of a contract needs has a type. Keys outside the standard ar
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictStr, field_validator
@@ -18,7 +19,7 @@ LOGICAL_TYPES = (
 
 def _bound(value: object) -> object:
     """Return a bound: a number, the text of a time, or, before version 3.1, whether the other bound is exclusive."""
-    if not isinstance(value, int | float | str):
+    if not isinstance(value, int | float | Decimal | str):
         raise ValueError(f"{value!r} is neither a number nor a string")
     return value
 

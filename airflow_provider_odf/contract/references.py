@@ -73,7 +73,7 @@ class Library:
                 raise Unresolved(f"exceeds the limit of {MAX_DOCUMENTS} referenced documents")
             text = _download(uri) if _is_web(uri) else _read(Path(uri))
             self.texts.append(text)
-            documents = yaml_source.parse(text, uri)
+            documents = yaml_source.parse(text, uri, is_exact=True)
             if len(documents) != 1 or not isinstance(documents[0].value, dict):
                 raise Unresolved("points to a file that is not a single YAML mapping")
             self._documents[uri] = documents[0]

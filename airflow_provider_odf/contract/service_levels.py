@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow_provider_odf.contract import durations
 from airflow_provider_odf.contract.model import Clause, DataContract, Model
-from airflow_provider_odf.contract.thresholds import RuleError
+from airflow_provider_odf.contract.thresholds import Number, RuleError
 from airflow_provider_odf.protocol import SERVICE_LEVEL, Check
 
 PROMISE = "it is a promise about the service, which cannot be tested on data"
@@ -60,7 +60,7 @@ def is_one(check: Check) -> bool:
 
 
 def _arguments(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(key): v for key, v in value.items() if key != "description" and isinstance(v, str | int | float | bool)}
+    return {str(key): v for key, v in value.items() if key != "description" and isinstance(v, str | Number | bool)}
 
 
 def _promise(check: Check, level: _Level) -> Check:

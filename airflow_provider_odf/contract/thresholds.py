@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from decimal import Decimal
+from typing import Any, TypeAlias
 
 from airflow_provider_odf.wording import nearest
+
+Number: TypeAlias = int | float | Decimal
+"""A number of a document: a Decimal if no float holds it as it is written."""
 
 _SINGLE = frozenset({
     "must_be", "must_not_be", "must_be_greater_than", "must_be_less_than",
@@ -40,12 +43,12 @@ def require(rule: Mapping[str, Any]) -> dict[str, Any]:
     return thresholds
 
 
-def number(value: Any) -> int | float:
+def number(value: Any) -> Number:
     """Return a finite number of a document.
 
     :raises RuleError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or not Decimal(value).is_finite():
         raise RuleError(f"{value!r} is not a number")
     return value
 
@@ -64,7 +67,7 @@ def _limit(key: str, name: str, value: Any) -> Any:
     return [low, high]
 
 
-def _number(key: str, value: Any) -> int | float:
+def _number(key: str, value: Any) -> Number:
     try:
         return number(value)
     except RuleError as e:

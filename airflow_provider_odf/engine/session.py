@@ -10,7 +10,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.closed_files import spark_settings
@@ -117,6 +118,17 @@ def of_request(spark: SparkSession) -> SparkSession:
     for key, value in (BOUNDARY | VALUES).items():
         session.conf.set(key, value)
     return session
+
+
+@contextmanager
+def setting(spark: SparkSession, key: str, value: str) -> Iterator[None]:
+    """Change a setting of a session inside a block."""
+    before = str(spark.conf.get(key))
+    spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        spark.conf.set(key, before)
 
 
 def _quiet() -> None:

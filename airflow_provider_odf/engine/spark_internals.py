@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
     from pyspark.sql.types import DataType, StructType
 
 
@@ -102,6 +102,15 @@ def empty_frame(spark: SparkSession, types: StructType) -> DataFrame:
 
     schema = spark._jsparkSession.parseDataType(types.json())
     return DataFrame(spark._jsparkSession.createDataFrame(_class("java.util.ArrayList")(), schema), spark)
+
+
+def read_json(reader: DataFrameReader, texts: DataFrame) -> DataFrame:
+    """Return the records of JSON texts, the column ``value`` of a frame."""
+    from pyspark.sql import DataFrame
+
+    encoder = _class("org.apache.spark.sql.Encoders").STRING()
+    texts_of_jvm = getattr(texts._jdf, "as")(encoder)
+    return DataFrame(reader._jreader.json(texts_of_jvm), texts.sparkSession)
 
 
 def project(columns: Any, plan: Any) -> Any:

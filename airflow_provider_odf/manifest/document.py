@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Hashable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import yaml
@@ -18,10 +19,13 @@ INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 
 
 class Document:
-    """YAML document. ``value`` is its content as dicts, lists and scalars."""
+    """YAML document. ``value`` is its content as dicts, lists and scalars.
 
-    def __init__(self, root: yaml.Node, file: str) -> None:
-        self.file = file
+    With ``is_exact``, a number that no float holds as it is written is a Decimal.
+    """
+
+    def __init__(self, root: yaml.Node, file: str, is_exact: bool = False) -> None:
+        self.file, self._is_exact = file, is_exact
         self._root = root
         self._pairs: dict[int, list[tuple[yaml.Node, yaml.Node]]] = {}
         self._built: Any = None
@@ -35,7 +39,7 @@ class Document:
             has all of these problems.
         """
         if not self._is_built:
-            builder = _Builder(self)
+            builder = _Builder(self, self._is_exact)
             self._built = builder.build(self._root)
             if builder.problems:
                 raise ManifestInvalid(builder.problems)
@@ -72,7 +76,7 @@ class Document:
 
     def repaired(self, change: Callable[[Any], None]) -> Document:
         """Return the document with a changed value; all that is left keeps its place."""
-        other = Document(self._root, self.file)
+        other = Document(self._root, self.file, self._is_exact)
         other._built, other._is_built = copy.deepcopy(self.value), True
         change(other._built)
         return other
@@ -108,9 +112,9 @@ class Document:
 class _Builder:
     """Builds the value of a document and collects its problems."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, is_exact: bool) -> None:
         self.problems: list[Problem] = []
-        self._document = document
+        self._document, self._is_exact = document, is_exact
         self._values: dict[int, tuple[Any, int]] = {}
         self._open: set[int] = set()
         self._constructors: dict[type[yaml.Node], Callable[[Any], tuple[Any, int]]] = {
@@ -172,7 +176,8 @@ class _Builder:
             self._problem(node, f"unknown tag {node.tag}", "quote the value if it is a string")
             return text, 1
         try:
-            return _SCALARS[tag](text), 1
+            value = _SCALARS[tag](text)
+            return (_exact(text, value) if self._is_exact and tag == "float" else value), 1
         except ValueError as e:
             self._problem(node, f"not a value of {tag}: {e}")
             return text, 1
@@ -190,6 +195,13 @@ def _int(text: str) -> int:
 
 def _float(text: str) -> float:
     return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+
+
+def _exact(text: str, value: float) -> float | Decimal:
+    """Return a number as it is written: as a float, if the float is that number."""
+    if "n" in text.lower():  # .inf and .nan
+        return value
+    return value if Decimal(repr(value)) == Decimal(text) else Decimal(text)
 
 
 _SCALARS: dict[str, Callable[[str], Any]] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -58,7 +59,13 @@ def _represent_text(dumper: Any, text: str) -> yaml.ScalarNode:
     return node
 
 
+def _represent_decimal(dumper: Any, number: Decimal) -> yaml.ScalarNode:
+    node: yaml.ScalarNode = dumper.represent_scalar(f"{TAG}float", str(number))
+    return node
+
+
 _Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(Decimal, _represent_decimal)
 for _name, _pattern, _first in _RESOLVERS:
     _Loader.add_implicit_resolver(TAG + _name, _pattern, _first)
     _Dumper.add_implicit_resolver(TAG + _name, _pattern, _first)
@@ -89,22 +96,25 @@ def _not_utf8(path: Path, data: bytes, position: int, reason: str) -> Problem:
     return Problem(place, f"not UTF-8: {reason}", "save it as UTF-8")
 
 
-def scan(text: str, file: str) -> tuple[list[Document], list[Problem]]:
-    """Return the documents of a text up to its first syntax error, and that error. No value is built yet."""
+def scan(text: str, file: str, is_exact: bool = False) -> tuple[list[Document], list[Problem]]:
+    """Return the documents of a text up to its first syntax error, and that error. No value is built yet.
+
+    ``is_exact`` is that of `Document`.
+    """
     documents: list[Document] = []
     try:
-        documents.extend(Document(root, file) for root in _compose(text))
+        documents.extend(Document(root, file, is_exact) for root in _compose(text))
     except yaml.YAMLError as e:
         return documents, [_problem(e, text, file)]
     return documents, []
 
 
-def parse(text: str, file: str) -> list[Document]:
-    """Return the documents of a text.
+def parse(text: str, file: str, is_exact: bool = False) -> list[Document]:
+    """Return the documents of a text. ``is_exact`` is that of `Document`.
 
     :raises ManifestInvalid: a syntax error, or documents that cannot be built.
     """
-    documents, problems = scan(text, file)
+    documents, problems = scan(text, file, is_exact)
     for document in documents:
         try:
             _ = document.value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
+from decimal import Decimal
 from typing import Any, TypeVar, Union
 
 T = TypeVar("T")
@@ -13,13 +14,15 @@ _SCALARS: dict[Any, tuple[type, ...]] = {str: (str,), int: (int,), float: (float
 
 
 def to_json(value: object) -> Any:
-    """Return a message as JSON values: camelCase keys, absent instead of null."""
+    """Return a message as JSON values: camelCase keys, absent instead of null. Decimals are texts."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         items = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
         return {_camel(name): to_json(v) for name, v in items if v is not None}
     if isinstance(value, tuple | list):
         return [to_json(v) for v in value]
-    return value
+    if isinstance(value, dict):
+        return {key: to_json(v) for key, v in value.items()}
+    return str(value) if isinstance(value, Decimal) else value
 
 
 def from_json(cls: type[T], data: Any) -> T:

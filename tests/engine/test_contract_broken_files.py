@@ -240,3 +240,49 @@ def test_a_service_level_that_needs_a_broken_column_is_an_error_by_hand(spark: S
     )
     (level,) = (r for r in report.results if r.path == "/servicelevels/retention")
     assert (level.outcome, level.severity, report.result) == ("error", "error", "error")
+
+
+JSON = {
+    "a key twice": (
+        '{"a": 1, "b": "x"}\n\n{"a": 2, "a": 9, "b": "y"}\n{"a": 3, "b": "x"}\n{"a": 4, "b": "long"}\n',
+        {"": "fail", "/fields/a/required": "fail", "/quality/1": "fail"},
+        '1 row cannot be read: {"a": 2, "a": 9, "b": "y"}',
+    ),
+    "a key twice in an object": (
+        '{"a": 1, "b": "x"}\n{"a": 2, "b": "y", "c": [{"d": 1, "d": 1}]}\n{"a": 3}\n{"a": 4, "b": "long"}\n',
+        {"": "fail", "/fields/a/required": "fail", "/quality/1": "fail"},
+        '1 row cannot be read: {"a": 2, "b": "y", "c": [{"d": 1, "d": 1}]}',
+    ),
+    "another case": (
+        '{"a": 1, "b": "x"}\n{"a": 2, "B": "y"}\n{"a": 3}\n{"a": 4, "b": "long"}\n',
+        OF_B,
+        "records have the keys B and b: use one of them",
+    ),
+    "both cases": (
+        '{"a": 1, "b": "x"}\n{"a": 2, "b": "y", "B": 1}\n{"a": 3}\n{"a": 4, "b": "long"}\n',
+        OF_B,
+        "records have the keys B and b: use one of them",
+    ),
+    "both cases in an object": (
+        '{"a": 1, "b": "x", "c": {"d": 1, "D": 2}}\n{"a": 2, "b": "y"}\n{"a": 3}\n{"a": 4, "b": "long"}\n',
+        {},
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_keys_of_json_that_repeat(spark, tmp_path: Path, name: str):
+    content, different, reason = JSON[name]
+    (tmp_path / "t.ndjson").write_text(content)
+    found = results(spark, tmp_path, "ndjson")
+    assert outcomes(found) == WHOLE | different
+    assert {found[path][1] for path in [*different][:1]} == ({reason} if reason else set())
+
+
+def test_an_array_of_json_with_a_key_twice_is_one_record(spark, tmp_path: Path):
+    (tmp_path / "0.json").write_text('[{"a": 1, "b": "x"}, {"a": 2, "a": 9}]')
+    (tmp_path / "1.json").write_text('[{"a": 3, "b": "x"}, {"a": 4, "b": "long"}]')
+    found = results(spark, tmp_path, "json")
+    assert found[""] == ("fail", '1 row cannot be read: [{"a": 1, "b": "x"}, {"a": 2, "a": 9}]')
+    assert found["/fields/b/maxLength"] == ("fail", "1 row: long")

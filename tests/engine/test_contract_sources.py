@@ -101,7 +101,7 @@ def test_values_of_json(tested):
     }
     checks = {c["path"]: c for c in report["checks"]}
     email = checks["/models/t/fields/email/format"]
-    assert (email["line"], email["reason"], email["samples"]) == (9, "1 row: id 2", [{"id": "2", "email": "***"}])
+    assert (email["line"], email["reason"], email["samples"]) == (9, "1 row: id 2", [{"id": 2, "email": "***"}])
     link = checks["/models/t/fields/link/format"]
     assert (link["reason"], link["observed"]) == ("1 row: x.org with id 2", "x.org")
     assert checks["/models/t/additionalFields"]["reason"] == "additional columns: extra"

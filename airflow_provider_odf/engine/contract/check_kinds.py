@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from airflow_provider_odf.engine.contract import ages, metrics, rules
 from airflow_provider_odf.engine.contract.conditions import Key, Reference, Values, complete
-from airflow_provider_odf.engine.contract.fields import key_text
+from airflow_provider_odf.engine.contract.fields import find, key_text
 from airflow_provider_odf.engine.contract.measured import Expectation, Measured, Query
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.rules import OnField, Verdict
@@ -52,6 +53,12 @@ def _on_field(rule: OnField) -> Judge:
         return Measured(Values(found.in_row(judged.broken)), judged.expected, example, shown=(found.column,))
 
     return judge
+
+
+def _unique_items(check: Check, rows: Rows) -> Judged:
+    item = find(rows.schema, f"{check.field}[]", rows.types)
+    judge = _on_field(lambda check, found: rules.unique_items(check, found, item))
+    return judge(check, rows)
 
 
 def _key(check: Check, rows: Rows) -> Measured | Verdict:
@@ -109,7 +116,12 @@ def _references(check: Check, rows: Rows) -> Measured | Verdict:
     there = [other.find(target.partition(".")[2]) for target in targets]
     if unknown := [t.partition(".")[2] for t, f in zip(targets, there, strict=True) if f is None or f.levels]:
         return Verdict("error", f"model {model} has no column {unknown[0]}", expected)
-    condition = Reference(_tuple(c.sql for c in columns), other.frame, _tuple(f.sql for f in there if f is not None))
+    pairs = [rules.comparable(c, f) for c, f in zip(columns, there, strict=True) if f is not None]
+    for pair in pairs:
+        if isinstance(pair, Verdict):
+            return replace(pair, expected=expected)
+    sql = [pair for pair in pairs if not isinstance(pair, Verdict)]
+    condition = Reference(_tuple(here for here, _ in sql), other.frame, _tuple(target for _, target in sql))
     example = None if check.is_sensitive else key_text(columns)
     return Measured(condition, expected, example, shown=tuple(column.column for column in columns))
 
@@ -148,7 +160,7 @@ KINDS: Mapping[str, Judge] = {
     "min_items": _on_field(rules.items("<", "at least")),
     "max_items": _on_field(rules.items(">", "at most")),
     "items": _on_field(rules.items("!=", "exactly")),
-    "unique_items": _on_field(rules.unique_items),
+    "unique_items": _unique_items,
     "required_fields": _on_field(rules.required_fields),
     "physical_type": _on_field(rules.physical_type),
     "unique": _key,

@@ -9,6 +9,8 @@ from urllib.parse import unquote
 
 from pyspark.sql import DataFrame
 
+from airflow_provider_odf.engine.contract.texts import Declared
+
 
 class Unreadable(Exception):
     """Spark cannot read a source; the message says why."""
@@ -18,14 +20,14 @@ class Unreadable(Exception):
 class Data:
     """The rows of a source.
 
-    ``types`` are the logical types of fields by path if values are text, else None. ``malformed`` is the column with
+    ``types`` are the logical types of fields if values are text, else None. ``malformed`` is the column with
     records that are no rows, empty if there is none. ``broken`` are columns and nested fields by path that Spark cannot
     read, with the reason; the frame lacks them. ``problem`` says which of the files cannot be read.
     """
 
     frame: DataFrame
     is_small: bool = False
-    types: Mapping[str, str] | None = None
+    types: Declared | None = None
     malformed: str = ""
     broken: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""

@@ -7,20 +7,18 @@ has that name. ``lines[]`` are the elements of an array, ``names{key}`` and ``na
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract.types import READ_AS
-from airflow_provider_odf.engine.read.scalar import Formats, scalar
+from airflow_provider_odf.engine.contract import numbers, types
+from airflow_provider_odf.engine.contract.texts import Declared, Text
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.sql import matches, when
+from airflow_provider_odf.engine.sql import when
 
 _ENDS = re.compile(r"(.*?)((?:\[\]|\{key\}|\{value\})*)")
 _END = re.compile(r"\[\]|\{key\}|\{value\}")
-_WHOLE = r"^-?[0-9]+\.0+$"
-_FORMATS = Formats(is_base64=True, has_millis=False)
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,11 @@ class Found:
     """The field of a check; ``sql`` is SQL for its value.
 
     Inside an array or a map the value is that of one element: ``levels`` has the SQL of each array, and the variable
-    for its elements. ``parent`` is SQL for the struct around the field. ``raw`` is SQL for the text that ``sql``
-    converts, empty if the data have types. ``column`` is the name of the top column.
+    for its elements. ``parent`` is SQL for the struct around the field. ``column`` is the name of the top column.
+
+    For data that consist of text, ``raw`` is SQL for the text of the value, ``usable`` for the same if JSON has the
+    right type for it, and ``written`` for the text with the quotes of JSON. ``reading`` is how ``sql`` converts it, and
+    ``stored`` the type in the data. ``key`` is SQL for the `numbers.order_key` of a number of any size.
     """
 
     sql: str
@@ -38,6 +39,11 @@ class Found:
     levels: tuple[tuple[str, str], ...] = ()
     parent: str = ""
     raw: str = ""
+    usable: str = ""
+    written: str = ""
+    key: str = ""
+    reading: Text | None = None
+    stored: T.DataType | None = None
 
     @property
     def type_name(self) -> str:
@@ -55,12 +61,26 @@ class Found:
     @property
     def is_null(self) -> str:
         """SQL that is true for a null; a text that cannot be converted is none."""
-        return f"{self.raw or self.sql} IS NULL"
+        is_null = f"{self.raw or self.sql} IS NULL"
+        has_null = isinstance(self.type, T.VariantType)  # null of JSON is a VARIANT, too
+        return f"({is_null} OR is_variant_null({self.sql}))" if has_null else is_null
+
+    @property
+    def has_value(self) -> str:
+        """SQL that is true for a value of the type."""
+        return f"{self.key or self.sql} IS NOT NULL"
+
+    @property
+    def is_no_value(self) -> str:
+        """SQL that is true for a text that is no value of the type; empty if the data have types."""
+        return f"{self.raw} IS NOT NULL AND NOT ({self.has_value})" if self.raw else ""
 
     @property
     def in_key(self) -> str:
         """SQL for the value as a part of a key. A text that cannot be converted is not null: it stands for itself."""
-        return f"coalesce(CAST({self.sql} AS STRING), {self.raw})" if self.raw else self.sql
+        if not self.raw:
+            return f"to_json({self.sql})" if types.has_variants(self.type) else self.sql
+        return f"coalesce({self.key or f'CAST({self.sql} AS STRING)'}, concat('=', {self.written}))"
 
     def in_row(self, condition: str) -> str:
         """Return SQL for a row from SQL for a value: whether the condition is true for one element at least."""
@@ -95,20 +115,54 @@ class Found:
         variable = f"x{len(self.levels)}"
         return replace(self, sql=variable, type=kind, levels=(*self.levels, (array, variable)), parent="")
 
-    def read_as(self, logical: str | None) -> Found:
-        """Return the field with its text converted to a logical type."""
-        kind = READ_AS.get(logical or "")
-        if kind is None or not isinstance(self.type, T.StringType):
+    def read_as(self, reading: Text | None) -> Found:
+        """Return the field with its text, or its variant of JSON, converted to a logical type."""
+        if reading is None or not isinstance(self.type, T.StringType | T.VariantType):
             return self
-        value = scalar(self.sql, kind, _FORMATS, self.column)
-        if isinstance(kind, T.LongType):  # 1.0 is a whole number in JSON
-            whole = when(matches(self.sql, _WHOLE), f"try_cast(split_part({self.sql}, '.', 1) AS BIGINT)")
-            value = f"coalesce({value}, {whole})"
-        return replace(self, sql=value, type=kind, raw=self.sql)
+        raw, usable = reading.raw(self.sql, self.type), reading.usable(self.sql, self.type)
+        is_variant = isinstance(self.type, T.VariantType)
+        written = when(f"{raw} IS NOT NULL", f"to_json({self.sql})") if is_variant else raw
+        texts = replace(self, raw=raw, usable=usable, written=written, reading=reading, stored=self.type)
+        value = numbers.order_key(usable) if reading.is_exact else reading.typed(usable)
+        return replace(texts, type=reading.type)._with(value)
+
+    def _with(self, value: str) -> Found:
+        """Return the field with other SQL for its value, or for the key of a number of any size."""
+        if self.reading is None or not self.reading.is_exact:
+            return replace(self, sql=value)
+        return replace(self, sql=numbers.as_decimal(self.usable, value), key=value)
+
+    @property
+    def computed(self) -> str:
+        """SQL for a column with what is computed of the text, for each element of arrays; empty if there is nothing."""
+        value = self.key or self.sql
+        if not self.raw or value == self.raw:
+            return ""
+        if not self.levels:
+            return value
+        parent = f", 'parent', {when(f'{self.parent} IS NOT NULL', 'true')}" if self.parent else ""
+        sql = f"named_struct('raw', {self.raw}, 'usable', {self.usable}, 'value', {value}{parent})"
+        for array, variable in reversed(self.levels):
+            sql = f"transform({array}, {variable} -> {sql})"
+        return sql
+
+    def in_column(self, name: str) -> Found:
+        """Return the field with what is `computed` in a column of the rows."""
+        if not self.computed:
+            return self
+        if not self.levels:
+            return self._with(quoted(name))
+        arrays = (quoted(name), *(variable for _, variable in self.levels))
+        levels = tuple((array, variable) for array, (_, variable) in zip(arrays, self.levels, strict=False))
+        inner = arrays[-1]
+        parts = replace(self, levels=levels, raw=f"{inner}.raw", usable=f"{inner}.usable")
+        return replace(parts, parent=self.parent and f"{inner}.parent")._with(f"{inner}.value")
 
     def at(self, value: str) -> str:
         """Return SQL that converts another text as this field's."""
-        return scalar(value, self.type, _FORMATS, self.column) if self.raw else value
+        if self.reading is None or self.stored is None:
+            return value
+        return self.reading.typed(self.reading.usable(value, self.stored))
 
 
 def key_text(columns: Iterable[Found]) -> str:
@@ -117,10 +171,10 @@ def key_text(columns: Iterable[Found]) -> str:
     return f"concat_ws(', ', {texts})"
 
 
-def find(schema: T.StructType, path: str, types: Mapping[str, str] | None = None) -> Found | None:
+def find(schema: T.StructType, path: str, declared: Declared | None = None) -> Found | None:
     """Return the column or nested field at a path, None if there is none.
 
-    ``types`` are the logical types of fields by path, for data that consist of text.
+    ``declared`` are the logical types of fields, for data that consist of text.
     """
     root = Found("", schema)
     for steps in ([path], path.split(".")):
@@ -128,7 +182,7 @@ def find(schema: T.StructType, path: str, types: Mapping[str, str] | None = None
         for step in steps:
             found = _step(found, step) if found else None
         if found is not None:
-            return found.read_as(types.get(path)) if types is not None else found
+            return found.read_as(declared.of(path)) if declared is not None else found
     return None
 
 

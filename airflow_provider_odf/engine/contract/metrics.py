@@ -167,7 +167,10 @@ def _reference(check: Check, rows: Rows) -> Measured | Verdict:
     if other is None or there is None:
         return Verdict("error", f"there is no column {path} of model {model}" if other else f"no data of {model}")
     example = None if check.is_sensitive else found.text
-    measured = Measured(Reference(found.sql, other.frame, there.sql), "", example, shown=(found.column,))
+    pair = rules.comparable(found, there)
+    if isinstance(pair, Verdict):
+        return pair
+    measured = Measured(Reference(pair[0], other.frame, pair[1]), "", example, shown=(found.column,))
     return _limited(check, measured, _failed, _rows)
 
 

@@ -1,7 +1,7 @@
 """Read sources of a contract test: files and tables that Spark can read.
 
-Values of CSV and JSON stay text until a check converts them to the type that the contract declares. So a value of
-another type fails the clause ``type``, and neither the run nor other clauses.
+Values of CSV and JSON stay text, or variants of JSON, until a check converts them to the type that the contract
+declares. So a value of another type fails the clause ``type``, and neither the run nor other clauses.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine.contract import csv_files, parquet_files
+from airflow_provider_odf.engine.contract import csv_files, json_files, json_types, parquet_files
 from airflow_provider_odf.engine.contract.data import Data, Unreadable
-from airflow_provider_odf.engine.contract.types import TYPES
+from airflow_provider_odf.engine.contract.texts import Declared
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import message, refusal, root_cause
 from airflow_provider_odf.protocol import Check, Source
@@ -42,12 +42,20 @@ def read(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
 
 
 def _csv(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
+    types = Declared(_types(checks))
     options = {"header": "true", "escape": '"', **source.options}
+    options["multiLine"] = str(_is_small(source) or _has_quoted_line_ends(spark, source)).lower()
     frame, broken = csv_files.read(spark, source.paths, options, _MALFORMED)
     if frame is None:
         schema = T.StructType([T.StructField(_MALFORMED, T.StringType())])
-        return Data(spark.createDataFrame([], schema), True, _types(checks), _MALFORMED)
-    return replace(_text_data(frame, source, _types(checks)), broken=broken)
+        return Data(spark.createDataFrame([], schema), True, types, _MALFORMED)
+    return replace(_text_data(frame, source, types), broken=broken)
+
+
+def _has_quoted_line_ends(spark: SparkSession, source: Source) -> bool:
+    """Whether a field of CSV contains a line end: its first line has an odd number of quotes."""
+    lines = spark.read.text([*source.paths])
+    return bool(lines.where("length(value) % 2 != length(replace(value, '\"', '')) % 2").limit(1).collect())
 
 
 def _ndjson(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
@@ -67,16 +75,15 @@ def _any_json(spark: SparkSession, source: Source, checks: Sequence[Check]) -> D
 
 def _json(spark: SparkSession, source: Source, checks: Sequence[Check], *, is_whole: bool) -> Data:
     types = _types(checks)
-    options = {**source.options, "multiLine": str(is_whole).lower(), "columnNameOfCorruptRecord": _MALFORMED}
-    inferred = spark.read.options(**options).json([*source.paths]).schema
+    options = {**source.options, "multiLine": str(is_whole).lower()}
+    inferred, load = json_files.infer(spark, source.paths, options, _MALFORMED)
     fields = [f for f in inferred if f.name != _MALFORMED] or [*_declared(types, checks)]
-    columns = [T.StructField(f.name, _as_text(f.dataType, f.name, types)) for f in fields]
-    schema = T.StructType([*columns, T.StructField(_MALFORMED, T.StringType())])
-    frame = spark.read.options(**options).schema(schema).json([*source.paths])
-    return _text_data(frame, source, types)
+    fitting = json_types.to_read(T.StructType(fields), types)
+    frame = load(T.StructType([*fitting.schema, T.StructField(_MALFORMED, T.StringType())]))
+    return replace(_text_data(frame, source, Declared(types, fitting.kinds)), broken=fitting.broken)
 
 
-def _text_data(frame: DataFrame, source: Source, types: Mapping[str, str]) -> Data:
+def _text_data(frame: DataFrame, source: Source, types: Declared) -> Data:
     """Return the rows of a text file.
 
     Spark refuses a query of the malformed records alone: their column is computed from another one, too.
@@ -114,22 +121,8 @@ _READERS: Mapping[str, Callable[[SparkSession, Source, Sequence[Check]], Data]] 
 
 
 def _types(checks: Sequence[Check]) -> dict[str, str]:
-    return {str(c.field): str(c.arguments["type"]) for c in checks if c.kind == "field_type" and not c.outcome}
-
-
-def _as_text(kind: T.DataType, path: str, types: Mapping[str, str]) -> T.DataType:
-    """Return the type to read a JSON value as: text for single values of a declared type."""
-    logical = types.get(path)
-    if logical == "variant":
-        return T.StringType()
-    if logical == "map" and isinstance(kind, T.StructType):
-        inner = next((f.dataType for f in kind), T.StringType())
-        return T.MapType(T.StringType(), _as_text(inner, f"{path}{{value}}", types))
-    if isinstance(kind, T.StructType):
-        return T.StructType([T.StructField(f.name, _as_text(f.dataType, f"{path}.{f.name}", types)) for f in kind])
-    if isinstance(kind, T.ArrayType):
-        return T.ArrayType(_as_text(kind.elementType, f"{path}[]", types))
-    return T.StringType() if logical in TYPES else kind
+    """Return the logical types of fields by path in lower case."""
+    return {str(c.field).lower(): str(c.arguments["type"]) for c in checks if c.kind == "field_type" and not c.outcome}
 
 
 def _declared(types: Mapping[str, str], checks: Sequence[Check]) -> Sequence[T.StructField]:
@@ -140,9 +133,9 @@ def _declared(types: Mapping[str, str], checks: Sequence[Check]) -> Sequence[T.S
         children = [p for p in paths if p.startswith(f"{path}.") and not set(p[len(path) + 1 :]) & set(".[{")]
         if children:
             return T.StructType([T.StructField(p[len(path) + 1 :], of(p)) for p in children])
-        if types.get(path) == "array":
+        if types.get(path.lower()) == "array":
             return T.ArrayType(of(f"{path}[]"))
-        if types.get(path) == "map":
+        if types.get(path.lower()) == "map":
             return T.MapType(T.StringType(), of(f"{path}{{value}}"))
         return T.StringType()
 

@@ -26,9 +26,9 @@ from airflow_provider_odf.engine.contract.conditions import (
 from airflow_provider_odf.engine.contract.expectations import Expectations
 from airflow_provider_odf.engine.contract.measured import MASK, Expectation, Measured, Query
 from airflow_provider_odf.engine.contract.queries import Queries
-from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
+from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.rules import Verdict
-from airflow_provider_odf.engine.contract.types import with_decimals_as_text
+from airflow_provider_odf.engine.contract.types import with_decimals_as_text, with_variants_as_text
 from airflow_provider_odf.engine.hidden_values import HIDDEN, sensitive_columns
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import ddl, text
@@ -166,7 +166,7 @@ class _Model:
         if failing:
             frame = self._rows.scan.failing(failing, FAILED_CLAUSES).limit(MOST_FAILED_ROWS)
             names = (*filter(self._is_written, self._rows.schema.fieldNames()), FAILED_CLAUSES)
-            columns = [f"{self._masked(name)} AS {quoted(name)}" for name in names]
+            columns = [f"{self._written(name)} AS {quoted(name)}" for name in names]
             try:
                 frame.selectExpr(*columns).write.mode("overwrite").parquet(path)
             except ERRORS:
@@ -230,7 +230,8 @@ class _Model:
         """Return the verdicts of clauses that need Spark jobs of their own."""
         scan = self._rows.scan
         queries = Queries(scan.keyed.sparkSession, self._rows.others, is_sensitive=self._hides_messages)
-        expectations = Expectations(Other(scan.keyed, self._rows.types, (*self._rows.system, ROW)))
+        columns = map(quoted, self._rows.schema.fieldNames())
+        expectations = Expectations(Other(scan.keyed.select(*columns), self._rows.types, self._rows.system))
         return {
             path: self._explained(queries.verdict(j), j.query) if isinstance(j, Query) else expectations.verdict(j)
             for path, j in judged.items()
@@ -273,6 +274,15 @@ class _Model:
         if name.lower() in self._sensitive or as_text == kind:
             return self._masked(name)
         return f"CAST({quoted(name)} AS {ddl(as_text)})"
+
+    def _written(self, name: str) -> str:
+        """Return SQL of a column for Parquet. Variants of JSON are texts."""
+        if name not in self._rows.schema.fieldNames():
+            return quoted(name)
+        kind = self._rows.schema[name].dataType
+        as_text = with_variants_as_text(kind)
+        is_same = as_text == kind or name.lower() in self._sensitive
+        return self._masked(name) if is_same else f"CAST({quoted(name)} AS {ddl(as_text)})"
 
     def _masked(self, name: str) -> str:
         column = quoted(name)

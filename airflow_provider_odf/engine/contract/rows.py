@@ -10,9 +10,15 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract.fields import Found, find
 from airflow_provider_odf.engine.contract.scan import Scan
+from airflow_provider_odf.engine.contract.texts import Declared
 
 ROW = "__row"
 """Column with the number of a row of a file."""
+
+
+def value_column(path: str) -> str:
+    """Return the name of the column with what is computed of a field."""
+    return f"__value {path.lower()}"
 
 
 @dataclass(frozen=True)
@@ -21,8 +27,8 @@ class Rows:
 
     ``system`` are columns outside of the contract. ``key`` are the columns that identify a row to a reader.
     ``unique_by`` are columns, in lower case, whose values are unique already. ``types`` are the logical types of fields
-    by path, for data that consist of text, else None. ``others`` are the rows of the models that references name, by
-    name in lower case.
+    for data that consist of text, else None: the rows have a column with what is computed of each (`value_column`).
+    ``others`` are the rows of the models that references name, by name in lower case.
     ``has_offsets`` says whether the rows are records of a dataset, with offsets.
     ``malformed`` is the column with records of a file that are no rows, empty if there is none. ``as_of`` is the time
     of the test (RFC 3339), empty for now. ``broken`` says of columns and nested fields, by path in lower case, why they
@@ -34,7 +40,7 @@ class Rows:
     system: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
     unique_by: frozenset[str] = frozenset()
-    types: Mapping[str, str] | None = None
+    types: Declared | None = None
     others: Mapping[str, Other] = field(default_factory=dict)
     has_offsets: bool = False
     malformed: str = ""
@@ -50,7 +56,8 @@ class Rows:
 
     def find(self, path: str) -> Found | None:
         """Return the column or nested field at a path, None if there is none."""
-        return find(self.schema, path, self.types)
+        found = find(self.schema, path, self.types)
+        return found.in_column(value_column(path)) if found is not None else None
 
     def find_all(self, paths: Iterable[str]) -> tuple[list[Found], list[str]]:
         """Return the columns and nested fields at paths, and the paths without one."""
@@ -71,7 +78,7 @@ class Other:
     """The rows of a model that references or queries name. ``hidden`` are columns that queries do not see."""
 
     frame: DataFrame
-    types: Mapping[str, str] | None = None
+    types: Declared | None = None
     hidden: tuple[str, ...] = ()
 
     def find(self, path: str) -> Found | None:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from pyspark.errors import PySparkException
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract import linear_patterns, types
+from airflow_provider_odf.engine.contract import linear_patterns, numbers, texts, types
 from airflow_provider_odf.engine.contract.fields import Found
 from airflow_provider_odf.engine.contract.formats import FORMATS
 from airflow_provider_odf.engine.sql import ddl, matches, text
@@ -39,6 +39,7 @@ class Rule:
     expected: str
 
 
+_TEXTS = (T.StringType, T.VarcharType, T.CharType)
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType, T.TimeType)
 
 
@@ -62,7 +63,7 @@ def of_type(check: Check, found: Found) -> Rule | Verdict:
         return Verdict("unsupported", f"Spark has no type {logical}", logical, found.type_name)
     if not types.can_hold(found.type, logical):
         return Verdict("fail", f"the column is of type {found.type_name}", logical, found.type_name)
-    unread = [f"{found.raw} IS NOT NULL AND {found.sql} IS NULL"] if found.raw else []
+    unread = [found.is_no_value] if found.raw else []
     misfit = types.misfit(logical, found.sql, found.type)
     if broken := [*unread, *([misfit] if misfit else [])]:
         return Rule(" OR ".join(f"({sql})" for sql in broken), logical)
@@ -75,12 +76,22 @@ def required(check: Check, found: Found) -> Rule:
 
 
 def enum(check: Check, found: Found) -> Rule:
-    texts = [str(value) for value in check.arguments["values"]]
-    # A text that the column's type cannot represent becomes null and equals no value.
-    values = ", ".join(f"try_cast({text(value)} AS {ddl(found.type)})" for value in texts) or "NULL"
-    return Rule(
-        f"{found.sql} IS NOT NULL AND NOT coalesce({found.sql} IN ({values}), false)", f"one of {', '.join(texts)}"
-    )
+    values = [str(value) for value in check.arguments["values"]]
+    value = found.key or found.sql
+    literals = ", ".join(sql for one in values if (sql := _equal(one, found)) is not None) or "NULL"
+    return Rule(f"{found.has_value} AND NOT coalesce({value} IN ({literals}), false)", f"one of {', '.join(values)}")
+
+
+def _equal(value: str, found: Found) -> str | None:
+    """Return SQL for the value of a column that equals a text of a contract, None if there is none."""
+    if isinstance(found.type, T.NumericType):
+        if (number := numbers.exact(value)) is None:
+            return None
+        return text(numbers.key_of(number)) if found.key else numbers.literal(number, found.type)
+    if isinstance(found.type, _TEXTS):
+        return text(value)
+    reading = texts.of_column(found.type)
+    return reading.typed(text(value)) if reading else f"try_cast({text(value)} AS {ddl(found.type)})"
 
 
 def in_set(check: Check, found: Found) -> Rule:
@@ -118,16 +129,16 @@ def format_of(check: Check, found: Found) -> Rule | Verdict:
 def precision(check: Check, found: Found) -> Rule | Verdict:
     """Judge the number of digits: those before the point, and the decimal places without zeros at the end."""
     most = int(check.arguments["limit"])
-    broken = f"{_digits(found)} + {_places(found)} > {most}"
-    if isinstance(found.type, T.FloatType | T.DoubleType):
-        broken = f"abs({found.sql}) >= double('1e{most}') OR {broken}"  # what DECIMAL cannot hold
+    fits = f"{_has_digits(found)} AND {numbers.digits(_key(found))} <= {most}"
+    broken = f"{found.has_value} AND NOT ({fits})"
     return _on(T.NumericType, check, found) or Rule(broken, f"at most {most} digits")
 
 
 def scale(check: Check, found: Found) -> Rule | Verdict:
     """Judge the number of decimal places, without zeros at the end."""
     most = int(check.arguments["limit"])
-    return _on(T.NumericType, check, found) or Rule(f"{_places(found)} > {most}", f"at most {most} decimal places")
+    broken = f"{_has_digits(found)} AND {numbers.places(_key(found))} > {most}"
+    return _on(T.NumericType, check, found) or Rule(broken, f"at most {most} decimal places")
 
 
 def physical_type(check: Check, found: Found) -> Verdict:
@@ -144,20 +155,23 @@ def physical_type(check: Check, found: Found) -> Verdict:
 
 
 def multiple_of(check: Check, found: Found) -> Rule | Verdict:
-    step = check.arguments["limit"]
-    is_binary = isinstance(found.type, T.FloatType | T.DoubleType)
-    number = f"try_cast(CAST({found.sql} AS STRING) AS DECIMAL(38, 18))" if is_binary else found.sql
-    broken = f"{number} % {_decimal(step)} != 0"
+    step = _exact(check)
+    number = found.sql
+    if isinstance(found.type, T.FloatType | T.DoubleType):
+        number = numbers.as_decimal(f"CAST({found.sql} AS STRING)", _key(found))
+    broken = f"{number} % {step:f}BD != 0"
     return _on(T.NumericType, check, found) or Rule(broken, f"a multiple of {step}")
 
 
 def in_range(check: Check, found: Found) -> Rule | Verdict:
     """Judge whole numbers against the bounds of a width. Bounds beyond DECIMAL(38) have no value beyond them."""
+    if (verdict := _on(T.NumericType, check, found)) is not None:
+        return verdict
     low, high = check.arguments["limit"]
-    bounds = [(">", high), ("<", low)]
-    broken = [f"{found.sql} {sign} {bound}BD" for sign, bound in bounds if abs(bound) < 10**38]
-    broken.append(f"{found.sql} != floor({found.sql})")
-    return _on(T.NumericType, check, found) or Rule(" OR ".join(broken), f"a whole number from {low} to {high}")
+    key = _key(found)
+    is_whole = f"{_has_digits(found)} AND {numbers.places(key)} = 0"
+    between = f"{key} BETWEEN {text(numbers.key_of(Decimal(low)))} AND {text(numbers.key_of(Decimal(high)))}"
+    return Rule(f"{found.has_value} AND NOT ({is_whole} AND {between})", f"a whole number from {low} to {high}")
 
 
 def items(opposite: str, words: str) -> OnField:
@@ -171,9 +185,13 @@ def items(opposite: str, words: str) -> OnField:
     return judge
 
 
-def unique_items(check: Check, found: Found) -> Rule | Verdict:
-    broken = f"{found.sql} IS NOT NULL AND size(array_distinct({found.sql})) < size({found.sql})"
-    return _on(T.ArrayType, check, found) or Rule(broken, "no duplicate items")
+def unique_items(check: Check, found: Found, item: Found | None) -> Rule | Verdict:
+    """Judge whether an array has an item twice; ``item`` is an element of it."""
+    if item is None:
+        return _on(T.ArrayType, check, found) or missing(f"{check.field}[]")
+    keys = f"transform({found.sql}, {item.levels[-1][1]} -> {item.in_key})"
+    broken = f"{found.sql} IS NOT NULL AND size(array_distinct({keys})) < size({found.sql})"
+    return Rule(broken, "no duplicate items")
 
 
 def required_fields(check: Check, found: Found) -> Rule | Verdict:
@@ -182,7 +200,7 @@ def required_fields(check: Check, found: Found) -> Rule | Verdict:
     fields = {name: found.child(name) for name in names}
     if missing := [name for name, field in fields.items() if field is None]:
         return Verdict("fail", f"the struct has no field {', '.join(missing)}", f"{', '.join(names)} are not null")
-    is_null = " OR ".join(f"{field.sql} IS NULL" for field in fields.values() if field is not None)
+    is_null = " OR ".join(field.is_null for field in fields.values() if field is not None)
     return Rule(f"{found.sql} IS NOT NULL AND ({is_null})", f"{', '.join(names)} are not null")
 
 
@@ -201,36 +219,72 @@ def limit(opposite: str, words: str) -> OnField:
     """Return the rule for a limit of numbers or times; ``opposite`` is the operator of failing values."""
 
     def judge(check: Check, found: Found) -> Rule | Verdict:
-        number = check.arguments["limit"]
-        if isinstance(number, str):
+        limit = check.arguments["limit"]
+        if (number := numbers.exact(limit)) is None:
             kind = found.type.simpleString()
             return _on(_TIMES, check, found) or Rule(
-                f"{found.sql} {opposite} CAST({text(number)} AS {kind})", f"{words} {number}"
+                f"{found.sql} {opposite} CAST({text(str(limit))} AS {kind})", f"{words} {limit}"
             )
-        broken = f"{found.sql} {opposite} {_number(number, found.type)}"
+        if (verdict := _on(T.NumericType, check, found)) is not None:
+            return verdict
+        if found.key:
+            broken = f"{found.key} {opposite} {text(numbers.key_of(number))}"
+        else:
+            broken = numbers.compared(found.sql, found.type, opposite, number)
         if isinstance(found.type, T.FloatType | T.DoubleType) and not check.arguments.get("orders_nan"):
             # Spark orders NaN above every number. No range of a contract includes it.
             broken = f"({broken} OR isnan({found.sql}))"
-        return _on(T.NumericType, check, found) or Rule(broken, f"{words} {number}")
+        return Rule(f"{found.has_value} AND {broken}", f"{words} {limit}")
 
     return judge
 
 
-def _digits(found: Found) -> str:
-    """Return SQL for the number of digits before the point."""
-    return f"length(ltrim('0', replace(split_part({_plain(found)}, '.', 1), '-', '')))"
+def comparable(one: Found, other: Found) -> tuple[str, str] | Verdict:
+    """Return SQL for the values of two columns that is equal for equal values.
+
+    Numbers compare exactly. A text beside another type counts as the value that it is in that type.
+    """
+    if one.type == other.type and not (one.key or other.key):
+        return one.sql, other.sql
+    kinds = (one.type, other.type)
+    if all(isinstance(kind, (T.NumericType, *_TEXTS)) for kind in kinds):
+        return _equal_key(one), _equal_key(other)
+    if any(isinstance(kind, T.NullType) for kind in kinds) or all(isinstance(kind, _TIMES) for kind in kinds):
+        return one.sql, other.sql
+    if isinstance(one.type, _TEXTS) and (reading := texts.of_column(other.type)):
+        return f"coalesce(CAST({reading.typed(one.sql)} AS STRING), {one.sql})", f"CAST({other.sql} AS STRING)"
+    if isinstance(other.type, _TEXTS) and (reading := texts.of_column(one.type)):
+        return f"CAST({one.sql} AS STRING)", f"CAST({reading.typed(other.sql)} AS STRING)"
+    reason = f"{one.type_name} and {other.type_name} have no equal values: give both columns the same type"
+    return Verdict("error", reason)
 
 
-def _places(found: Found) -> str:
-    """Return SQL for the number of decimal places, without zeros at the end."""
-    return f"length(rtrim('0', split_part({_plain(found)}, '.', 2)))"
+def _equal_key(found: Found) -> str:
+    """Return SQL for a text that is equal for equal numbers. A text that is no number stands for itself."""
+    if isinstance(found.type, _TEXTS):
+        return f"coalesce({numbers.order_key(found.sql)}, concat('=', {found.sql}))"
+    return _key(found)
 
 
-def _plain(found: Found) -> str:
-    """Return SQL for a number as text without an exponent."""
-    is_binary = isinstance(found.type, T.FloatType | T.DoubleType)
-    number = f"try_cast(CAST({found.sql} AS STRING) AS DECIMAL(38, 18))" if is_binary else found.sql
-    return f"CAST({number} AS STRING)"
+def _key(found: Found) -> str:
+    """Return SQL for the `numbers.order_key` of a number."""
+    return found.key or numbers.order_key(f"CAST({found.sql} AS STRING)")
+
+
+def _has_digits(found: Found) -> str:
+    """Return SQL that is true for a number that is neither NaN nor infinite."""
+    if found.key:
+        return found.has_value
+    if isinstance(found.type, T.FloatType | T.DoubleType):
+        return f"coalesce(abs({found.sql}) < double('Infinity'), false)"
+    return f"{found.sql} IS NOT NULL"
+
+
+def _exact(check: Check) -> Decimal:
+    number = numbers.exact(check.arguments["limit"])
+    if number is None:
+        raise ValueError(f"{check.arguments['limit']!r} is not a number")
+    return number
 
 
 def _on(kind: type[T.DataType] | tuple[type[T.DataType], ...], check: Check, found: Found) -> Verdict | None:
@@ -242,14 +296,3 @@ def _on(kind: type[T.DataType] | tuple[type[T.DataType], ...], check: Check, fou
         return None
     reason = f"{check.kind} does not apply to a column of type {found.type_name}"
     return Verdict("fail" if "type" in check.arguments else "unsupported", reason, observed=found.type_name)
-
-
-def _number(value: int | float, column: T.DataType) -> str:
-    """Return a limit as SQL: decimal for exact types, the column's own type for binary ones (0.7 is not 0.7f)."""
-    if isinstance(column, T.FloatType | T.DoubleType):
-        return f"CAST('{value!r}' AS {column.simpleString()})"
-    return _decimal(value)
-
-
-def _decimal(value: int | float) -> str:
-    return f"{Decimal(repr(value)):f}BD"

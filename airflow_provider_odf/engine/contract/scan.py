@@ -7,10 +7,9 @@ data take one more job, with one shuffle, for each distinct set of key columns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.contract.by_key import ByKey
 from airflow_provider_odf.engine.contract.by_row import ByRow
@@ -27,9 +26,8 @@ from airflow_provider_odf.engine.contract.conditions import (
 )
 from airflow_provider_odf.engine.contract.key_hashes import KeyHashes
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.session import setting
 from airflow_provider_odf.engine.sql import text
-
-_ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,8 @@ class Scan:
     def counts(self, conditions: Sequence[Condition]) -> list[Count | Failure]:
         """Return the numbers of tested and failing rows of each condition, or its failure."""
         counts: dict[int, Count | Failure] = {}
-        with _whole_jobs(self.keyed.sparkSession):
+        # Adaptive execution would start one more job for each shuffle. There is nothing to adapt: results have one row.
+        with setting(self.keyed.sparkSession, "spark.sql.adaptive.enabled", "false"):
             for part in self._passes(dict(enumerate(conditions))):
                 try:
                     counts |= part.counts()
@@ -108,15 +107,3 @@ class Scan:
     @property
     def _is_one_frame(self) -> bool:
         return self.keyed is self.tested_rows
-
-
-@contextmanager
-def _whole_jobs(spark: SparkSession) -> Iterator[None]:
-    """Run each query as one job. Adaptive execution would start one more for each shuffle, of which there is nothing to
-    adapt: the results have one row."""
-    before = str(spark.conf.get(_ADAPTIVE))
-    spark.conf.set(_ADAPTIVE, "false")
-    try:
-        yield
-    finally:
-        spark.conf.set(_ADAPTIVE, before)

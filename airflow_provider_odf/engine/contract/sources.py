@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine.contract.data import Data, Unreadable
+from airflow_provider_odf.engine.contract.fields import find
 from airflow_provider_odf.engine.contract.read import read
 from airflow_provider_odf.engine.contract.report import report
-from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows
+from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows, value_column
 from airflow_provider_odf.engine.contract.scan import Scan
+from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.protocol import (
     SERVICE_LEVEL,
     Check,
@@ -86,7 +88,7 @@ def _rows(contract: Contract, data: Mapping[str, Data], as_of: str) -> dict[str,
 
 def _rows_of(data: Data, checks: Sequence[Check], others: Mapping[str, Other]) -> Rows:
     frame = data.frame.coalesce(1) if data.is_small else data.frame
-    numbered = frame.selectExpr("*", f"monotonically_increasing_id() AS {ROW}")
+    numbered = frame.selectExpr("*", f"monotonically_increasing_id() AS {ROW}", *_computed(data))
     scan = Scan(numbered, numbered, "true", ROW, data.is_small)
     # The primary key identifies a row to a reader.
     key = next((check.columns for check in checks if check.kind == "primary_key"), ())
@@ -101,6 +103,14 @@ def _rows_of(data: Data, checks: Sequence[Check], others: Mapping[str, Other]) -
         broken=data.broken,
         problem=data.problem,
     )
+
+
+def _computed(data: Data) -> Iterator[str]:
+    """Yield SQL for the columns with what is computed of text: once for all clauses of a field."""
+    for path in data.types.types if data.types else ():
+        found = find(data.frame.schema, path, data.types)
+        if found is not None and found.computed:
+            yield f"{found.computed} AS {quoted(value_column(path))}"
 
 
 def _models(contract: Contract) -> set[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,16 +15,16 @@ Number: TypeAlias = int | float | Decimal
 
 def _between(value: Number, limits: Any) -> bool:
     low, high = limits
-    return bool(_same(low, value) <= value <= _same(high, value))
+    return _exact(low) <= _exact(value) <= _exact(high)
 
 
 _COMPARISONS: Mapping[str, tuple[str, Callable[[Number, Any], bool]]] = {
-    "must_be": ("= {}", lambda value, limit: value == _same(limit, value)),
-    "must_not_be": ("not {}", lambda value, limit: value != _same(limit, value)),
-    "must_be_greater_than": ("> {}", lambda value, limit: operator.gt(value, _same(limit, value))),
-    "must_be_greater_than_or_equal_to": (">= {}", lambda value, limit: operator.ge(value, _same(limit, value))),
-    "must_be_less_than": ("< {}", lambda value, limit: operator.lt(value, _same(limit, value))),
-    "must_be_less_than_or_equal_to": ("<= {}", lambda value, limit: operator.le(value, _same(limit, value))),
+    "must_be": ("= {}", lambda value, limit: _exact(value) == _exact(limit)),
+    "must_not_be": ("not {}", lambda value, limit: _exact(value) != _exact(limit)),
+    "must_be_greater_than": ("> {}", lambda value, limit: _exact(value) > _exact(limit)),
+    "must_be_greater_than_or_equal_to": (">= {}", lambda value, limit: _exact(value) >= _exact(limit)),
+    "must_be_less_than": ("< {}", lambda value, limit: _exact(value) < _exact(limit)),
+    "must_be_less_than_or_equal_to": ("<= {}", lambda value, limit: _exact(value) <= _exact(limit)),
     "must_be_between": ("between {0[0]} and {0[1]}", _between),
     "must_not_be_between": ("not between {0[0]} and {0[1]}", lambda value, limits: not _between(value, limits)),
 }
@@ -70,9 +69,9 @@ def _comparison(name: str) -> tuple[str, Callable[[Number, Any], bool]]:
     return _COMPARISONS[_SPELLINGS.get(name, name)]
 
 
-def _same(limit: Any, value: Number) -> Number:
-    """Return a limit in the type of a value: 0.1 is a decimal beside decimals."""
-    return Decimal(repr(limit)) if isinstance(value, Decimal) else limit
+def _exact(number: Any) -> Decimal:
+    """Return a number as it is written: 0.1 is the decimal. A limit that no float holds is a text."""
+    return Decimal(repr(number) if isinstance(number, float) else number)
 
 
 def limits_of(check: Check) -> Limits:

@@ -41,6 +41,12 @@ READ_AS: dict[str, T.DataType] = {
 }
 """Logical type -> type that text of a file is read as. Narrow types are tested value by value."""
 
+DECIMALS = frozenset({"number", "decimal", "numeric"})
+"""Logical types of numbers of any size."""
+
+SCALARS = frozenset({*READ_AS, "string", "text", "varchar", "null"}) - {"variant"}
+"""Logical types that the text of one value can have."""
+
 _MAX_FLOAT = "3.4028235e38D"
 
 
@@ -60,6 +66,26 @@ def are_same(one: T.DataType, other: T.DataType) -> bool:
     if isinstance(one, T.MapType) and isinstance(other, T.MapType):
         return are_same(one.keyType, other.keyType) and are_same(one.valueType, other.valueType)
     return one == other
+
+
+def has_variants(kind: T.DataType) -> bool:
+    """Whether a type is VARIANT or contains it."""
+    return with_variants_as_text(kind) != kind
+
+
+def with_variants_as_text(kind: T.DataType) -> T.DataType:
+    """Return a type with strings in place of variants."""
+    match kind:
+        case T.VariantType():
+            return T.StringType()
+        case T.StructType():
+            return T.StructType([T.StructField(f.name, with_variants_as_text(f.dataType)) for f in kind])
+        case T.ArrayType():
+            return T.ArrayType(with_variants_as_text(kind.elementType))
+        case T.MapType():
+            return T.MapType(kind.keyType, with_variants_as_text(kind.valueType))
+        case _:
+            return kind
 
 
 def with_decimals_as_text(kind: T.DataType) -> T.DataType:

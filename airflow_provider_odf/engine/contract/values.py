@@ -69,13 +69,13 @@ def _violates(check: Check, found: Found) -> str | Verdict:
     """Return SQL that is true for values that break one of the rules, or that follow a forbidden one."""
     parts = []
     if found.raw:  # a text that is no value of the type follows no rule
-        parts.append(f"{found.raw} IS NOT NULL AND {found.sql} IS NULL")
+        parts.append(found.is_no_value)
     for key, form in (("rules", "coalesce({}, false)"), ("forbidden", "NOT coalesce({}, true)")):
         for rule in check.arguments.get(key, ()):
             broken = _broken(rule, check, found)
             if isinstance(broken, Verdict):
                 return broken
-            parts.append(f"{found.sql} IS NOT NULL AND {form.format(broken)}")
+            parts.append(f"{found.has_value} AND {form.format(broken)}")
     return " OR ".join(f"({part})" for part in parts)
 
 
