@@ -143,6 +143,11 @@ def is_subquery(expression: Any) -> bool:
     return _is(expression, "org.apache.spark.sql.catalyst.expressions.SubqueryExpression")
 
 
+def has_subqueries(node: Any) -> bool:
+    """Whether an expression of a plan node has a plan. Those of the nodes below do not count."""
+    return not node.subqueries().isEmpty()
+
+
 def with_expressions(plan: Any, change: Callable[[Any], Any]) -> Any:
     """Return a plan node with other expressions, which a function makes of each."""
     old = [plan.productElement(index) for index in range(plan.productArity())]

@@ -90,12 +90,18 @@ class _Ordering:
         """Return a plan in which all sums have an order."""
         if plan.nodeName() == "Aggregate" and any(map(self._adds, _calls_of(plan))):
             plan = spark_internals.without_distinct(plan)
-        below = [self.plan(child) for child in spark_internals.items(plan.children())]
-        changed = spark_internals.with_children(plan, below) if below else plan
-        changed = spark_internals.with_expressions(changed, self._expression)
-        if changed.nodeName() == "Aggregate":
-            return self._aggregate(changed)
-        return self._window(changed) if changed.nodeName() == "Window" else changed
+        children = spark_internals.items(plan.children())
+        below = [self.plan(child) for child in children]
+        if any(new is not old for new, old in zip(below, children, strict=True)):
+            plan = spark_internals.with_children(plan, below)
+        calls = [*_calls_of(plan)]
+        # Each step to an expression is a call to the JVM, so only nodes with something to change are walked.
+        if spark_internals.has_subqueries(plan) or any(map(_compares_floats, calls)):
+            plan = spark_internals.with_expressions(plan, self._expression)
+            calls = [*_calls_of(plan)]
+        values = [argument for call in calls if self._adds(call) for argument in _arguments(call)]
+        has_sums = any(map(self._adds, calls))
+        return _ordered(plan, values) if has_sums else plan
 
     def _expression(self, expression: Any) -> Any:
         """Return an expression with the plans of its subqueries in order, and -0.0 as 0.0 where values are compared."""
@@ -107,33 +113,26 @@ class _Ordering:
             return changed.withNewPlan(self.plan(changed.plan()))
         return changed
 
-    def _aggregate(self, node: Any) -> Any:
-        sums = [call for call in _calls_of(node) if self._adds(call)]
-        if not sums:
-            return node
-        groups = spark_internals.items(node.groupingExpressions())
-        values = [argument for call in sums for argument in _arguments(call)]
-        return _with_order(node, groups, [*map(spark_internals.ascending, groups)], values)
-
-    def _window(self, node: Any) -> Any:
-        sums = [c for c in _calls(spark_internals.items(node.windowExpressions())) if self._adds(c)]
-        if not sums:
-            return node
-        groups = spark_internals.items(node.partitionSpec())
-        order = [*map(spark_internals.ascending, groups), *spark_internals.items(node.orderSpec())]
-        values = [argument for call in sums for argument in _arguments(call)]
-        return spark_internals.project(node.output(), _with_order(node, groups, order, values))
-
     def _adds(self, call: Any) -> bool:
         """Whether the value of an aggregate function depends on the order of the rows."""
         function = call.aggregateFunction()
         name = spark_internals.kind(function)
         if name in _EXACT or name in _COMPARING:
             return False
-        types = [argument.dataType().catalogString() for argument in _arguments(call)]
+        types = [*_types(call)]
         if name == "Average" and any(t in ("int", "bigint") for t in types):
             return True
         return any(map(_FLOAT.search, types)) or (self.hides_overflow and name in ("Sum", "Average"))
+
+
+def _ordered(node: Any, values: list[Any]) -> Any:
+    """Return an aggregate or a window over rows that are sorted by its groups, then by values."""
+    if node.nodeName() == "Aggregate":
+        groups = spark_internals.items(node.groupingExpressions())
+        return _with_order(node, groups, [*map(spark_internals.ascending, groups)], values)
+    groups = spark_internals.items(node.partitionSpec())
+    order = [*map(spark_internals.ascending, groups), *spark_internals.items(node.orderSpec())]
+    return spark_internals.project(node.output(), _with_order(node, groups, order, values))
 
 
 def _with_order(node: Any, groups: list[Any], order: list[Any], values: list[Any]) -> Any:
@@ -144,8 +143,18 @@ def _with_order(node: Any, groups: list[Any], order: list[Any], values: list[Any
     return spark_internals.with_children(node, [spark_internals.sorted_groups(groups, order, below)])
 
 
-def _calls_of(aggregate: Any) -> Iterator[Any]:
-    return _calls(spark_internals.items(aggregate.aggregateExpressions()))
+def _calls_of(node: Any) -> Iterator[Any]:
+    """Yield the calls of aggregate functions of an aggregate or a window; other nodes have none."""
+    name = node.nodeName()
+    if name in ("Aggregate", "Window"):
+        yield from _calls(
+            spark_internals.items(node.aggregateExpressions() if name == "Aggregate" else node.windowExpressions())
+        )
+
+
+def _compares_floats(call: Any) -> bool:
+    """Whether the value of an aggregate function depends on the order of -0.0 and 0.0."""
+    return spark_internals.kind(call.aggregateFunction()) in _COMPARING and any(map(_FLOAT.search, _types(call)))
 
 
 def _calls(expressions: list[Any]) -> Iterator[Any]:
@@ -159,3 +168,8 @@ def _calls(expressions: list[Any]) -> Iterator[Any]:
 
 def _arguments(call: Any) -> list[Any]:
     return [a for a in spark_internals.items(call.aggregateFunction().children()) if not a.foldable()]
+
+
+def _types(call: Any) -> Iterator[str]:
+    """Yield the types of the arguments of an aggregate function."""
+    return (argument.dataType().catalogString() for argument in _arguments(call))
