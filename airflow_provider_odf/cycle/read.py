@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.cycle import matched_headers
 from airflow_provider_odf.cycle.input_seal import check_input, seal_input
 from airflow_provider_odf.cycle.messages import Input
@@ -34,7 +35,7 @@ def read(cycle: Cycle, new_input: Input) -> Input:
     # In the folder of the fetched files it is removed with them; other files have no such folder.
     parent = cycle.store.work(new_input.dataset)
     work = (parent / new_input.directory if new_input.directory else parent) / f"read-{uuid.uuid4().hex[:12]}"
-    work.mkdir(parents=True)
+    make_folders(work)
     features = work / "features"
     inputs = readable(read_step(source, new_input, state), new_input.files, features, cycle.progress, cycle.options)
     requests = [

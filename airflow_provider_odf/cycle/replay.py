@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import json_rows, slices
 from airflow_provider_odf.chain.replay import append, begin
+from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.cycle.messages import Progress, silent
 from airflow_provider_odf.cycle.transform_request import transform_request
 from airflow_provider_odf.errors import (
@@ -66,7 +67,7 @@ def replay_transforms(
     inputs = _Inputs(store, dataset)
     for state, block_hash, block in _transforms(dataset):
         progress(f"computing block {block_hash} again")
-        work.mkdir(parents=True, exist_ok=True)
+        make_folders(work)
         with tempfile.TemporaryDirectory(prefix="replay-", dir=work) as directory:
             _Block(store, dataset, state, block_hash, block).compare(inputs, ask, Path(directory), progress)
         event = cast(model.ExecuteTransform, block.event)

@@ -17,11 +17,12 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.fsync import fsync
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import SourceState
@@ -80,7 +81,7 @@ def directory(work: Path) -> Path:
         if _age(old) > ABANDONED or was_killed(old):
             shutil.rmtree(old, ignore_errors=True)
     new = work / f"{POLL}{uuid.uuid4().hex[:16]}"
-    new.mkdir(parents=True)
+    make_folders(new)
     return new
 
 
@@ -101,7 +102,7 @@ def merging(work: Path) -> Iterator[Path]:
     """Yield a new directory for a merge. It is removed at the end, or by the next merge if this one is killed."""
     sweep(work, f"{MERGE}*")
     new = work / f"{MERGE}{uuid.uuid4().hex[:12]}"
-    new.mkdir(parents=True)
+    make_folders(new)
     try:
         with owned_directory(new):
             yield new
@@ -166,8 +167,9 @@ def discard(directory: Path) -> None:
 
 
 def _remove_kept(work: Path) -> None:
-    for kept in work.glob(f"{_NAME}*"):
-        shutil.rmtree(kept, ignore_errors=True)
+    with suppress(OSError):  # what is left is for `odf gc`: the poll itself is done
+        for kept in work.glob(f"{_NAME}*"):
+            shutil.rmtree(kept, ignore_errors=True)
 
 
 def _link(source: Path, target: Path) -> Path:

@@ -33,6 +33,8 @@ PACKAGE = str(Path(airflow_provider_odf.__file__).parent)
 PUBLISHED = "published 1 record (offsets 0..0)"
 LATER_ROWS = "sku,price\na,2\nb,3\n"
 LATER = "published 3 records (offsets 1..3): 1 added, 1 corrected"
+GOES_ON = "published 3 records (offsets 1..3)"
+"""A run that publishes the tested candidate of a run before it does not count changes."""
 MANIFEST = """
 kind: DatasetSnapshot
 version: 1
@@ -175,7 +177,7 @@ def _faults_of_later_runs(run_all, write: Write, store: Store, most: int) -> Non
     moved = [name for name in failed if store.dataset(name).head() != heads[name]]
     assert [(names[name], str(failed[name])) for name in moved] == []
     assert len(failed) > len(names) / 4
-    assert {str(outcome) for outcome in run_all(*names).values()} <= {LATER, "up to date"}
+    assert {str(outcome) for outcome in run_all(*names).values()} <= {LATER, GOES_ON, "up to date"}
     for name in names:
         assert verify(store.dataset(name)).records == 4
         rows = sorted((row["sku"], row["price"]) for row in state_rows(store.dataset(name)))

@@ -31,7 +31,7 @@ _TIME = pa.timestamp("us")
 
 @pytest.mark.spark
 def test_queries(spark: SparkSession, tmp_path: Path) -> None:
-    check(spark, tmp_path, seed=1, count=10)
+    check(spark, tmp_path, seed=1, count=6)
 
 
 @pytest.mark.spark
@@ -43,7 +43,7 @@ def test_many_queries(spark: SparkSession, tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.spark
 def test_queries_of_spark(spark: SparkSession, tmp_path: Path) -> None:
-    check_spark(spark, tmp_path, seed=1, count=6)
+    check_spark(spark, tmp_path, seed=1, count=3)
 
 
 @pytest.mark.spark
@@ -65,6 +65,9 @@ def check_spark(spark: SparkSession, work: Path, *, seed: int, count: int) -> No
         if step != 3:
             people.poll([*_people(r)])
         for number, of in enumerate(derived):
+            if step % 2 == 0:  # what is wrong stays wrong in the next step
+                of.step()
+                continue
             again = dataclasses.replace(of, work=work / f"again{number}-{step}")
             whole = Derived(spark, work / f"whole{number}-{step}", of.inputs, of.queries)
             hashes = [s.slice and s.slice.logical_hash for s in (of.step(), again.step())]

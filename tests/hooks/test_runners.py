@@ -42,12 +42,16 @@ def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch, 
         error = runner.submit(REQUEST).exception(60)
     assert str(error) == "spark-submit exited with code 0 without a response: "
     asked = (tmp_path / "asked").read_text().splitlines()
-    assert [name.partition("=")[0] for name in asked[3:6:2]] == [
+    assert asked[:2] == ["--name", "odf_raw_query_a"]
+    master = asked.index("--master")
+    assert {option.partition("=")[0] for option in asked[3:master:2]} == {
+        "spark.driver.defaultJavaOptions",
+        "spark.executor.defaultJavaOptions",
+        "spark.hadoop.fs.permissions.umask-mode",
         "spark.openlineage.applicationRunId",
         "spark.openlineage.dataset.removePath.pattern",
-    ]
-    assert [*asked[:2], *asked[6:14]] == [
-        *("--name", "odf_raw_query_a"),
+    }
+    assert asked[master : master + 8] == [
         *("--master", "spark://10.0.0.1:7077"),
         *("--deploy-mode", "cluster"),
         *("--conf", "spark.kubernetes.namespace=data"),
