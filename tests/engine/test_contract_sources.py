@@ -141,6 +141,32 @@ def test_nested_values(tested):
     }
 
 
+@pytest.mark.parametrize("suffix", ["csv", "ndjson"])
+def test_columns_with_names_that_a_program_might_give(tested, suffix: str):
+    names = [
+        "__value a",
+        "__row",
+        "__rows",
+        "__malformed",
+        "__key_0",
+        "__rows_of_key_0",
+        "__target_1",
+        "m0",
+        "c0",
+        "s0",
+    ]
+    rows = [{"a": value, **dict.fromkeys(names, "1")} for value in ("1", "x", "1")]
+    lines = [",".join(values) for values in (rows[0], *(row.values() for row in rows))]
+    report = tested(
+        "t:\n  fields:\n    a: {type: string, unique: true, pattern: '^[0-9]+$', references: t.__row}\n"
+        + "".join(f"    {name}: {{type: string, required: true, unique: true}}\n" for name in names),
+        {"t.csv": "\n".join(lines), "t.ndjson": "\n".join(map(json.dumps, rows))},
+        f"t.{suffix}",
+    )
+    broken = {"/a/unique": ("fail", 2), "/a/pattern": ("fail", 1), "/a/references": ("fail", 1)}
+    assert outcomes(report) == {**broken, **{f"/{name}/unique": ("fail", 3) for name in names}}
+
+
 def test_texts_of_another_type_in_keys(tested):
     """They fail the type, and are different keys, but no missing ones."""
     models = """

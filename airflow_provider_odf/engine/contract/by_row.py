@@ -22,9 +22,7 @@ from airflow_provider_odf.engine.contract.conditions import (
     first_rows,
     samples_of,
 )
-
-_ROWS_OF_KEY = "__rows_of_key_"
-"""Column with the number of rows that share a key, followed by the index of the condition."""
+from airflow_provider_odf.engine.schema import quoted
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class ByRow:
         if isinstance(condition, Aggregate):
             yield from ("count(1)", condition.sql)
         elif isinstance(condition, Key):
-            share = f"1D / {_ROWS_OF_KEY}{index}"
+            share = f"1D / {_rows_of_key(index)}"
             yield from ("count(1)", f"count_if({flag})")
             for rows in (flag, condition.complete):
                 yield f"CAST(round(coalesce(sum(CASE WHEN {rows} THEN {share} END), 0)) AS BIGINT)"
@@ -72,11 +70,11 @@ class ByRow:
         frame, windows, flags = self.frame, list[str](), dict[int, str]()
         for index, c in self.conditions.items():
             if isinstance(c, Key):
-                rows = f"{_ROWS_OF_KEY}{index}"
+                rows = _rows_of_key(index)
                 windows.append(f"count(1) OVER (PARTITION BY {', '.join(c.columns)}) AS {rows}")
                 flags[index] = c.bad(rows)
             elif isinstance(c, Reference):
-                target = f"__target_{index}"
+                target = quoted(f"odf:target_{index}")
                 targets = c.other.selectExpr(f"{c.target} AS {target}").where(f"{target} IS NOT NULL").distinct()
                 frame = frame.join(targets, F.expr(f"{c.value} = {target}"), "left")
                 flags[index] = f"{c.value} IS NOT NULL AND {target} IS NULL"
@@ -86,3 +84,8 @@ class ByRow:
             else:
                 flags[index] = "false"
         return (frame.selectExpr("*", *windows) if windows else frame), flags
+
+
+def _rows_of_key(index: int) -> str:
+    """Return the column with the number of rows that share the key of a condition."""
+    return quoted(f"odf:rows_of_key_{index}")

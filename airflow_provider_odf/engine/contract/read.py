@@ -25,7 +25,7 @@ from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import message, refusal, root_cause
 from airflow_provider_odf.protocol import Check, Source
 
-_MALFORMED = "__malformed"
+_MALFORMED = "odf:malformed"
 
 
 def read(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:

@@ -12,13 +12,13 @@ from airflow_provider_odf.engine.contract.fields import Found, find
 from airflow_provider_odf.engine.contract.scan import Scan
 from airflow_provider_odf.engine.contract.texts import Declared
 
-ROW = "__row"
+ROW = "odf:row"
 """Column with the number of a row of a file."""
 
 
 def value_column(path: str) -> str:
     """Return the name of the column with what is computed of a field."""
-    return f"__value {path.lower()}"
+    return f"odf:value {path.lower()}"
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,8 @@ def _rows(contract: Contract, data: Mapping[str, Data], as_of: str) -> dict[str,
 
 def _rows_of(data: Data, checks: Sequence[Check], others: Mapping[str, Other]) -> Rows:
     frame = data.frame.coalesce(1) if data.is_small else data.frame
-    numbered = frame.selectExpr("*", f"monotonically_increasing_id() AS {ROW}", *_computed(data))
-    scan = Scan(numbered, numbered, "true", ROW, data.is_small)
+    numbered = frame.selectExpr("*", f"monotonically_increasing_id() AS {quoted(ROW)}", *_computed(data))
+    scan = Scan(numbered, numbered, "true", quoted(ROW), data.is_small)
     # The primary key identifies a row to a reader.
     key = next((check.columns for check in checks if check.kind == "primary_key"), ())
     return Rows(

@@ -29,7 +29,7 @@ from airflow_provider_odf.protocol import ReadStep
 
 _MICROS = 1000
 _MOST_DIGITS = 38
-_ROW = "__row"
+_ROW = "odf:row"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ParquetFile:
         frame = spark.read.parquet(self.path)
         if footer and files.size(self.path) <= source.CHUNK_BYTES:
             frame = frame.coalesce(1)
-        row = (sf.col("_metadata.row_index") + 1).alias(_ROW)
+        row = (frame.metadataColumn("_metadata")["row_index"] + 1).alias(_ROW)
         columns = [_universal(f, f.name in nanoseconds) for f in frame.schema]
         if not self.step.columns:
             return Read(frame.select(*columns))

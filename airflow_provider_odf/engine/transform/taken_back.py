@@ -8,14 +8,18 @@ had. Records that come from a comparison with the present rows take back only th
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import functions as F  # noqa: N812
+
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.engine.transform.inputs import History
-from airflow_provider_odf.engine.transform.keyed import in_memory, matching
+from airflow_provider_odf.engine.transform.keyed import matching
 from airflow_provider_odf.merge_strategies import PRESENT
-from airflow_provider_odf.protocol import HistorySlice
+from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
@@ -33,12 +37,8 @@ def missing_row(own: History, new: HistorySlice) -> Row | None:
     offset, op, _, time = (quoted(name) for name in own.vocab.columns)
     columns = [*map(quoted, own.columns)]
     pairs = [(column, f"odf:taken{n}") for n, column in enumerate(columns)]
-    undone = own.records([new]).where(f"{op} NOT IN {PRESENT}").select(*columns).distinct()
-    taken = in_memory(own.spark, undone.toDF(*(name for _, name in pairs)))
-    kind, first_time = own.types.fields[3].dataType.simpleString(), quoted(pairs[0][1])
-    bounds = taken.selectExpr(*(f"CAST({f}({first_time}) AS STRING)" for f in ("min", "max"))).first() or ()
-    earliest, latest = (f"CAST({text(bound)} AS {kind})" for bound in bounds)
-    between = every.records().where(f"{time} BETWEEN {earliest} AND {latest}")
+    taken = own.records([new]).where(f"{op} NOT IN {PRESENT}").select(*columns).toDF(*(name for _, name in pairs))
+    between = every.records().where(F.expr(time).between(*map(F.lit, _bounds(new, own.vocab))))
     there = (
         f"sum(IF({op} IN {PRESENT}, 1, -1)) OVER "
         f"(PARTITION BY {', '.join(columns)} ORDER BY {offset} ROWS UNBOUNDED PRECEDING)"
@@ -46,3 +46,11 @@ def missing_row(own: History, new: HistorySlice) -> Row | None:
     counted = matching(between, taken, pairs).selectExpr("*", f"{there} AS `odf:there`")
     missing = counted.where(f"`odf:there` < 0 AND {offset} >= {first}")
     return missing.selectExpr(*(f"CAST({column} AS STRING) AS {column}" for column in columns)).first()
+
+
+def _bounds(new: HistorySlice, vocab: DatasetVocabulary) -> tuple[date | None, date | None]:
+    """Return the earliest and the latest event time of the rows that a slice takes back."""
+    is_taken_back = ~pc.field(vocab.operation_type_column).isin(PRESENT)
+    times = pq.read_table(new.path, columns=[vocab.event_time_column], filters=is_taken_back)
+    bounds = pc.min_max(times[0])
+    return bounds["min"].as_py(), bounds["max"].as_py()
