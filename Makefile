@@ -86,7 +86,7 @@ test-bench: setup ## Run every benchmark once on tiny inputs; nothing is claimed
 .PHONY: test-docs
 test-docs: setup ## Follow the tutorial and the how-to pages word by word, and the pages in a browser
 	@$(UV) run --frozen pytest -n logical --maxprocesses 2 --dist loadfile -m "pages or browser" \
-		tests/browser tests/docs $(ARGS)
+		tests/browser tests/docs tests/examples $(ARGS)
 
 .PHONY: screenshots
 screenshots: setup ## Write the screenshots of the documentation

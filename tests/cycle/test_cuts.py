@@ -16,10 +16,9 @@ LARGE = "rewards of tokens"
 EXAMPLES = SMALL | {LARGE: REWARDS_OF_TOKENS}
 CASES = [
     *((name, cut) for name in SMALL for cut in CUTS),
-    (LARGE, "one by one"),
-    *(pytest.param(LARGE, cut, marks=pytest.mark.torture) for cut in ("at once", "mixed")),
+    *(pytest.param(LARGE, cut, marks=pytest.mark.torture) for cut in CUTS),
 ]
-"""The large example has five derivatives; `make torture` runs its other cuts."""
+"""The large example has five derivatives; `make torture` runs it."""
 
 
 @pytest.mark.parametrize(("name", "cut"), CASES)

@@ -31,7 +31,7 @@ _TIME = pa.timestamp("us")
 
 @pytest.mark.spark
 def test_queries(spark: SparkSession, tmp_path: Path) -> None:
-    check(spark, tmp_path, seed=1, count=6)
+    check(spark, tmp_path, seed=1, count=4)
 
 
 @pytest.mark.spark
@@ -43,7 +43,7 @@ def test_many_queries(spark: SparkSession, tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.spark
 def test_queries_of_spark(spark: SparkSession, tmp_path: Path) -> None:
-    check_spark(spark, tmp_path, seed=1, count=3)
+    check_spark(spark, tmp_path, seed=1, count=2)
 
 
 @pytest.mark.spark

@@ -112,11 +112,13 @@ class Lineage:
     def events(self):
         return RECEIVER.events[self.start :]
 
-    def all(self):
-        """All events, once each run has ended."""
+    def all(self, first=0, dag=None):
+        """All events from one on, once each run has ended, and one of a DAG if it is named."""
         for _ in range(100):
-            ended = {e["run"]["runId"] for e in self.events() if e["eventType"] in ("COMPLETE", "FAIL", "ABORT")}
-            if ended >= {e["run"]["runId"] for e in self.events()}:
+            events = self.events()[first:]
+            ended = {e["run"]["runId"] for e in events if e["eventType"] in ("COMPLETE", "FAIL", "ABORT")}
+            jobs = {e["job"]["name"] for e in events}
+            if ended >= {e["run"]["runId"] for e in events} and (dag is None or dag in jobs):
                 break
             time.sleep(0.1)
-        return self.events()
+        return events

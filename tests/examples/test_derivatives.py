@@ -16,7 +16,7 @@ from tests.lineage_schemas import schema_errors
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.spark,
-    pytest.mark.slow,
+    pytest.mark.pages,
     # Airflow's own.
     pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:The HMAC key"),

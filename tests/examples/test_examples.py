@@ -409,8 +409,8 @@ def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(
     shutil.copy(folder / "arriving" / "coffee-prices" / "2026-05-02.csv", folder / "coffee-prices")
     first = len(lineage.all())
     run(dags, "coffee-prices", {"openlineage": {**OUTER, **OUTERMOST}})
-    assert roots(lineage.all()[first:]) == {("night", "nightly", OUTERMOST["rootParentRunId"])}
-    check_parents(lineage.all()[first:])
+    assert roots(lineage.all(first, dag="coffee-prices")) == {("night", "nightly", OUTERMOST["rootParentRunId"])}
+    check_parents(lineage.all(first, dag="coffee-prices"))
     events = lineage(9)
     (tested,) = events["coffee-prices.contract_test", "FAIL"]["inputs"]
     assert tested["facets"]["version"]["datasetVersion"] != head

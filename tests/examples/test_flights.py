@@ -17,7 +17,7 @@ from airflow_provider_odf.chain.store import Store
 from docs.pages import DOCS, blocks
 from tests.shared_engine import shared_engine
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.pages]
 
 PAGE = (DOCS / "how-to" / "join-datasets.md").read_text()
 LEVELS = ("flights.with-weather", "flights.with-planes", "daily-delays")
