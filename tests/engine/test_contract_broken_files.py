@@ -253,6 +253,26 @@ JSON = {
         {"": "fail", "/fields/a/required": "fail", "/quality/1": "fail"},
         '1 row cannot be read: {"a": 2, "b": "y", "c": [{"d": 1, "d": 1}]}',
     ),
+    "a document after another": (
+        '{"a": 1, "b": "x"}\n{"a": 2, "b": "y"} {"a": 0}\n{"a": 3, "b": "x"}\n{"a": 4, "b": "long"}\n',
+        {"": "fail", "/fields/a/required": "fail", "/quality/1": "fail"},
+        '1 row cannot be read: {"a": 2, "b": "y"} {"a": 0}',
+    ),
+    "a comma after a document": (
+        '{"a": 1, "b": "x"}\n{"a": 2, "b": "y"},\n{"a": 3, "b": "x"}\n{"a": 4, "b": "long"}\n',
+        {"": "fail", "/fields/a/required": "fail", "/quality/1": "fail"},
+        '1 row cannot be read: {"a": 2, "b": "y"},',
+    ),
+    "single quotes": (
+        "{'a': 1}\n" + '{"a": 2, "b": "y"}\n{"a": 3, "b": "x"}\n{"a": 4, "b": "long"}\n',
+        {"": "fail", "/fields/a/required": "fail", "/fields/a/minimum": "pass", "/quality/1": "fail"},
+        "1 row cannot be read: {'a': 1}",
+    ),
+    "NaN": (
+        '{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}\n{"a": 3, "b": "x", "c": NaN}\n{"a": 4, "b": "long"}\n',
+        {"": "fail", "/fields/a/required": "fail", "/quality/1": "fail"},
+        '1 row cannot be read: {"a": 3, "b": "x", "c": NaN}',
+    ),
     "another case": (
         '{"a": 1, "b": "x"}\n{"a": 2, "B": "y"}\n{"a": 3}\n{"a": 4, "b": "long"}\n',
         OF_B,
@@ -272,12 +292,31 @@ JSON = {
 
 
 @pytest.mark.parametrize("name", JSON)
-def test_keys_of_json_that_repeat(spark, tmp_path: Path, name: str):
+def test_records_of_json_that_are_no_rows(spark, tmp_path: Path, name: str):
     content, different, reason = JSON[name]
     (tmp_path / "t.ndjson").write_text(content)
     found = results(spark, tmp_path, "ndjson")
     assert outcomes(found) == WHOLE | different
     assert {found[path][1] for path in [*different][:1]} == ({reason} if reason else set())
+
+
+WHOLE_FILES = {
+    "several documents": '{\n"a": 1\n}\n{\n"a": 2\n}\n',
+    "several arrays": '[{"a": 1}]\n[{"a": 2}]\n',
+    "a document after an array": '\ufeff[{"a": 1}] {"a": 2}',
+}
+
+
+@pytest.mark.parametrize("name", WHOLE_FILES)
+def test_more_after_the_document_of_a_file(spark, tmp_path: Path, name: str):
+    (tmp_path / "t.json").write_text('[\n{"a": 2, "b": "y"}, {"a": 3, "b": "x"}, {"a": 4, "b": "x"}]')
+    (tmp_path / "u.json").write_text(WHOLE_FILES[name])
+    found = results(spark, tmp_path, "json")
+    assert {path for path, outcome in outcomes(found).items() if outcome != "pass"} == {
+        "", "/fields/a/required", "/quality/1"
+    }  # fmt: skip
+    assert found[""][1].startswith("1 row cannot be read: ")
+    assert WHOLE_FILES[name].removeprefix("\ufeff").strip() in found[""][1]
 
 
 def test_an_array_of_json_with_a_key_twice_is_one_record(spark, tmp_path: Path):

@@ -282,8 +282,8 @@ def test_failing_rows_as_a_table(spark, tmp_path: Path):
     assert rows[0].__fields__ == ["a", "b", "failed_clauses"]
     (tmp_path / "t.ndjson").write_text('{"a": 1, "b": "x"}\n{broken\n')
     sources.test(spark.newSession(), contract, data, str(tmp_path / "broken"))
-    (row,) = spark.read.parquet(str(tmp_path / "broken" / "t")).where("__malformed IS NOT NULL").collect()
-    assert (row["__malformed"], "/models/t" in row["failed_clauses"]) == ("***", True)
+    (row,) = spark.read.parquet(str(tmp_path / "broken" / "t")).where("`odf:malformed` IS NOT NULL").collect()
+    assert (row["odf:malformed"], "/models/t" in row["failed_clauses"]) == ("***", True)
 
 
 def test_decimals_keep_their_digits_in_samples(spark):
@@ -337,6 +337,26 @@ def test_no_output_has_a_sensitive_value(spark, tmp_path: Path):
         "/servicelevels/freshness": ("fail", None),
         "/servicelevels/retention": ("fail", None),
     }
+
+
+def test_a_record_of_csv_that_is_no_row_shows_no_value(spark, tmp_path: Path):
+    """With a field too many, or a quote without its end, the values of sensitive fields are in other columns."""
+    (tmp_path / "t.csv").write_text('id,mail,z\n1,a@b,q\nx,2,leak1,leak2\nleak3,q\n"3,leak4\n')
+    text = HEAD + "  t: {fields: {id: {type: int, primaryKey: true}, mail: {pii: true, format: email}, z: {enum: [q]}}}"
+    file = parse(text, "c.yaml")
+    data = of_data(file, ["t"], str(tmp_path / "t.csv"), None)
+    report = document(sources.test(spark.newSession(), compile_models(file, ["t"]), data, str(tmp_path / "failed")))
+    assert outcomes(report) == {
+        "": ("fail", 3),
+        "/id/type": ("fail", 3),
+        "/mail/format": ("fail", 2),
+        "/z/enum": ("fail", 1),
+    }
+    samples = {c["path"]: c["samples"] for c in report["checks"]}
+    assert samples["/models/t/fields/z/enum"] == [{"id": "***", "z": "***"}]
+    rows = spark.read.parquet(str(tmp_path / "failed" / "t")).collect()
+    assert len(rows) == 3
+    assert "leak" not in f"{json.dumps(report)} {rows}"
 
 
 def test_options_of_a_server_reach_each_format(spark, tmp_path: Path):

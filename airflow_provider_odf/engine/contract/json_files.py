@@ -1,4 +1,5 @@
-"""Read JSON files. A record that has a key twice is no row, as for polling: one of its values would be lost."""
+"""Read JSON files. Records that Spark would read in part are no rows: those with a key twice, and those with more text
+after the document."""
 
 from __future__ import annotations
 
@@ -13,6 +14,13 @@ from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.session import setting
 
+_STRICT = {"allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
+"""Options of Spark for texts that are no JSON."""
+
+_IS_ONE_DOCUMENT = "get_json_object(concat('[', value, ', \"odf:end\"]'), '$[1]') <=> 'odf:end'"
+_IS_VALID = "try_parse_json(value) IS NOT NULL"
+"""SQL that is true for a text that begins with a document without a key twice: a VARIANT has none."""
+
 Load: TypeAlias = Callable[[T.StructType], DataFrame]
 """Reads the records with a schema."""
 
@@ -25,22 +33,25 @@ def infer(
     Keys that differ in case are different fields of the schema. ``malformed`` is the column with records that are no
     rows.
     """
-    options = {**options, "columnNameOfCorruptRecord": malformed}
+    options = {**_STRICT, **options, "columnNameOfCorruptRecord": malformed}
+    texts = spark.read.options(**options).text([*paths], wholetext=options["multiLine"] == "true")
+    texts = texts.selectExpr("ltrim('\ufeff', value) AS value").where("trim(value) != ''")
     with setting(spark, "spark.sql.caseSensitive", "true"):
-        try:
-            inferred = spark.read.options(**options).json([*paths]).schema
-        except PySparkException as e:
-            if e.getCondition() != "COLUMN_ALREADY_EXISTS":
-                raise
-        else:
-            return inferred, lambda schema: spark.read.options(**options).schema(schema).json([*paths])
-        texts = spark.read.text([*paths], wholetext=options["multiLine"] == "true").where("trim(value) != ''")
-        valid = texts.where("try_parse_json(value) IS NOT NULL")  # a VARIANT has no key twice
+        # Spark ignores what follows a document.
+        if not texts.where(f"NOT {_IS_ONE_DOCUMENT} AND {_IS_VALID}").limit(1).collect():
+            try:
+                inferred = spark.read.options(**options).json([*paths]).schema
+            except PySparkException as e:
+                if e.getCondition() != "COLUMN_ALREADY_EXISTS":
+                    raise
+            else:
+                return inferred, lambda schema: spark.read.options(**options).schema(schema).json([*paths])
+        valid = texts.where(f"{_IS_ONE_DOCUMENT} AND {_IS_VALID}")
         inferred = spark_internals.read_json(spark.read.options(**options), valid).schema
 
     def load(schema: T.StructType) -> DataFrame:
         rows = spark_internals.read_json(spark.read.options(**options).schema(schema), valid)
-        others = texts.where("try_parse_json(value) IS NULL").selectExpr(f"value AS {quoted(malformed)}")
+        others = texts.where(f"NOT ({_IS_ONE_DOCUMENT} AND {_IS_VALID})").selectExpr(f"value AS {quoted(malformed)}")
         return rows.unionByName(others, allowMissingColumns=True)
 
     return inferred, load

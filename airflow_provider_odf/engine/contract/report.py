@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract import linear_patterns
 from airflow_provider_odf.engine.contract.check_kinds import judge
@@ -265,7 +266,8 @@ class _Model:
         wanted = [name.lower() for name in (*self._rows.key, *measured.shown)]
         columns = [name for name in names if name.lower() in wanted]
         pairs = (f"{text(name)}, {self._in_json(name)}" for name in columns)
-        return Shown(measured.example, f"to_json(named_struct({', '.join(pairs)}), map('ignoreNullFields', 'false'))")
+        example = measured.example and self._without_record(measured.example)
+        return Shown(example, f"to_json(named_struct({', '.join(pairs)}), map('ignoreNullFields', 'false'))")
 
     def _in_json(self, name: str) -> str:
         """Return SQL of a column for JSON. Decimals are texts: as numbers of JSON they would lose digits."""
@@ -286,7 +288,17 @@ class _Model:
 
     def _masked(self, name: str) -> str:
         column = quoted(name)
-        return f"CASE WHEN {column} IS NOT NULL THEN '{MASK}' END" if name.lower() in self._sensitive else column
+        if name.lower() in self._sensitive:
+            return f"CASE WHEN {column} IS NOT NULL THEN '{MASK}' END"
+        is_text = isinstance(self._rows.schema[name].dataType, T.StringType)
+        return self._without_record(column) if is_text else column
+
+    def _without_record(self, value: str) -> str:
+        """Return SQL for a text of a row. In a record that is no row, any column may have a sensitive value."""
+        record = quoted(self._rows.malformed)
+        if not self._rows.malformed or not self._sensitive:
+            return value
+        return f"CASE WHEN {value} IS NULL OR {record} IS NULL THEN {value} ELSE '{MASK}' END"
 
     def _examples(self, measured: Measured, samples: Samples) -> str:
         """Return the first failing rows as text: ``B at offset 4``, or ``B with id 7``."""
