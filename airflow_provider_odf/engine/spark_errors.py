@@ -5,6 +5,7 @@ Spark's errors have SQLSTATE codes. The class of a code, its first two character
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -71,7 +72,9 @@ def storage_failure(error: BaseException, scratch: str) -> StorageError | None:
     if quoted is None:
         return None
     if quoted.filename is None:
-        quoted.filename = f"spark.local.dir {scratch}" if scratch else "spark.local.dir"
+        # The variable wins over the setting.
+        folders = os.environ.get("SPARK_LOCAL_DIRS")
+        quoted.filename = f"SPARK_LOCAL_DIRS {folders}" if folders else f"spark.local.dir {scratch}".rstrip()
     return storage_error(quoted)
 
 

@@ -14,6 +14,7 @@ from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle.run import run as run_cycle
 from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.protocol import Column, RawQueryRequest, ReadStep, SqlQueryStep, Transform
 from airflow_provider_odf.runner.local import LocalRunner
 
 from .conftest import Write, cycle_of
@@ -90,3 +91,28 @@ def test_a_disk_that_fills_up_at_any_point_of_a_run(write: Write, disk: Path, en
     run_cycle(cycle_of(store, manifest, engine))
     assert verify(store.dataset("orders")).records == 3 * ROWS
     assert str(run_cycle(cycle_of(store, manifest, engine))) == "up to date"
+
+
+def test_a_shuffle_that_fills_the_local_disk_of_spark(
+    tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _resize(disk, 3072)
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(disk))
+    (tmp_path / "one.csv").write_text("1\n")
+    query = (
+        "SELECT sha2(string(id), 512) AS s FROM input LATERAL VIEW explode(sequence(1, 200000)) AS id DISTRIBUTE BY s"
+    )
+    request = RawQueryRequest(
+        input_data_paths=(str(tmp_path / "one.csv"),),
+        output_data_path=str(tmp_path / "out"),
+        transform=Transform("spark", (SqlQueryStep(query),)),
+        read=ReadStep("Csv", (Column("a", "BIGINT"),)),
+        label="one.csv",
+        dataset_alias="texts",
+    )
+    with LocalRunner("local[2]") as runner, pytest.raises(StorageError) as failure:
+        runner.submit(request).result(120)
+    assert str(failure.value) == (
+        f"SPARK_LOCAL_DIRS {disk}: No space left on device (free space on this file system and run again)"
+    )
+    assert not (tmp_path / "out").exists()
