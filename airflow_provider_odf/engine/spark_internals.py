@@ -59,9 +59,8 @@ _RUN = {
 """Rules by which Catalyst puts values of the run into a plan -> what these are."""
 
 
-def values_of_run(spark: SparkSession, frame: DataFrame) -> Iterator[str]:
-    """Yield what a query depends on beside its arguments, as Catalyst knows it, in words for messages."""
-    top = plan_without_aliases(frame)
+def values_of_run(spark: SparkSession, top: Any) -> Iterator[str]:
+    """Yield what the plan of a query depends on beside its arguments, as Catalyst knows it, in words for messages."""
     inner = top.subqueriesAll()
     for found in (top, *(inner.apply(index) for index in range(inner.size()))):
         plan = _rule(spark, "ReplaceExpressions").apply(found)

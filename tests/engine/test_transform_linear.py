@@ -26,7 +26,7 @@ LINEAR: dict[str, tuple[str, list[Record]]] = {
         [("+A", (day(3), "BOB")), ("+A", (day(3), "BOB"))],
     ),
     "groups": (
-        "SELECT max(event_time) AS event_time, sensor, count(*) AS n, sum(v) AS total, min(v) AS least, "
+        "SELECT max(event_time) AS event_time, sensor, count(*) AS `sum(odf:count)`, sum(v) AS total, min(v) AS least, "
         "count_if(v > 1) AS many FROM readings GROUP BY sensor",
         [
             ("-C", (day(1), "a", 1, 1, 1, 0)),

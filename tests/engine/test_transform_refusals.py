@@ -195,6 +195,11 @@ OF_THE_RUN = {
     "transform(array(1), x -> now())": "line 1: now has another value in each run",
     "(SELECT hll_sketch_estimate(hll_sketch_agg(id)) FROM people)": "line 1: hll_sketch_agg depends on the order",
     "(SELECT kll_sketch_get_n_bigint(kll_sketch_agg_bigint(id)) FROM people)": "line 1: kll_sketch_agg_bigint",
+    "(SELECT max(x) FROM VALUES (version()) AS t(x))": "line 1: version has another value in each run",
+    "(SELECT max(x) FROM VALUES (aes_encrypt('a', '0000111122223333')) AS t(x))": "line 1: aes_encrypt takes a random",
+    "(SELECT array_sort(collect_list(id), (a, b) -> CAST(a % 2 - b % 2 AS INT)) FROM people)": "line 1: collect_list",
+    "(SELECT array_sort(collect_list(id), (a, b) -> 0) FROM people)": "line 1: collect_list depends on the order",
+    "(SELECT array_sort(collect_list((id, name)), (a, b) -> IF(a.id < b.id, -1, 1)).id FROM people)": "line 1: coll",
     "(SELECT min(name COLLATE UTF8_LCASE) FROM people)": "line 1: under a collation, texts that differ are equal",
 }
 """Expressions -> beginning of the message."""
@@ -210,6 +215,9 @@ OF_THE_ROW = (
     "to_timestamp(sensor, 'yyyy')",
     "sensor COLLATE UTF8_LCASE = 'A'",
     "sensor COLLATE UTF8_LCASE",
+    "(SELECT array_sort(collect_list(id)) FROM people)",
+    "(SELECT array_sort(collect_list(id), (a, b) -> CASE WHEN a < b THEN 1 WHEN a > b THEN -1 ELSE 0 END) FROM people)",
+    "(SELECT max(x) FROM VALUES (aes_encrypt('a', '0000111122223333', 'ECB')) AS t(x))",
 )
 
 
@@ -227,6 +235,34 @@ def test_values_of_the_run_are_refused(spark: SparkSession, tmp_path: Path, read
         query = f"SELECT event_time, {expression} AS x FROM readings"
         derived = Derived.of(spark, tmp_path / "d", query, readings=readings, people=people)
         transform.execute(session, derived.request(is_analyzed_only=True), lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (
+            "SELECT max(event_time) AS event_time, avg(v) AS v, "
+            "max(CASE WHEN v > 0 THEN CAST(x AS TIMESTAMP) END) AS t "
+            "FROM (SELECT *, concat('no', 'w') AS x FROM readings)",
+            "transform: the query depends on a time of the run, from a text such as now or today that it computes,",
+        ),
+        (
+            "SELECT max(event_time) AS event_time, avg(v) AS v,\n"
+            "listagg(DISTINCT sensor) WITHIN GROUP (ORDER BY sensor) AS s FROM readings",
+            "transform, query 1, line 2: listagg(DISTINCT …) cannot be beside a sum or an average of floating-point "
+            "numbers: write array_join(sort_array(collect_set(…)), ',')",
+        ),
+    ],
+)
+def test_refused_when_sums_get_their_order(
+    spark: SparkSession, tmp_path: Path, readings: Polled, query: str, message: str
+) -> None:
+    readings.poll([READING])
+    derived = Derived.of(spark, tmp_path / "d", query, readings=readings)
+    with pytest.raises(InvalidQuery) as refusal:
+        derived.step()
+    assert str(refusal.value).startswith(message)
+    assert [*(tmp_path / "d").iterdir()] == []
 
 
 @pytest.mark.parametrize(

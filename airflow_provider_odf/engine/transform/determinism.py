@@ -6,9 +6,10 @@ A derivative must be the same whenever and wherever it is computed: otherwise no
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from airflow_provider_odf.engine.plan_nodes import class_name
+from airflow_provider_odf.engine.plan_nodes import class_name, function
 from airflow_provider_odf.engine.transform import collations
 from airflow_provider_odf.engine.transform.fault import Fault
 from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute, parts, references, subplans
@@ -50,7 +51,12 @@ _PARSERS = ("ParseToDate", "ParseToTimestamp")
 
 _TIES = "the order of {} has ties: rows with equal values in it can have any order"
 
-_SORTED = ("SortArray", "ArraySort")
+_COMPARISONS = (
+    "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "EqualTo", "EqualNullSafe",
+)  # fmt: skip
+_BRANCHES = ("LambdaFunction", "NamedLambdaVariable", "If", "CaseWhen", "And", "Or", "Not", "IsNull", "IsNotNull")
+"""Classes of expressions in a function that compares two values."""
+
 _WITHOUT_TIES = ("Rank", "DenseRank", "PercentRank", "CumeDist")
 _FROM_PEERS = ("First", "Last", "NthValue")
 
@@ -69,6 +75,19 @@ def faults(root: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
             yield from _windows(node, relations[node.children[0]])
         if node.kind in ("GlobalLimit", "Offset"):
             yield from _limit(node, relations)
+
+
+def faults_of_constants(nodes: Iterable[Mapping[str, Any]]) -> Iterator[Fault]:
+    """Yield the faults of VALUES, from the nodes of a parsed query. Analyzed plans only have what Spark computed."""
+    for table in nodes:
+        if class_name(table) != "UnresolvedInlineTable":
+            continue
+        for part in subplans(table):
+            name = (function(part) or "").lower()
+            if name == "version":
+                yield _changing(name)
+            elif name == "aes_encrypt" and _draws_vector(part["below"][2:3], part["below"][4:5]):
+                yield _RANDOM_VECTOR
 
 
 def fault_of_text(value: str) -> Fault | None:
@@ -103,14 +122,26 @@ def _random(expression: Expression) -> Iterator[Fault]:
     """Yield the faults of functions that draw random numbers. Catalyst takes them for deterministic."""
     kind = class_name(expression)
     if kind == "AesEncrypt":
-        mode, vector = expression["below"][2], [*parts(expression["below"][4])]
-        is_by_block = class_name(mode) == "Literal" and str(mode["value"]).upper() == "ECB"
-        if not is_by_block and any(class_name(p) == "Literal" and p["value"] in ("", None) for p in vector):
-            fix = "give it the mode 'ECB', or as fifth argument an initialization vector made of the row"
-            yield Fault("aes_encrypt", "aes_encrypt takes a random initialization vector", fix)
+        if _draws_vector(expression["below"][2:3], expression["below"][4:5]):
+            yield _RANDOM_VECTOR
     elif _SKETCH.fullmatch(kind):
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", kind).lower()
         yield Fault(name, f"{name} depends on the order of the rows, which is not defined", "use an exact function")
+
+
+def _draws_vector(modes: Sequence[Expression], vectors: Sequence[Expression]) -> bool:
+    """Whether aes_encrypt draws an initialization vector: without one, or with an empty text."""
+    if any(class_name(mode) == "Literal" and str(mode["value"]).upper() == "ECB" for mode in modes):
+        return False
+    used = [part for vector in vectors for part in parts(vector)]
+    return not used or any(class_name(part) == "Literal" and part["value"] in ("", None) for part in used)
+
+
+_RANDOM_VECTOR = Fault(
+    "aes_encrypt",
+    "aes_encrypt takes a random initialization vector",
+    "give it the mode 'ECB', or as fifth argument an initialization vector made of the row",
+)
 
 
 def _aggregates(node: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
@@ -160,8 +191,27 @@ def _unordered(expression: Expression, *, is_sorted: bool) -> Iterator[Fault]:
         if kind in _ESTIMATES:
             fix = "use an exact function, such as percentile"
         yield Fault(name, f"{name} depends on the order of the rows, which is not defined", fix)
+    is_sort = kind == "SortArray" or (kind == "ArraySort" and _compares_whole_values(expression["below"][1]))
     for part in expression["below"]:
-        yield from _unordered(part, is_sorted=kind in _SORTED or (is_sorted and kind == "AggregateExpression"))
+        yield from _unordered(part, is_sorted=is_sort or (is_sorted and kind == "AggregateExpression"))
+
+
+def _compares_whole_values(comparator: Expression) -> bool:
+    """Whether a function that compares two values of an array is certain to tell all values that differ.
+
+    It compares them with each other, not what it computes of them, and can say that the first is less or greater.
+    """
+    results = set()
+    for part in parts(comparator):
+        kind = class_name(part)
+        if kind in _COMPARISONS:
+            if any(class_name(side) != "NamedLambdaVariable" for side in part["below"]):
+                return False
+        elif kind == "Literal":
+            results.add(str(part["value"]))
+        elif kind not in _BRANCHES:
+            return False
+    return {"-1", "1"} <= results
 
 
 def _has_order(expression: Expression) -> bool:

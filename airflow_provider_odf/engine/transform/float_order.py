@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.plan_nodes import class_name
 from airflow_provider_odf.engine.transform.plan_tree import Node, parts
+from airflow_provider_odf.errors import InvalidQuery
 
 SETTINGS = {
     # Beyond 128 groups it would merge partial sums. Its replacement needs the rows sorted by groups, as they are.
@@ -56,6 +57,10 @@ _COMPARING = frozenset(["Min", "Max", "CollectList", "CollectSet", "ListAgg", "M
 """Aggregate functions for which only the order of -0.0 and 0.0 counts."""
 
 _FLOAT = re.compile(r"\b(float|double)\b")
+_LIST_BESIDE_SUMS = (
+    "listagg(DISTINCT …) cannot be beside a sum or an average of floating-point numbers: write "
+    "array_join(sort_array(collect_set(…)), ',')"
+)
 _SHORT = ("tinyint", "smallint")
 """Types of which an average is exact: sums of that many rows are whole numbers below 2^53."""
 
@@ -76,6 +81,7 @@ def in_order(spark: SparkSession, frame: DataFrame, *, hides_overflow: bool) -> 
     """Return the rows of a query with sums in a defined order. The session needs SETTINGS.
 
     :param hides_overflow: whether there may be sums of whole numbers that are null if they overflow on their way.
+    :raises InvalidQuery: an aggregate has sums and a function that Spark cannot compute beside them.
     """
     return spark_internals.frame_of(spark, _Ordering(hides_overflow).plan(spark_internals.optimized_plan(frame)))
 
@@ -89,6 +95,8 @@ class _Ordering:
     def plan(self, plan: Any) -> Any:
         """Return a plan in which all sums have an order."""
         if plan.nodeName() == "Aggregate" and any(map(self._adds, _calls_of(plan))):
+            if any(map(_lists_distinct, _calls_of(plan))):
+                raise InvalidQuery(_LIST_BESIDE_SUMS)
             plan = spark_internals.without_distinct(plan)
         children = spark_internals.items(plan.children())
         below = [self.plan(child) for child in children]
@@ -150,6 +158,11 @@ def _calls_of(node: Any) -> Iterator[Any]:
         yield from _calls(
             spark_internals.items(node.aggregateExpressions() if name == "Aggregate" else node.windowExpressions())
         )
+
+
+def _lists_distinct(call: Any) -> bool:
+    """Whether an aggregate is listagg(DISTINCT …) with an order. Spark's rule for DISTINCT fails with it."""
+    return bool(call.isDistinct()) and spark_internals.kind(call.aggregateFunction()) == "ListAgg"
 
 
 def _compares_floats(call: Any) -> bool:

@@ -65,7 +65,8 @@ def _present(own: History, new: DataFrame, groups: Sequence[str], columns: Seque
         pairs = [(group, f"odf:group{n}") for n, group in enumerate(groups)]
         values = new.selectExpr(*(f"{group} AS {quoted(name)}" for group, name in pairs))
         records = matching(records, values, pairs)
-    return own.counted(records).groupBy(*columns).agg({COUNT: "sum"}).where(f"{quoted(f'sum({COUNT})')} > 0")
+    count = quoted(COUNT)
+    return own.counted(records).groupBy(*columns).agg(F.expr(f"sum({count}) AS {count}")).where(f"{count} > 0")
 
 
 def _sum(

@@ -11,11 +11,12 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import query as queries
 from airflow_provider_odf.engine import spark_internals
+from airflow_provider_odf.engine.plan_nodes import nodes
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import query_name
 from airflow_provider_odf.engine.transform import float_order, query, row_wise
 from airflow_provider_odf.engine.transform.analysis import PlanAnalysis, analysis
-from airflow_provider_odf.engine.transform.determinism import fault_of_run, fault_of_text
+from airflow_provider_odf.engine.transform.determinism import fault_of_run, fault_of_text, faults_of_constants
 from airflow_provider_odf.engine.transform.fault import Fault
 from airflow_provider_odf.engine.transform.inputs import RECORDS, Input
 from airflow_provider_odf.errors import InvalidQuery
@@ -76,11 +77,13 @@ class SparkQuery:
     def _faults(self, analyzed: PlanAnalysis, frame: DataFrame) -> Iterator[Fault]:
         """Yield why the query is not deterministic: those with a place first, then what only Catalyst knows."""
         for step in self._request.transform.queries:
+            yield from faults_of_constants([*nodes(spark_internals.parsed_plan(self._spark, step.query))])
             for match in _TIME_LITERAL.finditer(step.query):
                 if fault := fault_of_text(spark_internals.text_of_literal(self._spark, match[1])):
                     yield fault
         yield from analyzed.faults()
-        yield from map(fault_of_run, spark_internals.values_of_run(self._spark, frame))
+        plan = spark_internals.plan_without_aliases(frame)
+        yield from map(fault_of_run, spark_internals.values_of_run(self._spark, plan))
 
     def rows(self) -> DataFrame:
         frame = self._last(is_checked=False)
@@ -88,7 +91,14 @@ class SparkQuery:
             return frame
         for key, value in float_order.SETTINGS.items():
             self._spark.conf.set(key, value)
-        return float_order.in_order(self._spark, frame, hides_overflow=self._hides_overflow)
+        # Spark optimizes the plan again, and now it has constants of subqueries, such as a text to convert to a time.
+        for what in spark_internals.values_of_run(self._spark, spark_internals.optimized_plan(frame)):
+            fault = fault_of_run(what)
+            raise self.refusal(fault.word, f"{fault.message}: {fault.fix}")
+        try:
+            return float_order.in_order(self._spark, frame, hides_overflow=self._hides_overflow)
+        except InvalidQuery as e:
+            raise self.refusal("listagg", str(e)) from e
 
     def rows_with_records(self) -> DataFrame:
         return row_wise.with_records(self._spark, self.rows())
