@@ -67,6 +67,12 @@ def test_literals_equal_the_number_or_there_is_none(number: str, kind: T.DataTyp
         ("<", "1e30", T.LongType(), "true"),
         ("<", "-1e30", T.LongType(), "false"),
         (">", "-1e30", T.LongType(), "true"),
+        (">", "9223372036854775807", T.LongType(), "x > CAST('9223372036854775807' AS BIGINT)"),
+        (">=", "9223372036854775808", T.LongType(), "false"),
+        ("<=", "-9223372036854775809", T.LongType(), "false"),
+        (">", "1e99999999", T.LongType(), "false"),  # as an integer, it would take hours
+        (">", "-1e99999999", T.DecimalType(10, 2), "true"),
+        (">", "1e-99999999", T.LongType(), "x > CAST('0' AS BIGINT)"),
     ],
 )
 def test_a_limit_is_rounded_away_from_what_it_forbids(opposite: str, limit: str, kind: T.DataType, sql: str):

@@ -153,7 +153,8 @@ def compared(value: Sql, kind: T.DataType, opposite: str, limit: Decimal) -> Sql
     if isinstance(kind, T.FloatType | T.DoubleType):
         return f"{value} {'<=' if is_below else '>='} {_binary(_last_beyond(limit, kind, opposite), kind)}"
     low, high = _bounds(kind)
-    scaled = limit.scaleb(_scale(kind), _EXACT)
+    # Beyond the type, one number is like another: as an integer, 1e99999999 would take hours.
+    scaled = max(Decimal(low - 1), min(limit.scaleb(_scale(kind), _EXACT), Decimal(high + 1)))
     rounding = ROUND_CEILING if opposite in ("<", ">=") else ROUND_FLOOR
     bound = int(scaled.to_integral_value(rounding))
     if bound < low or (bound == low and opposite == ">="):
