@@ -170,3 +170,15 @@ def test_records_that_take_rows_back(spark: SparkSession, tmp_path: Path, people
         ("+A", (day(3), "d", "anna")),
     ]
     assert groups.rows == Counter({(day(2), "anna", 1): 1, (day(1), "bob", 1): 1})
+
+
+def test_rows_that_a_query_leaves_out_cannot_make_its_key_fail(
+    spark: SparkSession, tmp_path: Path, readings: Polled
+) -> None:
+    query = "SELECT max(event_time) AS event_time, abs(v) AS size, avg(v) AS mean FROM readings WHERE v > -9 GROUP BY 2"
+    derived = Derived.of(spark, tmp_path / "d", query, readings=readings)
+    readings.poll([reading(1, "a", 1)])
+    derived.step()
+    readings.poll([reading(2, "a", -(2**63)), reading(2, "a", -1)])
+    derived.step()
+    assert derived.rows == Counter([(day(2), 1, 0.0)])

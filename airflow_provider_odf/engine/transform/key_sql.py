@@ -19,9 +19,9 @@ _FUNCTIONS = {
     "Upper": "upper", "Lower": "lower", "Year": "year", "Quarter": "quarter", "Month": "month", "DayOfMonth": "day",
     "WeekOfYear": "weekofyear", "Hour": "hour", "Minute": "minute", "Second": "second", "Length": "length",
     "Coalesce": "coalesce", "Concat": "concat", "Substring": "substring", "TruncTimestamp": "date_trunc", "TruncDate":
-    "trunc", "Abs": "abs", "Floor": "floor", "Ceil": "ceil", "DateAdd": "date_add", "DateSub": "date_sub",
+    "trunc", "Floor": "floor", "Ceil": "ceil", "DateAdd": "date_add", "DateSub": "date_sub",
 }  # fmt: skip
-"""Class of an expression -> the function with the same arguments."""
+"""Class of an expression -> the function with the same arguments. None of them can fail, as abs can by an overflow."""
 
 _ARITHMETIC = {"Add": "try_add", "Subtract": "try_subtract", "Multiply": "try_multiply"}
 _EXACT = ("long", "integer", "short", "byte")
