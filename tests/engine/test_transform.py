@@ -341,3 +341,15 @@ def test_a_changed_query_that_spells_columns_in_another_case(
     readings.poll([reading(3, "a", 10)])
     totals.step()
     assert totals.records == [("+A", (day(1), "a", 1, 1)), ("-C", (day(1), "a", 1, 1)), ("+C", (day(3), "a", 2, 11))]
+
+
+def test_sums_of_constants_beside_rows(spark: SparkSession, tmp_path: Path, people: Polled) -> None:
+    constants = (
+        "(SELECT max(x) FROM VALUES ('a'), ('b') AS t(x)) AS x, (SELECT avg(y) FROM VALUES (1), (2) AS t(y)) AS y"
+    )
+    derived = Derived.of(spark, tmp_path / "d", f"SELECT event_time, name, {constants} FROM people", people=people)
+    people.poll([person(1, "ann"), person(2, "bob")])
+    derived.step()
+    people.poll([person(1, "anna"), person(2, "bob")])
+    derived.step()
+    assert {row[1:] for row in derived.rows} == {("anna", "b", 1.5), ("bob", "b", 1.5)}

@@ -197,6 +197,21 @@ OF_THE_RUN = {
     "(SELECT kll_sketch_get_n_bigint(kll_sketch_agg_bigint(id)) FROM people)": "line 1: kll_sketch_agg_bigint",
     "(SELECT max(x) FROM VALUES (version()) AS t(x))": "line 1: version has another value in each run",
     "(SELECT max(x) FROM VALUES (aes_encrypt('a', '0000111122223333')) AS t(x))": "line 1: aes_encrypt takes a random",
+    **dict.fromkeys(
+        (
+            f"aes_encrypt(sensor, '0000111122223333', 'GCM', 'DEFAULT', {vector})"
+            for vector in (
+                *("X''", "X'000102030405060708090a0b'", "unhex('')", "CAST(left(sensor, 0) AS BINARY)"),
+                *(
+                    "left(md5(sensor), 0)",
+                    "left(md5(sensor), v)",
+                    "substr(md5(sensor), 33)",
+                    "substr(md5(sensor), 33, 12)",
+                ),
+            )
+        ),
+        "line 1: aes_encrypt takes a random initialization vector: give it the mode 'ECB', or as fifth argument a",
+    ),
     "(SELECT array_sort(collect_list(id), (a, b) -> CAST(a % 2 - b % 2 AS INT)) FROM people)": "line 1: collect_list",
     "(SELECT array_sort(collect_list(id), (a, b) -> 0) FROM people)": "line 1: collect_list depends on the order",
     "(SELECT array_sort(collect_list((id, name)), (a, b) -> IF(a.id < b.id, -1, 1)).id FROM people)": "line 1: coll",
@@ -207,6 +222,16 @@ OF_THE_RUN = {
 OF_THE_ROW = (
     "aes_encrypt(sensor, '0000111122223333', 'ECB')",
     "aes_encrypt(sensor, '0000111122223333', 'GCM', 'DEFAULT', substr(CAST(sha2(sensor, 256) AS BINARY), 1, 12))",
+    *(
+        f"aes_encrypt(sensor, '0000111122223333', 'GCM', 'DEFAULT', {vector})"
+        for vector in (
+            "'abcdefghijkl'",
+            "CAST('abcdefghijkl' AS BINARY)",
+            "left(md5(sensor), 12)",
+            "unhex('000102')",
+        )
+    ),
+    "aes_encrypt(sensor, '0000111122223333', 'CBC', 'PKCS', unhex(md5(sensor)))",
     "DATE '2020-01-01'",
     "event_time > make_date(2020, 1, 1)",
     "TIMESTAMP 'epoch'",

@@ -40,6 +40,8 @@ class Rule:
 
 
 _TEXTS = (T.StringType, T.VarcharType, T.CharType)
+_MOST_DIGITS = 38
+"""Digits of a DECIMAL."""
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType, T.TimeType)
 
 
@@ -156,6 +158,8 @@ def physical_type(check: Check, found: Found) -> Verdict:
 
 def multiple_of(check: Check, found: Found) -> Rule | Verdict:
     step = _exact(check)
+    if max(step.adjusted() + 1, 0) - min(int(step.as_tuple().exponent), 0) > _MOST_DIGITS:
+        return Verdict("error", f"{step} has more than {_MOST_DIGITS} digits", f"a multiple of {step}")
     number = found.sql
     if isinstance(found.type, T.FloatType | T.DoubleType):
         number = numbers.as_decimal(f"CAST({found.sql} AS STRING)", _key(found))

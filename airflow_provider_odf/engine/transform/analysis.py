@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.transform import determinism
 from airflow_provider_odf.engine.transform.fault import Fault
+from airflow_provider_odf.engine.transform.float_order import can_have_sums
 from airflow_provider_odf.engine.transform.linear import Linear, is_linear, totals
 from airflow_provider_odf.engine.transform.plan_tree import Attribute, Node, tree
 from airflow_provider_odf.engine.transform.row_keys import Key, Part, Relation, analyze
@@ -39,8 +40,10 @@ class PlanAnalysis:
 
     @cached_property
     def is_row_wise(self) -> bool:
-        """Whether each result row comes from one row of one input."""
-        return not self._subqueries and all(node.kind in _ROW_WISE for node in self.root.nodes())
+        """Whether each result row comes from one row of one input, and can carry its record: where sums get an order,
+        as those of constants in a subquery do, Spark optimizes the plan before."""
+        is_of_rows = not self._subqueries and all(node.kind in _ROW_WISE for node in self.root.nodes())
+        return is_of_rows and not can_have_sums(self.root)
 
     @cached_property
     def used(self) -> Mapping[int, set[str]]:

@@ -57,6 +57,7 @@ _COMPARISONS = (
 _BRANCHES = ("LambdaFunction", "NamedLambdaVariable", "If", "CaseWhen", "And", "Or", "Not", "IsNull", "IsNotNull")
 """Classes of expressions in a function that compares two values."""
 
+_HASHES = ("Md5", "Sha1", "Sha2")
 _WITHOUT_TIES = ("Rank", "DenseRank", "PercentRank", "CumeDist")
 _FROM_PEERS = ("First", "Last", "NthValue")
 
@@ -130,17 +131,28 @@ def _random(expression: Expression) -> Iterator[Fault]:
 
 
 def _draws_vector(modes: Sequence[Expression], vectors: Sequence[Expression]) -> bool:
-    """Whether aes_encrypt draws an initialization vector: without one, or with an empty text."""
+    """Whether aes_encrypt may draw an initialization vector: without one, or with one that may be empty."""
     if any(class_name(mode) == "Literal" and str(mode["value"]).upper() == "ECB" for mode in modes):
         return False
-    used = [part for vector in vectors for part in parts(vector)]
-    return not used or any(class_name(part) == "Literal" and part["value"] in ("", None) for part in used)
+    return not any(map(_is_never_empty, vectors))
+
+
+def _is_never_empty(vector: Expression) -> bool:
+    """Whether a text or binary value is a constant text or a hash, or the beginning of one. Plans do not show the
+    values of binary constants."""
+    kind, below = class_name(vector), vector["below"]
+    if kind == "Literal":
+        return vector["dataType"] == "string" and vector["value"] not in ("", None)
+    if kind in ("Left", "Substring"):
+        start, length = ("1", *(part.get("value") for part in below[1:]))[-2:]
+        return _is_never_empty(below[0]) and start == "1" and str(length).isdecimal() and length != "0"
+    return kind in _HASHES or (kind in ("Cast", "Unhex") and _is_never_empty(below[0]))
 
 
 _RANDOM_VECTOR = Fault(
     "aes_encrypt",
     "aes_encrypt takes a random initialization vector",
-    "give it the mode 'ECB', or as fifth argument an initialization vector made of the row",
+    "give it the mode 'ECB', or as fifth argument a constant or a hash of the row, such as unhex(md5(id))",
 )
 
 

@@ -61,8 +61,6 @@ _LIST_BESIDE_SUMS = (
     "listagg(DISTINCT …) cannot be beside a sum or an average of floating-point numbers: write "
     "array_join(sort_array(collect_set(…)), ',')"
 )
-_SHORT = ("tinyint", "smallint")
-"""Types of which an average is exact: sums of that many rows are whole numbers below 2^53."""
 
 
 def can_have_sums(root: Node) -> bool:
