@@ -32,8 +32,12 @@ ui: setup ## Start Airflow with the datasets of the demo, to see them in a brows
 	@$(UV) run --frozen python -m demo ui
 
 .PHONY: test
-test: setup ## Run every test; with COVERAGE=1 show the coverage, which takes a third longer
+test: setup ## Run the tests; with COVERAGE=1 show the coverage, which takes a third longer
 	@$(UV) run --frozen pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=term) $(ARGS)
+
+.PHONY: test-long
+test-long: setup ## Run the tests that take long: large inputs, a Spark cluster, whole cycles of examples
+	@$(UV) run --frozen pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m "long and not torture" $(ARGS)
 
 # What a user's `pip install` takes: the wheel, and the newest versions that it allows.
 NEWEST := build/newest

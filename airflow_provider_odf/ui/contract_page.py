@@ -54,9 +54,13 @@ def report(subject: SubjectOf, block_hash: str) -> Response:
     if any(rejection.block_hash == block_hash for rejection in rejected.rejections(subject.dataset)):
         return RedirectResponse(subject.path(f"/rejected/{block_hash}"), status.HTTP_303_SEE_OTHER)
     block = subject.dataset.block(block_hash)
-    blocks_path = subject.path("/blocks/")
     return subject.render(
-        "report.html", "/contract", record=record, block_hash=block_hash, block=block, blocks_path=blocks_path
+        "report.html",
+        "/contract",
+        record=record,
+        block_hash=block_hash,
+        published=subject.positions.published.since(block.sequence_number, block.system_time),
+        blocks_path=subject.path("/blocks/"),
     )
 
 

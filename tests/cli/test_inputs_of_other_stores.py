@@ -38,6 +38,7 @@ def declare(folder: Path, ref: str, name: str = "totals", column: str = "amount"
     (folder / f"{name}.yaml").write_text(text.replace("totals", name).replace("sum(amount)", f"sum({column})"))
 
 
+@pytest.mark.long
 def test_an_input_by_its_location(odf: Path, folder: Path) -> None:
     assert run(odf, folder, "validate", "totals.yaml") == "1 manifest is valid\n"
     dataset_id = replay(Store.open(folder / "partner").dataset("orders")).dataset_id

@@ -45,7 +45,11 @@ def rows(store, name, columns):
 
 
 @pytest.mark.parametrize(
-    "cut", ["one by one", *(pytest.param(cut, marks=pytest.mark.torture) for cut in ("at once", "mixed"))]
+    "cut",
+    [
+        pytest.param("one by one", marks=pytest.mark.long),
+        *(pytest.param(cut, marks=pytest.mark.torture) for cut in ("at once", "mixed")),
+    ],
 )
 def test_days_are_counted_when_all_provinces_have_passed_them(manifests, server, store, engine, cut):
     days = []

@@ -15,7 +15,8 @@ CUTS = {"at once": [3], "one by one": [1, 1, 1], "mixed": [1, 2]}
 LARGE = "rewards of tokens"
 EXAMPLES = SMALL | {LARGE: REWARDS_OF_TOKENS}
 CASES = [
-    *((name, cut) for name in SMALL for cut in CUTS),
+    *((name, "mixed") for name in SMALL),
+    *(pytest.param(name, cut, marks=pytest.mark.long) for name in SMALL for cut in ("at once", "one by one")),
     *(pytest.param(LARGE, cut, marks=pytest.mark.torture) for cut in CUTS),
 ]
 """The large example has five derivatives; `make torture` runs it."""

@@ -101,6 +101,7 @@ def test_a_run_reads_each_old_block_once(
     assert [[reads[f"blocks/{block_hash}"] for block_hash in chain[1:]] for chain in chains] == [[1, 1, 1], [1, 1, 1]]
 
 
+@pytest.mark.long
 def test_nothing_remains_of_a_run_whose_spark_is_killed(
     cycle: Callable[..., Cycle], deliver: Callable[..., None], store: Store, engine: LocalRunner
 ) -> None:

@@ -59,6 +59,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1])
 def test_the_others_are_as_without_it(tmp_path: Path, seed: int) -> None:
     choice = random.Random(seed)

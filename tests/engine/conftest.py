@@ -120,7 +120,7 @@ def polled(spark: SparkSession, tmp_path: Path) -> Callable[..., Polled]:
     return make
 
 
-@pytest.fixture(params=["small", "large"])
+@pytest.fixture(params=["small", pytest.param("large", marks=pytest.mark.long)])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both forms of a merge, on the same few rows."""
     from airflow_provider_odf.engine import files

@@ -186,6 +186,7 @@ FLIGHTS_BROKEN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_flights_contract(spark, tmp_path: Path, duck: duckdb.DuckDBPyConnection) -> None:
     """A contract that the flights break in many ways finds as many failing rows as DuckDB."""

@@ -53,6 +53,7 @@ def sample(seed: int, odd: int, internal: int) -> list[str]:
     return [name for lower, name in spelled.items() if lower not in taken and not lower.startswith("odf:")]
 
 
+@pytest.mark.long
 def test_names(spark: SparkSession, tmp_path: Path) -> None:
     check(spark, tmp_path, sample(1, 10, 8), 4)
 

@@ -13,6 +13,7 @@ from airflow_provider_odf.protocol import Check, Contract
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.long
 def test_clauses_of_the_standard(spark):
     orders = spark.createDataFrame(
         [

@@ -165,6 +165,7 @@ def derive(spark: SparkSession, folder: Path, polls: list[list[Row]]) -> tuple[l
     return [(op, tuple(map(bits, row))) for op, row in derived.records], derived
 
 
+@pytest.mark.long
 def test_small_large_keyed_and_whole_evaluations_agree(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ QUERIES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_rows_are_those_of_the_package(spark: SparkSession, tmp_path: Path, readings: Polled, people: Polled) -> None:
     inputs = {"readings": readings, "people": people}

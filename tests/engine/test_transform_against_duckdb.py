@@ -41,6 +41,7 @@ def test_many_queries(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     check(spark, tmp_path, seed=seed, count=40)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_queries_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     check_spark(spark, tmp_path, seed=1, count=2)

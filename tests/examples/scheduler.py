@@ -81,6 +81,7 @@ def fire_triggers() -> None:
         for row in session.scalars(select(Trigger)).all():
             trigger = pkgutil.resolve_name(row.classpath)(**row.kwargs)
             event = asyncio.run(_first(trigger))
+            assert event.payload["status"] == "changed", event.payload
             Trigger.submit_event(row.id, event, session=session)
 
 

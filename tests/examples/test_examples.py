@@ -74,6 +74,7 @@ def test_nothing_in_the_folder_is_left_out(dags):
     assert manifests == {*POLLED, *PUSHED, "odf"}
 
 
+@pytest.mark.long
 def test_bike_stations_keep_what_changed_between_two_lists(dags, store):
     assert run(dags, "bike-stations") == dict.fromkeys(TESTED, "success")
     assert rows(store, "bike-stations", "offset", "op", "station_id", "docks") == [
@@ -96,6 +97,7 @@ def test_nothing_new_skips_the_run_and_starts_no_jvm(dags, store, one_jvm):
     assert (one_jvm.started, store.dataset("river-levels").head()) == (started, head)
 
 
+@pytest.mark.long
 def test_a_consumer_reads_each_record_once(dags, store):
     def forwarded():
         dag_run = dags.dags["forward_changes"].test()
@@ -143,6 +145,7 @@ def test_the_store_of_a_connection_is_the_same_in_tasks_and_in_commands(dags, tm
             session.execute(delete(Connection))
 
 
+@pytest.mark.long
 def test_a_store_that_is_gone_begins_no_new_history(dags, store, one_jvm, tmp_path):
     assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
     head = store.dataset("river-levels").head()
@@ -176,6 +179,7 @@ def test_river_levels_take_each_reading_once(dags, store, one_jvm):
     ]
 
 
+@pytest.mark.long
 def test_city_parks_keep_what_changed_on_the_map(dags, store, one_jvm):
     assert run(dags, "city-parks") == dict.fromkeys(TASKS, "success")
     file = Path(dags.dag_folder) / "data" / "city-parks.geojson"
@@ -208,6 +212,7 @@ def test_support_tickets_are_all_kept(dags, store, one_jvm):
     ]
 
 
+@pytest.mark.long
 def test_coffee_prices_that_break_the_contract_stay_unpublished(dags, store, one_jvm, monkeypatch):
     assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "success")
     dataset = store.dataset("coffee-prices")
@@ -244,6 +249,7 @@ def test_coffee_prices_that_break_the_contract_stay_unpublished(dags, store, one
     assert ("C-105", "Peru") in [(row["sku"], row["origin"]) for row in state_rows(dataset)]
 
 
+@pytest.mark.long
 def test_an_empty_input_fails_the_merge_and_the_next_poll_until_somebody_decides(dags, store, one_jvm):
     assert run(dags, "bike-stations")["publish"] == "success"
     folder = Path(dags.dag_folder) / "data" / "bike-stations"
@@ -283,6 +289,7 @@ def test_merge_parquet_takes_what_a_task_wrote(dags, store, one_jvm, lineage):
     assert run(dags, "merge_parquet") == {"export": "success", "merge": "skipped", "publish": "skipped"}
 
 
+@pytest.mark.long
 def test_parcel_scans_take_records_and_files(dags, store, one_jvm, lineage):
     scanned = {"event_time": "2026-05-01T17:40:00Z", "parcel": "P-1001", "place": "van 7"}
     evening = str(Path(dags.dag_folder) / "data" / "arriving" / "parcel-scans" / "2026-05-01.csv")

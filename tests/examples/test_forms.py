@@ -151,6 +151,7 @@ def copied(tmp_path: Path, sources) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_every_form_in_one_cycle(copied: Path, store: Store, spark_child, server: Server):
     first = outcomes(copied, store, spark_child, T1, Options())
     assert {name: o.partition(" records")[0] for name, o in first.items()} == {
@@ -176,6 +177,7 @@ def test_every_form_in_one_cycle(copied: Path, store: Store, spark_child, server
     ]
 
 
+@pytest.mark.long
 def test_every_form_as_a_dag(database, store: Store, one_jvm, sources, read_again):
     folder = Path(os.environ["AIRFLOW_HOME"]) / "dags"
     shutil.rmtree(folder, ignore_errors=True)
@@ -208,6 +210,7 @@ def image(tmp_path: Path) -> None:
         pytest.skip(f"podman runs no containers here: {done.stderr.decode().strip()}")
 
 
+@pytest.mark.long
 def test_a_container_goes_on_where_it_stopped(image, tmp_path: Path, store: Store, spark_child):
     folder = tmp_path / "manifests"
     folder.mkdir()

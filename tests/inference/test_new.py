@@ -28,6 +28,7 @@ def schema(text):
     return [line.strip().removeprefix("- ").partition("  #")[0] for line in text.splitlines() if " - " in line][1:]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_every_sample_gives_a_manifest_that_runs(tmp_path):
     for name, content in SAMPLES.items():

@@ -19,7 +19,7 @@ from airflow_provider_odf import errors
 from airflow_provider_odf.engine import jvm
 from airflow_provider_odf.runner import SparkSubmitRunner, spark_submit
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 LOCAL = {"spark.ui.enabled": "false", "spark.driver.extraJavaOptions": " ".join(jvm.SHORT_JOBS)}
 

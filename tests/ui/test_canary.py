@@ -25,7 +25,7 @@ from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import to_json
 from airflow_provider_odf.runner.local import LocalRunner
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 EMAIL, PAY = "zqCanary7@example.org", "918273645"
 HASHED = hashlib.md5(EMAIL.encode()).hexdigest()

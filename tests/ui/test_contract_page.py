@@ -62,13 +62,16 @@ def test_a_released_candidate_stands_at_its_publication(open_page, numbers, stor
     ]
     assert page.after("Newest test").startswith("failed 1 failed, 1 passed, 1 not enforced 2024-05-03 09:30:00 UTC")
     assert {f"/odf{PAGE}/contract/{late.block_hash}", f"/odf{PAGE}/rejected/{waiting.block_hash}"} <= page.targets
+    report = shown(open_page(f"{PAGE}/contract/{late.block_hash}"))
+    start = report.lines.index("Contract report")
+    assert " Published 2024-05-03 09:30:00 UTC" in report.lines[start + 1]
 
 
 def test_the_report_of_a_publication(open_page, numbers):
     published = publish(numbers, ("+A", 1, "one"))
     page = shown(open_page(f"{PAGE}/contract/{published}"))
     start = page.lines.index("Contract report")
-    assert page.lines[start + 1].startswith("passed All enforced clauses passed. 2024-05-02")
+    assert page.lines[start + 1].startswith("passed All enforced clauses passed. Published 2024-05-02 08:00:00 UTC")
     assert page.after("New records") == "1"
     assert page.after("Not enforced") == "These clauses were not tested, and the data may violate them."
     assert page.after("Passed: 2 clauses") == "Clause"

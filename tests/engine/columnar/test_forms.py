@@ -29,6 +29,7 @@ Make = Callable[..., "Polled"]
 FORMS = ("columns", "one task", "many tasks")
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_texts_have_the_same_bytes(
     spark: SparkSession, polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
