@@ -62,7 +62,8 @@ class SparkSubmitRunner:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="spark-submit")
         self._running: set[subprocess.Popen[bytes]] = set()
         self._is_closed = False
-        self._lock = threading.Lock()
+        # Reentrant: a signal handler may close the runner in the thread that closes it.
+        self._lock = threading.RLock()
 
     def submit(
         self,

@@ -66,7 +66,7 @@ class Program:
     def _watch(self, process: subprocess.Popen[bytes], target: Path, timeout: str, killed: threading.Event) -> int:
         """Return the exit code of a program. It is killed at once if ``killed`` was set while it started."""
         watchdog = Watchdog(process, self.stop)
-        _running[self] = lambda: self._end(process)
+        _running[self] = lambda: self._kill(process)
         reader = threading.Thread(target=self._read_errors, args=(process.stderr,), daemon=True)
         reader.start()
         try:
@@ -149,11 +149,15 @@ class Program:
                 self._errors = (self._errors + piece)[-2 * self.options.stderr_tail :]
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
+        self._kill(process)
+        process.wait()
+
+    def _kill(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill a program without waiting for it: in a signal handler this thread may hold the lock of its wait."""
         if process.poll() is None and self.stop:
             subprocess.run(self.stop, capture_output=True, timeout=_STOP_SECONDS, check=False)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 _running: dict[Program, Callable[[], None]] = {}

@@ -59,6 +59,7 @@ def report(subject: SubjectOf, block_hash: str) -> Response:
         "/contract",
         record=record,
         block_hash=block_hash,
+        block=block,
         published=subject.positions.published.since(block.sequence_number, block.system_time),
         blocks_path=subject.path("/blocks/"),
     )

@@ -67,7 +67,7 @@ def report(dag_id: str, ticket: str, path: PathOf) -> Response:
         raise HTTPException(404, f"block {block_hash} of {dataset.alias} has no contract report")
     if path is not None:
         return RedirectResponse(f"{path}/contract/{block_hash}", status.HTTP_303_SEE_OTHER)
-    values = {"block": found, "block_hash": block_hash, "record": record, "blocks_path": None}
+    values = {"block": found, "block_hash": block_hash, "record": record, "blocks_path": None, "published": None}
     return render("report.html", name=dataset.alias, tabs=[], **values)
 
 

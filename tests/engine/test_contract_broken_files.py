@@ -77,6 +77,11 @@ CSV = {
     ),
     "a column less": (("a,b\n1,x\n2,y\n", "a\n3\n4\n"), OF_B, "the header of 1.csv has no b, which other files have"),
     "twice": (("a,b,B\n1,x,x\n2,y,y\n3,,\n4,long,l\n",), OF_B, "the header of 0.csv has b 2 times: rename the columns"),
+    "all names": (
+        ("z,b\n1,x\n2,y\n3,\n", "a,b,b\n4,long,long\n"),
+        OF_A | OF_B,
+        "the header of 1.csv has b 2 times: rename the columns",
+    ),
     "a comma at the end": (("a,b,\n1,x,\n2,y,\n3,,\n4,long,\n",), {}, ""),
     "a comma at the end of the header": (("a,b,\n1,x\n2,y\n3,\n4,long\n",), {"": "fail"}, ""),
     "an empty file": (("a,b\n1,x\n2,y\n3,\n4,long\n", ""), {}, ""),
@@ -124,6 +129,11 @@ def test_a_column_that_spark_cannot_read(spark: SparkSession, tmp_path: Path):
     assert outcomes(found) == {**WHOLE, **OF_A}
     reason = "a in 0.parquet is of the type INT64 (TIMESTAMP(NANOS,false)), which Spark cannot read"
     assert {found[path][1] for path in OF_A} == {reason}
+
+
+def test_only_columns_that_spark_cannot_read(spark: SparkSession, tmp_path: Path):
+    written(tmp_path, pa.table({"a": MOMENTS, "b": MOMENTS}))
+    assert outcomes(results(spark, tmp_path, "parquet")) == WHOLE | OF_A | OF_B
 
 
 def test_columns_of_several_types(spark: SparkSession, tmp_path: Path):
@@ -281,6 +291,11 @@ JSON = {
     "both cases": (
         '{"a": 1, "b": "x"}\n{"a": 2, "b": "y", "B": 1}\n{"a": 3}\n{"a": 4, "b": "long"}\n',
         OF_B,
+        "records have the keys B and b: use one of them",
+    ),
+    "another case of all keys": (
+        '{"a": 1, "b": "x"}\n{"A": 2, "B": "y"}\n{"a": 3}\n{"a": 4, "b": "long"}\n',
+        OF_B | OF_A,
         "records have the keys B and b: use one of them",
     ),
     "both cases in an object": (

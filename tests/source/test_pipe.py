@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import pytest
@@ -64,6 +66,23 @@ def test_a_task_that_ends_while_its_program_starts_kills_it(failure, monkeypatch
     monkeypatch.setattr(program, "Watchdog", killing)
     step = model.PrepStepPipe(command=("sleep", "600"))
     assert failure(b"", step, pipe_timeout=5) == "in: sleep was killed by SIGKILL"
+
+
+def test_a_task_that_ends_at_any_point_of_the_wait_for_its_program_kills_it(failure, monkeypatch):
+    """Its signal handler runs in the thread that waits, also while this holds the lock of the process."""
+    handler, wait = signal.signal(signal.SIGTERM, lambda *_: program.kill_all()), os.waitpid
+
+    def interrupted(pid, options):
+        if program._running:
+            signal.raise_signal(signal.SIGTERM)
+        return wait(pid, options)
+
+    monkeypatch.setattr(os, "waitpid", interrupted)
+    try:
+        step = model.PrepStepPipe(command=("sleep", "600"))
+        assert failure(b"", step, pipe_timeout=5) == "in: sleep was killed by SIGKILL"
+    finally:
+        signal.signal(signal.SIGTERM, handler)
 
 
 def is_running(pid: int) -> bool:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract.data import as_path, file_name
+from airflow_provider_odf.engine.contract.data import as_path, file_name, with_malformed
 
 Header: TypeAlias = tuple[str, ...]
 
@@ -40,7 +40,7 @@ def read(
         reader = spark.read.options(**options).options(enforceSchema="true", columnNameOfCorruptRecord=malformed)
         frame = reader.schema(schema).csv([*paths] if len(headers) == 1 else [*map(as_path, files)])
         dropped = {name for name in unique if name.rpartition(_REPEATED)[0] or name.lower() in broken}
-        frames.append(frame.drop(*dropped))
+        frames.append(with_malformed(frame, unique[0], malformed).drop(*dropped))
     whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames) if frames else None
     return whole, broken
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine.contract.texts import Declared
+from airflow_provider_odf.engine.schema import quoted
 
 
 class Unreadable(Exception):
@@ -36,6 +38,13 @@ class Data:
     def system(self) -> tuple[str, ...]:
         """Columns outside of the contract."""
         return (self.malformed,) if self.malformed else ()
+
+
+def with_malformed(frame: DataFrame, beside: str, malformed: str) -> DataFrame:
+    """Return the rows of a text file of which ``malformed`` can be queried alone, which Spark refuses: it is computed
+    from a column ``beside`` it, too."""
+    both = "CASE WHEN {0} IS NULL THEN {1} ELSE concat({1}, '') END".format(quoted(beside), quoted(malformed))
+    return frame.withColumn(malformed, F.expr(both))
 
 
 def file_name(uri: str) -> str:

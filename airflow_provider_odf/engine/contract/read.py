@@ -10,22 +10,23 @@ import glob
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.contract import csv_files, json_files, json_types, parquet_files
-from airflow_provider_odf.engine.contract.data import Data, Unreadable
+from airflow_provider_odf.engine.contract.data import Data, Unreadable, with_malformed
 from airflow_provider_odf.engine.contract.texts import Declared
-from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import message, refusal, root_cause
 from airflow_provider_odf.protocol import Check, Source
 
 _MALFORMED = "odf:malformed"
+
+_NONE = "odf:none"
+"""A key that no record of JSON has."""
 
 
 def read(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
@@ -49,7 +50,7 @@ def _csv(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
     if frame is None:
         schema = T.StructType([T.StructField(_MALFORMED, T.StringType())])
         return Data(spark.createDataFrame([], schema), True, types, _MALFORMED)
-    return replace(_text_data(frame, source, types), broken=broken)
+    return Data(frame, _is_small(source), types, _MALFORMED, broken)
 
 
 def _has_quoted_line_ends(spark: SparkSession, source: Source) -> bool:
@@ -79,22 +80,9 @@ def _json(spark: SparkSession, source: Source, checks: Sequence[Check], *, is_wh
     inferred, load = json_files.infer(spark, source.paths, options, _MALFORMED)
     fields = [f for f in inferred if f.name != _MALFORMED] or [*_declared(types, checks)]
     fitting = json_types.to_read(T.StructType(fields), types)
-    frame = load(T.StructType([*fitting.schema, T.StructField(_MALFORMED, T.StringType())]))
-    return replace(_text_data(frame, source, Declared(types, fitting.kinds)), broken=fitting.broken)
-
-
-def _text_data(frame: DataFrame, source: Source, types: Declared) -> Data:
-    """Return the rows of a text file.
-
-    Spark refuses a query of the malformed records alone: their column is computed from another one, too.
-    """
-    *names, malformed = map(quoted, frame.columns)
-    if names:
-        both = f"CASE WHEN {names[0]} IS NULL THEN {malformed} ELSE concat({malformed}, '') END AS {malformed}"
-        frame = frame.selectExpr(*names, both)
-    else:  # an empty file
-        frame = frame.selectExpr(f"CAST(NULL AS STRING) AS {malformed}").where("false")
-    return Data(frame, _is_small(source), types, _MALFORMED)
+    none, malformed = (T.StructField(name, T.StringType()) for name in (_NONE, _MALFORMED))
+    frame = with_malformed(load(T.StructType([none, *fitting.schema, malformed])), _NONE, _MALFORMED).drop(_NONE)
+    return Data(frame, _is_small(source), Declared(types, fitting.kinds), _MALFORMED, fitting.broken)
 
 
 def _parquet(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
