@@ -43,7 +43,7 @@ def chromium():
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(chromium, tmp_path_factory):
     """Airflow with a fresh dataset, one with a rejected candidate, and a derivative of that."""
     home = tmp_path_factory.mktemp("story")
@@ -94,9 +94,9 @@ def run(*command, environment, expected=0):
     assert done.returncode == expected, done.stdout + done.stderr
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium):
-    """The browser."""
+    """The browser. It ends with its tests, because others of the process run event loops of their own."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -105,7 +105,7 @@ def browser(chromium):
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def logged_in(site, browser, tmp_path_factory):
     """Return a page of a user who has logged in by Airflow's form."""
     states = {}
@@ -146,7 +146,7 @@ def picture():
     return write
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def axe():
     """Return what axe-core finds wrong with a page: rule -> elements."""
     from axe_playwright_python.sync_playwright import Axe
