@@ -142,6 +142,9 @@ def _compose(text: str) -> Iterator[yaml.Node]:
         loader.dispose()
 
 
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+
+
 def _check_depth(text: str) -> None:
     """Raise an error for deep nesting: the C library composes by recursion, and would crash the process."""
     depth = 0
@@ -149,7 +152,7 @@ def _check_depth(text: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             mark: Any = event.start_mark
-            raise yaml.MarkedYAMLError(problem=f"nested deeper than {MAX_DEPTH} levels", problem_mark=mark)
+            raise yaml.MarkedYAMLError(problem=_TOO_DEEP, problem_mark=mark)
 
 
 def _problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
@@ -157,6 +160,8 @@ def _problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
         return _bad_character(error, text, file)
     mark = error.problem_mark or error.context_mark
     message = " ".join(filter(None, (error.problem, error.context if error.problem is None else None)))
+    if "maximum nesting depth" in message:  # the C library's own limit, from PyYAML 6.0.4 on
+        message = _TOO_DEEP
     fix = next((fix for start, fix in _FIXES.items() if start in message), "")
     place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
     return Problem(place, f"not YAML: {message}", fix)
