@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import ValidationError
@@ -36,10 +37,13 @@ class Repair:
         """
 
         def change(root: Any) -> None:
-            earlier = {*self.problems}
+            earlier, repaired = {*self.problems}, set[Path]()
             for detail in error.errors():
-                path = _repair(root, steps_of(detail), detail["type"])
-                if not any(path[: len(known)] == known for known in earlier):
+                steps = steps_of(detail)
+                # A list with two wrong items is missing after the first.
+                path = _within(steps, repaired) or _repair(root, steps, detail["type"])
+                repaired.add(path)
+                if _within(path, earlier) is None:
                     self.problems.setdefault(path, []).append(of_detail(Spot(document), detail))
 
         return document.repaired(change)
@@ -77,6 +81,11 @@ def _repair(root: Any, steps: Path, kind: str) -> Path:
     else:
         parent.pop(key, None)
     return tuple(path)
+
+
+def _within(path: Path, others: Iterable[Path]) -> Path | None:
+    """Return the one of other paths at which, or inside of which, a path is."""
+    return next((other for other in others if path[: len(other)] == other), None)
 
 
 def _has(node: Any, step: str | int) -> bool:

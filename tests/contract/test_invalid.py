@@ -158,6 +158,19 @@ def break_all(seeds: range, text: str) -> None:
         break_at_random(seed, text, before)
 
 
+def test_several_wrong_items_of_a_list_break_its_clause_alone():
+    text = DCS.replace("enum: [x, y]", "enum: [x, null, [1], ~]")
+    after = checks(parse(text, "c.yaml"))
+    assert [clause for clause, check in checks(parse(DCS, "c.yaml")).items() if after[clause] != check] == [
+        "/models/t/fields/b/enum"
+    ]
+    assert after["/models/t/fields/b/enum"].reason == (
+        "c.yaml:14:49: models.t.fields.b.enum.1: None is not a single value; "
+        "c.yaml:14:55: models.t.fields.b.enum.2: [1] is not a single value; "
+        "c.yaml:14:60: models.t.fields.b.enum.3: None is not a single value"
+    )
+
+
 @pytest.mark.parametrize("text", [DCS, ODCS], ids=["dcs", "odcs"])
 def test_some_broken_values(text: str):
     break_all(range(40), text)
