@@ -121,6 +121,41 @@ def test_items_and_fields_of_mixed_json(spark, tmp_path: Path):
     }
 
 
+def test_nulls_and_empty_values_of_json_have_the_declared_shape(spark, tmp_path: Path):
+    contract = (
+        HEAD
+        + """  t:
+    fields:
+      items: {type: array, items: {type: object, fields: {p: {type: string}, q: {type: array, items: {type: int}}}}}
+      empty: {type: array, items: {type: object, fields: {p: {type: string, required: true}}}}
+      grid: {type: array, items: {type: array, items: {type: int, maximum: 3}}}
+      place: {type: object, fields: {p: {type: string, minLength: 2}, tags: {type: map, values: {type: number}}}}
+      any: {type: object}
+      names: {type: map, keys: {pattern: ^k}, values: {type: object, fields: {x: {type: int, minimum: 1}}}}
+      codes: {type: map, values: {type: array, items: {type: number}}}
+"""
+    )
+    nulls = '{"Items": null, "empty": null, "grid": null, "place": null, "any": null, "names": null, "codes": null}'
+    empty = '{"Items": [], "empty": [null], "grid": [[]], "place": {}, "any": {}, "names": {}, "codes": {"a": []}}'
+    inner = (
+        '{"Items": [{"p": null, "q": null}], "empty": [{}], "place": {"p": "xx", "tags": {}}, '
+        '"names": {"k": null, "j": {}}, "codes": {"a": [], "b": null}}'
+    )
+    wrong = '{"Items": {}, "empty": [[]], "grid": {}, "place": [], "any": [], "names": [], "codes": {"a": {}}}'
+    failed = {}
+    for name, rows in {"none": [], "nulls": [nulls], "empty": [nulls, empty, inner], "wrong": [wrong]}.items():
+        (tmp_path / "t.ndjson").write_text("\n".join(rows))
+        got = judged(spark, contract, tmp_path / "t.ndjson")
+        paths = (path for path, (outcome, *_) in got.items() if outcome != "pass")
+        failed[name] = [path.removeprefix("/models/t/fields/") for path in paths]
+    assert failed["none"] == failed["nulls"] == []
+    assert failed["empty"] == ["empty/items/fields/p/required", "names/keys/pattern"]
+    assert [path for path in failed["wrong"] if path.count("/") < 3 and path.endswith("type")] == [
+        "items/type", "items/items/type", "empty/items/type", "grid/type", "grid/items/type", "place/type", "any/type",
+        "names/type", "names/values/type", "codes/values/type",
+    ]  # fmt: skip
+
+
 def judged(spark, contract: str, file: Path) -> dict[str, tuple[str, int | None, str]]:
     loaded = parse(contract, "c.yaml")
     found = of_data(loaded, ["t"], str(file), None)

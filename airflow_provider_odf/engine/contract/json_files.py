@@ -3,6 +3,7 @@ after the document."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -55,3 +56,34 @@ def infer(
         return rows.unionByName(others, allowMissingColumns=True)
 
     return inferred, load
+
+
+def exact(load: Load, names: Sequence[str]) -> T.StructType:
+    """Return columns with the types that Spark infers, but NULL where it finds nulls alone, and structs without fields
+    for empty objects."""
+    if not names:
+        return T.StructType()
+    frame = load(T.StructType([T.StructField(name, T.VariantType()) for name in names]))
+    row = frame.selectExpr(*(f"schema_of_variant_agg({quoted(name)}) AS c{i}" for i, name in enumerate(names))).head()
+    return T.StructType([T.StructField(n, _of_variant(text)) for n, text in zip(names, row or (), strict=True)])
+
+
+def _of_variant(schema: str) -> T.DataType:
+    """Return the type of a column from the schema of its variants."""
+    struct = re.sub(r"`(?:[^`]|``)*`|OBJECT<", lambda m: "STRUCT<" if m[0] == "OBJECT<" else m[0], schema)
+    return _inferred(T.DataType.fromDDL(struct))
+
+
+def _inferred(kind: T.DataType) -> T.DataType:
+    """Return the type that Spark infers for values of a type."""
+    match kind:
+        case T.StructType():
+            return T.StructType([T.StructField(f.name, _inferred(f.dataType)) for f in kind])
+        case T.ArrayType():
+            return T.ArrayType(_inferred(kind.elementType))
+        case T.DecimalType():
+            return T.DoubleType()
+        case T.VariantType():
+            return T.StringType()
+        case _:
+            return kind

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import types as T  # noqa: N812
@@ -10,15 +11,86 @@ from pyspark.sql import types as T  # noqa: N812
 from airflow_provider_odf.engine.contract.texts import BOOLEAN, NUMBER
 from airflow_provider_odf.engine.contract.types import SCALARS, TYPES
 
+_VOID = (T.NullType(), T.StructType())
+"""Types of what has no content."""
 
-def to_read(inferred: T.StructType, types: Mapping[str, str]) -> Fitting:
+
+@dataclass(frozen=True)
+class Shapes:
+    """The structs, arrays and maps that a contract declares.
+
+    ``types`` are the logical types of fields by path in lower case. ``inner`` are the paths of the fields in a field,
+    by its path in lower case, and those of columns for the empty path.
+    """
+
+    types: Mapping[str, str]
+    inner: Mapping[str, list[str]]
+
+    @classmethod
+    def of_fields(cls, types: Mapping[str, str], paths: Iterable[str]) -> Shapes:
+        """Return the shapes of fields, each of which follows the field around it."""
+        inner: dict[str, list[str]] = {"": []}
+        for path in paths:
+            around = (path[: end.start()].lower() for end in re.finditer(r"\.|\[\]|\{", path))
+            inner[max((outer for outer in around if outer in inner), key=len, default="")].append(path)
+            inner[path.lower()] = []
+        return cls(types, inner)
+
+    @property
+    def columns(self) -> T.StructType:
+        """The columns, in which scalars are STRING."""
+        return T.StructType([T.StructField(path, self.of(path)) for path in self.inner[""]])
+
+    def of(self, path: str) -> T.DataType:
+        """Return the shape of a field."""
+        logical = self.types.get(path.lower())
+        if logical == "array":
+            return T.ArrayType(self.of(f"{path}[]"))
+        if logical == "map":
+            return T.MapType(T.StringType(), self.of(f"{path}{{value}}"))
+        fields = [one for one in self.inner.get(path.lower(), ()) if one[len(path)] == "."]
+        if not fields and logical not in ("object", "record", "struct"):
+            return T.StringType()
+        return T.StructType([T.StructField(one[len(path) + 1 :], self.of(one)) for one in fields])
+
+
+def in_doubt(inferred: T.StructType, declared: T.StructType) -> list[str]:
+    """Return the columns in which Spark does not find a declared struct, array or map: it infers STRING from nulls, and
+    nothing from empty objects."""
+    return [name for name, kind in _pairs(inferred, declared) if not _has_shape(*kind)]
+
+
+def _pairs(inferred: T.StructType, declared: T.StructType) -> list[tuple[str, tuple[T.DataType | None, T.DataType]]]:
+    known = {f.name.lower(): f for f in inferred}
+    return [
+        (known[f.name.lower()].name, (known[f.name.lower()].dataType, f.dataType))
+        if f.name.lower() in known
+        else (f.name, (None, f.dataType))
+        for f in declared
+    ]
+
+
+def _has_shape(inferred: T.DataType | None, declared: T.DataType) -> bool:
+    match declared:
+        case T.StructType():
+            return isinstance(inferred, T.StructType) and not in_doubt(inferred, declared)
+        case T.ArrayType():
+            return isinstance(inferred, T.ArrayType) and _has_shape(inferred.elementType, declared.elementType)
+        case T.MapType():
+            values = inferred.fields if isinstance(inferred, T.StructType) else None
+            return values is not None and all(_has_shape(f.dataType, declared.valueType) for f in values)
+        case _:
+            return True
+
+
+def to_read(inferred: T.StructType, shapes: Shapes) -> Fitting:
     """Return the schema to read documents with.
 
-    ``types`` are the logical types of fields by path in lower case. Declared fields are text if all their values are
-    numbers, or all are booleans. Otherwise they are VARIANT, which keeps the type of each. Spark infers STRING for
-    strings as well as for values of several types.
+    Declared fields are text if all their values are numbers, or all are booleans. Otherwise they are VARIANT, which
+    keeps the type of each. Spark infers STRING for strings as well as for values of several types. Nulls and empty
+    objects have the declared shape.
     """
-    fitting = Fitting(types)
+    fitting = Fitting(shapes)
     fitting.schema = fitting.struct(inferred, "")
     return fitting
 
@@ -28,7 +100,7 @@ class Fitting:
     """A schema to read documents with. By path in lower case, ``kinds`` are the types of JSON of the fields that are
     read as text, and ``broken`` says why the schema lacks fields."""
 
-    types: Mapping[str, str]
+    shapes: Shapes
     schema: T.StructType = field(default_factory=T.StructType)
     kinds: dict[str, str] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
@@ -45,11 +117,16 @@ class Fitting:
         return T.StructType([T.StructField(f.name, self._type(f.dataType, f"{path}{f.name}")) for f in fields])
 
     def _type(self, kind: T.DataType, path: str) -> T.DataType:
-        logical = self.types.get(path.lower())
+        logical = self.shapes.types.get(path.lower())
         if logical == "variant":
             return T.VariantType()
         if logical == "map" and isinstance(kind, T.StructType):
-            return T.MapType(T.StringType(), self._type(_merged(kind), f"{path}{{value}}"))
+            kind = T.MapType(T.StringType(), _merged(kind))
+        if kind in _VOID:
+            shape = self.shapes.of(path)
+            kind = shape if isinstance(kind, T.NullType | type(shape)) else T.StringType()
+        if isinstance(kind, T.MapType):
+            return T.MapType(T.StringType(), self._type(kind.valueType, f"{path}{{value}}"))
         if isinstance(kind, T.StructType):
             return self.struct(kind, f"{path}.")
         if isinstance(kind, T.ArrayType):
@@ -67,13 +144,15 @@ def _merged(values: T.StructType) -> T.DataType:
     merged: T.DataType = T.NullType()
     for value in values:
         merged = _both(merged, value.dataType)
-    return T.StringType() if isinstance(merged, T.NullType) else merged
+    return merged
 
 
 def _both(one: T.DataType, other: T.DataType) -> T.DataType:
     """Return the type that holds values of both; STRING, as Spark infers it, if only text does."""
     if isinstance(one, T.NullType) or one == other:
         return other
+    if isinstance(other, T.NullType):
+        return one
     if isinstance(one, T.NumericType) and isinstance(other, T.NumericType):
         return T.DoubleType()
     if isinstance(one, T.ArrayType) and isinstance(other, T.ArrayType):

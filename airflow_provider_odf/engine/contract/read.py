@@ -76,10 +76,14 @@ def _any_json(spark: SparkSession, source: Source, checks: Sequence[Check]) -> D
 
 def _json(spark: SparkSession, source: Source, checks: Sequence[Check], *, is_whole: bool) -> Data:
     types = _types(checks)
+    shapes = json_types.Shapes.of_fields(types, (str(c.field) for c in checks if c.kind == "field_present"))
     options = {**source.options, "multiLine": str(is_whole).lower()}
     inferred, load = json_files.infer(spark, source.paths, options, _MALFORMED)
-    fields = [f for f in inferred if f.name != _MALFORMED] or [*_declared(types, checks)]
-    fitting = json_types.to_read(T.StructType(fields), types)
+    fields = {f.name: f for f in inferred if f.name != _MALFORMED}
+    declared = shapes.columns
+    doubtful = json_types.in_doubt(T.StructType([*fields.values()]), declared)
+    fields |= {f.name: f for f in json_files.exact(load, doubtful) if f.name in fields or f.dataType != T.NullType()}
+    fitting = json_types.to_read(T.StructType([*fields.values()] or declared.fields), shapes)
     none, malformed = (T.StructField(name, T.StringType()) for name in (_NONE, _MALFORMED))
     frame = with_malformed(load(T.StructType([none, *fitting.schema, malformed])), _NONE, _MALFORMED).drop(_NONE)
     return Data(frame, _is_small(source), Declared(types, fitting.kinds), _MALFORMED, fitting.broken)
@@ -111,23 +115,6 @@ _READERS: Mapping[str, Callable[[SparkSession, Source, Sequence[Check]], Data]] 
 def _types(checks: Sequence[Check]) -> dict[str, str]:
     """Return the logical types of fields by path in lower case."""
     return {str(c.field).lower(): str(c.arguments["type"]) for c in checks if c.kind == "field_type" and not c.outcome}
-
-
-def _declared(types: Mapping[str, str], checks: Sequence[Check]) -> Sequence[T.StructField]:
-    """Return the declared columns, for data without any record."""
-    paths = [str(c.field) for c in checks if c.kind == "field_present"]
-
-    def of(path: str) -> T.DataType:
-        children = [p for p in paths if p.startswith(f"{path}.") and not set(p[len(path) + 1 :]) & set(".[{")]
-        if children:
-            return T.StructType([T.StructField(p[len(path) + 1 :], of(p)) for p in children])
-        if types.get(path.lower()) == "array":
-            return T.ArrayType(of(f"{path}[]"))
-        if types.get(path.lower()) == "map":
-            return T.MapType(T.StringType(), of(f"{path}{{value}}"))
-        return T.StringType()
-
-    return [T.StructField(p, of(p)) for p in paths if not set(p) & set(".[{")]
 
 
 def _is_small(source: Source) -> bool:

@@ -74,9 +74,9 @@ def has_variants(kind: T.DataType) -> bool:
 
 
 def with_variants_as_text(kind: T.DataType) -> T.DataType:
-    """Return a type with strings in place of variants."""
+    """Return a type with strings in place of variants, and of structs without fields, which Parquet lacks."""
     match kind:
-        case T.VariantType():
+        case T.VariantType() | T.StructType(fields=[]):
             return T.StringType()
         case T.StructType():
             return T.StructType([T.StructField(f.name, with_variants_as_text(f.dataType)) for f in kind])
