@@ -204,6 +204,31 @@ def test_library_metrics(tested):
     }
 
 
+def test_missing_values_are_compared_as_values(spark, tested):
+    missing = {"n": [-1, 999], "d": [-1], "i": [-1.0, "N/A"], "b": [True], "at": ["1970-01-01T00:00:00Z"]}
+    kinds = {"n": "decimal", "d": "double", "i": "int", "b": "boolean", "at": "timestamp"}
+    rules = {
+        name: [{"metric": "missingValues", "mustBe": 0, "arguments": {"missingValues": values}}]
+        for name, values in missing.items()
+    }
+    fields = {name: {"type": kind, "quality": rules[name]} for name, kind in kinds.items()}
+    rows: list[dict[str, Any]] = [
+        {"n": -1.0, "d": -1.00, "i": -1, "b": True, "at": "1970-01-01T01:00:00+01:00"},
+        {"n": 9.99e2, "d": 1.5, "i": 1, "b": False, "at": "2024-09-01T10:00:00Z"},
+        {},
+    ]
+    body = f"models: {{t: {{fields: {json.dumps(fields)}}}}}"
+    of_text = tested(body, [*rows, {"i": "N/A"}]).values()
+    assert [reason.split(": ")[1] for _, reason in of_text] == ["4", "3", "3", "3", "3"]
+    typed = spark.sql(
+        "SELECT CAST(n AS DECIMAL(9, 2)) n, CAST(d AS DOUBLE) d, i, b, CAST(at AS TIMESTAMP) at FROM VALUES"
+        " ('-1', '-1', -1, true, '1970-01-01T01:00:00+01:00'), ('999', '1.5', 1, false, '2024-09-01T10:00:00Z'),"
+        " (NULL, NULL, NULL, NULL, NULL) AS t(n, d, i, b, at)"
+    )
+    report = sources.test_frames(compile_models(parse(HEAD + body, "c.yaml"), ["t"]), {"t": typed})
+    assert [r.failed_rows for r in report.results if "quality" in r.path] == [3, 2, 2, 2, 2]
+
+
 def test_soda(tested):
     def soda(**check: Any) -> dict[str, Any]:
         return {"type": "custom", "engine": "soda", "specification": check}

@@ -5,7 +5,7 @@ Nulls fail only the clauses ``required`` and ``primaryKey``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
@@ -79,9 +79,13 @@ def required(check: Check, found: Found) -> Rule:
 
 def enum(check: Check, found: Found) -> Rule:
     values = [str(value) for value in check.arguments["values"]]
-    value = found.key or found.sql
+    return Rule(f"{found.has_value} AND NOT {is_one_of(values, found)}", f"one of {', '.join(values)}")
+
+
+def is_one_of(values: Iterable[str], found: Found) -> str:
+    """Return SQL that tests whether a value equals one of some texts of a contract."""
     literals = ", ".join(sql for one in values if (sql := _equal(one, found)) is not None) or "NULL"
-    return Rule(f"{found.has_value} AND NOT coalesce({value} IN ({literals}), false)", f"one of {', '.join(values)}")
+    return f"coalesce({found.key or found.sql} IN ({literals}), false)"
 
 
 def _equal(value: str, found: Found) -> str | None:

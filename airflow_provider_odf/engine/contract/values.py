@@ -36,6 +36,8 @@ def _is_missing(check: Check, found: Found) -> str | Verdict:
     parts = [found.is_null]
     if values := check.arguments.get("missing"):
         parts.append(f"{_text(found)} IN ({', '.join(map(text, values))})")
+        if isinstance(found.type, _WITH_TEXT):  # which can have several texts
+            parts.append(rules.is_one_of(values, found))
     for rule in check.arguments.get("missing_rules", ()):
         broken = _broken(rule, check, found)
         if isinstance(broken, Verdict):
