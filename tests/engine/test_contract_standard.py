@@ -77,3 +77,36 @@ def test_clauses_of_the_standard(spark):
         ("/two", "error", None, "exists in lines.order_id, orders.land"),
         ("/nothing", "error", None, "exists in lines.order_id, lines.nothing"),
     ]
+
+
+def test_limits_of_times(spark):
+    """A date is its midnight, and no word or part of a time is one."""
+    times = spark.sql(
+        "SELECT DATE '2024-02-29' day, TIMESTAMP '2024-02-29 08:00:00Z' at, TIMESTAMP_NTZ '2024-02-29 08:00:00' local,"
+        " TIME '08:00:00' hour"
+    )
+    limits = {
+        ("day", "minimum", "2024-02-29"): "pass",
+        ("day", "minimum", "2024-02-29T12:00:00Z"): "fail",
+        ("day", "exclusive_maximum", "2024-02-29T12:00:00Z"): "pass",
+        ("day", "maximum", "2024-02-28T23:00:00-02:00"): "pass",
+        ("day", "minimum", "now"): "error",
+        ("day", "minimum", "2024-02"): "error",
+        ("day", "minimum", "2023-02-29"): "error",
+        ("at", "minimum", "2024-02-29t10:00:00+02:00"): "pass",
+        ("at", "exclusive_maximum", "2024-02-29 08:00:00.000001"): "pass",
+        ("at", "minimum", "08:30:00"): "error",
+        ("at", "minimum", "2024-02-29T08:00:00 Europe/Berlin"): "error",
+        ("local", "maximum", "2024-02-29T09:00:00+02:00"): "fail",
+        ("local", "maximum", "2024-02-29T09:00:00"): "pass",
+        ("hour", "minimum", "08:00"): "pass",
+        ("hour", "exclusive_minimum", "08:00:00"): "fail",
+        ("hour", "maximum", "9:00 PM"): "error",
+        ("hour", "maximum", "25:00:00"): "error",
+    }
+    checks = tuple(
+        Check(f"/{i}", kind, kind, field, arguments={"limit": limit}, model="t")
+        for i, (field, kind, limit) in enumerate(limits)
+    )
+    report = judge(Contract("urn:c", "", "digest", checks), {"t": times})
+    assert [result.outcome for result in report.results] == [*limits.values()]

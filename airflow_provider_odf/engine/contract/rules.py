@@ -5,6 +5,7 @@ Nulls fail only the clauses ``required`` and ``primaryKey``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -229,10 +230,7 @@ def limit(opposite: str, words: str) -> OnField:
     def judge(check: Check, found: Found) -> Rule | Verdict:
         limit = check.arguments["limit"]
         if (number := numbers.exact(limit)) is None:
-            kind = found.type.simpleString()
-            return _on(_TIMES, check, found) or Rule(
-                f"{found.sql} {opposite} CAST({text(str(limit))} AS {kind})", f"{words} {limit}"
-            )
+            return _on(_TIMES, check, found) or _time_limit(str(limit), found, opposite, words)
         if (verdict := _on(T.NumericType, check, found)) is not None:
             return verdict
         if found.key:
@@ -245,6 +243,24 @@ def limit(opposite: str, words: str) -> OnField:
         return Rule(f"{found.has_value} AND {broken}", f"{words} {limit}")
 
     return judge
+
+
+def _time_limit(limit: str, found: Found, opposite: str, words: str) -> Rule | Verdict:
+    """Judge times against a limit. A date is its midnight, and a time without an offset is one of UTC."""
+    kind = "TIME" if isinstance(found.type, T.TimeType) else "TIMESTAMP"
+    form, example = _TIME_LIMITS[kind]
+    if not re.fullmatch(form, limit):
+        return Verdict("error", f"{limit!r} is no {kind.lower()}: write one such as {example}", f"{words} {limit}")
+    return Rule(f"CAST({found.sql} AS {kind}) {opposite} CAST({text(limit.upper())} AS {kind})", f"{words} {limit}")
+
+
+_TIME_LIMITS = {
+    "TIME": (r"\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", "08:30:00"),
+    "TIMESTAMP": (
+        r"\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,6})?([Zz]|[+-]\d{2}:\d{2})?)?", "2024-05-02T08:30:00Z"
+    ),
+}  # fmt: skip
+"""Type of a limit -> its form, as in data, and an example. Spark's cast guesses: `now`, and today's date for 08:30."""
 
 
 def comparable(one: Found, other: Found) -> tuple[str, str] | Verdict:
