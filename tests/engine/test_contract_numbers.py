@@ -1,4 +1,4 @@
-"""Numbers of a contract beside those of columns, without Spark."""
+"""Numbers of a contract beside those of columns."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract import numbers
+from airflow_provider_odf.engine.contract.sources import test_frames as judge
+from airflow_provider_odf.protocol import Check, Contract
 
 NUMBERS = st.decimals(allow_nan=False, allow_infinity=False).filter(lambda number: abs(number.adjusted()) < 1000)
 DOUBLES = st.floats(allow_nan=False)
@@ -77,3 +79,21 @@ def test_literals_equal_the_number_or_there_is_none(number: str, kind: T.DataTyp
 )
 def test_a_limit_is_rounded_away_from_what_it_forbids(opposite: str, limit: str, kind: T.DataType, sql: str):
     assert numbers.compared("x", kind, opposite, Decimal(limit)) == sql
+
+
+@pytest.mark.spark
+def test_nan_and_infinity_are_no_null_in_a_reference(spark):
+    rows = spark.sql("SELECT double('NaN') nan, float('Infinity') infinity, double('NaN') other, double('-0.0') zero")
+    targets = spark.sql("SELECT 0 number, float('NaN') nan, 'Infinity' text")
+    references = {"nan": "u.nan", "infinity": "u.text", "other": "u.number", "zero": "u.number"}
+    checks = tuple(
+        Check(f"/{name}", "references", name, name, arguments={"targets": [target]}, model="t")
+        for name, target in references.items()
+    )
+    report = judge(Contract("urn:c", "", "digest", checks), {"t": rows, "u": targets})
+    assert [(r.field, r.outcome) for r in report.results] == [
+        ("nan", "pass"),
+        ("infinity", "pass"),
+        ("other", "fail"),
+        ("zero", "pass"),
+    ]

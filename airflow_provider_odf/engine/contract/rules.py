@@ -284,9 +284,11 @@ def comparable(one: Found, other: Found) -> tuple[str, str] | Verdict:
 
 
 def _equal_key(found: Found) -> str:
-    """Return SQL for a text that is equal for equal numbers. A text that is no number stands for itself."""
-    if isinstance(found.type, _TEXTS):
-        return f"coalesce({numbers.order_key(found.sql)}, concat('=', {found.sql}))"
+    """Return SQL for a text that is equal for equal numbers. NaN, infinity and a text that is no number stand for
+    themselves."""
+    if isinstance(found.type, (*_TEXTS, T.FloatType, T.DoubleType)):
+        written = f"CAST({found.sql} AS STRING)"
+        return f"coalesce({numbers.order_key(written)}, concat('=', {written}))"
     return _key(found)
 
 
