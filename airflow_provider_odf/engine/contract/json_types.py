@@ -121,7 +121,7 @@ class Fitting:
         if logical == "variant":
             return T.VariantType()
         if logical == "map" and isinstance(kind, T.StructType):
-            kind = T.MapType(T.StringType(), _merged(kind))
+            kind = T.MapType(T.StringType(), _merged(f.dataType for f in kind))
         if kind in _VOID:
             shape = self.shapes.of(path)
             kind = shape if isinstance(kind, T.NullType | type(shape)) else T.StringType()
@@ -139,27 +139,18 @@ class Fitting:
         return T.VariantType()
 
 
-def _merged(values: T.StructType) -> T.DataType:
-    """Return the type of the values of a map, each of which is a field of the inferred type."""
-    merged: T.DataType = T.NullType()
-    for value in values:
-        merged = _both(merged, value.dataType)
-    return merged
-
-
-def _both(one: T.DataType, other: T.DataType) -> T.DataType:
-    """Return the type that holds values of both; STRING, as Spark infers it, if only text does."""
-    if isinstance(one, T.NullType) or one == other:
-        return other
-    if isinstance(other, T.NullType):
-        return one
-    if isinstance(one, T.NumericType) and isinstance(other, T.NumericType):
-        return T.DoubleType()
-    if isinstance(one, T.ArrayType) and isinstance(other, T.ArrayType):
-        return T.ArrayType(_both(one.elementType, other.elementType))
-    if isinstance(one, T.StructType) and isinstance(other, T.StructType):
-        fields = {f.name: f.dataType for f in one}
-        for f in other:
-            fields[f.name] = _both(fields.get(f.name, T.NullType()), f.dataType)
-        return T.StructType([T.StructField(name, kind) for name, kind in fields.items()])
-    return T.StringType()
+def _merged(kinds: Iterable[T.DataType]) -> T.DataType:
+    """Return the type that holds the values of several; STRING, as Spark infers it, if only text does."""
+    some = [kind for kind in kinds if not isinstance(kind, T.NullType)]
+    if not some:
+        return T.NullType()
+    if all(isinstance(kind, T.StructType) for kind in some):
+        fields: dict[str, list[T.DataType]] = {}
+        for inner in (f for kind in some if isinstance(kind, T.StructType) for f in kind):
+            fields.setdefault(inner.name, []).append(inner.dataType)
+        return T.StructType([T.StructField(name, _merged(of)) for name, of in fields.items()])
+    if all(isinstance(kind, T.ArrayType) for kind in some):
+        return T.ArrayType(_merged(kind.elementType for kind in some if isinstance(kind, T.ArrayType)))
+    if all(kind == some[0] for kind in some):
+        return some[0]
+    return T.DoubleType() if all(isinstance(kind, T.NumericType) for kind in some) else T.StringType()
