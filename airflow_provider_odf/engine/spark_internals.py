@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -183,10 +183,19 @@ def ascending(expression: Any) -> Any:
     return _catalyst("expressions.SortOrder")(expression, *directions, _seq([]))
 
 
-def column(expression: Any) -> Any:
+def with_one_zero(frame: DataFrame, names: Collection[str]) -> DataFrame:
+    """Return the rows of a frame with the floating-point values of GROUP BY in some columns: one zero, and one NaN."""
+    if not names:
+        return frame
+    plan = analyzed_plan(frame)
+    columns = [column(without_negative_zero(c), c.name()) if c.name() in names else c for c in items(plan.output())]
+    return frame_of(frame.sparkSession, project(_seq(columns), plan))
+
+
+def column(expression: Any, name: str = "odf:value") -> Any:
     """Return an expression as a new column."""
     new_id = _object("expressions.NamedExpression").newExprId()
-    return _catalyst("expressions.Alias")(expression, "odf:value", new_id, _seq([]), _none(), _seq([]))
+    return _catalyst("expressions.Alias")(expression, name, new_id, _seq([]), _none(), _seq([]))
 
 
 def without_distinct(aggregate: Any) -> Any:

@@ -180,3 +180,52 @@ def test_small_large_keyed_and_whole_evaluations_agree(
     assert large == small
     whole, _ = derive(spark, tmp_path / "whole", [polled[:290]])
     assert [row for _, row in whole] == [row for op, row in small if op in ("+A", "+C")][-3:]
+
+
+def test_a_derivative_has_one_zero_and_one_nan(spark: SparkSession, tmp_path: Path) -> None:
+    columns, zero = "event_time TIMESTAMP; op STRING; id BIGINT; v DOUBLE", -0.0
+    changes = Polled(spark, tmp_path / "changes", columns, MergeStrategy("ChangelogStream", primary_key=("id",)))
+    query = (
+        "SELECT event_time, id, v, array(v) AS a, struct(v AS x) AS s, double('inf') * v AS n, "
+        "count(*) OVER (PARTITION BY id % 2) AS c FROM changes"
+    )
+    counted = Derived.of(spark, tmp_path / "counted", query, changes=changes)
+    text = "SELECT event_time, id, CAST(v AS STRING) AS v FROM changes"
+    texts = {
+        "changes": Derived.of(spark, tmp_path / "texts", text, changes=changes),
+        "counted": Derived.of(spark, tmp_path / "counted-texts", text.replace("changes", "counted"), counted=counted),
+    }
+    for poll in (
+        [{"op": "+A", "id": 1, "v": zero}],
+        [{"op": "-C", "id": 1, "v": zero}, {"op": "+C", "id": 1, "v": 0.0}],
+        [{"op": "+A", "id": 3, "v": 1.0}],
+        [{"op": "-R", "id": 1, "v": 0.0}],
+    ):
+        changes.poll([{**row, "event_time": "2024-05-01T00:00:00Z"} for row in poll])
+        counted.step()
+        for of in texts.values():
+            of.step()
+    plus, nan, infinity = bits(0.0), "7ff8000000000000", bits(float("inf"))
+    shown = [
+        (op, id_, bits(v), bits(a[0]), bits(s[0][1]), bits(n), c) for op, (_, id_, v, a, s, n, c) in counted.records
+    ]
+    one = bits(1.0)
+    assert shown == [
+        ("+A", 1, plus, plus, plus, nan, 1),
+        ("-C", 1, plus, plus, plus, nan, 1),
+        ("+C", 1, plus, plus, plus, nan, 2),
+        ("+A", 3, one, one, one, infinity, 2),
+        ("-R", 1, plus, plus, plus, nan, 2),
+        ("-C", 3, one, one, one, infinity, 2),
+        ("+C", 3, one, one, one, infinity, 1),
+    ]
+    assert {name: [(op, row[1:]) for op, row in of.records] for name, of in texts.items()} == {
+        "changes": [
+            ("+A", (1, "-0.0")),
+            ("-C", (1, "-0.0")),
+            ("+C", (1, "0.0")),
+            ("+A", (3, "1.0")),
+            ("-R", (1, "0.0")),
+        ],
+        "counted": [("+A", (1, "0.0")), ("+A", (3, "1.0")), ("-R", (1, "0.0"))],
+    }

@@ -191,7 +191,8 @@ def _changes_of_keys(of: Input, new: DataFrame) -> DataFrame:
         .join(now.selectExpr(*key, f"{row} AS `odf:new`"), list(history.key), "full_outer")
         .join(newest, list(history.key))
     )
-    changed = sides.where("NOT (`odf:old` <=> `odf:new`)")
+    # To Spark, -0.0 is equal to 0.0. A query can tell them, and they differ as text.
+    changed = sides.where("NOT (`odf:old` <=> `odf:new` AND CAST(`odf:old` AS STRING) <=> CAST(`odf:new` AS STRING))")
     steps = (
         f"CASE WHEN `odf:old` IS NULL THEN array({step(APPEND, 'new')}) "
         f"WHEN `odf:new` IS NULL THEN array({step(RETRACT, 'old')}) "

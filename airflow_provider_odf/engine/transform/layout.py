@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf import column_rules
 from airflow_provider_odf.engine import schema as schemas
+from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.column_layout import find, operation_code, value_sql, with_spelling
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import ddl
@@ -33,8 +35,12 @@ class Result:
     operation: str | None
 
     def select(self, frame: DataFrame, *others: str) -> DataFrame:
-        """Return the rows of the query with the derivative's columns, and with other columns."""
-        return frame.selectExpr(*self.projection, *others)
+        """Return the rows of the query with the derivative's columns, and with other columns.
+
+        Rows are compared with GROUP BY, to which -0.0 is 0.0, and the bits of a NaN depend on the processor.
+        """
+        floats = [f.name for f in self.schema if re.search(r"\b(float|double)\b", str(f.type))]
+        return spark_internals.with_one_zero(frame.selectExpr(*self.projection, *others), floats)
 
     @property
     def spark_columns(self) -> list[str]:
