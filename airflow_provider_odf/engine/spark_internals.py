@@ -48,6 +48,7 @@ def analyzed_plan(frame: DataFrame) -> Any:
 def plan_without_aliases(frame: DataFrame) -> Any:
     """Return the analyzed plan of a frame, with common table expressions inlined and without views and aliases."""
     plan = _catalyst("optimizer.InlineCTE")(True, False).apply(analyzed_plan(frame))
+    plan = _object("expressions.EliminatePipeOperators").apply(plan)
     return _object("analysis.EliminateSubqueryAliases").apply(_object("analysis.EliminateView").apply(plan))
 
 

@@ -28,6 +28,14 @@ class Attribute:
     type: Any
 
 
+@dataclass(frozen=True)
+class Subquery:
+    """A subquery in an expression, whose class is the kind: ``Exists``, ``LateralSubquery`` and others."""
+
+    kind: str
+    plan: Node
+
+
 @dataclass(frozen=True, eq=False)
 class Node:
     """A node of the plan. ``input`` is the number of the input of a leaf, ``subqueries`` are those in expressions."""
@@ -37,7 +45,7 @@ class Node:
     children: tuple[Node, ...]
     output: tuple[Attribute, ...]
     input: int | None = None
-    subqueries: tuple[Node, ...] = ()
+    subqueries: tuple[Subquery, ...] = ()
 
     def nodes(self) -> Iterator[Node]:
         """Yield this node and all below it."""
@@ -50,7 +58,7 @@ class Node:
         for node in self.nodes():
             yield node
             for subquery in node.subqueries:
-                yield from subquery.all_nodes()
+                yield from subquery.plan.all_nodes()
 
     def expressions(self, name: str) -> list[Expression]:
         """Return the expressions of a field, one for each of its items."""
@@ -121,21 +129,23 @@ def _node(rest: Iterator[dict[str, Any]]) -> Node:
     if number is not None:
         output = tuple(a for a in output if not a.name.startswith(MARK))
         return Node("Input", fields, (), output, number)
-    subqueries = tuple(_node(iter(plan)) for plan in _plans(fields))
+    subqueries = tuple(_subqueries(fields))
+    if kind == "LateralJoin":
+        output += subqueries[0].plan.output
     return Node(kind, fields, children, output, subqueries=subqueries)
 
 
-def _plans(value: Any) -> Iterator[list[dict[str, Any]]]:
-    """Yield the plans of subqueries within a value of a node's fields, without those within these plans."""
+def _subqueries(value: Any) -> Iterator[Subquery]:
+    """Yield the subqueries within a value of a node's fields, without those within these."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key == "plan" and isinstance(inner, list):
-                yield inner
+                yield Subquery(class_name(value), _node(iter(inner)))
             elif key not in ("metadata", "below"):
-                yield from _plans(inner)
+                yield from _subqueries(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _plans(inner)
+            yield from _subqueries(inner)
 
 
 def _input(fields: dict[str, Any]) -> int | None:
@@ -146,7 +156,7 @@ def _input(fields: dict[str, Any]) -> int | None:
 
 
 def _output(kind: str, fields: dict[str, Any], children: tuple[Node, ...]) -> Iterator[Attribute]:
-    own = {"Project": "projectList", "Aggregate": "aggregateExpressions"}.get(kind)
+    own = {"Project": "projectList", "Aggregate": "aggregateExpressions", "Expand": "output"}.get(kind)
     if own is not None:
         yield from filter(None, (attribute(item[0]) for item in fields[own]))
         return

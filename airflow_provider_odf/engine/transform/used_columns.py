@@ -5,35 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from airflow_provider_odf.engine.plan_nodes import above_views, class_name
-from airflow_provider_odf.engine.transform.plan_tree import MARK, Node, attribute, references, subplans
+from airflow_provider_odf.engine.transform.plan_tree import Node, Subquery, attribute, references
 
 
 def used_columns(root: Node) -> dict[int, set[str]]:
     """Return the names of the used columns of each input, in lower case, by number of the input.
 
-    A ``*`` in an inner query uses nothing by itself. Inputs in subqueries count with all columns that these name.
+    A ``*`` in an inner query uses nothing by itself.
     """
     used: dict[int, set[str]] = {}
-    for node in root.nodes():
-        for plan in _subqueries(node):
-            for number, names in _named(plan):
-                used.setdefault(number, set()).update(names)
     _visit(root, {a.id for a in root.output}, used)
     return used
 
 
 def inputs_of_subqueries(root: Node) -> set[int]:
     """Return the numbers of the inputs that subqueries in expressions read."""
-    return {number for node in root.nodes() for plan in _subqueries(node) for number in _inputs(plan)}
+    plans = [subquery.plan for node in root.nodes() for subquery in node.subqueries]
+    return {node.input for plan in plans for node in plan.all_nodes() if node.input is not None}
 
 
 def _visit(node: Node, needed: set[int], used: dict[int, set[str]]) -> None:
     if node.input is not None:
         used.setdefault(node.input, set()).update(a.name.lower() for a in node.output if a.id in needed)
         return
-    for child, columns in zip(node.children, _RULES.get(node.kind, _everything)(node, needed), strict=True):
+    for subquery in node.subqueries:
+        _visit(subquery.plan, _shown(subquery, needed), used)
+    for child, columns in zip(node.children, _RULES.get(node.kind, _through)(node, needed), strict=True):
         _visit(child, columns, used)
+
+
+def _shown(subquery: Subquery, needed: set[int]) -> set[int]:
+    """Return the needed columns of a subquery."""
+    if subquery.kind == "LateralSubquery":
+        return needed
+    return set() if subquery.kind == "Exists" else {a.id for a in subquery.plan.output}
 
 
 def _items(field: str) -> Callable[[Node, set[int]], list[set[int]]]:
@@ -66,13 +71,21 @@ def _ids(value: Any) -> Iterable[int]:
             yield from _ids(inner)
 
 
-def _union(node: Node, needed: set[int]) -> list[set[int]]:
+def _by_position(node: Node, needed: set[int]) -> list[set[int]]:
     positions = [n for n, a in enumerate(node.output) if a.id in needed]
     return [{child.output[n].id for n in positions} for child in node.children]
 
 
-def _everything(node: Node, _needed: set[int]) -> list[set[int]]:
-    return [{a.id for a in child.output} for child in node.children]
+def _expand(node: Node, needed: set[int]) -> list[set[int]]:
+    rows = node.fields["projections"]
+    return [
+        {id_ for row in rows for a, item in zip(node.output, row, strict=True) if a.id in needed for id_ in _ids(item)}
+    ]
+
+
+def _recursion(node: Node, needed: set[int]) -> list[set[int]]:
+    ids = [id_["id"] for id_ in node.fields["outputAttrIds"]]
+    return [{a.id for a, id_ in zip(child.output, ids, strict=True) if id_ in needed} for child in node.children]
 
 
 def _read(expressions: Iterable[Any]) -> set[int]:
@@ -82,30 +95,9 @@ def _read(expressions: Iterable[Any]) -> set[int]:
 _RULES: Mapping[str, Callable[[Node, set[int]], list[set[int]]]] = {
     "Project": _items("projectList"),
     "Aggregate": _items("aggregateExpressions"),
-    "Union": _union,
-    **dict.fromkeys(("Filter", "Sort", "Join", "Window", "Generate", "GlobalLimit", "LocalLimit", "Offset"), _through),
+    **dict.fromkeys(("Union", "Intersect", "Except"), _by_position),
+    "Expand": _expand,
+    "UnionLoop": _recursion,
 }
-"""Kind of a plan node -> the columns of each child that its needed columns depend on. Others depend on all."""
-
-
-def _subqueries(node: Node) -> Iterable[list[Any]]:
-    """Yield the plans of subqueries in the expressions of a node, as JSON, without what EXISTS selects."""
-    for part in subplans(node.fields):
-        plan = part.get("plan")
-        if isinstance(plan, list):
-            selects = class_name(part) == "Exists" and class_name(plan[0]) == "Project"
-            yield plan[1:] if selects else plan
-
-
-def _inputs(plan: Any) -> Iterable[int]:
-    for part in subplans(plan):
-        if class_name(part) == "Alias" and part["name"].startswith(MARK):
-            yield int(part["name"].removeprefix(MARK))
-
-
-def _named(plan: list[Any]) -> Iterable[tuple[int, set[str]]]:
-    """Yield the inputs of a subquery with the names of all columns that are read above them."""
-    above = [part for node in above_views(plan) for part in subplans({**node, "below": None})]
-    names = {part["name"].lower() for part in above if class_name(part) == "AttributeReference"}
-    for number in set(_inputs(plan)):
-        yield number, names
+"""Kind of a plan node -> the columns of each child that its needed columns depend on. Others pass on what is needed and
+read some columns themselves."""
