@@ -24,15 +24,15 @@ _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 
 _NODES = frozenset({
     "Aggregate", "CTERelationDef", "CTERelationRef", "Distinct", "Except", "Expand", "Filter", "Generate",
-    "GlobalLimit", "Intersect", "Join", "LateralJoin", "LocalLimit", "LocalRelation", "Offset",
+    "GlobalLimit", "Intersect", "Join", "LateralJoin", "LocalLimit", "LocalRelation", "LimitAll", "Offset",
     "OneRowRelation", "Pivot", "Project", "Range", "RebalancePartitions", "Repartition",
     "RepartitionByExpression", "ResolvedHint", "Sample", "Sort", "SubqueryAlias", "Transpose", "Union",
     "UnionLoop", "UnionLoopRef", "Unpivot", "Window", "WithCTE",
     # Nodes of parsed plans.
     "MultiAlias", "NamedParameter", "PosParameter", "UnresolvedAlias", "UnresolvedAttribute",
     "UnresolvedExtractValue", "UnresolvedFunction", "UnresolvedGenerator", "UnresolvedHaving", "UnresolvedHint",
-    "UnresolvedInlineTable", "UnresolvedOrdinal", "UnresolvedRegex", "UnresolvedRelation", "UnresolvedStar",
-    "UnresolvedStarExceptOrReplace", "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases",
+    "UnresolvedInlineTable", "UnresolvedOrdinal", "UnresolvedQualify", "UnresolvedRegex", "UnresolvedRelation",
+    "UnresolvedStar", "UnresolvedStarExceptOrReplace", "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases",
     "UnresolvedTableValuedFunction", "UnresolvedWith", "WithWindowDefinition",
 })  # fmt: skip
 """Classes of plan nodes that compute rows from rows."""

@@ -161,6 +161,8 @@ def test_refused_when_planned(
         "SELECT event_time, v FROM readings WHERE v IN (SELECT p.id FROM people AS p ORDER BY p.id LIMIT 1)",
         "SELECT event_time, v FROM readings WHERE v = (SELECT max_by(v, (v, sensor)) FROM readings)",
         "SELECT max(event_time) AS event_time, max_by(name, id) AS name FROM people",
+        "SELECT event_time, name, row_number() OVER (ORDER BY id) AS n FROM people QUALIFY n < 3",
+        "SELECT event_time, name FROM people LIMIT ALL",
         "SELECT max(event_time) AS event_time, listagg(sensor) WITHIN GROUP (ORDER BY sensor) AS s FROM readings",
     ],
 )
