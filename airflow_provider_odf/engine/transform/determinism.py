@@ -40,8 +40,8 @@ _BY_ORDER = {
 }  # fmt: skip
 """Aggregates whose value depends on the order of the rows -> name in SQL."""
 
-_OWN_ORDER = {"MaxBy": "max_by", "MinBy": "min_by", "ListAgg": "listagg"}
-"""Aggregates that take values in the order of another argument -> name in SQL."""
+_OWN_ORDER = {"MaxBy": "max_by", "MinBy": "min_by", "MaxMinByK": "max_by", "ListAgg": "listagg"}
+"""Aggregates that take values in the order of another argument -> name in SQL. That of MaxMinByK can be reversed."""
 
 _SPECIAL = re.compile(r"\s*(now|today|yesterday|tomorrow)\b", re.IGNORECASE)
 """Texts that Spark converts to times of the run."""
@@ -174,6 +174,7 @@ def _with_ties(expression: Expression, groups: frozenset[int], below: Relation) 
         order = _columns(_members(by))
         if references(part["below"][0]) <= order or below.is_ordered_by(groups | order):
             continue
+        name = "min_by" if part.get("reverse") else name
         call = "ORDER BY …, …" if name == "listagg" else f"{name}(…, struct(…, …))"
         yield Fault(name, _TIES.format(name), f"add columns to it until no two rows are equal in it: {call}")
 
@@ -275,7 +276,8 @@ def _limit(node: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
     while below.kind in ("LocalLimit", "GlobalLimit", "Offset", "Project", "SubqueryAlias", "View"):
         below = below.children[0]
     word = "limit" if node.kind == "GlobalLimit" else "offset"
-    if below.kind != "Sort":
+    # SORT BY sorts each partition alone.
+    if below.kind != "Sort" or not below.fields["global"]:
         yield Fault(word, f"{word.upper()} without ORDER BY takes any rows", "add ORDER BY with a unique order")
         return
     order = _columns([item["below"][0] for item in below.expressions("order")])
