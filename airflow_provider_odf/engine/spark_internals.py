@@ -178,6 +178,12 @@ def without_negative_zero(expression: Any) -> Any:
     return _object("optimizer.NormalizeFloatingNumbers").normalize(expression)
 
 
+def replaced(text: Any, pattern: str, new: str) -> Any:
+    """Return an expression with the first match of a regular expression in a text replaced."""
+    literal = _object("expressions.Literal")
+    return _catalyst("expressions.RegExpReplace")(text, literal.apply(pattern), literal.apply(new))
+
+
 def ascending(expression: Any) -> Any:
     """Return the ascending order by an expression."""
     directions = (_object(f"expressions.{name}") for name in ("Ascending", "NullsFirst"))

@@ -62,6 +62,14 @@ READING = {"event_time": "2024-04-01T00:00:00Z", "sensor": "a", "v": 1}
             "sort_array(collect_list(…))",
         ),
         (
+            "SELECT event_time, v FROM readings\nWHERE event_time < '10:30'",
+            "transform, query 1, line 2: 10:30 has another value in each run: take times and values from the data",
+        ),
+        (
+            "SELECT event_time, TIMESTAMP 'T10:30' AS t FROM readings",
+            "transform, query 1, line 1: t10:30 has another value in each run: take times and values from the data",
+        ),
+        (
             "SELECT event_time, sensor, v FROM readings SORT BY event_time, sensor, v\nLIMIT 3",
             "transform, query 1, line 2: LIMIT without ORDER BY takes any rows: add ORDER BY with a unique order",
         ),
@@ -177,6 +185,7 @@ def test_refused_when_planned(
         "SELECT max(event_time) AS event_time, max_by(name, id) AS name FROM people",
         "SELECT max(event_time) AS event_time, max_by(name, id, 2) AS name FROM people",
         "SELECT event_time, sensor, v FROM readings SORT BY v",
+        "SELECT event_time, to_timestamp('10:30', 'HH:mm') AS t FROM readings",
         "SELECT event_time, name, row_number() OVER (ORDER BY id) AS n FROM people QUALIFY n < 3",
         "SELECT event_time, name FROM people LIMIT ALL",
         "SELECT max(event_time) AS event_time, listagg(sensor) WITHIN GROUP (ORDER BY sensor) AS s FROM readings",

@@ -43,8 +43,8 @@ _BY_ORDER = {
 _OWN_ORDER = {"MaxBy": "max_by", "MinBy": "min_by", "MaxMinByK": "max_by", "ListAgg": "listagg"}
 """Aggregates that take values in the order of another argument -> name in SQL. That of MaxMinByK can be reversed."""
 
-_SPECIAL = re.compile(r"\s*(now|today|yesterday|tomorrow)\b", re.IGNORECASE)
-"""Texts that Spark converts to times of the run."""
+_SPECIAL = re.compile(r"\s*((?:now|today|yesterday|tomorrow)\b|(?:T\d|\d{1,2}:)[\d:.]*)", re.IGNORECASE)
+"""Texts that Spark converts to times of the run: words, and times of day, which get the date of the run."""
 
 _PARSERS = ("ParseToDate", "ParseToTimestamp")
 """Classes of functions that cast a text to a time unless they have a format."""
@@ -115,6 +115,8 @@ def _special_time(expression: Expression) -> str:
     if kind not in _PARSERS and not (kind == "Cast" and str(expression["dataType"]).startswith(("date", "timestamp"))):
         return ""
     below = expression.get("below")
+    if kind in _PARSERS and below and len(below) > 1:
+        return ""
     match = _SPECIAL.match(str(below[0]["value"])) if below and class_name(below[0]) == "Literal" else None
     return match[1].lower() if match else ""
 

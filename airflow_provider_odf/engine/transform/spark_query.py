@@ -14,7 +14,7 @@ from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.plan_nodes import nodes
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import query_name
-from airflow_provider_odf.engine.transform import float_order, query, row_wise
+from airflow_provider_odf.engine.transform import float_order, query, row_wise, times_of_day
 from airflow_provider_odf.engine.transform.analysis import PlanAnalysis, analysis
 from airflow_provider_odf.engine.transform.determinism import fault_of_run, fault_of_text, faults_of_constants
 from airflow_provider_odf.engine.transform.fault import Fault
@@ -52,7 +52,7 @@ class SparkQuery:
 
     def __init__(self, spark: SparkSession, request: TransformRequest, inputs: Sequence[Input]) -> None:
         self._spark, self._request, self._inputs = spark, request, inputs
-        self._has_sums = False
+        self._has_sums = self._has_times = False
         texts = [step.query for step in request.transform.queries]
         self.waits = any(f":{WATERMARK}" in text or RECORDS in text for text in texts)
 
@@ -72,6 +72,7 @@ class SparkQuery:
         for fault in self._faults(analyzed, frame):
             raise self.refusal(fault.word, f"{fault.message}: {fault.fix}")
         self._has_sums = float_order.can_have_sums(analyzed.root)
+        self._has_times = times_of_day.can_be_read(analyzed.root)
         return analyzed, frame
 
     def _faults(self, analyzed: PlanAnalysis, frame: DataFrame) -> Iterator[Fault]:
@@ -87,6 +88,8 @@ class SparkQuery:
 
     def rows(self) -> DataFrame:
         frame = self._last(is_checked=False)
+        if self._has_times:
+            frame = times_of_day.refused(frame)
         if not self._has_sums:
             return frame
         for key, value in float_order.SETTINGS.items():
