@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from airflow_provider_odf.datafusion import types
+from airflow_provider_odf.datafusion import tokens, types
 from airflow_provider_odf.datafusion.plan import TransformPlan
 from airflow_provider_odf.engine import datafusion
 from airflow_provider_odf.engine.schema import quoted
@@ -60,13 +60,27 @@ class DataFusionQuery:
     def analyze(self) -> tuple[query.Analysis, DataFrame]:
         frames = {i.alias: self._spark.createDataFrame([], i.history.types) for i in self._inputs}
         planned = self._plan(frames)
-        if any(i.history.vocab.operation_type_column in planned.used.get(i.alias, ()) for i in self._inputs):
+        if query.reads_operations(self._inputs, self._used(planned)):
             # All records are read then, in which only offsets are unique.
             self._keys = {alias: keys[:1] for alias, keys in self._keys.items()}
             planned = self._plan(frames)
-        used = {i.number: {name.lower() for name in planned.used.get(i.alias, ())} for i in self._inputs}
         columns = pa.schema([pa.field(f.name, types.to_spark(f.type)) for f in planned.output])
-        return _Planned(planned.is_row_wise, used), self._spark.createDataFrame([], from_arrow_schema(columns))
+        return _Planned(planned.is_row_wise, self._used(planned)), self._spark.createDataFrame(
+            [], from_arrow_schema(columns)
+        )
+
+    def _used(self, planned: TransformPlan) -> dict[int, set[str]]:
+        """Return the used columns of each input. DISTINCT and EXCEPT also read the operation, if rows of ``SELECT *``
+        have it: it counts where a query names it."""
+        named = {word.name for step in self._request.transform.queries for word in tokens.words(step.query)}
+        return {
+            i.number: {
+                name.lower()
+                for name in planned.used.get(i.alias, ())
+                if name in named or name != i.history.vocab.operation_type_column
+            }
+            for i in self._inputs
+        }
 
     def _plan(self, frames: Mapping[str, DataFrame]) -> TransformPlan:
         return datafusion.analyze(frames, self._request.transform, self._keys)
