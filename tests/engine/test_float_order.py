@@ -229,3 +229,22 @@ def test_a_derivative_has_one_zero_and_one_nan(spark: SparkSession, tmp_path: Pa
         ],
         "counted": [("+A", (1, "0.0")), ("+A", (3, "1.0")), ("-R", (1, "0.0"))],
     }
+
+
+def test_sums_of_datafusion_do_not_depend_on_polls(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [
+        {"event_time": "2024-05-01T00:00:00Z", "op": "+A", "n": n, "v": v} for n, v in enumerate((1e16, -1e16, 1.0))
+    ]
+    sums = []
+    for number, polls in enumerate(([rows], [[{**rows[0], "v": 5.0}, *rows[1:]], rows[:1]])):
+        columns = "event_time TIMESTAMP; op STRING; n BIGINT; v DOUBLE"
+        folder = tmp_path / f"{number}"
+        readings = Polled(spark, folder, columns, MergeStrategy("UpsertStream", primary_key=("n",)))
+        for poll in polls:
+            readings.poll(poll)
+        query = "SELECT max(event_time) AS event_time, sum(v) AS v FROM (SELECT event_time, v FROM readings) AS r"
+        derived = Derived.of(spark, folder / "derived", query, readings=readings)
+        derived.engine = "datafusion"
+        derived.step()
+        sums += [row[1] for row in derived.rows]
+    assert sums == [0.0, 0.0]

@@ -86,19 +86,26 @@ class DataFusionQuery:
         return datafusion.analyze(frames, self._request.transform, self._keys)
 
     def rows(self) -> DataFrame:
-        frames = {i.alias: self._in_order(i) for i in self._inputs}
+        return self._rows(by_value=True)
+
+    def _rows(self, *, by_value: bool) -> DataFrame:
+        frames = {i.alias: self._in_order(i, by_value=by_value) for i in self._inputs}
         return datafusion.transform(self._spark, frames, self._request.transform, self._keys, small=self._is_small)
 
-    def _in_order(self, of: Input) -> DataFrame:
-        """Return the rows of a view by offset: sums of floating-point numbers depend on it, and the place of a row in
-        the result. The order in which Spark reads files depends on the number of cores."""
-        frame, offset = self._spark.table(quoted(of.alias)), quoted(of.history.vocab.offset_column)
-        return frame.coalesce(1).sortWithinPartitions(offset) if self._is_small else frame.orderBy(offset)
+    def _in_order(self, of: Input, *, by_value: bool) -> DataFrame:
+        """Return the rows of a view in the order of their offsets or, before these, of their values.
+
+        Sums of floating-point numbers depend on the order. The one in which Spark reads files depends on the number of
+        cores, and offsets on how the input was cut into polls.
+        """
+        frame, offset = self._spark.table(quoted(of.alias)), of.history.vocab.offset_column
+        order = [*map(quoted, (*(of.history.columns if by_value else ()), offset))]
+        return frame.coalesce(1).sortWithinPartitions(*order) if self._is_small else frame.orderBy(*order)
 
     def rows_with_records(self) -> DataFrame:
         # The rows are in the order of their records, which are all added.
         record = f"named_struct('input', 0, 'offset', 0L, 'op', {APPEND})"
-        return self.rows().selectExpr("*", f"{record} AS {quoted(RECORD)}")
+        return self._rows(by_value=False).selectExpr("*", f"{record} AS {quoted(RECORD)}")
 
     def refusal(self, word: str, message: str) -> InvalidQuery:
         return query.refusal(self._request.transform.queries, word, message)
