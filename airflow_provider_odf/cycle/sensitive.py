@@ -55,7 +55,8 @@ class SensitiveColumns:
             self._known[dataset.uri] = Sensitivity()  # ends a circle of inputs
             own = own if own is not None else self._of_contract(dataset, state)
             schema = state.row_schema()
-            columns = schema.names if schema is not None else None
+            added = state.vocab.columns[:3]
+            columns = [name for name in schema.names if name not in added] if schema is not None else None
             self._known[dataset.uri] = self.of_transform(own, state.transform, columns)
         return self._known[dataset.uri]
 
@@ -69,7 +70,7 @@ class SensitiveColumns:
     ) -> Sensitivity:
         """Return what a contract says, with what the columns of a transform inherit from its inputs.
 
-        :param columns: of the derivative, None if they are not known yet.
+        :param columns: of the derivative without those that the merge adds, None if they are not known yet.
         """
         if transform is None:
             return own
@@ -137,10 +138,10 @@ def _inherited(
 
 
 def _columns(lineage: ColumnLineage, columns: Sequence[str] | None) -> Iterable[str]:
-    """Return the columns that a query makes; of those of the dataset, the merge adds some."""
+    """Return the columns that a query makes."""
     if columns is None:
         return lineage.columns if lineage.is_complete else (*lineage.columns, EVERY_COLUMN)
-    return [name for name in columns if lineage.has(name) or not lineage.is_complete]
+    return [name for name in columns if lineage.has(name)]
 
 
 def stated(location: binding.Location, alias: str) -> Sensitivity | None:

@@ -25,23 +25,24 @@ def of_transform(inputs: Sequence[Input], query: Transform, subject: Subject) ->
     subjects = {i.query_alias: i.subject for i in inputs}
     tables = {alias: [column.name for column in s.columns] for alias, s in subjects.items()}
     lineage = column_lineage(query.engine, query.queries, tables)
-    return _facet(subject, lineage, {alias: [s.edition_names.primary] for alias, s in subjects.items()})
+    made = [column.name for column in subject.columns if column.name not in subject.added]
+    return _facet(subject, lineage, made, {alias: [s.edition_names.primary] for alias, s in subjects.items()})
 
 
 def of_merge(sources: Sequence[Identifier], reading: Reading, subject: Subject) -> dict[str, DatasetFacet]:
     """Return the lineage of a dataset's columns from its source: by preprocess, else each from its namesake."""
     if not sources:
-        return _facet(subject, ColumnLineage(), {})
-    lineage = reading.lineage([column.name for column in subject.columns])
-    return _facet(subject, lineage, {INPUT: sources})
+        return _facet(subject, ColumnLineage(), (), {})
+    read = [column.name for column in subject.columns if column.name not in reading.added]
+    return _facet(subject, reading.lineage(read), read, {INPUT: sources})
 
 
 def _facet(
-    subject: Subject, lineage: ColumnLineage, datasets: Mapping[str, Sequence[Identifier]]
+    subject: Subject, lineage: ColumnLineage, made: Iterable[str], datasets: Mapping[str, Sequence[Identifier]]
 ) -> dict[str, DatasetFacet]:
     from openlineage.client.facet_v2 import column_lineage_dataset as facet
 
-    origins = {column.name: lineage.of(column.name) for column in subject.columns}
+    origins = {name: lineage.of(name) for name in made}
     fields = {name: facet.Fields(_input_fields(of, datasets)) for name, of in origins.items() if of}
     for column in subject.columns:
         facts = subject.contract.columns.get(column.name.lower())

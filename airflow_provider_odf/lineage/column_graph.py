@@ -163,7 +163,8 @@ def _root(key: str, label: str, state: ChainState) -> list[GraphNode]:
         at = f"{key} source {number}"
         reading = reading_of(source, state.vocab)
         lineage = reading.lineage(own)
-        made = {column: _at(lineage.of(column), {INPUT: at}) for column in own if lineage.has(column)}
+        read = [column for column in own if column not in reading.added]
+        made = {column: _at(lineage.of(column), {INPUT: at}) for column in read if lineage.has(column)}
         origins |= {column: (*origins.get(column, ()), *of) for column, of in made.items()}
         rows += _at(lineage.rows, {INPUT: at})
         used = dict.fromkeys(o.column for of in (*made.values(), rows) for o in of if o.key == at)
@@ -195,9 +196,11 @@ def _derivative(
             tables[declared.alias or members[at].label] = at
         inputs.append(at or unknown[-1].key)
     query, own = transform_of(transform.transform), _columns(member.state)
+    added = member.state.vocab.columns[:3] if member.state is not None else ()
     known = {alias: _columns(members[at].state) for alias, at in tables.items()}
     lineage = column_lineage(query.engine, query.queries, known)
-    origins = {column: _at(lineage.of(column), tables) for column in own if lineage.has(column)}
+    made = [column for column in own if column not in added and lineage.has(column)]
+    origins = {column: _at(lineage.of(column), tables) for column in made}
     keys = tuple(dict.fromkeys(inputs))
     return [*unknown, GraphNode(key, member.label, "Derivative", own, keys, origins, _at(lineage.rows, tables))]
 

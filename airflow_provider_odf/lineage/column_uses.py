@@ -84,6 +84,14 @@ class Relation:
         return any(column == name for column, _ in self.columns)
 
     @property
+    def with_any_names(self) -> Relation:
+        """It, where the columns that a query gives no name may have any name: engines choose it."""
+        if not self.has(""):
+            return self
+        named = tuple(column for column in self.columns if column[0])
+        return Relation(named, self.rows, (self.get("") or NONE) | (self.others or NONE))
+
+    @property
     def everything(self) -> Uses:
         """The uses of all columns."""
         return union([*(uses for _, uses in self.columns), self.others or NONE])
@@ -91,4 +99,6 @@ class Relation:
 
 NOT_RESOLVED: Uses = frozenset([Use(UNKNOWN, "TRANSFORMATION")])
 OPEN = Relation(others=NOT_RESOLVED)
+"""A relation whose columns are not known."""
+NOT_FOLLOWED = Relation(rows=NOT_RESOLVED, others=NOT_RESOLVED)
 """A relation of which nothing is known."""

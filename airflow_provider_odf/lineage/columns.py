@@ -54,8 +54,8 @@ class ColumnLineage:
         return self.relation.others is None
 
     def has(self, column: str) -> bool:
-        """Whether the query makes a column."""
-        return self.relation.has(_plain(column))
+        """Whether the query makes a column, as far as it is known."""
+        return self.relation.get(_plain(column)) is not None
 
     def of(self, column: str) -> tuple[Origin, ...]:
         """Return what a column is made of, and what decides about its values."""
@@ -114,7 +114,7 @@ def _column_lineage(engine: str, steps: Sequence[SqlQueryStep], tables: Mapping[
         for column in columns
     }
     names |= {_plain(column): column for columns in tables.values() for column in columns}
-    return ColumnLineage(made, spelled, names)
+    return ColumnLineage(made.with_any_names, spelled, names)
 
 
 def _input(table: str, columns: Sequence[str]) -> Relation:

@@ -39,6 +39,8 @@ class Subject:
     owners: tuple[str, ...] = ()
     inherited: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     """Tags that columns have from those that they are made of, by name in lower case: keys and values."""
+    added: tuple[str, ...] = ()
+    """Columns that every merge adds."""
 
     def tags(self, column: str) -> tuple[tuple[str, str], ...]:
         """Return the tags of a column: those of the contract, and those that it inherits."""

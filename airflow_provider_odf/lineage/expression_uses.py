@@ -76,7 +76,13 @@ def _function(node: exp.Expr) -> Iterator[Part]:
     aggregates = counts or name in _AGGREGATES or isinstance(node, exp.AggFunc)
     way: Way = "AGGREGATION" if aggregates and not isinstance(node, _NO_AGGREGATES) else "TRANSFORMATION"
     for child in node.iter_expressions():
-        yield Part(child, way, counts or name in MASKS)
+        if not _is_row(node, child):
+            yield Part(child, way, counts or name in MASKS)
+
+
+def _is_row(node: exp.Expr, child: exp.Expr) -> bool:
+    """Whether an argument of a function stands for rows, as in ``count(*)``, and not for all columns."""
+    return isinstance(node, exp.Count) and isinstance(child, exp.Star) and not any(child.args.values())
 
 
 def _same(node: exp.Expr) -> Iterator[Part]:

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from airflow_provider_odf.lineage.column_uses import (
     NONE,
+    NOT_FOLLOWED,
     NOT_RESOLVED,
     OPEN,
     Relation,
@@ -20,7 +21,7 @@ from airflow_provider_odf.lineage.column_uses import (
     union,
     used,
 )
-from airflow_provider_odf.lineage.expression_uses import makes_rows, parts
+from airflow_provider_odf.lineage.expression_uses import makes_rows, name_of, parts
 
 _KNOWN_CLAUSES = frozenset((
     "with_", "expressions", "from_", "joins", "laterals", "where", "group", "having", "qualify", "order", "sort",
@@ -62,7 +63,7 @@ def _query(node: exp.Expr, names: _Names) -> Relation:
         case exp.Table():
             return _joined(node, names)
         case _:
-            return OPEN
+            return NOT_FOLLOWED
 
 
 def _with(node: exp.Expr, names: _Names) -> _Names:
@@ -225,7 +226,7 @@ def _everywhere(name: str, sources: Sequence[Relation]) -> Uses:
 def _source(node: exp.Expr, names: _Names) -> tuple[str, Relation]:
     """Return the name and the columns of what FROM has."""
     if node.args.get("pivots") or node.args.get("match_recognize"):
-        return node.alias_or_name, replace(OPEN, rows=NOT_RESOLVED)
+        return node.alias_or_name, NOT_FOLLOWED
     made = _table(node, names)
     if isinstance(node, exp.Table):
         made = replace(made, rows=made.rows | used(_versions(node, names), "JOIN"))
@@ -253,7 +254,7 @@ def _table(node: exp.Expr, names: _Names) -> Relation:
         case exp.Query() | exp.Subquery() | exp.Values():
             return _query(node, names.outer or names)
         case _:
-            return OPEN
+            return NOT_FOLLOWED
 
 
 def _is_alias(node: exp.Expr) -> bool:
@@ -270,7 +271,7 @@ def _window_table(node: exp.Expr, names: _Names) -> Relation:
         of = names.tables[name]
         time = union(_uses(child, replace(names, sources={name: of})) for child in others)
         return replace(of, others=used(time, "TRANSFORMATION") | (of.others or NONE))
-    value = union(_uses(child, names) for child in node.iter_expressions())
+    value = _uses(node, names)
     return Relation(rows=used(value, "FILTER"), others=used(value, "TRANSFORMATION"))
 
 
@@ -284,7 +285,8 @@ def _joined(node: exp.Expr, names: _Names) -> Relation:
 
 
 def _columns(item: exp.Expr, names: _Names) -> Iterator[tuple[str, Uses]]:
-    """Yield the columns of an item of SELECT; the name ``*`` stands for columns that are not known."""
+    """Yield the columns of an item of SELECT. The name ``*`` stands for columns that are not known, and the empty name
+    for one that the engine names."""
     if item.is_star:
         yield from _star(item, names)
     elif isinstance(item, exp.Aliases):
@@ -293,14 +295,11 @@ def _columns(item: exp.Expr, names: _Names) -> Iterator[tuple[str, Uses]]:
     elif makes_rows(item) and not isinstance(item, exp.Alias):
         yield "*", _uses(item, names)
     else:
-        yield item.alias_or_name, _uses(item, names)
+        yield (item.alias_or_name if isinstance(item, exp.Alias | exp.Column) else ""), _uses(item, names)
 
 
 def _star(item: exp.Expr, names: _Names) -> Iterator[tuple[str, Uses]]:
     star = item.this if isinstance(item, exp.Column) else item
-    if not isinstance(star, exp.Star):  # such as count(*) or struct(*)
-        yield item.alias_or_name, _uses(item, names)
-        return
     table = item.table if isinstance(item, exp.Column) else ""
     if table and table not in names.sources:
         yield "*", NOT_RESOLVED
@@ -324,7 +323,11 @@ def _uses(node: exp.Expr, names: _Names) -> Uses:
     match node:
         case exp.Column():
             return _column(node, names)
-        case exp.Exists():
+        case exp.Star():
+            return union(uses for _, uses in _star(node, names))
+        case exp.Func() if name_of(node) == "identifier":
+            return NOT_RESOLVED
+        case exp.Exists(this=exp.Query() | exp.Values()):
             return used(_nested(node.this, names).rows, "FILTER")
         case exp.Subquery() | exp.Query():
             made = _nested(node, names)

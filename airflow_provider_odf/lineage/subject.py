@@ -57,6 +57,7 @@ def of_dataset(
         edition=edition,
         contract=contract or ContractFacts(),
         owners=owners,
+        added=state.vocab.columns[:3],
     )
 
 

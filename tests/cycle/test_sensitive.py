@@ -79,7 +79,7 @@ def test_what_the_attached_contract_marks(store):
     ("query", "sensitive"),
     [
         ("select event_time, id, email as contact from t1", {"contact"}),
-        ("select id, upper(email) as a, md5(email) as b, city from t1", {"a", "b"}),
+        ("select event_time, id, upper(email) as a, md5(email) as b, city from t1", {"a", "b"}),
         ("select id, case when email is null then 'x' else city end as a from t1", {"a"}),
         ("select id, row_number() over (partition by email order by id) as a from t1", {"a"}),
         ("select id, city from t1 where email like '%x'", {"id", "city"}),
@@ -87,6 +87,11 @@ def test_what_the_attached_contract_marks(store):
         ("select p.id, q.id as other from t1 p join t1 q on p.email = q.email", {"id", "other"}),
         ("select id, city from t1 order by id", set()),
         ("select * from t1", {"email"}),
+        ("select id, exists(split(city, ' '), word -> word = email) as a from t1", {"a"}),
+        ("select id, to_json(struct(*)) as a, hash(*) as b, count(*) over () as n from t1", {"a", "b"}),
+        ("select id, struct(* except (id)) as a, struct(t1.*) as b from t1", {"a", "b"}),
+        ("select id, identifier('email') as a from t1", {"a"}),
+        ("select id, city from identifier('t1') as t (id, city)", {"id", "city"}),
         ("select id, e.city from t1, elsewhere e", {"city"}),
         ("selec nonsense", {"event_time", "id", "city", "email"}),
     ],
@@ -103,6 +108,24 @@ def test_columns_inherit_over_every_use(store, query, sensitive):
         assert sensitive <= set(at_schema.labels)
     else:
         assert set(found.labels) == set(at_schema.labels) == sensitive
+
+
+@pytest.mark.parametrize(
+    ("query", "column"),
+    [
+        ("select event_time, id, upper(email) from t1", "upper(email)"),
+        ("select event_time, id, luhn_check(email) from t1", "luhn_check(email)"),
+        ("select event_time, id, cast(email as binary) from t1", "CAST(email AS BINARY)"),
+        ("select event_time, id, json_tuple(email, 'a', 'b') from t1", "c1"),
+        ("select event_time, id, min(city) over (order by email) from t1", "min(city) OVER (ORDER BY email)"),
+    ],
+)
+def test_a_column_that_spark_names(store, query, column):
+    create(store, "people", 1, ["id", "Email", "city"], attachment(PEOPLE))
+    create(store, "derived", 2, ["id", column], transform(query, 1))
+    assert labels(store, "derived") == {column.lower(): PII}
+    before_the_first_run = SensitiveColumns(store).of_transform(Sensitivity(), transform(query, 1))
+    assert before_the_first_run.of(column) == PII
 
 
 @pytest.mark.parametrize(
