@@ -62,7 +62,7 @@ def _check_names(event: e.SetTransform, inputs: Mapping[str, derivative.Input]) 
         result = spark_columns(step.query)
         if result.others is None:
             columns.update(name.lower() for name, _ in result.items)
-        elif step.alias is not None and spark_check.parsed(step.query) is None:
+        elif not spark_check.has_names(step.query, tables):
             return
         else:
             columns |= spark_check.given_names(step.query)

@@ -28,9 +28,9 @@ _STATEMENTS = (
 _OPENING = {TokenType.R_PAREN: TokenType.L_PAREN, TokenType.R_BRACKET: TokenType.L_BRACKET}
 _NAMES_COLUMNS = (
     "explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode", "posexplode_outer", "range",
-    "session_window", "stack", "values", "variant_explode", "variant_explode_outer", "window",
+    "session_window", "stack", "table", "values", "variant_explode", "variant_explode_outer", "window",
 )  # fmt: skip
-"""Functions whose columns have names that no query writes."""
+"""Words whose columns have names that no query writes."""
 _UNITS = (
     "century", "day", "dayofweek", "dayofyear", "decade", "dow", "doy", "epoch", "hour", "isodow", "isoyear",
     "microsecond", "millennium", "millisecond", "minute", "month", "quarter", "second", "week", "year",
@@ -78,11 +78,8 @@ def check_columns(query: str, tables: Collection[str], columns: Collection[str])
     :param columns: names of all their columns, in lower case.
     :raises Refusal: a column has neither.
     """
-    words, tree = tokens(query), parsed(query)
-    if words is None or tree is None or any(tree.find(kind) for kind in _NEW_SCOPES):
-        return
-    names = {word.text.lower() for word in words}
-    if names.intersection(_NAMES_COLUMNS):
+    tree = parsed(query)
+    if tree is None or not has_names(query, tables):
         return
     known = {*map(str.lower, columns), *_names_in(tree)}
     for column in tree.find_all(exp.Column):
@@ -95,6 +92,18 @@ def check_columns(query: str, tables: Collection[str], columns: Collection[str])
             raise Refusal(
                 column, f"column {column.sql(_DIALECT)} does not exist", suggestion(parts[0], sorted(columns))
             )
+
+
+def has_names(query: str, tables: Collection[str]) -> bool:
+    """Whether a query writes the names of all columns that it makes: not those of functions and fields."""
+    words, tree = tokens(query), parsed(query)
+    if words is None or tree is None or any(tree.find(kind) for kind in _NEW_SCOPES):
+        return False
+    if not {word.text.lower() for word in words}.isdisjoint(_NAMES_COLUMNS):
+        return False
+    named = {*tables, *(table.name.lower() for table in tree.find_all(exp.Table, exp.TableAlias))}
+    stars = [column for column in tree.find_all(exp.Column) if isinstance(column.this, exp.Star)]
+    return all(star.table.lower() in named for star in stars)
 
 
 def given_names(query: str) -> set[str]:

@@ -53,8 +53,12 @@ def refusal(query: str) -> str | None:
 
 
 def column_problems(folder: Path, query: str) -> list[str]:
+    return problems_of(folder, DERIVATIVE.replace("QUERY", query.replace("\n", "\n          ")))
+
+
+def problems_of(folder: Path, derivative: str) -> list[str]:
     (folder / "prices.yaml").write_text(ROOT)
-    (folder / "derived.yaml").write_text(DERIVATIVE.replace("QUERY", query.replace("\n", "\n          ")))
+    (folder / "derived.yaml").write_text(derivative)
     loaded = load([folder])
     assert loaded.problems == ()
     return [str(problem).removeprefix(f"{folder}/") for problem in check_columns(loaded.manifests)]
@@ -99,6 +103,11 @@ VALID = (
     "SELECT a, b FROM (SELECT id, value FROM p) AS t(a, b)",
     "SELECT CASE WHEN id IN (1, 2) THEN 'x' ELSE concat(value, ')(') END AS c FROM p;",
     "FROM p SELECT id",
+    "TABLE p",
+    "WITH t AS (TABLE p) SELECT id FROM t",
+    "SELECT day FROM (SELECT at.* FROM p)",
+    "SELECT q.day FROM (SELECT p.at.* FROM p) q",
+    "SELECT k FROM (SELECT s.* FROM (SELECT from_json(value, 'k INT') AS s FROM p))",
 )
 
 
@@ -149,6 +158,28 @@ def _query(choice: random.Random) -> str:
     items = [item.replace("a{}", f"a{n}").replace("{}", "'x'") for n, item in enumerate(items)]
     where = choice.choice(["", " WHERE id > 0", " WHERE value IN ('a', 'b')", " ORDER BY id"])
     return f"SELECT {', '.join(items)} FROM p{where}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("SELECT at.* FROM p", "SELECT day FROM one"),
+        ("SELECT explode(array(id)) FROM p", "SELECT col FROM one"),
+        ("SELECT json_tuple(value, 'a', 'b') FROM p", "SELECT c1 FROM one"),
+        ("SELECT id FROM p", "SELECT id FROM one"),
+        ("SELECT p.*, 1 AS n FROM p", "SELECT value, n FROM one"),
+    ],
+)
+def test_names_of_an_earlier_query(tmp_path: Path, first: str, second: str) -> None:
+    steps = f"queries:\n          - alias: one\n            query: {first}\n          - query: QUERY"
+    derivative = DERIVATIVE.replace("query: |\n          QUERY", steps)
+    assert problems_of(tmp_path, derivative.replace("QUERY", second)) == []
+
+
+def test_a_name_that_no_earlier_query_has(tmp_path: Path) -> None:
+    steps = "queries:\n          - alias: one\n            query: SELECT p.*, 1 AS n FROM p\n          - query: "
+    (problem,) = problems_of(tmp_path, DERIVATIVE.replace("query: |\n          QUERY", steps + "SELECT m FROM one"))
+    assert "column m does not exist" in problem
 
 
 def test_what_only_spark_can_read_is_a_warning(tmp_path: Path) -> None:
