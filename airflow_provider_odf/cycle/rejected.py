@@ -216,11 +216,11 @@ def rejections(dataset: Dataset) -> Iterator[Rejection]:
 def standing(
     dataset: Dataset, head: str, contract_digest: str | None, limits: Limits
 ) -> tuple[Rejection | None, dict[str, str]]:
-    """Return the last polled input that was rejected if it would be rejected again, and the newest stamps by path of
-    files of a glob that were discarded, and would be rejected again. Pushed input does not count: it does not come from
-    the polling source."""
+    """Return the last polled input that was rejected if it would be rejected again, and nobody accepted it; and the
+    newest stamps by path of files of a glob that were discarded, and would be rejected again. Pushed input does not
+    count: it does not come from the polling source."""
     polled = [r for r in rejections(dataset) if not r.record.is_pushed]
-    if not polled or not polled[-1].stands(head, contract_digest, limits):
+    if not polled or not polled[-1].stands(head, contract_digest, limits) or is_accepted(dataset, polled[-1].record):
         return None, {}
     stamps: dict[str, str] = {}
     for rejection in polled:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain.publications import ANYWAY
+from airflow_provider_odf.chain.publications import ACCEPTED, ANYWAY
 from airflow_provider_odf.contract.promises import frequency_of, freshness_of
 from airflow_provider_odf.contract.thresholds import RuleError
 from airflow_provider_odf.wording import counted, listed
@@ -134,7 +134,7 @@ def _too_rare(promise: Frequency, chain: ChainFacts, now: datetime) -> str | Non
 
 
 def _exception(facts: Facts, runs: Runs, now: datetime) -> str | None:
-    if facts.chain is None or facts.chain.decision != ANYWAY:
+    if facts.chain is None or facts.chain.decision not in (ACCEPTED, ANYWAY):
         return None
     why = f": {facts.chain.reason}" if facts.chain.reason else "."
     return f"The newest data was rejected, and {facts.chain.who or 'a person'} published it anyway{why}"

@@ -131,6 +131,22 @@ def test_a_discarded_file_stays_out_while_another_is_rejected(
     assert len(list(rejected.rejections(dataset))) == 2
 
 
+def test_what_is_accepted_passes_although_it_was_rejected_again(
+    write: Write, run: Run, store: Store, prices: Path
+) -> None:
+    write("in/2.csv", "sku,price\na,-3\nb,3\n")
+    assert isinstance(run(prices).error, ContractRejected)
+    dataset = store.dataset("prices")
+    first = decisions.find(dataset, None)
+    write("prices.yaml", PRICES.replace("  metadata:", "  metadata:\n    - {kind: SetInfo, description: edited}"))
+    assert isinstance(run(prices, "2024-01-02T12:00:00Z").error, ContractRejected)
+    assert not decisions.publish_anyway(store, dataset, first)
+    assert has_changed(store, prices) is True
+    outcome = run(prices, "2024-01-03T12:00:00Z")
+    assert (outcome.error, str(outcome)) == (None, "published 4 records (offsets 2..5): 2 corrected")
+    assert rows(store, "sku", "price") == [("a", -3), ("b", 3)]
+
+
 def test_a_candidate_is_tested_again(write: Write, run: Run, store: Store, engine: LocalRunner, prices: Path) -> None:
     write("in/2.csv", "sku,price\na,-3\nb,3\n")
     assert isinstance(run(prices).error, ContractRejected)

@@ -107,7 +107,7 @@ CASES = {
         Runs(state="success"),
         "exception",
     ),
-    "accepted after its rejection": (Facts(chain(decision="accepted"), True), Runs(), "fresh"),
+    "published as its input was accepted": (Facts(chain(decision="accepted", who="ann"), True), Runs(), "exception"),
     "never run": (Facts(), Runs(), "no data"),
     "only metadata": (Facts(ChainFacts()), Runs(state="success", is_paused=True), "no data"),
     "waiting for an input": (Facts(ChainFacts(), missing=("orders",)), Runs(), "waiting"),
@@ -153,6 +153,7 @@ def test_health(name):
         ("promised daily, two days ago", "The contract promises updates (daily): the last publication is of "
          "2026-04-29T12:00:00Z, 1 period without an update since."),
         ("published anyway", "The newest data was rejected, and ann published it anyway: refunds"),
+        ("published as its input was accepted", "The newest data was rejected, and ann published it anyway."),
         ("run marked success without a publication", "Run manual__1 has the state success, but published nothing: its "
          "publication did not succeed."),
         ("waiting for an input", "No data was published yet: inputs have none either: orders."),
