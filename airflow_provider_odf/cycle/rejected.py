@@ -7,7 +7,7 @@ moved, it can no longer be published; a ref ``accepted-CONTENT`` then accepts th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.cycle.messages import Candidate
     from airflow_provider_odf.manifest import model
+    from airflow_provider_odf.manifest.model import MetadataBlock
 
 
 _REPORTS = "reports"
@@ -110,6 +111,18 @@ def load(dataset: Dataset, block_hash: str) -> Record | None:
     `is_damaged`."""
     content = info_files.get(dataset, _REPORTS, block_hash)
     return protocol.from_json(Record, content) if content else None
+
+
+def of_data(
+    dataset: Dataset, blocks: Iterable[tuple[str, MetadataBlock]]
+) -> tuple[str, MetadataBlock, Record | None] | None:
+    """Return the newest block that changed the data or was tested, of blocks from the newest on, and its record. A
+    block of a merge that found nothing new says nothing about the data."""
+    for block_hash, block in blocks:
+        record = load(dataset, block_hash)
+        if record is not None or getattr(block.event, "new_data", None) is not None:
+            return block_hash, block, record
+    return None
 
 
 def is_recorded(dataset: Dataset, block_hash: str) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.publications import PublishedHistory
     from airflow_provider_odf.cycle.rejected import Record, Rejection
     from airflow_provider_odf.instant import Instant
-    from airflow_provider_odf.protocol import CheckResult
+    from airflow_provider_odf.protocol import CheckResult, ContractReport
 
 PUBLISHED, WAITING, DISCARDED, ACCEPTED = "published", "waiting", "discarded", "accepted"
 SUPERSEDED, LOST = "superseded", "unknown"
@@ -70,6 +70,17 @@ def newest(history: PublishedHistory, n: int) -> list[Tested]:
     ]
     every = [*reversed(held), *islice(_published(history), n)]
     return sorted(every, key=lambda tested: tested.time, reverse=True)[:n]
+
+
+def newest_report(dataset: Dataset, head: str) -> tuple[str, ContractReport] | None:
+    """Return the block and the contract report of the newest data of a history, or None if none was tested on it.
+
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    match rejected.of_data(dataset, dataset.data_blocks(head, _MOST_BLOCKS)):
+        case (block_hash, _, record) if record is not None and record.report is not None:
+            return block_hash, record.report
+    return None
 
 
 def sensitive_columns(tests: Sequence[Tested]) -> frozenset[str]:

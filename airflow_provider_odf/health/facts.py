@@ -38,7 +38,8 @@ class Update:
 @dataclass(frozen=True)
 class ChainFacts:
     """What the chain of a dataset tells at its head, and what is kept about its newest data: the promises of the
-    contract, the newest time that its clause about freshness measured, and who published it."""
+    contract, the newest time that its clause about freshness measured, and who published it. Merges that found nothing
+    new do not change what is kept."""
 
     published: Instant | None = None
     watermark: Instant | None = None
@@ -50,7 +51,7 @@ class ChainFacts:
     who: str | None = None
     reason: str | None = None
     run_id: str | None = None
-    """Id of the run of Airflow that published it."""
+    """Id of the run of Airflow that published last."""
 
 
 @dataclass(frozen=True)
@@ -124,19 +125,19 @@ def read_chain(dataset: Dataset, history: PublishedHistory) -> ChainFacts:
     blocks = list(dataset.data_blocks(history.hashes[-1], _MOST_BLOCKS))
     if not blocks:
         return ChainFacts()
-    block_hash, block = blocks[0]
-    newest = publications.published_data(history, block_hash, block)
-    record, done = rejected.load(dataset, block_hash), newest.publication
+    newest = publications.published_data(history, *blocks[0])
+    block_hash, block, record = rejected.of_data(dataset, blocks) or (*blocks[0], None)
+    done = publications.published_data(history, block_hash, block).publication
     return ChainFacts(
         newest.published,
-        getattr(block.event, "new_watermark", None),
+        getattr(blocks[0][1].event, "new_watermark", None),
         tuple(_updates(history, [block for _, block in reversed(blocks)]))[-MOST_UPDATES:],
         record.promises if record is not None else (),
         _newest_time(record),
         done.decision if done is not None else None,
         done.author.who if done is not None else None,
         done.author.reason if done is not None else None,
-        done.author.run.get("runId") if done is not None else None,
+        newest.publication.author.run.get("runId") if newest.publication is not None else None,
     )
 
 

@@ -17,7 +17,7 @@ from airflow_provider_odf.chain import dataset_facts, kept_file
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.kept_history import FOLDER, History, read_history
 from airflow_provider_odf.chain.kept_positions import read_positions
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import tested
 from airflow_provider_odf.health.facts import ChainFacts, read_chain
 from airflow_provider_odf.instant import Instant
 
@@ -90,9 +90,9 @@ def entry_of(dataset: Dataset, work_area: Path, history: History | None = None) 
     :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
     """
     history = history or read_history(dataset, work_area)
-    state, newest = history.state, history.newest_data
+    state = history.state
     published = read_positions(dataset, state.head, work_area).published
-    report = rejected.load_report(dataset, newest.block_hash) if newest is not None else None
+    newest = tested.newest_report(dataset, state.head)
     inputs = state.transform.inputs if state.transform is not None else ()
     return Entry(
         head=state.head,
@@ -101,7 +101,7 @@ def entry_of(dataset: Dataset, work_area: Path, history: History | None = None) 
         last_offset=state.last_offset,
         watermark=state.watermark,
         facts=read_chain(dataset, published),
-        contract_result=report.result if report is not None else None,
+        contract_result=newest[1].result if newest is not None else None,
         columns=tuple(c["name"] for c in dataset_facts.columns(state.schema)) if state.schema is not None else (),
         license=f"{state.license.short_name} {state.license.name}" if state.license is not None else "",
         inputs=tuple((declared.dataset_ref, declared.alias) for declared in inputs),

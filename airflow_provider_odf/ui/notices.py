@@ -44,7 +44,7 @@ def _by_position(subject: Subject) -> Iterator[Notice]:
 
 
 def _not_enforced(subject: Subject) -> Iterator[Notice]:
-    results = subject.report.results if subject.report is not None else ()
+    results = subject.newest_report[1].results if subject.newest_report is not None else ()
     ignored = sum(not result.is_enforced for result in results)
     if results and ignored == len(results):
         yield Notice("contract not enforced", "No clause of the contract was tested: its report says why.")

@@ -32,7 +32,7 @@ def overview_of(subject: Subject) -> dict[str, Any]:
 
     :raises DatasetNotFound: no run has created the dataset yet.
     """
-    state, newest = subject.history.state, subject.history.newest_data
+    state = subject.history.state
     facts = dataset_facts.facts(subject.dataset, state)
     return {
         "health": subject.health,
@@ -40,8 +40,7 @@ def overview_of(subject: Subject) -> dict[str, Any]:
         "columns": sorted(facts["schema"], key=lambda column: column["name"] in facts["vocabulary"].values()),
         "size": public_source.size(facts["size"]),
         "key": {name.lower() for name in getattr(state.merge, "primary_key", ())},
-        "newest": newest,
-        "report": subject.report,
+        "report": subject.newest_report,
         "published": subject.entry.published,
         "publication": subject.entry.facts.decision,
         "waiting": subject.candidates.undecided,

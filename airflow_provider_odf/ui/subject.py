@@ -15,7 +15,7 @@ from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.kept_history import History, pages_folder, read_history
 from airflow_provider_odf.chain.kept_positions import Positions, read_positions
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import rejected, tested
+from airflow_provider_odf.cycle import tested
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.health.facts import Candidates, Facts, read_candidates, read_inputs, with_candidates
@@ -107,10 +107,9 @@ class Subject:
         return entry_of(self.dataset, self.store.work_area, self.history)
 
     @cached_property
-    def report(self) -> ContractReport | None:
-        """The contract report of the last publication, or None if no contract was tested."""
-        newest = self.history.newest_data
-        return rejected.load_report(self.dataset, newest.block_hash) if newest is not None else None
+    def newest_report(self) -> tuple[str, ContractReport] | None:
+        """The contract report on the newest data and its block, or None if no contract was tested."""
+        return tested.newest_report(self.dataset, self.history.state.head)
 
     @cached_property
     def candidates(self) -> Candidates:
