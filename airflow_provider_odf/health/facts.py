@@ -52,6 +52,8 @@ class ChainFacts:
     reason: str | None = None
     run_id: str | None = None
     """Id of the run of Airflow that published last."""
+    changed: Instant | None = None
+    """The last publication that changed the data."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ def read_chain(dataset: Dataset, history: PublishedHistory) -> ChainFacts:
         return ChainFacts()
     newest = publications.published_data(history, *blocks[0])
     block_hash, block, record = rejected.of_data(dataset, blocks) or (*blocks[0], None)
-    done = publications.published_data(history, block_hash, block).publication
+    changed = publications.published_data(history, block_hash, block)
+    done = changed.publication
     return ChainFacts(
         newest.published,
         getattr(blocks[0][1].event, "new_watermark", None),
@@ -138,6 +141,7 @@ def read_chain(dataset: Dataset, history: PublishedHistory) -> ChainFacts:
         done.author.who if done is not None else None,
         done.author.reason if done is not None else None,
         newest.publication.author.run.get("runId") if newest.publication is not None else None,
+        changed.published,
     )
 
 

@@ -124,7 +124,8 @@ def _too_old(promise: Freshness, chain: ChainFacts, now: datetime) -> str | None
 
 
 def _too_rare(promise: Frequency, chain: ChainFacts, now: datetime) -> str | None:
-    if chain.published is None or promise.holds(time := chain.published.to_datetime(), now):
+    last = chain.changed or chain.published
+    if last is None or promise.holds(time := last.to_datetime(), now):
         return None
     missed = counted(promise.periods(time, now) - 1, "period")
     return (

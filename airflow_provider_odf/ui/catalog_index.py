@@ -22,7 +22,7 @@ from airflow_provider_odf.health.facts import ChainFacts, read_chain
 from airflow_provider_odf.instant import Instant
 
 _FILE = "catalog"
-_FORMAT = "catalog 2"
+_FORMAT = "catalog 3"
 
 
 @dataclass(frozen=True)

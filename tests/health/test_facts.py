@@ -52,6 +52,7 @@ def test_a_merge_without_news_hides_neither_promises_nor_decisions(tmp_path: Pat
     chain = read_facts(store, dataset).chain
     assert chain is not None
     assert (str(chain.published), str(chain.newest_time)) == ("2024-05-03T09:00:00Z", "2024-04-30T23:00:00Z")
+    assert str(chain.changed) == "2024-05-02T09:00:00Z"
     assert [promise.path for promise in chain.promises] == ["/servicelevels/freshness"]
     assert (chain.decision, chain.who, chain.reason) == ("published anyway", "ann", "refunds")
     assert tested.newest_report(dataset, draft.state.head) == (candidate.candidate, report)

@@ -92,6 +92,11 @@ CASES = {
     "promised daily, yesterday": (Facts(chain(1, promises=(every("daily"),)), True), Runs(), "fresh"),
     "promised daily, two days ago": (Facts(chain(2, promises=(every("daily"),)), True), Runs(), "late"),
     "promised by cron": (Facts(chain(0.2, promises=(every(cron="0 * * * *"),)), True), Runs(), "late"),
+    "promised daily, published today without a change": (
+        Facts(chain(0.1, changed=ago(days=2), promises=(every("daily"),)), True),
+        Runs(),
+        "late",
+    ),
     "promise that is not valid": (Facts(chain(1, promises=(every("fortnightly"),)), True), Runs(), "fresh"),
     "late, and the newest run failed": (
         Facts(chain(2, promises=(every("daily"),)), True),
