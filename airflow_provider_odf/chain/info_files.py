@@ -64,7 +64,9 @@ def damaged(dataset: Dataset) -> Iterator[str]:
             if (block_hash := block_of(name)) is None:
                 continue
             data = storage.get(_path(folder, name))
-            if open_json(data, block=block_hash) is None and not is_unsealed(data):
+            content = open_json(data, block=block_hash)
+            is_own = content is not None and content.get("name", name) == name
+            if not is_own and not is_unsealed(data):
                 yield storage.location(_path(folder, name))
 
 

@@ -62,7 +62,8 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Progress | None = None, 
     for file in info_files.damaged(dataset):
         raise ChainCorrupted(
             f"{file} is damaged: restore it from a backup or remove it. After removal, the next run writes a new "
-            "report and holds back the next file whose columns are matched by position"
+            "report, the next file whose columns are matched by position is held back, and a publication counts from "
+            "the time of its block"
         )
     for name in dataset.storage.refs():
         dataset.head(name)
