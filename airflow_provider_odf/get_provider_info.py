@@ -99,8 +99,8 @@ _OPTIONS = {
     ),
     "local_master": _option("Spark master of the child process.", default="local[*]", example="local[2]"),
     "local_memory": _option(
-        "Java heap of the child process. With ``local[*]`` it runs one concurrent Spark task per 256 MiB. Empty: "
-        "Java's default, a quarter of the memory.",
+        "Java heap of the child process, at least ``456m``. With ``local[*]`` it runs one concurrent Spark task per "
+        "256 MiB. Empty: Java's default, a quarter of the memory.",
         example="4g",
     ),
     "forbid_steps": _option(

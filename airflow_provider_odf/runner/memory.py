@@ -18,8 +18,13 @@ VARIABLE = "ODF_LOCAL_MEMORY"
 TASK_BYTES = 256 << 20
 """Heap for each concurrent task."""
 
+LEAST = "456m"
+"""Least heap. Spark needs 450 MiB of it, and Java counts one of the two survivor spaces, an 80th, as no memory."""
+
 AMPLE_BYTES = 2 << 30
 """Heap size from which the JVM options favor speed over memory."""
+
+_SETTING = f"{VARIABLE} or [odf] local_memory"
 
 _RETURNING = {
     # Return free memory to the system: Arrow's pool and malloc's arenas, one per thread, keep half of the used size.
@@ -45,11 +50,13 @@ class Bounds:
 def bounds(heap: str | None) -> Bounds:
     """Return the settings for a heap in Java's notation; without a heap there are none.
 
-    :raises InvalidInput: the heap is not a size.
+    :raises InvalidInput: the heap is not a size, or smaller than `LEAST`.
     """
     if not heap:
         return Bounds()
     size = _bytes(heap)
+    if size < _bytes(LEAST):
+        raise InvalidInput(f"{_SETTING}: Spark does not start with a heap of {heap!r}: use {LEAST} or more")
     tasks = max(1, min(size // TASK_BYTES, os.cpu_count() or 1))
     conf = {"spark.driver.memory": heap}
     return Bounds(conf, {}, tasks) if size >= AMPLE_BYTES else Bounds(conf | _lean(size), _RETURNING, tasks)
@@ -71,5 +78,5 @@ def _lean(size: int) -> dict[str, str]:
 def _bytes(size: str) -> int:
     match = _SIZE.fullmatch(size.strip())
     if match is None:
-        raise InvalidInput(f"{VARIABLE} or [odf] local_memory: {size!r} is not a size: use a size such as 512m or 2g")
+        raise InvalidInput(f"{_SETTING}: {size!r} is not a size: use a size such as 512m or 2g")
     return int(match[1]) << _UNITS[match[2].lower()]

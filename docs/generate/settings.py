@@ -43,8 +43,8 @@ _ENVIRONMENT = [
     ("ODF_CLASS_ARCHIVE", "`off`: neither make nor use a class archive."),
     (
         "ODF_LOCAL_MEMORY",
-        "Java heap of the engine that `odf` starts, as `[odf] local_memory`: `512m`, `2g`. It runs one "
-        "concurrent Spark task per 256 MiB. With `512m`, two tasks, all processes of a run take about 1 GiB.",
+        "Java heap of the engine that `odf` starts, as `[odf] local_memory`: `512m`, `2g`, at least `456m`. It runs "
+        "one concurrent Spark task per 256 MiB. With `512m`, two tasks, all processes of a run take about 1 GiB.",
     ),
     (
         "ODF_MAX_RESULT_ROWS",

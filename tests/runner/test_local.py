@@ -153,7 +153,7 @@ def test_death_of_the_jvm_is_an_internal_error_and_the_next_request_starts_anoth
 
 def test_a_heap_that_is_too_small_is_told(raw_query) -> None:
     with (
-        LocalRunner("local[2]", {"spark.driver.memory": "8m"}) as runner,
+        LocalRunner("local[2]", {"spark.driver.extraJavaOptions": "-Xmx8m"}) as runner,
         pytest.raises(errors.InternalError) as e,
     ):
         runner.submit(raw_query()).result(60)

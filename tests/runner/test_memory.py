@@ -9,7 +9,7 @@ from airflow_provider_odf.runner import LocalRunner, memory
 
 
 @pytest.mark.parametrize(
-    ("heap", "tasks"), [("512m", 2), ("1g", 4), ("500M", 1), ("100m", 1), ("2048mb", 8), ("805306368", 3)]
+    ("heap", "tasks"), [("512m", 2), ("1g", 4), ("500M", 1), ("456m", 1), ("2048mb", 8), ("805306368", 3)]
 )
 def test_heap_bounds_the_tasks(heap: str, tasks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
@@ -42,3 +42,13 @@ def test_what_is_no_size_is_told(size: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("ODF_LOCAL_MEMORY", size)
     with pytest.raises(InvalidInput, match=f"'{size}' is not a size: use a size such as 512m or 2g"):
         LocalRunner()
+
+
+@pytest.mark.parametrize("size", ["455m", "8m", "478150655"])
+def test_a_heap_with_which_spark_does_not_start_is_refused(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODF_LOCAL_MEMORY", size)
+    with pytest.raises(InvalidInput) as e:
+        LocalRunner()
+    assert str(e.value) == (
+        f"ODF_LOCAL_MEMORY or [odf] local_memory: Spark does not start with a heap of '{size}': use 456m or more"
+    )
