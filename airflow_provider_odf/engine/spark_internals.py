@@ -288,23 +288,19 @@ def parquet_schema(spark: SparkSession, uri: str) -> Any:
         reader.close()
 
 
-def type_of_parquet(field: Any) -> DataType:
-    """Return Spark's type of a field in the schema of a Parquet file.
+def type_of_parquet(spark: SparkSession, field: Any) -> DataType:
+    """Return the type of a field in the schema of a Parquet file, with the settings of a session.
 
     :raises Py4JJavaError: Spark cannot read the type.
     """
     from pyspark.sql.types import StructType
 
-    converter = _parquet_converter()
+    conf = spark._jsparkSession.sessionState().conf()
+    converter = _class("org.apache.spark.sql.execution.datasources.parquet.ParquetToSparkSchemaConverter")(conf)
     fields = _class("java.util.ArrayList")()
     fields.add(field)
     schema = converter.convert(_class("org.apache.parquet.schema.MessageType")("root", fields))
     return StructType.fromJson(json.loads(schema.json())).fields[0].dataType
-
-
-def _parquet_converter() -> Any:
-    conf = _class("org.apache.spark.sql.internal.SQLConf").get()
-    return _class("org.apache.spark.sql.execution.datasources.parquet.ParquetToSparkSchemaConverter")(conf)
 
 
 def _copy(node: Any, values: Sequence[Any]) -> Any:

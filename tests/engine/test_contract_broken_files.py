@@ -15,6 +15,7 @@ from airflow_provider_odf.contract.compile import compile_models
 from airflow_provider_odf.contract.load import parse
 from airflow_provider_odf.contract.sources import of_data
 from airflow_provider_odf.engine.contract import sources
+from airflow_provider_odf.protocol import ContractReport
 
 pytestmark = pytest.mark.spark
 
@@ -340,3 +341,70 @@ def test_an_array_of_json_with_a_key_twice_is_one_record(spark, tmp_path: Path):
     found = results(spark, tmp_path, "json")
     assert found[""] == ("fail", '1 row cannot be read: [{"a": 1, "b": "x"}, {"a": 2, "a": 9}]')
     assert found["/fields/b/maxLength"] == ("fail", "1 row: long")
+
+
+NULL_CONTRACT = """
+dataContractSpecification: 1.2.1
+id: urn:t
+info: {title: T, version: 1.0.0}
+models:
+  t:
+    fields:
+      n: {type: string, pattern: '^a', minLength: 1, enum: [ab], unique: true}
+      m: {type: decimal, minimum: 5, required: true}
+      d: {type: date}
+      s: {type: object, fields: {x: {type: string, maxLength: 9}, y: {type: long, minimum: 1}}}
+      l: {type: array, items: {type: string, pattern: '^a'}}
+      o: {type: object, fields: {z: {type: string, format: email}}}
+    quality:
+      - {type: sql, query: 'SELECT count(*) FROM {model} WHERE n IS NULL', mustBe: 2}
+"""
+NONE = pa.nulls(2)
+NULLS = pa.table(
+    {
+        **dict.fromkeys(("n", "m", "d", "o"), NONE),
+        "s": pa.array([{"x": None, "y": 1}, None], pa.struct([("x", pa.null()), ("y", pa.int64())])),
+        "l": pa.array([[None], None], pa.list_(pa.null())),
+    }
+)
+VALUES = pa.table(
+    {
+        "n": ["ab", "b"],
+        "m": pa.array([5, 4], pa.decimal128(9, 2)),
+        "d": [datetime.date(2024, 1, 1), None],
+        "o": [{"z": "a@b.org"}, {"z": "c"}],
+        "s": [{"x": "q", "y": 0}, None],
+        "l": [["ab"], ["b"]],
+    }
+)
+
+
+MIXED = {
+    "m/required": "2 rows",
+    "n/pattern": "1 row: b",
+    "n/enum": "1 row: b",
+    "m/minimum": "1 row: 4.00",
+    "s/fields/y/minimum": "1 row: 0",
+    "l/items/pattern": "1 row: [b]",
+    "o/fields/z/format": "1 row: c",
+}
+
+
+def not_passed(report: ContractReport) -> dict[str, str]:
+    return {r.path.removeprefix("/models/t/fields/"): r.reason for r in report.results if r.outcome != "pass"}
+
+
+@pytest.mark.parametrize(("others", "expected"), [((), {"m/required": "2 rows"}), ((VALUES,), MIXED)])
+def test_columns_of_type_null(spark: SparkSession, tmp_path: Path, others: tuple[pa.Table, ...], expected):
+    """They have no value, whatever type the contract or other files say."""
+    written(tmp_path, NULLS, *others)
+    file = parse(NULL_CONTRACT, "c.yaml")
+    data = of_data(file, ["t"], str(tmp_path), "parquet")
+    assert not_passed(sources.test(spark.newSession(), compile_models(file, ["t"]), data)) == expected
+
+
+def test_columns_of_type_null_of_dataframes(spark: SparkSession):
+    nulls = "SELECT NULL n, NULL m, NULL d, named_struct('x', NULL, 'y', 1L) s, array(NULL) l, NULL o"
+    contract = compile_models(parse(NULL_CONTRACT, "c.yaml"), ["t"])
+    report = sources.test_frames(contract, {"t": spark.sql(f"{nulls} UNION ALL {nulls}")})
+    assert not_passed(report) == {"m/required": "2 rows"}

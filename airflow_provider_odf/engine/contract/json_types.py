@@ -1,18 +1,27 @@
-"""The types to read JSON documents with, so that each value keeps its type."""
+"""The types that a contract declares, and those to read JSON documents with, so that each value keeps its type."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract.texts import BOOLEAN, NUMBER
 from airflow_provider_odf.engine.contract.types import SCALARS, TYPES
+from airflow_provider_odf.protocol import Check
 
 _VOID = (T.NullType(), T.StructType())
 """Types of what has no content."""
+
+_NO_SCALARS: Mapping[str, T.DataType] = MappingProxyType({})
+
+
+def types_of(checks: Iterable[Check]) -> dict[str, str]:
+    """Return the logical types of fields by path in lower case."""
+    return {str(c.field).lower(): str(c.arguments["type"]) for c in checks if c.kind == "field_type" and not c.outcome}
 
 
 @dataclass(frozen=True)
@@ -20,25 +29,52 @@ class Shapes:
     """The structs, arrays and maps that a contract declares.
 
     ``types`` are the logical types of fields by path in lower case. ``inner`` are the paths of the fields in a field,
-    by its path in lower case, and those of columns for the empty path.
+    by its path in lower case, and those of columns for the empty path. ``scalars`` are the types of data by logical
+    type; others are STRING.
     """
 
     types: Mapping[str, str]
     inner: Mapping[str, list[str]]
+    scalars: Mapping[str, T.DataType]
 
     @classmethod
-    def of_fields(cls, types: Mapping[str, str], paths: Iterable[str]) -> Shapes:
+    def of_checks(cls, checks: Iterable[Check], scalars: Mapping[str, T.DataType] = _NO_SCALARS) -> Shapes:
+        """Return the shapes of the fields of checks."""
+        checks = [*checks]
+        return cls.of_fields(types_of(checks), (str(c.field) for c in checks if c.kind == "field_present"), scalars)
+
+    @classmethod
+    def of_fields(
+        cls, types: Mapping[str, str], paths: Iterable[str], scalars: Mapping[str, T.DataType] = _NO_SCALARS
+    ) -> Shapes:
         """Return the shapes of fields, each of which follows the field around it."""
         inner: dict[str, list[str]] = {"": []}
         for path in paths:
             around = (path[: end.start()].lower() for end in re.finditer(r"\.|\[\]|\{", path))
             inner[max((outer for outer in around if outer in inner), key=len, default="")].append(path)
             inner[path.lower()] = []
-        return cls(types, inner)
+        return cls(types, inner, scalars)
+
+    def filled(self, kind: T.DataType, path: str) -> T.DataType:
+        """Return the type of a field with the declared types in place of those that have no value but null."""
+        match kind:
+            case T.NullType():
+                return self.of(path)
+            case T.StructType():
+                return self._struct(kind, f"{path}.")
+            case T.ArrayType():
+                return T.ArrayType(self.filled(kind.elementType, f"{path}[]"))
+            case T.MapType():
+                return T.MapType(kind.keyType, self.filled(kind.valueType, f"{path}{{value}}"))
+            case _:
+                return kind
+
+    def _struct(self, kind: T.StructType, path: str) -> T.StructType:
+        return T.StructType([T.StructField(f.name, self.filled(f.dataType, f"{path}{f.name}")) for f in kind])
 
     @property
     def columns(self) -> T.StructType:
-        """The columns, in which scalars are STRING."""
+        """The columns."""
         return T.StructType([T.StructField(path, self.of(path)) for path in self.inner[""]])
 
     def of(self, path: str) -> T.DataType:
@@ -50,7 +86,7 @@ class Shapes:
             return T.MapType(T.StringType(), self.of(f"{path}{{value}}"))
         fields = [one for one in self.inner.get(path.lower(), ()) if one[len(path)] == "."]
         if not fields and logical not in ("object", "record", "struct"):
-            return T.StringType()
+            return self.scalars.get(logical or "", T.StringType())
         return T.StructType([T.StructField(one[len(path) + 1 :], self.of(one)) for one in fields])
 
 

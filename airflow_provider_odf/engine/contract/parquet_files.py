@@ -6,10 +6,12 @@ that is not Parquet. All others are read.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import spark_internals
@@ -33,14 +35,16 @@ _WIDER: tuple[tuple[type[T.DataType], ...], ...] = (
 class Columns:
     """The columns of files: what Spark can read, and why it cannot read others, by path."""
 
+    spark: SparkSession
     readable: dict[str, T.StructField] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     """Column -> the first file with it."""
 
-    def add(self, schema: Any, file: str) -> None:
-        """Add the columns in the footer of a file."""
+    def add(self, schema: Any, file: str) -> T.StructType:
+        """Add the columns in the footer of a file; return those that Spark can read."""
         seen: dict[str, str] = {}
+        own = T.StructType()
         for one in schema.getFields():
             key = one.getName().lower()
             if key in seen:
@@ -48,12 +52,14 @@ class Columns:
             seen[key] = one.getName()
             if (kind := self._of(one, one.getName(), file)) is not None:
                 self._merge(T.StructField(one.getName(), kind), file)
+                own.add(one.getName(), kind)
+        return own
 
     def _of(self, one: Any, path: str, file: str) -> T.DataType | None:
         """Return the type of a field without the fields inside it that Spark cannot read, None if nothing is left."""
         if one.isPrimitive() or one.getLogicalTypeAnnotation() is not None or str(one.getRepetition()) == "REPEATED":
             try:
-                return spark_internals.type_of_parquet(one)
+                return spark_internals.type_of_parquet(self.spark, one)
             except ERRORS as e:
                 kind = str(e).partition("Parquet type: ")[2].partition(". SQLSTATE")[0] or root_cause(e)
                 self.broken[path.lower()] = f"{path} in {file} is of the type {kind}, which Spark cannot read"
@@ -85,19 +91,50 @@ def read(spark: SparkSession, source: Source) -> tuple[DataFrame, dict[str, str]
     :raises Unreadable: Spark can read none of the files.
     """
     reader = spark.read.options(**source.options)
-    columns, readable, problems = Columns(), list[str](), list[str]()
+    columns, readable, problems = Columns(spark), dict[str, T.StructType](), list[str]()
     for uri in sorted(reader.schema("c INT").parquet(*source.paths).inputFiles()):
         try:
             schema = spark_internals.parquet_schema(spark, uri)
         except ERRORS as e:
             problems.append(_problem(file_name(uri), root_cause(e).partition(": ")[2] or root_cause(e)))
             continue
-        columns.add(schema, file_name(uri))
-        readable.append(uri)
+        readable[uri] = columns.add(schema, file_name(uri))
     if not readable:
         raise Unreadable("; ".join(problems[:3]) or f"no file matches {', '.join(source.paths)}")
-    frame = reader.schema(columns.schema).parquet(*map(as_path, readable))
-    return frame, columns.broken, "; ".join(problems[:3])
+    frames = _frames(reader, columns.schema, readable)
+    return reduce(DataFrame.union, frames), columns.broken, "; ".join(problems[:3])
+
+
+def _frames(reader: DataFrameReader, schema: T.StructType, files: Mapping[str, T.StructType]) -> Iterator[DataFrame]:
+    """Yield the rows of files with their own schemas in a common schema."""
+    groups: dict[T.StructType, list[str]] = {}
+    for uri, own in files.items():
+        groups.setdefault(_struct_with_nulls(schema, own), []).append(as_path(uri))
+    for kind, paths in groups.items():
+        frame = reader.schema(kind).parquet(*paths)
+        yield frame if kind == schema else frame.to(schema)
+
+
+def _with_nulls(kind: T.DataType, own: T.DataType) -> T.DataType:
+    """Return a type with the type null where a file has it, which Spark reads as no other type."""
+    match kind, own:
+        case _, T.NullType():
+            return own
+        case T.StructType(), T.StructType():
+            return _struct_with_nulls(kind, own)
+        case T.ArrayType(), T.ArrayType():
+            return T.ArrayType(_with_nulls(kind.elementType, own.elementType))
+        case T.MapType(), T.MapType():
+            return T.MapType(kind.keyType, _with_nulls(kind.valueType, own.valueType))
+        case _:
+            return kind
+
+
+def _struct_with_nulls(kind: T.StructType, own: T.StructType) -> T.StructType:
+    types = {f.name.lower(): f.dataType for f in own}
+    return T.StructType(
+        [T.StructField(f.name, _with_nulls(f.dataType, types.get(f.name.lower(), f.dataType))) for f in kind]
+    )
 
 
 def _problem(file: str, cause: str) -> str:
@@ -106,10 +143,18 @@ def _problem(file: str, cause: str) -> str:
 
 def common_type(one: T.DataType, other: T.DataType) -> T.DataType | None:
     """Return the type that Spark reads values of both types as, None if there is none."""
-    if one == other:
+    if one == other or isinstance(other, T.NullType):
         return one
+    if isinstance(one, T.NullType):
+        return other
     if isinstance(one, T.StructType) and isinstance(other, T.StructType):
         return _common_struct(one, other)
+    if isinstance(one, T.ArrayType) and isinstance(other, T.ArrayType):
+        element = common_type(one.elementType, other.elementType)
+        return T.ArrayType(element) if element else None
+    if isinstance(one, T.MapType) and isinstance(other, T.MapType) and one.keyType == other.keyType:
+        value = common_type(one.valueType, other.valueType)
+        return T.MapType(one.keyType, value) if value else None
     if isinstance(one, T.DecimalType) and isinstance(other, T.DecimalType):
         scale = max(one.scale, other.scale)
         digits = max(one.precision - one.scale, other.precision - other.scale) + scale

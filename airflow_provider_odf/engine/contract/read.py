@@ -20,6 +20,7 @@ from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.contract import csv_files, json_files, json_types, parquet_files
 from airflow_provider_odf.engine.contract.data import Data, Unreadable, with_malformed
 from airflow_provider_odf.engine.contract.texts import Declared
+from airflow_provider_odf.engine.session import setting
 from airflow_provider_odf.engine.spark_errors import message, refusal, root_cause
 from airflow_provider_odf.protocol import Check, Source
 
@@ -43,7 +44,7 @@ def read(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
 
 
 def _csv(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
-    types = Declared(_types(checks))
+    types = Declared(json_types.types_of(checks))
     options = {"header": "true", "escape": '"', **source.options}
     options["multiLine"] = str(_is_small(source) or _has_quoted_line_ends(spark, source)).lower()
     frame, broken = csv_files.read(spark, source.paths, options, _MALFORMED)
@@ -75,8 +76,7 @@ def _any_json(spark: SparkSession, source: Source, checks: Sequence[Check]) -> D
 
 
 def _json(spark: SparkSession, source: Source, checks: Sequence[Check], *, is_whole: bool) -> Data:
-    types = _types(checks)
-    shapes = json_types.Shapes.of_fields(types, (str(c.field) for c in checks if c.kind == "field_present"))
+    shapes = json_types.Shapes.of_checks(checks)
     options = {**source.options, "multiLine": str(is_whole).lower()}
     inferred, load = json_files.infer(spark, source.paths, options, _MALFORMED)
     fields = {f.name: f for f in inferred if f.name != _MALFORMED}
@@ -86,16 +86,17 @@ def _json(spark: SparkSession, source: Source, checks: Sequence[Check], *, is_wh
     fitting = json_types.to_read(T.StructType([*fields.values()] or declared.fields), shapes)
     none, malformed = (T.StructField(name, T.StringType()) for name in (_NONE, _MALFORMED))
     frame = with_malformed(load(T.StructType([none, *fitting.schema, malformed])), _NONE, _MALFORMED).drop(_NONE)
-    return Data(frame, _is_small(source), Declared(types, fitting.kinds), _MALFORMED, fitting.broken)
+    return Data(frame, _is_small(source), Declared(shapes.types, fitting.kinds), _MALFORMED, fitting.broken)
 
 
 def _parquet(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
     reader = spark.read.options(**source.options).option("mergeSchema", True)
-    try:
-        return Data(reader.parquet(*source.paths), _is_small(source))
-    except (PySparkException, Py4JJavaError):
-        frame, broken, problem = parquet_files.read(spark, source)
-        return Data(frame, _is_small(source), broken=broken, problem=problem)
+    with setting(spark, "spark.sql.parquet.reader.respectUnknownTypeAnnotation.enabled", "true"):
+        try:
+            return Data(reader.parquet(*source.paths), _is_small(source))
+        except (PySparkException, Py4JJavaError):
+            frame, broken, problem = parquet_files.read(spark, source)
+            return Data(frame, _is_small(source), broken=broken, problem=problem)
 
 
 def _other(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
@@ -110,11 +111,6 @@ _READERS: Mapping[str, Callable[[SparkSession, Source, Sequence[Check]], Data]] 
     "parquet": _parquet,
 }
 """Format -> its reader. Spark reads other formats by their name."""
-
-
-def _types(checks: Sequence[Check]) -> dict[str, str]:
-    """Return the logical types of fields by path in lower case."""
-    return {str(c.field).lower(): str(c.arguments["type"]) for c in checks if c.kind == "field_type" and not c.outcome}
 
 
 def _is_small(source: Source) -> bool:

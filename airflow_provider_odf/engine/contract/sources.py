@@ -9,11 +9,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine.contract.data import Data, Unreadable
 from airflow_provider_odf.engine.contract.fields import find
+from airflow_provider_odf.engine.contract.json_types import Shapes
 from airflow_provider_odf.engine.contract.read import read
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import ROW, Other, Rows, value_column
 from airflow_provider_odf.engine.contract.scan import Scan
+from airflow_provider_odf.engine.contract.types import READ_AS, are_same
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import ddl
 from airflow_provider_odf.protocol import (
     SERVICE_LEVEL,
     Check,
@@ -78,12 +81,23 @@ def _by_hand(report: ContractReport) -> ContractReport:
 def _rows(contract: Contract, data: Mapping[str, Data], as_of: str) -> dict[str, Rows]:
     """Return the rows of the tested models."""
     tested = _models(contract)
+    data = {model: _filled(those, _checks(contract, model)) for model, those in data.items()}
     others = {model.lower(): Other(those.frame, those.types, those.system) for model, those in data.items()}
     return {
         model: replace(_rows_of(those, _checks(contract, model), others), as_of=as_of)
         for model, those in data.items()
         if model in tested
     }
+
+
+def _filled(data: Data, checks: Sequence[Check]) -> Data:
+    """Return the rows with the declared types of columns and nested fields that have no value but null."""
+    shapes, schema = Shapes.of_checks(checks, READ_AS), data.frame.schema
+    kinds = {f.name: shapes.filled(f.dataType, f.name) for f in schema}
+    if all(are_same(kinds[f.name], f.dataType) for f in schema):
+        return data
+    columns = (f"CAST({quoted(f.name)} AS {ddl(kinds[f.name])}) AS {quoted(f.name)}" for f in schema)
+    return replace(data, frame=data.frame.selectExpr(*columns))
 
 
 def _rows_of(data: Data, checks: Sequence[Check], others: Mapping[str, Other]) -> Rows:
