@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import random
 from pathlib import Path
 
@@ -130,6 +131,17 @@ def test_a_column_that_spark_cannot_read(spark: SparkSession, tmp_path: Path):
     assert outcomes(found) == {**WHOLE, **OF_A}
     reason = "a in 0.parquet is of the type INT64 (TIMESTAMP(NANOS,false)), which Spark cannot read"
     assert {found[path][1] for path in OF_A} == {reason}
+
+
+def test_decimals_of_more_digits_than_spark_has(spark: SparkSession, tmp_path: Path):
+    long = pa.array([decimal.Decimal(1)] * 4, pa.decimal256(60, 2))
+    written(tmp_path, pa.table({"a": long, "b": pa.array([[one] for one in long], pa.list_(long.type))}))
+    found = results(spark, tmp_path, "parquet")
+    assert found["/fields/a/minimum"] == (
+        "error",
+        "a in 0.parquet is of type DECIMAL with 60 digits, and Spark reads 38 at most: write fewer digits, or text",
+    )
+    assert found["/fields/b/type"][1].startswith("b in 0.parquet is of type DECIMAL with 60 digits, and")
 
 
 def test_only_columns_that_spark_cannot_read(spark: SparkSession, tmp_path: Path):

@@ -6,6 +6,7 @@ that is not Parquet. All others are read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -61,8 +62,7 @@ class Columns:
             try:
                 return spark_internals.type_of_parquet(self.spark, one)
             except ERRORS as e:
-                kind = str(e).partition("Parquet type: ")[2].partition(". SQLSTATE")[0] or root_cause(e)
-                self.broken[path.lower()] = f"{path} in {file} is of the type {kind}, which Spark cannot read"
+                self.broken[path.lower()] = f"{path} in {file} is of {_unreadable_type(e)}"
                 return None
         inner = [(f.getName(), self._of(f, f"{path}.{f.getName()}", file)) for f in one.asGroupType().getFields()]
         fields = [T.StructField(name, kind) for name, kind in inner if kind is not None]
@@ -135,6 +135,16 @@ def _struct_with_nulls(kind: T.StructType, own: T.StructType) -> T.StructType:
     return T.StructType(
         [T.StructField(f.name, _with_nulls(f.dataType, types.get(f.name.lower(), f.dataType))) for f in kind]
     )
+
+
+def _unreadable_type(error: Exception) -> str:
+    """Return the type of an error of Spark, and why Spark cannot read it."""
+    if digits := re.search(r"precision (\d+) exceeds", str(error), re.IGNORECASE):
+        return (
+            f"type DECIMAL with {digits[1]} digits, and Spark reads {_MOST_DIGITS} at most: write fewer digits, or text"
+        )
+    kind = str(error).partition("Parquet type: ")[2].partition(". SQLSTATE")[0] or root_cause(error)
+    return f"the type {kind}, which Spark cannot read"
 
 
 def _problem(file: str, cause: str) -> str:
