@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from airflow_provider_odf import time_limits
 from airflow_provider_odf.contract import ecma_patterns, quality
 from airflow_provider_odf.contract.clauses import (
     ANNOTATIONS,
@@ -93,6 +94,9 @@ class FieldChecks:
             return replace(check, outcome="unsupported", reason=reason)
         if clause.name == "references":
             return reference(check, clause)
+        if clause.name in LIMITS and isinstance(clause.value, str) and self.field.type is not None:
+            reason = time_limits.problem(clause.value, is_time=self.field.type == "time")
+            return replace(check, outcome="error", reason=reason) if reason else check
         return _translated(check) if clause.name == "pattern" else check
 
     def _primary_key(self, clause: Clause) -> Check:

@@ -179,6 +179,24 @@ def test_problems_of_the_schema_are_short_and_reported_once(tmp_path: Path):
     ]
 
 
+def test_limits_of_times(tmp_path: Path):
+    text = ODCS + dedent("""\
+        schema:
+        - name: t
+          properties:
+          - {name: a, logicalType: date, logicalTypeOptions: {minimum: '2024-02-29', maximum: soon}}
+          - {name: b, logicalType: timestamp, logicalTypeOptions: {minimum: '2024', maximum: '2024-02-29T08:00:00Z'}}
+          - {name: c, logicalType: date, logicalTypeOptions: {exclusiveMaximum: '2023-02-29'}}
+          - {name: d, logicalType: time, logicalTypeOptions: {minimum: '08:30', maximum: '25:00:00'}}
+        """)
+    assert problems(tmp_path, text)[0] == [
+        "c.yaml:9:87: 'soon' is no timestamp: write one such as 2024-05-02T08:30:00Z",
+        "c.yaml:10:69: '2024' is no timestamp: write one such as 2024-05-02T08:30:00Z",
+        "c.yaml:11:73: '2023-02-29' is no timestamp: write one such as 2024-05-02T08:30:00Z",
+        "c.yaml:12:82: '25:00:00' is no time: write one such as 08:30:00",
+    ]
+
+
 def test_schema_of_the_declared_version(tmp_path: Path):
     text = ODCS + dedent("""\
         price: {amount: 1}

@@ -92,6 +92,8 @@ def test_limits_of_times(spark):
         ("day", "maximum", "2024-02-28T23:00:00-02:00"): "pass",
         ("day", "minimum", "now"): "error",
         ("day", "minimum", "2024-02"): "error",
+        ("day", "minimum", "2024"): "error",
+        ("at", "minimum", "20240229"): "error",
         ("day", "minimum", "2023-02-29"): "error",
         ("at", "minimum", "2024-02-29t10:00:00+02:00"): "pass",
         ("at", "exclusive_maximum", "2024-02-29 08:00:00.000001"): "pass",

@@ -5,7 +5,6 @@ Nulls fail only the clauses ``required`` and ``primaryKey``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,6 +13,7 @@ from typing import TypeAlias
 from pyspark.errors import PySparkException
 from pyspark.sql import types as T  # noqa: N812
 
+from airflow_provider_odf import time_limits
 from airflow_provider_odf.engine.contract import linear_patterns, numbers, texts, types
 from airflow_provider_odf.engine.contract.fields import Found
 from airflow_provider_odf.engine.contract.formats import FORMATS
@@ -229,10 +229,10 @@ def limit(opposite: str, words: str) -> OnField:
 
     def judge(check: Check, found: Found) -> Rule | Verdict:
         limit = check.arguments["limit"]
-        if (number := numbers.exact(limit)) is None:
-            return _on(_TIMES, check, found) or _time_limit(str(limit), found, opposite, words)
-        if (verdict := _on(T.NumericType, check, found)) is not None:
-            return verdict
+        if isinstance(limit, str) and isinstance(found.type, _TIMES):
+            return _time_limit(limit, found, opposite, words)
+        if (number := numbers.exact(limit)) is None or not isinstance(found.type, T.NumericType):
+            return _inapplicable(check, found)
         if found.key:
             broken = f"{found.key} {opposite} {text(numbers.key_of(number))}"
         else:
@@ -247,20 +247,11 @@ def limit(opposite: str, words: str) -> OnField:
 
 def _time_limit(limit: str, found: Found, opposite: str, words: str) -> Rule | Verdict:
     """Judge times against a limit. A date is its midnight, and a time without an offset is one of UTC."""
-    kind = "TIME" if isinstance(found.type, T.TimeType) else "TIMESTAMP"
-    form, example = _TIME_LIMITS[kind]
-    if not re.fullmatch(form, limit):
-        return Verdict("error", f"{limit!r} is no {kind.lower()}: write one such as {example}", f"{words} {limit}")
+    is_time = isinstance(found.type, T.TimeType)
+    if problem := time_limits.problem(limit, is_time=is_time):
+        return Verdict("error", problem, f"{words} {limit}")
+    kind = "TIME" if is_time else "TIMESTAMP"
     return Rule(f"CAST({found.sql} AS {kind}) {opposite} CAST({text(limit.upper())} AS {kind})", f"{words} {limit}")
-
-
-_TIME_LIMITS = {
-    "TIME": (r"\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", "08:30:00"),
-    "TIMESTAMP": (
-        r"\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,6})?([Zz]|[+-]\d{2}:\d{2})?)?", "2024-05-02T08:30:00Z"
-    ),
-}  # fmt: skip
-"""Type of a limit -> its form, as in data, and an example. Spark's cast guesses: `now`, and today's date for 08:30."""
 
 
 def comparable(one: Found, other: Found) -> tuple[str, str] | Verdict:
@@ -314,11 +305,14 @@ def _exact(check: Check) -> Decimal:
 
 
 def _on(kind: type[T.DataType] | tuple[type[T.DataType], ...], check: Check, found: Found) -> Verdict | None:
-    """Return the verdict on a clause that does not apply to the column's type, None if it applies.
+    """Return the verdict on a clause that does not apply to the column's type, None if it applies."""
+    return None if isinstance(found.type, kind) else _inapplicable(check, found)
 
-    The clause fails if the contract declares a type that the column lacks.
+
+def _inapplicable(check: Check, found: Found) -> Verdict:
+    """Return the verdict on a clause that does not apply to the column's type.
+
+    It fails if the contract declares a type that the column lacks.
     """
-    if isinstance(found.type, kind):
-        return None
     reason = f"{check.kind} does not apply to a column of type {found.type_name}"
     return Verdict("fail" if "type" in check.arguments else "unsupported", reason, observed=found.type_name)
