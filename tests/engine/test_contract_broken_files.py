@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import json
 import random
 from pathlib import Path
 
@@ -353,6 +354,28 @@ def test_an_array_of_json_with_a_key_twice_is_one_record(spark, tmp_path: Path):
     found = results(spark, tmp_path, "json")
     assert found[""] == ("fail", '1 row cannot be read: [{"a": 1, "b": "x"}, {"a": 2, "a": 9}]')
     assert found["/fields/b/maxLength"] == ("fail", "1 row: long")
+
+
+@pytest.mark.parametrize("name", ["odf:row", "ODF:Row", "odf:value a", "odf:malformed", "odf:new"])
+@pytest.mark.parametrize("kind", ["parquet", "ndjson"])
+def test_a_column_with_a_name_of_the_engine(spark: SparkSession, tmp_path: Path, name: str, kind: str):
+    """Clauses on it are errors, all others are tested, and so are queries."""
+    table = WHOLE_TABLE.rename_columns(["a", name])
+    if kind == "parquet":
+        written(tmp_path, table)
+    else:
+        (tmp_path / "t.ndjson").write_text("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()))
+    file = parse(CONTRACT.replace("b:", f"'{name}':"), "c.yaml")
+    data = of_data(file, ["t"], str(tmp_path), kind)
+    report = sources.test(spark.newSession(), compile_models(file, ["t"]), data, f"{tmp_path}/failed")
+    of_name = {path.replace("/b", f"/{name}"): "error" for path in OF_B}
+    assert {r.path.removeprefix("/models/t"): r.outcome for r in report.results if r.outcome != "pass"} == {
+        **of_name,
+        "/fields/a/minimum": "fail",
+    }
+    assert {r.reason for r in report.results if r.outcome == "error"} == {
+        f"column {name} has the prefix odf:, which names columns of the engine: rename it"
+    }
 
 
 NULL_CONTRACT = """

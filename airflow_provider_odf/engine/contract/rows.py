@@ -69,8 +69,8 @@ class Rows:
         """The names of the columns that are not the system's. Those that cannot be read are the last."""
         system = {name.lower() for name in self.system}
         names = [name for name in self.schema.fieldNames() if name.lower() not in system]
-        readable = {name.lower() for name in names}
-        return [*names, *(name for name in self.broken if "." not in name and name not in readable)]
+        known = {name.lower() for name in self.schema.fieldNames()}
+        return [*names, *(name for name in self.broken if "." not in name and name not in known)]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_odf.column_rules import RESERVED
 from airflow_provider_odf.engine.contract.data import Data, Unreadable
 from airflow_provider_odf.engine.contract.fields import find
 from airflow_provider_odf.engine.contract.json_types import Shapes
@@ -81,13 +82,22 @@ def _by_hand(report: ContractReport) -> ContractReport:
 def _rows(contract: Contract, data: Mapping[str, Data], as_of: str) -> dict[str, Rows]:
     """Return the rows of the tested models."""
     tested = _models(contract)
-    data = {model: _filled(those, _checks(contract, model)) for model, those in data.items()}
+    data = {model: _filled(_without_reserved(those), _checks(contract, model)) for model, those in data.items()}
     others = {model.lower(): Other(those.frame, those.types, those.system) for model, those in data.items()}
     return {
         model: replace(_rows_of(those, _checks(contract, model), others), as_of=as_of)
         for model, those in data.items()
         if model in tested
     }
+
+
+def _without_reserved(data: Data) -> Data:
+    """Return the rows without columns whose names are those of the engine: clauses on them are errors."""
+    reserved = [name for name in data.frame.columns if name.lower().startswith(RESERVED)]
+    reason = f"column {{}} has the prefix {RESERVED}, which names columns of the engine: rename it"
+    broken = {name.lower(): reason.format(name) for name in reserved}
+    frame = data.frame.drop(*(name for name in reserved if name not in data.system))
+    return replace(data, frame=frame, broken={**data.broken, **broken}) if reserved else data
 
 
 def _filled(data: Data, checks: Sequence[Check]) -> Data:
