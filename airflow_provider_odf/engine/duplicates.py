@@ -66,18 +66,20 @@ def collapse_table(rows: pa.Table, layout: Layout, label: str) -> tuple[pa.Table
 
     :raises InvalidQuery: rows with the same key differ. The message names some of the keys.
     """
-    first: dict[int, int] = {}
-    for place, row in enumerate(row_numbers(rows, layout.columns).to_pylist()):
-        first.setdefault(row, place)
-    distinct = rows.take(pa.array(list(first.values()), pa.int64()))
-    places: dict[int, list[int]] = {}
-    for place, key in enumerate(row_numbers(distinct, layout.keys).to_pylist()):
-        places.setdefault(key, []).append(place)
-    if several := [same[0] for same in places.values() if len(same) > 1]:
-        shared = distinct.select(list(layout.keys)).take(pa.array(several, pa.int64()))
+    columns = [name for name in layout.columns if name in rows.column_names]
+    distinct = rows.take(_groups(row_numbers(rows, columns))["place_min"].sort())
+    several = _groups(row_numbers(distinct, layout.keys)).filter(pc.field("place_count") > 1)
+    if several.num_rows:
+        shared = distinct.select(list(layout.keys)).take(several["place_min"])
         in_order = shared.sort_by([(key, "ascending") for key in layout.keys])
         raise different_rows(in_order.slice(0, SHOWN + 1).to_pylist(), layout.keys, label)
     return distinct, rows.num_rows - distinct.num_rows
+
+
+def _groups(numbers: pa.Array) -> pa.Table:
+    """Return the first place of each number, and how often it is there."""
+    places = pa.table({"number": numbers, "place": pa.array(range(len(numbers)), pa.int64())})
+    return places.group_by("number").aggregate([("place", "min"), ("place", "count")])
 
 
 def different_rows(shared_keys: Sequence[Mapping[str, Any]], keys: Sequence[str], label: str) -> InvalidQuery:

@@ -13,8 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.batches import batches, name_of, read_batch
 from airflow_provider_odf.engine.column_layout import POSITION, Columns, NewRows, fit
-from airflow_provider_odf.engine.columnar import budget
-from airflow_provider_odf.engine.columnar import merge as columnar
+from airflow_provider_odf.engine.columnar import budget, inputs
 from airflow_provider_odf.engine.merge_target import MergeTarget
 from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
 from airflow_provider_odf.engine.preprocess import preprocess
@@ -130,13 +129,13 @@ class _Merge:
     def _merge(self, source: MergeInput) -> NewSlice | None:
         name = name_of(source)
         self._progress(f"merging {name}")
-        if (columns := columnar.open_input(self._request, source, self._stored)) is not None:
+        if (columns := inputs.open_input(self._request, source, self._stored)) is not None:
             try:
-                new = self._target_for(columns).merge_columns(columns, source)
+                new, dropped = self._target_for(columns).merge_columns(columns, source)
                 self._notices += columns.notices
                 self._headers += columns.headers
                 self._is_analyzed = True
-                return self._finish(new, 0, columns.layout.schema, name)
+                return self._finish(new, dropped, columns.layout.schema, name)
             except NeedsSpark:
                 if self._session is None:
                     raise

@@ -1,8 +1,7 @@
 """The dataset that inputs are merged into, one after another.
 
-Arrow merges a file in columns if it can (see ``columnar``), and other small inputs in rows. The driver writes
-them. Spark joins other large inputs in parallel, and the task with the records writes them. Spark also merges a small
-input that replaces a large state.
+The kernel of the strategy merges rows that fit in memory, whether Arrow or Spark read them, in this process. Spark
+joins other inputs in parallel, and the task with the records writes them.
 """
 
 from __future__ import annotations
@@ -15,17 +14,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine import files, slices
+from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import name_of
-from airflow_provider_odf.engine.column_layout import Columns, Layout, NewRows
-from airflow_provider_odf.engine.columnar import merge as columnar
-from airflow_provider_odf.engine.columnar.state import State
+from airflow_provider_odf.engine.column_layout import OP, Columns, Layout, NewRows
+from airflow_provider_odf.engine.columnar.csv_input import CsvInput
+from airflow_provider_odf.engine.columnar.inputs import ColumnInput
+from airflow_provider_odf.engine.columnar.state import State, has_types, open_state, read_keys, unknown_keys
 from airflow_provider_odf.engine.large_merge import LargeMerge
-from airflow_provider_odf.engine.optional_spark import required
+from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.slice_file import SlicePlan
-from airflow_provider_odf.engine.strategies import STRATEGIES
-from airflow_provider_odf.engine.strategies.strategy import Input, plain
+from airflow_provider_odf.engine.slice_file import SlicePlan, write_file
+from airflow_provider_odf.engine.strategies import STRATEGIES, append
+from airflow_provider_odf.engine.strategies.strategy import Input
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice, StateCache
 
@@ -58,8 +59,9 @@ class MergeTarget:
         self.is_small = self._input_size + self._history_size <= files.SMALL
         self._current_rows: int | None = None
         self._state: State | None = None
-        self._rows: pa.Table | None = None
-        """The state after the last input, None if it is not kept in memory."""
+        """The state that the last input was merged with."""
+        self._room = most
+        """Maximum number of bytes of the state in memory."""
 
         for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
             if spark is not None:
@@ -77,71 +79,86 @@ class MergeTarget:
     def evolve(self, new: Columns) -> None:
         """Use the columns of a later input. Earlier records have null in new columns."""
         self.history = self.history.in_columns(new)
-        self._rows = None
 
     def merge(self, new: NewRows, source: MergeInput) -> tuple[NewSlice | None, int]:
         """Merge an input. Return its slice (None without records) and the number of dropped duplicate rows."""
         if self._input_size <= files.SMALL:
-            return self.merge_tables([new.frame.coalesce(1).toArrow()], [source])[0]
+            return next(self.merge_tables([new.frame.coalesce(1).toArrow()], [source]))
         return self._merge_in_spark(new.frame, source)
 
-    def merge_columns(self, new: columnar.ColumnInput, source: MergeInput) -> NewSlice | None:
-        """Merge a file in columns. Return its slice, None without records.
+    def merge_columns(self, new: ColumnInput, source: MergeInput) -> tuple[NewSlice | None, int]:
+        """Merge a file that Arrow reads. Return the same as ``merge``.
 
         :raises NeedsSpark: the rows or the state do not allow it.
         """
+        table = new.read(self._most)
+        if table is not None:
+            return next(self._merge_in_arrow([self._input(table, source)], [source]))
+        if self._request.merge.kind != "Append" or not isinstance(new, CsvInput):
+            raise NeedsSpark
         plan = self._plan(source)
-        merge = columnar.prepare(new, self.history, plan, self._most)
-        self._state = merge.state
-        return self._append(merge.write(plan), merge.is_input_empty)
+        records = append.from_disk(new.parts(), Instant.parse(source.event_time), self.layout, plan.directory)
+        return self._append(write_file(records, plan), False), 0
 
     def merge_tables(
         self, tables: Sequence[pa.Table], sources: Sequence[MergeInput]
-    ) -> list[tuple[NewSlice | None, int]]:
-        """Merge several small inputs in order. Return the same as ``merge`` for each."""
-        nullable = [plain(table) for table in tables]
-        if self._traits.retracts_missing_rows and not self._fits_in_memory():
-            frames = map(self._spark.createDataFrame, nullable)
-            return [self._merge_in_spark(frame, source) for frame, source in zip(frames, sources, strict=True)]
-        inputs = [
-            Input(table, Instant.parse(source.event_time), name_of(source))
-            for table, source in zip(nullable, sources, strict=True)
-        ]
-        state = self._state_for(inputs) if self._traits.has_state else None
-        merged, rows = STRATEGIES[self._request.merge.kind].in_arrow(inputs, state, self.layout)
-        self._rows = rows if self._fits_in_memory() else None
-        order = self.layout.order(self._traits.order)
-        return [
-            (
-                self._append(slices.write(records.table, order, self._plan(source)), table.num_rows == 0),
-                records.dropped,
-            )
-            for table, source, records in zip(nullable, sources, merged, strict=True)
-        ]
+    ) -> Iterator[tuple[NewSlice | None, int]]:
+        """Merge several small inputs in order. Yield the same as ``merge`` for each."""
+        inputs = [self._input(table, source) for table, source in zip(tables, sources, strict=True)]
+        done = 0
+        try:
+            for merged in self._merge_in_arrow(inputs, sources):
+                done += 1
+                yield merged
+        except NeedsSpark:
+            for table, source in zip(tables[done:], sources[done:], strict=True):
+                yield self._merge_in_spark(self._spark.createDataFrame(_nullable(table)), source)
+
+    def _merge_in_arrow(
+        self, inputs: Sequence[Input], sources: Sequence[MergeInput]
+    ) -> Iterator[tuple[NewSlice | None, int]]:
+        self._room = self._most - sum(new.table.nbytes for new in inputs)
+        merged = STRATEGIES[self._request.merge.kind].kernel(inputs, self, self.layout)
+        for new, source, records in zip(inputs, sources, merged, strict=True):
+            plan = self._plan(source)
+            new_slice = write_file((slices.filled(table, plan) for table in records.tables), plan)
+            yield self._append(new_slice, new.table.num_rows == 0), records.dropped
+
+    def _input(self, table: pa.Table, source: MergeInput) -> Input:
+        """Return new rows in the types of the dataset."""
+        kinds = schemas.readable(self.layout.schema)
+        names = [name for name in (OP, *self.layout.columns) if name in table.column_names]
+        types = [pa.int32() if name == OP else kinds.field(name).type for name in names]
+        rows = table.select(names).cast(pa.schema([*zip(names, types, strict=True)]))
+        return Input(rows, Instant.parse(source.event_time), name_of(source))
+
+    def rows(self) -> State | None:
+        """Return the current rows, None before the first records.
+
+        :raises NeedsSpark: they do not fit in memory, or only Spark converts them.
+        """
+        if self.history.cache is None and not self.history.slices:
+            return None
+        self._state = open_state(self.history, self._room, self._state)
+        return required(self._state)
+
+    def unknown(self, keys: pa.Table) -> pa.Array:
+        """Return the places of the keys that no record has.
+
+        :raises NeedsSpark: only Spark converts the keys of the history.
+        """
+        return required(unknown_keys(self.history, keys))
 
     def save_state(self, path: str) -> StateCache | None:
         """Write the state after the last input to a cache. Return None if the disk does not allow it."""
         return states.save(self.history, path, self._state_rows)
 
     def _state_rows(self) -> Iterator[pa.Table] | DataFrame | None:
-        if self._rows is not None:
-            return iter([self._rows])
-        in_columns = columnar.state_rows(self.history, self._most, self._state)
-        return in_columns or states.state(self._spark, self.history, small=self.is_small)
-
-    def _fits_in_memory(self) -> bool:
-        return self._history_size <= files.SMALL
-
-    def _state_for(self, inputs: Sequence[Input]) -> pa.Table | None:
-        """Return the state for a merge of inputs; if it is large, only the rows with their keys."""
-        if self._rows is not None:
-            return self._rows
-        state = states.state(self._spark, self.history, small=self.is_small)
-        if state is not None and not self._fits_in_memory():
-            keys = list(self.layout.keys)
-            new = pa.concat_tables(i.table.select(keys) for i in inputs).group_by(keys).aggregate([])
-            state = state.join(F.broadcast(self._spark.createDataFrame(new)), keys, "left_semi")
-        return plain(state.toArrow()) if state is not None else None
+        if self.history.has_only_keys and has_types(self.history):
+            return read_keys(self.history)
+        if not self.history.has_only_keys and (state := open_state(self.history, self._most, self._state)):
+            return state.all_rows()
+        return states.state(self._spark, self.history, small=self.is_small)
 
     def _merge_in_spark(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
         count = self._count(source) if self._traits.retracts_missing_rows else None
@@ -197,6 +214,11 @@ class MergeTarget:
     def _large_settings(self) -> dict[str, str]:
         partitions = (self._input_size + self._history_size) // PARTITION
         return {"spark.sql.shuffle.partitions": str(min(max(partitions, 8), 2000))}
+
+
+def _nullable(table: pa.Table) -> pa.Table:
+    """Return the same rows with all columns and nested fields nullable."""
+    return table.cast(pa.schema([pa.field(f.name, schemas.with_types(f.type, {})) for f in table.schema]))
 
 
 def _retracts_all(new_slice: NewSlice | None) -> bool:

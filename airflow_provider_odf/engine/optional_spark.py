@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+Value = TypeVar("Value")
 
 
 class NeedsSpark(Exception):
     """The request cannot be answered without Spark."""
 
 
-def required(spark: SparkSession | None) -> SparkSession:
-    """Return the session.
+def required(value: Value | None) -> Value:
+    """Return a session, or a result that can only be had without one.
 
     :raises NeedsSpark: there is none.
     """
-    if spark is None:
+    if value is None:
         raise NeedsSpark
-    return spark
+    return value

@@ -181,7 +181,7 @@ class _SliceWriter:
             is_key = name in self._plan.keys
             if records[name].null_count and (is_key or not self._plan.schema.field(name).nullable):
                 nulls = pc.and_(is_new, pc.is_null(records[name])) if is_key else pc.is_null(records[name])
-                _refuse_nulls(records, nulls, name, is_key, label, self._plan.advice)
+                refuse_nulls(records.filter(nulls), name, label, None if is_key else self._plan.advice)
         if COPY in records.column_names and pc.max(records[COPY]).as_py() not in (None, 1):
             raise DuplicateKeys
         if not 0 <= (pc.min(ops).as_py() or 0) <= (pc.max(ops).as_py() or 0) <= CORRECT_TO:
@@ -207,14 +207,19 @@ def _half_correction(label: str) -> str:
     return f"{label}: a correction needs both -C and +C, with the same key and in the same input"
 
 
-def _refuse_nulls(records: pa.Table, nulls: pa.Array, name: str, is_key: bool, label: str, advice: str) -> None:
-    invalid = records.filter(nulls)
-    if invalid.num_rows:
-        row = ", ".join(f"{k}={v}" for k, v in invalid.slice(0, 1).to_pylist()[0].items() if not k.startswith("odf:"))
-        what = f"the primary key column {name}" if is_key else f"column {name}, which is NOT NULL in the dataset,"
-        advice = "; filter such rows out in preprocess, or choose a key that every row has" if is_key else advice
-        rows = counted(invalid.num_rows, "row")
-        raise InvalidQuery(f"{label}: {what} is null in {rows}, such as ({row[:300]}){advice}")
+def refuse_nulls(rows: pa.Table, name: str, label: str, advice: str | None = None) -> None:
+    """Refuse rows with a null in a required column, or in a column of the key if there is no ``advice``.
+
+    :raises InvalidQuery: there are such rows.
+    """
+    if not rows.num_rows:
+        return
+    row = ", ".join(f"{k}={v}" for k, v in rows.slice(0, 1).to_pylist()[0].items() if not k.startswith("odf:"))
+    what = f"column {name}, which is NOT NULL in the dataset,"
+    if advice is None:
+        what = f"the primary key column {name}"
+        advice = "; filter such rows out in preprocess, or choose a key that every row has"
+    raise InvalidQuery(f"{label}: {what} is null in {counted(rows.num_rows, 'row')}, such as ({row[:300]}){advice}")
 
 
 def _rfc3339(newest: dt.datetime | dt.date | None) -> str | None:

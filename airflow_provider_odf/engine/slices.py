@@ -22,17 +22,6 @@ _ERRORS: dict[str, type[Exception]] = {
 }
 
 
-def write(table: pa.Table, order: Sequence[str], plan: SlicePlan) -> NewSlice | None:
-    """Write records in memory with OP, the columns and the sort columns. Return None without records.
-
-    :raises InvalidQuery, DuplicateKeys, InternalError, StorageError: as ``write_file`` does.
-    """
-    table = filled(table, plan)
-    # Both Spark and Arrow sort strings by their bytes.
-    in_order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in order])
-    return write_file(iter([table.take(in_order)]), plan)
-
-
 def write_in_order(table: pa.Table, plan: SlicePlan) -> NewSlice | None:
     """Write records in memory with OP and the columns, in their order. Return None without records.
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from airflow_provider_odf.engine import slice_file
 from airflow_provider_odf.engine.column_layout import Layout
-from airflow_provider_odf.engine.columnar import snapshot
 from airflow_provider_odf.engine.read import header
+from airflow_provider_odf.engine.strategies import new_rows
 
 
 class _Counted:
@@ -27,7 +27,7 @@ def test_names_of_a_table_are_read_once() -> None:
     names = tuple(f"c{i}" for i in range(500))
     rows = _Counted(pa.table({name: [1] for name in names}))
     schema = pa.schema([(name, pa.int64()) for name in names])
-    assert snapshot.complete(rows, Layout(schema, names)).column_names == list(names)
+    assert new_rows.complete(rows, Layout(schema, names)).column_names == list(names)
     assert rows.questions < 10
 
 

@@ -1,4 +1,6 @@
-"""The order of keys in columns: that of Spark, bytes of texts and numbers ascending."""
+"""The order and the equality of keys: those of Spark. Texts are compared by their bytes, null equals null, NaN equals
+itself and is the greatest number, and zero has no sign.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,13 @@ import pyarrow.types as pt
 from airflow_provider_odf.engine.row_numbers import row_numbers
 
 
-def are_comparable(table: pa.Table, names: Sequence[str]) -> bool:
-    """Whether all tools sort the keys alike: no floating point numbers, and no nulls."""
-    return not any(pt.is_floating(table.schema.field(name).type) or table[name].null_count for name in names)
-
-
 def are_ascending(table: pa.Table, names: Sequence[str]) -> bool:
     """Whether the keys ascend from row to row, so that no two are equal."""
     ascends: pa.ChunkedArray | None = None
     for name in reversed(names):
         before, after = table[name].slice(0, max(len(table) - 1, 0)), table[name].slice(1)
-        less = pc.less(before, after)
-        ascends = less if ascends is None else pc.or_(less, pc.and_(pc.equal(before, after), ascends))
+        less = _less(before, after)
+        ascends = less if ascends is None else pc.or_(less, pc.and_(equal(before, after), ascends))
     return bool(pc.all(ascends, min_count=0).as_py())
 
 
@@ -32,12 +29,19 @@ def order(table: pa.Table, names: Sequence[str]) -> pa.Array:
     return pc.sort_indices(table.select(list(names)), sort_keys=[(name, "ascending") for name in names])
 
 
+def are_distinct(table: pa.Table, names: Sequence[str]) -> bool:
+    """Whether no two rows have the same key. No key is null."""
+    numbers = table[names[0]] if _is_plain(table, names) else row_numbers(table, names)
+    return bool(pc.count_distinct(numbers).as_py() == table.num_rows)
+
+
 def key_at(table: pa.Table, names: Sequence[str], place: int) -> tuple[Any, ...]:
-    return tuple(table[name][place].as_py() for name in names)
+    """Return the key of a row as values that compare in the order of keys."""
+    return tuple(_ordered(table[name][place].as_py()) for name in names)
 
 
 def count_up_to(table: pa.Table, names: Sequence[str], key: tuple[Any, ...]) -> int:
-    """Return the number of rows with keys up to ``key``. The rows are in order."""
+    """Return the number of rows with keys up to ``key``, a value of `key_at`. The rows are in order."""
     low, high = 0, table.num_rows
     while low < high:
         middle = (low + high) // 2
@@ -50,15 +54,53 @@ def count_up_to(table: pa.Table, names: Sequence[str], key: tuple[Any, ...]) -> 
 
 def common(one: pa.Table, other: pa.Table, names: Sequence[str]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     """Return for the rows of each table whether the other one has their key."""
-    if len(names) == 1:
-        keys, other_keys = one[names[0]], other[names[0]]
-    else:
-        both = row_numbers(pa.concat_tables([one.select(list(names)), other.select(list(names))]), names)
-        keys, other_keys = both.slice(0, one.num_rows), both.slice(one.num_rows)
+    keys, other_keys = _comparable(one, other, names)
     if keys.equals(other_keys):
         every = pa.chunked_array([pa.repeat(True, len(keys))])
         return every, every
     return pc.is_in(keys, value_set=_whole(other_keys)), pc.is_in(other_keys, value_set=_whole(keys))
+
+
+def are_in(one: pa.Table, other: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
+    """Return for the rows of a table whether the other one has their key."""
+    keys, other_keys = _comparable(one, other, names)
+    return pc.is_in(keys, value_set=_whole(other_keys))
+
+
+def equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return for each row whether values are equal."""
+    if pt.is_nested(one.type):
+        values = pa.table({"value": pa.chunked_array([*one.chunks, *other.chunks], one.type)})
+        numbers = row_numbers(values, ["value"])
+        return pa.chunked_array([pc.equal(numbers.slice(0, len(one)), numbers.slice(len(one)))])
+    same = pc.equal(one, other)
+    if pt.is_floating(one.type):
+        same = pc.or_(same, pc.and_(pc.is_nan(one), pc.is_nan(other)))
+    if not one.null_count and not other.null_count:
+        return same
+    return pc.or_(pc.fill_null(same, False), pc.and_(one.is_null(), other.is_null()))
+
+
+def _less(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
+    less = pc.less(one, other)
+    return pc.or_(less, pc.and_(pc.is_nan(other), pc.invert(pc.is_nan(one)))) if pt.is_floating(one.type) else less
+
+
+def _ordered(value: Any) -> Any:
+    return (value != value, 0.0 if value != value else value) if isinstance(value, float) else value
+
+
+def _comparable(one: pa.Table, other: pa.Table, names: Sequence[str]) -> tuple[Any, Any]:
+    """Return the keys of both tables as one column each."""
+    if _is_plain(one, names):
+        return one[names[0]], other[names[0]]
+    both = row_numbers(pa.concat_tables([one.select(list(names)), other.select(list(names))]), names)
+    return both.slice(0, one.num_rows), both.slice(one.num_rows)
+
+
+def _is_plain(table: pa.Table, names: Sequence[str]) -> bool:
+    """Whether keys have one column, whose values Arrow compares as Spark does."""
+    return len(names) == 1 and not pt.is_floating(table.schema.field(names[0]).type)
 
 
 def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -18,6 +18,7 @@ from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.column_layout import OP, Layout
 from airflow_provider_odf.engine.columnar import keys
 from airflow_provider_odf.engine.columnar.threads import map_ahead
+from airflow_provider_odf.engine.slice_file import row_groups
 from airflow_provider_odf.engine.state import History
 from airflow_provider_odf.merge_strategies import APPEND, PRESENT
 
@@ -77,27 +78,30 @@ class State:
 def open_state(of: History, most: int, before: State | None = None) -> State | None:
     """Return the state after a history. ``before`` is a state of the same history, with less slices.
 
-    Return None if its base is not in the order of its keys, if the later records take more than ``most`` bytes, or if
-    other tools stored values that only Spark converts.
+    Return None if the records in memory take more than ``most`` bytes, or if other tools stored values that only Spark
+    converts.
     """
-    if not has_types(of):
-        return None
     layout, slices = of.layout, of.slices
     if before is not None and before.layout == layout:
         new = [s.path for s in slices if s.offset_interval.start > before.last_offset]
-        return _with_later(before, _newest(new, of, most, before.later), of.last_offset)
-    if of.cache is not None:
-        base_files: tuple[str, ...] = of.cache.files
-    else:
-        base_files, slices = tuple(s.path for s in slices[:1]), slices[1:]
-        if any(not _has_only_additions(path, of) for path in base_files):
-            return None
-    base = pa.concat_tables([_empty(layout).select(layout.keys), *(_read(f, layout, layout.keys) for f in base_files)])
-    if not keys.are_comparable(base, layout.keys) or not keys.are_ascending(base, layout.keys):
+        later = _newest(new, of, most, before.later) if all(_has_types(path, layout) for path in new) else None
+        return _with_later(before, later, of.last_offset)
+    if not has_types(of):
         return None
-    none = _empty(layout).append_column(OP, pa.array([], pa.int32()))
-    state = State(layout, base, tuple(_groups(base_files)), none, none, pa.array([], pa.uint64()), -1)
-    return _with_later(state, _newest([s.path for s in slices], of, most, none), of.last_offset)
+    base_files = of.cache.files if of.cache is not None else ()
+    if of.cache is None and _has_only_additions(slices[0].path, of):
+        base_files, slices = (slices[0].path,), slices[1:]
+    none = _empty(layout)
+    base = pa.concat_tables([none.select(layout.keys), *(_read(f, layout, layout.keys) for f in base_files)])
+    later, groups = with_operation(none, APPEND), tuple(_groups(base_files))
+    if not keys.are_ascending(base, layout.keys):
+        # Other tools may have written the rows in another order: then they are in memory, as later records are.
+        later = with_operation(pa.concat_tables([_read(f, layout) for f in base_files]), APPEND)
+        base, groups = base.slice(0, 0), ()
+        if later.nbytes > most:
+            return None
+    state = State(layout, base, groups, later, later.select(layout.keys), pa.array([], pa.uint64()), -1)
+    return _with_later(state, _newest([s.path for s in slices], of, most, later), of.last_offset)
 
 
 def _with_later(state: State, later: pa.Table | None, last_offset: int) -> State | None:
@@ -107,6 +111,18 @@ def _with_later(state: State, later: pa.Table | None, last_offset: int) -> State
     places = keys.order(later, names)
     ordered = later.select(names).take(places)
     return replace(state, later=later, later_keys=ordered, places=places, last_offset=last_offset)
+
+
+def unknown_keys(of: History, new: pa.Table) -> pa.Array | None:
+    """Return the places of the keys that no record of a history has, None if only Spark converts its keys."""
+    if not has_types(of):
+        return None
+    names = list(of.layout.keys)
+    rows = new.append_column(_ROW, pa.array(range(new.num_rows), pa.int64()))
+    for old in row_groups(read_keys(of)):
+        if rows.num_rows:
+            rows = rows.filter(pc.invert(keys.are_in(rows, old, names)))
+    return rows[_ROW].combine_chunks()
 
 
 def read_keys(of: History) -> Iterator[pa.Table]:
@@ -127,6 +143,11 @@ def _groups(paths: Sequence[str]) -> Iterator[Group]:
             start += count
 
 
+def with_operation(rows: pa.Table, code: int) -> pa.Table:
+    """Return rows with an operation in the column OP."""
+    return rows.append_column(OP, pa.repeat(pa.scalar(code, pa.int32()), rows.num_rows))
+
+
 def _has_only_additions(path: str, of: History) -> bool:
     operations = files.read_parquet(path, [of.vocab.operation_type_column]).column(0)
     return bool(pc.all(pc.equal(operations, APPEND), min_count=0).as_py())
@@ -143,8 +164,6 @@ def _newest(paths: Sequence[str], of: History, most: int, before: pa.Table) -> p
     records = [_with_place(before.select([*layout.keys, OP]).append_column(_OFFSET, _repeat(-1, before.num_rows)), -1)]
     records += [_with_place(_keys_of(path, of), number) for number, path in enumerate(paths)]
     newest = _last_of_each_key(pa.concat_tables(records), layout.keys)
-    if newest is None:
-        return None
     parts, size = list[pa.Table](), 0
     by_slice = newest.sort_by(_SOURCE)
     counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(by_slice[_SOURCE]).to_pylist()}
@@ -158,10 +177,8 @@ def _newest(paths: Sequence[str], of: History, most: int, before: pa.Table) -> p
     return _whole(parts)
 
 
-def _last_of_each_key(records: pa.Table, names: Sequence[str]) -> pa.Table | None:
-    """Return the record with the greatest offset of each key, None if keys are not comparable."""
-    if not keys.are_comparable(records, names):
-        return None
+def _last_of_each_key(records: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return the record with the greatest offset of each key."""
     sort_keys = [*((name, "ascending") for name in names), (_OFFSET, "descending")]
     in_order = records.take(pc.sort_indices(records, sort_keys=sort_keys))
     return in_order.filter(_is_first(in_order, names)).select([_SOURCE, _ROW, OP])
@@ -204,7 +221,7 @@ def _is_first(records: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
     differs: pa.ChunkedArray = pa.chunked_array([pa.repeat(False, records.num_rows - 1)])
     for name in names:
         before, after = records[name].slice(0, records.num_rows - 1), records[name].slice(1)
-        differs = pc.or_(differs, pc.not_equal(before, after))
+        differs = pc.or_(differs, pc.invert(keys.equal(before, after)))
     return pa.chunked_array([pa.array([True]), *differs.chunks])
 
 

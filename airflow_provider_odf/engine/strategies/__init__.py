@@ -8,10 +8,10 @@ from airflow_provider_odf.engine.strategies import append, changelog_stream, led
 from airflow_provider_odf.engine.strategies.strategy import Strategy
 
 STRATEGIES: Mapping[str, Strategy] = {
-    "Append": Strategy(append.in_arrow, append.in_spark),
-    "Ledger": Strategy(ledger.in_arrow, ledger.in_spark),
-    "Snapshot": Strategy(snapshot.in_arrow, snapshot.in_spark),
-    "ChangelogStream": Strategy(changelog_stream.in_arrow, changelog_stream.in_spark),
-    "UpsertStream": Strategy(upsert_stream.in_arrow, upsert_stream.in_spark),
+    "Append": Strategy(append.kernel, append.in_spark),
+    "Ledger": Strategy(ledger.kernel, ledger.in_spark),
+    "Snapshot": Strategy(snapshot.kernel, snapshot.in_spark),
+    "ChangelogStream": Strategy(changelog_stream.kernel, changelog_stream.in_spark),
+    "UpsertStream": Strategy(upsert_stream.kernel, upsert_stream.in_spark),
 }
 """Name of a strategy -> its forms."""

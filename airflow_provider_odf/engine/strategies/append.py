@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.column_layout import OP, POSITION, Layout
+from airflow_provider_odf.engine.column_layout import POSITION, Layout
+from airflow_provider_odf.engine.columnar import runs
+from airflow_provider_odf.engine.columnar.state import with_operation
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slices import fill_event_time
-from airflow_provider_odf.engine.strategies.difference import names, operation
-from airflow_provider_odf.engine.strategies.strategy import Input, Records
+from airflow_provider_odf.engine.strategies.new_rows import PIECE, by_event_time, complete
+from airflow_provider_odf.engine.strategies.spark_difference import names, operation
+from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.merge_strategies import APPEND
 
 
-def in_arrow(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], None]:
-    return [add(new, layout) for new in inputs], None
+def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
+    """Yield all rows as +A."""
+    return (Records(by_event_time(new, layout).additions()) for new in inputs)
 
 
-def add(new: Input, layout: Layout) -> Records:
-    """Return all rows as +A."""
-    table = fill_event_time(new.table, layout.schema, new.event_time)
-    ops = pa.repeat(pa.scalar(APPEND, pa.int32()), table.num_rows)
-    return Records(table.select([*layout.columns, POSITION]).append_column(OP, ops))
+def from_disk(parts: Iterator[pa.Table], event_time: Instant, layout: Layout, directory: str) -> Iterator[pa.Table]:
+    """Yield rows that do not fit in memory as +A; sorted runs of them are in a directory."""
+    tables = (fill_event_time(complete(part, layout), layout.schema, event_time) for part in parts)
+    for rows in runs.in_order(tables, layout.event_time, directory, PIECE):
+        yield with_operation(rows, APPEND)
 
 
 def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:

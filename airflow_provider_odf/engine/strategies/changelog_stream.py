@@ -6,38 +6,46 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.column_layout import CHANGE, OP, ORDINAL, POSITION, Layout
 from airflow_provider_odf.engine.row_numbers import row_numbers
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.slices import fill_event_time
-from airflow_provider_odf.engine.strategies.difference import names
-from airflow_provider_odf.engine.strategies.strategy import Input, Records
-from airflow_provider_odf.merge_strategies import CORRECT_FROM, CORRECT_TO
+from airflow_provider_odf.engine.strategies.new_rows import complete
+from airflow_provider_odf.engine.strategies.spark_difference import names
+from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
+from airflow_provider_odf.merge_strategies import CORRECT_FROM, CORRECT_TO, Order
 
 
-def in_arrow(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], None]:
-    return [_changes(new, layout) for new in inputs], None
+def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
+    """Yield the rows unchanged, in the order of their changes."""
+    return (Records(iter([_in_order(new.table, layout)])) for new in inputs)
 
 
-def _changes(new: Input, layout: Layout) -> Records:
-    """Return the rows with the position of their change.
+def _in_order(table: pa.Table, layout: Layout) -> pa.Table:
+    rows = complete(table, layout)
+    changes = rows.append_column(CHANGE, _changes(rows, layout))
+    by_change = [(name, "ascending") for name in layout.order(Order.KEY_AND_CHANGE)]
+    return rows.take(pc.sort_indices(changes, sort_keys=by_change))
+
+
+def _changes(rows: pa.Table, layout: Layout) -> pa.Array:
+    """Return for each row the position of its change.
 
     The n-th -C of a key and its n-th +C are one change, at the position of the first one.
     """
     counters: dict[tuple[int, int], Iterator[int]] = {}
     corrections: dict[tuple[int, int], int] = {}
     changes = []
-    keys, ops = row_numbers(new.table, layout.keys).to_pylist(), new.table[OP].to_pylist()
+    keys, ops = row_numbers(rows, layout.keys).to_pylist(), rows[OP].to_pylist()
     for place, (key, op) in enumerate(zip(keys, ops, strict=True)):
         if op in (CORRECT_FROM, CORRECT_TO):
             ordinal = next(counters.setdefault((key, op), itertools.count()))
             changes.append(corrections.setdefault((key, ordinal), place))
         else:
             changes.append(place)
-    table = fill_event_time(new.table, layout.schema, new.event_time).select([OP, *layout.columns])
-    return Records(table.append_column(CHANGE, pa.array(changes, pa.int64())))
+    return pa.array(changes, pa.int64())
 
 
 def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:

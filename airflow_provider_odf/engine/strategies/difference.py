@@ -1,64 +1,102 @@
-"""The difference between new rows and the state in Spark, for strategies that compare rows by key.
-
-Flags mark missing rows, since any value may be null. ``<=>`` compares values: null equals null.
-"""
+"""The records that turn the current rows of a dataset into new rows, in the order of their keys, range by range."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from airflow_provider_odf.engine.column_layout import COPY, OP, Layout
-from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
-
-IS_RETRACTED = "odf:retract"
-"""Column of new rows that retract their key."""
-
-_NEW, _OLD = "odf:new", "odf:old"
-_NEW_MISSING = f"{quoted(_NEW)} IS NULL"
-_OLD_MISSING = f"{quoted(_OLD)} IS NULL"
-_BOTH = f"{quoted(_NEW)} AND {quoted(_OLD)}"
+from airflow_provider_odf.engine.column_layout import Layout
+from airflow_provider_odf.engine.columnar import keys
+from airflow_provider_odf.engine.columnar.state import Group, State, with_operation
+from airflow_provider_odf.engine.columnar.threads import map_ahead
+from airflow_provider_odf.engine.strategies.new_rows import PIECE, OrderedRows, present
+from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT, Order
 
 
-def difference(new: DataFrame, state: DataFrame | None, layout: Layout, how: str, copy: str) -> DataFrame:
-    """Join new rows (with IS_RETRACTED) with the state and return the records; ``copy`` is the SQL of COPY."""
+def changes(new: OrderedRows, state: State | None, *, keeps_missing: bool) -> Iterator[pa.Table]:
+    """Yield the records, with OP and the columns. Both sides have each key once.
+
+    :param new: the rows in the order of their keys. Those with the operation -R have no row afterwards.
+    :param keeps_missing: whether rows stay whose key no new row has.
+    """
     if state is None:
-        rows = new.where(f"NOT {quoted(IS_RETRACTED)}")
-        return rows.selectExpr(operation(APPEND), *names(layout.columns), f"{copy} AS {quoted(COPY)}")
-    left = new.withColumn(_NEW, F.lit(True)).alias("n")
-    right = state.withColumn(_OLD, F.lit(True)).alias("o")
-    joined = left.join(right, F.expr(" AND ".join(f"n.{k} = o.{k}" for k in names(layout.keys))), how)
-    changed = joined.where(
-        f"({_OLD_MISSING} AND NOT {quoted(IS_RETRACTED)}) OR {_NEW_MISSING} "
-        f"OR ({_BOTH} AND ({quoted(IS_RETRACTED)} OR {copy} > 1 OR {_differs(layout)}))"
-    )
-    operations = (
-        f"CASE WHEN {_OLD_MISSING} THEN array({APPEND}) WHEN {_NEW_MISSING} OR {quoted(IS_RETRACTED)} "
-        f"THEN array({RETRACT}) ELSE array({CORRECT_FROM}, {CORRECT_TO}) END"
-    )
-    sides = changed.selectExpr("*", f"explode({operations}) AS {quoted(OP)}")
-    is_new = f"{quoted(OP)} IN {PRESENT}"
-    columns = [f"IF({is_new}, n.{c}, o.{c}) AS {c}" for c in names(layout.columns)]
-    return sides.selectExpr(quoted(OP), *columns, f"{copy} AS {quoted(COPY)}")
+        yield from new.additions()
+    else:
+        yield from map_ahead(lambda one: one.records(), _ranges(new, state, keeps_missing))
 
 
-def _differs(layout: Layout) -> str:
-    differs = [f"NOT (n.{c} <=> o.{c})" for c in names(c for c in layout.compared if c != layout.event_time)]
-    if layout.event_time in layout.compared:
-        # Otherwise a source without event times would change all its rows at every poll.
-        time = quoted(layout.event_time)
-        differs.append(f"(n.{time} IS NOT NULL AND NOT (n.{time} <=> o.{time}))")
-    return "(" + (" OR ".join(differs) or "false") + ")"
+def _ranges(new: OrderedRows, state: State, keeps_missing: bool) -> Iterator[_Range]:
+    done = 0
+    in_order = new.keys()
+    for group, last_key, first, last in state.ranges():
+        end = in_order.num_rows
+        if last_key is not None:
+            end = keys.count_up_to(in_order, state.layout.keys, last_key)
+        if done < end or not keeps_missing:
+            yield _Range(new, state, group, (first, last), (done, end), keeps_missing)
+        done = end
 
 
-def names(columns: Iterable[str]) -> list[str]:
-    """Return column names as SQL."""
-    return [quoted(c) for c in columns]
+@dataclass(frozen=True)
+class _Range:
+    """The rows of both sides in a range of keys: places of new rows, a row group and places of later records."""
+
+    new: OrderedRows
+    state: State
+    group: Group | None
+    later: tuple[int, int]
+    places: tuple[int, int]
+    keeps_missing: bool
+
+    def records(self) -> pa.Table:
+        layout = self.state.layout
+        old = self.state.rows(self.group, *self.later)
+        parts, done, (start, end) = list[pa.Table](), 0, self.places
+        for first in range(start, max(end, start + 1), PIECE):
+            new = self.new.rows(first, min(first + PIECE, end))
+            last = old.num_rows
+            if first + PIECE < end:
+                key = keys.key_at(new, layout.keys, new.num_rows - 1)
+                last = keys.count_up_to(old, layout.keys, key)
+            part = old.slice(done, last - done)
+            if self.keeps_missing:
+                part = part.filter(keys.are_in(part, new, layout.keys))
+            parts.append(_difference(part, present(new), layout))
+            done = last
+        return pa.concat_tables(parts)
 
 
-def operation(code: int) -> str:
-    """Return SQL for the column of an operation code."""
-    return f"{code} AS {quoted(OP)}"
+def _difference(old: pa.Table, new: pa.Table, layout: Layout) -> pa.Table:
+    """Return the records that turn old rows into new ones, in the order of their keys."""
+    is_kept, is_known = keys.common(old, new, layout.keys)
+    # Both are in the order of their keys, so that rows of the same key have the same place.
+    before, after = _where(old, is_kept), _where(new, is_known)
+    differs = _differs(before, after, layout)
+    parts = [
+        with_operation(_where(new, pc.invert(is_known)), APPEND),
+        with_operation(_where(old, pc.invert(is_kept)), RETRACT),
+        with_operation(_where(before, differs), CORRECT_FROM),
+        with_operation(_where(after, differs), CORRECT_TO),
+    ]
+    records = pa.concat_tables(parts)
+    by_key = [(name, "ascending") for name in layout.order(Order.KEY)]
+    return records.take(pc.sort_indices(records, sort_keys=by_key)) if records.num_rows else records
+
+
+def _where(rows: pa.Table, condition: pa.ChunkedArray) -> pa.Table:
+    return rows if pc.all(condition, min_count=0).as_py() else rows.filter(condition)
+
+
+def _differs(old: pa.Table, new: pa.Table, layout: Layout) -> pa.ChunkedArray:
+    """Return for each row whether a compared column differs. An event time that the new row lacks does not differ."""
+    differs: pa.ChunkedArray = pa.chunked_array([pa.repeat(False, old.num_rows)])
+    for name in layout.compared:
+        if name != layout.event_time:
+            differs = pc.or_(differs, pc.invert(keys.equal(old[name], new[name])))
+        elif new[name].null_count < old.num_rows:
+            is_other = pc.and_(new[name].is_valid(), pc.invert(keys.equal(old[name], new[name])))
+            differs = pc.or_(differs, is_other)
+    return differs

@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine import duplicates
 from airflow_provider_odf.engine.column_layout import Layout
-from airflow_provider_odf.engine.row_numbers import key_numbers
-from airflow_provider_odf.engine.strategies.append import add
+from airflow_provider_odf.engine.row_numbers import row_numbers
 from airflow_provider_odf.engine.strategies.append import in_spark as add_in_spark
-from airflow_provider_odf.engine.strategies.strategy import Input, Records
+from airflow_provider_odf.engine.strategies.new_rows import by_event_time, check_keys, distinct
+from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 
 
-def in_arrow(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table]:
-    keys = list(layout.keys)
-    tables = [new.table.select(keys) for new in inputs]
-    old_keys = state.select(keys) if state is not None else tables[0].slice(0, 0)
-    pool = pa.concat_tables([old_keys, *tables])
-    ids = key_numbers(pool, keys)
-    keys_so_far, begin, records, kept_rows = set(ids[: old_keys.num_rows]), old_keys.num_rows, [], []
-    for new in inputs:
-        own = ids[begin : begin + new.table.num_rows]
-        unseen = [i for i, key in enumerate(own) if key not in keys_so_far]
-        fresh = {own[i] for i in unseen}
-        unseen_rows, dropped = new.table.take(pa.array(unseen, pa.int64())), 0
-        if len(fresh) < len(unseen):
-            unseen_rows, dropped = duplicates.collapse_table(unseen_rows, layout, new.label)
-        records.append(Records(add(Input(unseen_rows, new.event_time, new.label), layout).table, dropped))
-        kept_rows += [begin + i for i in unseen]
-        keys_so_far |= fresh
-        begin += len(own)
-    return records, pa.concat_tables([old_keys, pool.take(pa.array(kept_rows, pa.int64()))])
+def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
+    """Yield the rows whose key neither the history nor an earlier input has, as +A."""
+    for new, places in zip(inputs, _unknown(inputs, before, layout), strict=True):
+        check_keys(new, layout)
+        is_whole = len(places) == new.table.num_rows
+        rows, dropped = distinct(new if is_whole else replace(new, table=new.table.take(places)), layout)
+        yield Records(by_event_time(rows, layout).additions(), dropped)
+
+
+def _unknown(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[pa.Array]:
+    """Yield the places of the new rows of each input."""
+    keys = pa.concat_tables([new.table.select(list(layout.keys)) for new in inputs])
+    places = before.unknown(keys)
+    if len(inputs) == 1:
+        yield places
+        return
+    own = pa.chunked_array([pa.repeat(n, new.table.num_rows) for n, new in enumerate(inputs)]).take(places)
+    numbers = row_numbers(keys.take(places), layout.keys)
+    firsts = pa.table({"key": numbers, "input": own}).group_by("key", use_threads=False).aggregate([("input", "min")])
+    first = firsts["input_min"].take(pc.index_in(numbers, value_set=firsts["key"].combine_chunks()))
+    is_first = pc.equal(own, first)
+    places, own = places.filter(is_first.combine_chunks()), own.filter(is_first)
+    counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(own).to_pylist()}
+    begin = done = 0
+    for n, new in enumerate(inputs):
+        count = counts.get(n, 0)
+        yield pc.subtract(places.slice(done, count), begin)
+        begin, done = begin + new.table.num_rows, done + count
 
 
 def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:

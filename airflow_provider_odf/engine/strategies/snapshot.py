@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.column_layout import COPY, Layout
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.strategies.difference import IS_RETRACTED, difference, names
-from airflow_provider_odf.engine.strategies.keyed_rows import CurrentRows
-from airflow_provider_odf.engine.strategies.strategy import Input, Records
+from airflow_provider_odf.engine.strategies.difference import changes
+from airflow_provider_odf.engine.strategies.new_rows import by_key, check_keys, distinct
+from airflow_provider_odf.engine.strategies.spark_difference import IS_RETRACTED, difference, names
+from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 
 
-def in_arrow(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table]:
-    current = CurrentRows(inputs, state, layout)
-    return [current.replace(new) for new in inputs], current.table()
+def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
+    """Yield the records that turn the current rows into the new rows."""
+    for new in inputs:
+        check_keys(new, layout)
+        rows, dropped = distinct(new, layout)
+        yield Records(changes(by_key(rows.table, layout), before.rows(), keeps_missing=False), dropped)
 
 
 def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:

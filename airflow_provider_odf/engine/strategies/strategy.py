@@ -1,8 +1,6 @@
-"""A merge strategy in two forms, and the rows and records of the form for small inputs.
+"""A merge strategy: a kernel on Arrow tables, and a plan of Spark for inputs that do not fit in memory.
 
-The form in Arrow is for small inputs: one pass over the rows avoids a Spark plan per input, which takes a fifth of a
-second. The form in Spark is for large ones. Both compute the same records, which a merge adds to the history; see
-"Merge strategies" in the specification.
+Both compute the same records, which a merge adds to the history; see "Merge strategies" in the specification.
 
 In Spark, new rows have the event time, the data columns, POSITION and, in streams, OP. The state has the event time and
 the data columns, or the keys alone. The result has OP, the columns and the sort columns.
@@ -10,23 +8,24 @@ the data columns, or the keys alone. The result has OP, the columns and the sort
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.column_layout import Layout
-from airflow_provider_odf.engine.schema import with_types
+from airflow_provider_odf.engine.columnar.state import State
 from airflow_provider_odf.instant import Instant
 
 
 @dataclass(frozen=True)
 class Input:
-    """New rows of one input with the columns of the dataset, in order.
+    """New rows of one input in the types of the dataset, in the order of the source.
 
-    ``event_time`` is the event time of rows without one.
+    Columns of the dataset that the input lacks are null. Rows of streams have OP. ``event_time`` is the event time of
+    rows without one.
     """
 
     table: pa.Table
@@ -34,21 +33,38 @@ class Input:
     label: str
 
 
-@dataclass
+@dataclass(frozen=True)
 class Records:
-    """The records of one input: OP, the columns and the sort columns.
+    """The records of one input in the order of their offsets: OP and the columns.
 
     ``dropped`` is the number of rows that equal others.
     """
 
-    table: pa.Table
+    tables: Iterator[pa.Table]
     dropped: int = 0
 
 
-InArrow: TypeAlias = Callable[[Sequence[Input], pa.Table | None, Layout], tuple[list[Records], pa.Table | None]]
-"""Merges inputs in order with the state; returns the records of each, and the state afterwards if the strategy has one.
+class Before(Protocol):
+    """The history up to an input. The records of earlier inputs are part of it once they are written."""
 
-:raises InvalidQuery: rows of one input with the same key differ.
+    def rows(self) -> State | None:
+        """Return the current rows, None before the first records.
+
+        :raises NeedsSpark: they do not fit in memory, or only Spark converts them.
+        """
+
+    def unknown(self, keys: pa.Table) -> pa.Array:
+        """Return the places of the keys that no record has.
+
+        :raises NeedsSpark: only Spark converts the keys of the history.
+        """
+
+
+Kernel: TypeAlias = Callable[[Sequence[Input], Before, Layout], Iterator[Records]]
+"""Yields the records of each input. Those of one input are complete before the next one is asked for.
+
+:raises InvalidQuery: rows of one input with the same key differ, or a key is null.
+:raises NeedsSpark: the state does not allow it.
 """
 
 InSpark: TypeAlias = Callable[[DataFrame, DataFrame | None, Layout], DataFrame]
@@ -58,10 +74,5 @@ InSpark: TypeAlias = Callable[[DataFrame, DataFrame | None, Layout], DataFrame]
 class Strategy(NamedTuple):
     """The two forms of a merge strategy."""
 
-    in_arrow: InArrow
+    kernel: Kernel
     in_spark: InSpark
-
-
-def plain(table: pa.Table) -> pa.Table:
-    """Return the same rows with all columns and nested fields nullable."""
-    return table.cast(pa.schema([pa.field(f.name, with_types(f.type, {})) for f in table.schema]))

@@ -2,22 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.column_layout import OP, ORDINAL, POSITION, Layout
+from airflow_provider_odf.engine.columnar import keys
+from airflow_provider_odf.engine.row_numbers import row_numbers
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.strategies.difference import IS_RETRACTED, difference, names
-from airflow_provider_odf.engine.strategies.keyed_rows import CurrentRows
-from airflow_provider_odf.engine.strategies.strategy import Input, Records
+from airflow_provider_odf.engine.strategies.difference import changes
+from airflow_provider_odf.engine.strategies.new_rows import by_key, check_keys
+from airflow_provider_odf.engine.strategies.spark_difference import IS_RETRACTED, difference, names
+from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 from airflow_provider_odf.merge_strategies import RETRACT
 
 
-def in_arrow(inputs: Sequence[Input], state: pa.Table | None, layout: Layout) -> tuple[list[Records], pa.Table]:
-    current = CurrentRows(inputs, state, layout)
-    return [current.upsert(new) for new in inputs], current.table()
+def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
+    """Yield the records that put the last row of each key into the current rows.
+
+    They are -R if the row retracts a key of the current rows, otherwise +A, or -C and +C.
+    """
+    for new in inputs:
+        rows = _with_keys(new, layout)
+        check_keys(rows, layout)
+        yield Records(changes(by_key(_last(rows.table, layout), layout), before.rows(), keeps_missing=True))
+
+
+def _with_keys(new: Input, layout: Layout) -> Input:
+    """Return the rows without retractions of null keys: no row has such a key."""
+    if OP not in new.table.column_names or not any(new.table[name].null_count for name in layout.keys):
+        return new
+    is_null = pc.equal(new.table[OP], RETRACT)
+    has_null = [new.table[name].is_null() for name in layout.keys]
+    for nulls in has_null[1:]:
+        has_null[0] = pc.or_(has_null[0], nulls)
+    return replace(new, table=new.table.filter(pc.invert(pc.and_(is_null, has_null[0]))))
+
+
+def _last(table: pa.Table, layout: Layout) -> pa.Table:
+    """Return the last row of each key."""
+    if keys.are_distinct(table, layout.keys):
+        return table
+    places = pa.table({"key": row_numbers(table, layout.keys), "place": pa.array(range(table.num_rows))})
+    return table.take(places.group_by("key", use_threads=False).aggregate([("place", "max")])["place_max"])
 
 
 def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:

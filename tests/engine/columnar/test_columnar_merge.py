@@ -17,9 +17,9 @@ from pyspark.errors import SparkRuntimeException
 
 from airflow_provider_odf.engine import files, large_merge, merge
 from airflow_provider_odf.engine import state as states
-from airflow_provider_odf.engine.columnar import additions, csv_input, runs, snapshot
-from airflow_provider_odf.engine.columnar import merge as columnar_merge
+from airflow_provider_odf.engine.columnar import csv_input, inputs, runs
 from airflow_provider_odf.engine.read import source
+from airflow_provider_odf.engine.strategies import append, difference, new_rows
 from airflow_provider_odf.errors import InvalidQuery
 
 pytestmark = pytest.mark.spark
@@ -70,20 +70,21 @@ def test_arrow_and_spark_write_the_same_bytes(
 ) -> None:
     monkeypatch.setattr(files, "SMALL", -1)
     monkeypatch.setattr(states, "MAX_SLICES", 3)
-    monkeypatch.setattr(snapshot, "PIECE", 5)
+    monkeypatch.setattr(new_rows, "PIECE", 5)
+    monkeypatch.setattr(difference, "PIECE", 5)
     rng = random.Random(seed)
-    inputs = [tmp_path / f"{n}.parquet" for n in range(4)]
-    for path in inputs:
+    files_ = [tmp_path / f"{n}.parquet" for n in range(4)]
+    for path in files_:
         pq.write_table(table(rng, seed % 2 == 0), path, row_group_size=4)
     by_arrow = polled("", "Snapshot", "name", "day", work=tmp_path / "arrow")
     by_spark = polled("", "Snapshot", "name", "day", work=tmp_path / "spark")
     hashes: list[list[Any]] = [[], []]
-    for path in inputs:
+    for path in files_:
         with monkeypatch.context() as only_arrow:
             only_arrow.setattr(large_merge.LargeMerge, "write", _refuse)
             hashes[0].append(_facts(by_arrow.poll(path, kind="Parquet")))
         with monkeypatch.context() as only_spark:
-            only_spark.setattr(columnar_merge, "open_input", lambda *_: None)
+            only_spark.setattr(inputs, "open_input", lambda *_: None)
             hashes[1].append(_facts(by_spark.poll(path, kind="Parquet")))
         by_arrow.state = by_arrow.state if seed else None
     assert hashes[0] == hashes[1]
@@ -105,7 +106,7 @@ def _csv(rng: random.Random, path: Path, first: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["Append", "Append from disk", "Ledger", "Snapshot"])
+@pytest.mark.parametrize("kind", ["Append", "Append from disk", "Ledger", "Snapshot", "UpsertStream"])
 def test_csv_has_the_same_bytes(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     if kind == "Append from disk":
         kind = "Append"
@@ -113,21 +114,22 @@ def test_csv_has_the_same_bytes(polled: Make, tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(source, "CHUNK_BYTES", 400)
         monkeypatch.setattr(runs, "RUN_BYTES", 600)
         monkeypatch.setattr(runs, "BATCH", 2)
-        monkeypatch.setattr(additions, "PIECE", 11)
+        monkeypatch.setattr(append, "PIECE", 11)
     monkeypatch.setattr(states, "MAX_SLICES", 2)
-    monkeypatch.setattr(snapshot, "PIECE", 7)
+    monkeypatch.setattr(new_rows, "PIECE", 7)
+    monkeypatch.setattr(difference, "PIECE", 7)
     rng, keys = random.Random(3), () if kind == "Append" else ("id",)
-    inputs = [_csv(rng, tmp_path / f"{first}.csv", first) for first in (0, 10, 10, 100)]
+    files_ = [_csv(rng, tmp_path / f"{first}.csv", first) for first in (0, 10, 10, 100)]
     options: dict[str, Any] = {"read": {"header": True}}
     by_arrow = polled(CSV, kind, *keys, work=tmp_path / "arrow", **options)
     by_spark = polled(CSV, kind, *keys, work=tmp_path / "spark", **options)
     facts: list[list[Any]] = [[], []]
-    for path in inputs:
+    for path in files_:
         with monkeypatch.context() as only_arrow:
             only_arrow.setattr(merge, "read", _refuse)
             facts[0].append(_facts(by_arrow.poll(path, kind="Csv")))
         with monkeypatch.context() as only_spark:
-            only_spark.setattr(columnar_merge, "open_input", lambda *_: None)
+            only_spark.setattr(inputs, "open_input", lambda *_: None)
             facts[1].append(_facts(by_spark.poll(path, kind="Csv")))
     assert facts[0] == facts[1]
     assert not list((tmp_path / "arrow" / "data").glob(".*"))
@@ -188,7 +190,7 @@ def test_columns_that_are_new(polled: Make, tmp_path: Path, monkeypatch: pytest.
     ]
 
 
-def test_a_cache_without_order_is_left_to_spark(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_without_order_is_put_in_order(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "SMALL", -1)
     data = polled("", "Snapshot", "id")
     path = tmp_path / "rows.parquet"
@@ -200,12 +202,9 @@ def test_a_cache_without_order_is_left_to_spark(polled: Make, tmp_path: Path, mo
     cached.unlink()
     pq.write_table(rows.take([2, 0, 1]), cached)
     about.write_text(json.dumps(json.loads(about.read_text()) | {"files": {cached.name: cached.stat().st_size}}))
-    assert data.poll(path, kind="Parquet").slices == (None,)
-    assert not [line for line in data.progress if "damaged" in line]
     monkeypatch.setattr(large_merge.LargeMerge, "write", _refuse)
-    data.poll(path, kind="Parquet")
-    assert data.progress[-1] == "merging rows.parquet"
-    assert "merging again without the cached state, which could not be used (AssertionError)" in data.progress
+    assert data.poll(path, kind="Parquet").slices == (None,)
+    assert not [line for line in data.progress if "damaged" in line or "again" in line]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +261,7 @@ def test_codecs_and_encodings_are_read_or_refused_alike(
     pq.write_table(pa.table({"i": [1, None, -3], "f": [1.5, None, -0.0], "s": ["a", None, ""]}), path, **options)
     for form in ("columns", "Spark"):
         if form == "Spark":
-            monkeypatch.setattr(columnar_merge, "open_input", lambda *_: None)
+            monkeypatch.setattr(inputs, "open_input", lambda *_: None)
         data = polled("", "Append", work=tmp_path / form)
         if options.get("compression") == "BROTLI":
             with pytest.raises(InvalidQuery, match="column i is compressed with Brotli: write the file with Zstandard"):

@@ -14,8 +14,7 @@ import pytest
 from pyspark.errors import SparkRuntimeException
 
 from airflow_provider_odf.engine import files, merge
-from airflow_provider_odf.engine.columnar import merge as columnar_merge
-from airflow_provider_odf.engine.columnar import texts
+from airflow_provider_odf.engine.columnar import inputs, texts
 from airflow_provider_odf.engine.read.scalar import Formats, is_in_range, scalar
 from tests.engine.columnar.test_texts import KINDS, corpus
 from tests.engine.columnar.value_texts import value_texts
@@ -128,7 +127,7 @@ def _merged(
             if form == "columns" and not has_spark:
                 only.setattr(merge, "read", _refuse)
             elif form != "columns":
-                only.setattr(columnar_merge, "open_input", lambda *_: None)
+                only.setattr(inputs, "open_input", lambda *_: None)
                 only.setattr(files, "SMALL", files.SMALL if form == "one task" else -1)
             try:
                 success = polled(columns, "Append", work=work / form, read={"header": True}).poll(path, kind="Csv")

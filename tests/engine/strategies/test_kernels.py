@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from airflow_provider_odf.engine.columnar import state
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import SqlQueryStep, Transform
 
@@ -140,3 +141,13 @@ def test_a_large_state_is_replaced_by_small_snapshots(polled, monkeypatch) -> No
     monkeypatch.setattr("airflow_provider_odf.engine.files.SMALL", 1000)
     dataset.poll([{"id": 1, "v": 0}], [{"id": 1, "v": 0}, {"id": 7, "v": 1}])
     assert dataset.records("id", "v", last=5) == [("-R", 0, 0), ("-C", 1, 1), ("+C", 1, 0), ("-R", 2, 2), ("+A", 7, 1)]
+
+
+def test_each_slice_of_many_inputs_is_read_once(polled, monkeypatch) -> None:
+    read = []
+    has_types = state._has_types
+    monkeypatch.setattr(state, "_has_types", lambda path, layout: read.append(path) or has_types(path, layout))
+    dataset = polled("id INT; v INT", "Snapshot", "id")
+    dataset.poll(*([{"id": 1, "v": number}] for number in range(20)))
+    assert len(dataset.history) == 20
+    assert len(read) == len(set(read)) == 20

@@ -1,0 +1,39 @@
+"""Files whose rows Arrow reads, provably as Spark does."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pyarrow as pa
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.engine.column_layout import Layout
+from airflow_provider_odf.engine.columnar import csv_input, parquet_input
+from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader
+
+
+class ColumnInput(Protocol):
+    """An open input whose columns are known."""
+
+    @property
+    def layout(self) -> Layout: ...
+
+    @property
+    def types(self) -> T.StructType: ...
+
+    @property
+    def notices(self) -> tuple[str, ...]: ...
+
+    @property
+    def headers(self) -> tuple[PositionalHeader, ...]: ...
+
+    def read(self, most: int) -> pa.Table | None:
+        """Return the rows, None if they take more than ``most`` bytes, or if only Spark can read or refuse them."""
+
+
+def open_input(request: MergeRequest, source: MergeInput, stored: pa.Schema | None) -> ColumnInput | None:
+    """Open an input for Arrow. Return None if it needs Spark.
+
+    :raises InvalidQuery: an option, the header, names, types, keys or the stored schema do not allow it.
+    """
+    return parquet_input.open_input(request, source, stored) or csv_input.open_input(request, source, stored)
