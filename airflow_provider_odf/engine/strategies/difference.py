@@ -30,11 +30,10 @@ def changes(new: OrderedRows, state: State | None, *, keeps_missing: bool) -> It
 
 def _ranges(new: OrderedRows, state: State, keeps_missing: bool) -> Iterator[_Range]:
     done = 0
-    in_order = new.keys()
     for group, last_key, first, last in state.ranges():
-        end = in_order.num_rows
+        end = new.keys.num_rows
         if last_key is not None:
-            end = keys.count_up_to(in_order, state.layout.keys, last_key)
+            end = keys.count_up_to(new.keys, state.layout.keys, last_key)
         if done < end or not keeps_missing:
             yield _Range(new, state, group, (first, last), (done, end), keeps_missing)
         done = end

@@ -10,9 +10,11 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.column_layout import Layout
+from airflow_provider_odf.engine.columnar import keys
+from airflow_provider_odf.engine.duplicates import collapse_table
 from airflow_provider_odf.engine.row_numbers import row_numbers
 from airflow_provider_odf.engine.strategies.append import in_spark as add_in_spark
-from airflow_provider_odf.engine.strategies.new_rows import by_event_time, check_keys, distinct
+from airflow_provider_odf.engine.strategies.new_rows import by_event_time, check_keys
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 
 
@@ -21,19 +23,21 @@ def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[
     for new, places in zip(inputs, _unknown(inputs, before, layout), strict=True):
         check_keys(new, layout)
         is_whole = len(places) == new.table.num_rows
-        rows, dropped = distinct(new if is_whole else replace(new, table=new.table.take(places)), layout)
-        yield Records(by_event_time(rows, layout).additions(), dropped)
+        rows, dropped = new.table if is_whole else new.table.take(places), 0
+        if not keys.are_distinct(rows, layout.keys):
+            rows, dropped = collapse_table(rows, layout, new.label)
+        yield Records(by_event_time(replace(new, table=rows), layout).additions(), dropped)
 
 
 def _unknown(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[pa.Array]:
     """Yield the places of the new rows of each input."""
-    keys = pa.concat_tables([new.table.select(list(layout.keys)) for new in inputs])
-    places = before.unknown(keys)
+    pool = pa.concat_tables([new.table.select(list(layout.keys)) for new in inputs])
+    places = before.unknown(pool)
     if len(inputs) == 1:
         yield places
         return
     own = pa.chunked_array([pa.repeat(n, new.table.num_rows) for n, new in enumerate(inputs)]).take(places)
-    numbers = row_numbers(keys.take(places), layout.keys)
+    numbers = row_numbers(pool.take(places), layout.keys)
     firsts = pa.table({"key": numbers, "input": own}).group_by("key", use_threads=False).aggregate([("input", "min")])
     first = firsts["input_min"].take(pc.index_in(numbers, value_set=firsts["key"].combine_chunks()))
     is_first = pc.equal(own, first)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,10 +39,11 @@ class OrderedRows:
             rows = self.table.take(self.places.slice(start, end - start))
         return complete(rows, self.layout)
 
+    @cached_property
     def keys(self) -> pa.Table:
-        """Return the keys in order."""
-        keys = self.table.select(list(self.layout.keys))
-        return keys if self.places is None else keys.take(self.places)
+        """The keys in order."""
+        own = self.table.select(list(self.layout.keys))
+        return own if self.places is None else own.take(self.places)
 
     def additions(self) -> Iterator[pa.Table]:
         """Yield all rows but retractions as +A, with OP and the columns."""
@@ -68,15 +70,16 @@ def by_key(table: pa.Table, layout: Layout) -> OrderedRows:
     return OrderedRows(table, None if is_ascending else keys.order(table, layout.keys), layout)
 
 
-def distinct(new: Input, layout: Layout) -> tuple[Input, int]:
-    """Return the first of each group of equal rows, and the number of dropped rows.
+def distinct_by_key(new: Input, layout: Layout) -> tuple[OrderedRows, int]:
+    """Return rows in the order of their keys, without those that equal others, and the number of those.
 
     :raises InvalidQuery: rows with the same key differ.
     """
-    if keys.are_distinct(new.table, layout.keys):
-        return new, 0
-    rows, dropped = collapse_table(new.table, layout, new.label)
-    return replace(new, table=rows), dropped
+    rows = by_key(new.table, layout)
+    if keys.are_ascending(rows.keys, layout.keys):
+        return rows, 0
+    distinct, dropped = collapse_table(new.table, layout, new.label)
+    return by_key(distinct, layout), dropped
 
 
 def check_keys(new: Input, layout: Layout) -> None:
@@ -92,11 +95,11 @@ def check_keys(new: Input, layout: Layout) -> None:
 
 def complete(rows: pa.Table, layout: Layout) -> pa.Table:
     """Return rows with all columns of the dataset. Those that they lack are null."""
-    present = set(rows.column_names)
+    own = set(rows.column_names)
     for name in layout.columns:
-        if name not in present:
+        if name not in own:
             rows = rows.append_column(name, pa.nulls(rows.num_rows, layout.schema.field(name).type))
-    return rows.select([*layout.columns, *([OP] if OP in present else [])])
+    return rows.select([*layout.columns, *([OP] if OP in own else [])])
 
 
 def present(rows: pa.Table) -> pa.Table:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from airflow_provider_odf.engine.column_layout import COPY, Layout
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.strategies.difference import changes
-from airflow_provider_odf.engine.strategies.new_rows import by_key, check_keys, distinct
+from airflow_provider_odf.engine.strategies.new_rows import check_keys, distinct_by_key
 from airflow_provider_odf.engine.strategies.spark_difference import IS_RETRACTED, difference, names
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 
@@ -18,8 +18,8 @@ def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[
     """Yield the records that turn the current rows into the new rows."""
     for new in inputs:
         check_keys(new, layout)
-        rows, dropped = distinct(new, layout)
-        yield Records(changes(by_key(rows.table, layout), before.rows(), keeps_missing=False), dropped)
+        rows, dropped = distinct_by_key(new, layout)
+        yield Records(changes(rows, before.rows(), keeps_missing=False), dropped)
 
 
 def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
