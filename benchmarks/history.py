@@ -45,7 +45,8 @@ def append_records(store: Path, name: str, records: Iterable[pa.Table]) -> None:
             keys=("id",),
             label=f"slice {number}",
         )
-        new = slices.write(_in_engine(table, schema), ("id", OP), target)
+        in_order = slices.filled(_in_engine(table, schema), target).sort_by([("id", "ascending"), (OP, "ascending")])
+        new = slices.write_in_order(in_order, target)
         assert new is not None
         dataset.storage.adopt(f"data/{new.physical_hash}", Path(new.path))
         event = model.AddData(

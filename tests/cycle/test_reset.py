@@ -18,6 +18,7 @@ from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle import candidate_refs, garbage, rejected
 from airflow_provider_odf.cycle.candidate import describe
 from airflow_provider_odf.cycle.input_history import check_input
+from airflow_provider_odf.cycle.lost_race import settle
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.publish import publish
 from airflow_provider_odf.cycle.reset import plan, readers, reset
@@ -271,22 +272,25 @@ def test_resets_and_writers_at_once_leave_one_whole_history(store: Store, orders
     problems: list[Exception] = []
     stop = threading.Event()
 
+    def attempt(_: CommitConflict | None) -> None:
+        ingest(orders)
+        transform(report, orders)
+
     def write() -> None:
         while not stop.wait(0.005):  # Real writers need more time: they compute.
             try:
-                ingest(orders)
-                transform(report, orders)
-            except CommitConflict:
-                pass
+                settle(store, "report", attempt)
             except Exception as e:
                 problems.append(e)
                 return
 
     writer = threading.Thread(target=write)
     writer.start()
-    resets = [reset(store, report) for _ in range(10)]
-    stop.set()
-    writer.join()
+    try:
+        resets = [reset(store, report) for _ in range(10)]
+    finally:
+        stop.set()
+        writer.join()
     assert problems == []
     assert sum(not done.changes_nothing for done in resets) >= 1
     assert replay(report).dataset_id == resets[0].before.dataset_id

@@ -18,6 +18,7 @@ from airflow_provider_odf.engine.slice_file import SlicePlan, write_file
 from airflow_provider_odf.errors import InvalidQuery, StorageError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.logical_hash import logical_hash
+from airflow_provider_odf.protocol import NewSlice
 
 SCHEMA = pa.schema(
     [
@@ -47,8 +48,14 @@ def _records(rows: int, **others: pa.Array) -> pa.Table:
     return pa.table(columns | others)
 
 
+def _write(records: pa.Table, plan: SlicePlan, *order: str) -> NewSlice | None:
+    """Write records in an order, with the event time of the plan where they have none."""
+    in_order = slices.filled(records, plan).sort_by([(name, "ascending") for name in order])
+    return slices.write_in_order(in_order, plan)
+
+
 def test_rows_are_sorted_numbered_and_filled(tmp_path: Path) -> None:
-    new = slices.write(_records(3), ("k", OP), _plan(tmp_path))
+    new = _write(_records(3), _plan(tmp_path), "k", OP)
     rows = pq.read_table(new.path).to_pylist()
     assert [(r["offset"], r["k"], r["t"]) for r in rows] == [(100, 0, "text 2"), (101, 1, "text 1"), (102, 2, "text 0")]
     assert {r["event_time"].isoformat() for r in rows} == {"2024-04-01T00:00:00+00:00"}
@@ -57,7 +64,7 @@ def test_rows_are_sorted_numbered_and_filled(tmp_path: Path) -> None:
 
 def test_row_groups_are_of_one_size_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slice_file, "ROW_GROUP", 100)
-    new = slices.write(_records(250), ("k", OP), _plan(tmp_path))
+    new = _write(_records(250), _plan(tmp_path), "k", OP)
     parquet = pq.ParquetFile(new.path)
     assert [parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups)] == [100, 100, 50]
     table = parquet.read()
@@ -79,13 +86,13 @@ def test_wide_rows_end_a_row_group_early(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_no_records_no_file(tmp_path: Path) -> None:
-    assert slices.write(_records(0), ("k", OP), _plan(tmp_path)) is None
+    assert _write(_records(0), _plan(tmp_path), "k", OP) is None
     assert list(tmp_path.iterdir()) == []
 
 
 def test_strings_are_sorted_by_their_bytes(tmp_path: Path) -> None:
     texts = ["\U0001f600", "漢", "é", "z", "Z", "", "\uffff"]
-    new = slices.write(_records(7, t=pa.array(texts)), ("t", OP), _plan(tmp_path))
+    new = _write(_records(7, t=pa.array(texts)), _plan(tmp_path), "t", OP)
     assert pq.read_table(new.path)["t"].to_pylist() == ["", "Z", "z", "é", "漢", "\uffff", "\U0001f600"]
 
 
@@ -107,21 +114,21 @@ def test_strings_are_sorted_by_their_bytes(tmp_path: Path) -> None:
 def test_what_is_refused_leaves_no_file(tmp_path: Path, column: str, values: pa.Array, message: str) -> None:
     records = _records(3).set_column(_records(3).schema.get_field_index(column), column, values)
     with pytest.raises(InvalidQuery, match=message):
-        slices.write(records, (POSITION,), _plan(tmp_path))
+        _write(records, _plan(tmp_path), POSITION)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_required_column_must_have_values(tmp_path: Path) -> None:
     required = SCHEMA.set(5, pa.field("t", pa.string(), nullable=False))
     with pytest.raises(InvalidQuery, match="column t, which is NOT NULL in the dataset, is null in 1 row"):
-        slices.write(_records(2, t=pa.array(["a", None])), (POSITION,), _plan(tmp_path, required))
+        _write(_records(2, t=pa.array(["a", None])), _plan(tmp_path, required), POSITION)
 
 
 def test_a_full_disk_is_an_error_that_may_pass() -> None:
     with pytest.raises(
         StorageError, match=r"^/dev/full: (File exists|Not a directory) \(a file exists where a folder is expected"
     ):
-        slices.write(_records(1), (POSITION,), _plan(Path("/dev/full")))
+        _write(_records(1), _plan(Path("/dev/full")), POSITION)
 
 
 @pytest.mark.parametrize("rows", [5_000, 100_000, 600_000])
@@ -130,7 +137,7 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, rows: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
     try:
         with pytest.raises(StorageError, match=r"^/.*: File too large \(raise the limit for the size of files"):
-            slices.write(_records(rows), (POSITION,), _plan(tmp_path))
+            _write(_records(rows), _plan(tmp_path), POSITION)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     gc.collect()  # what is left of a writer must not speak up either
@@ -139,8 +146,13 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, rows: int) -> None:
 
 def test_a_slice_gets_its_name_when_it_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str]] = []
-    monkeypatch.setattr(os, "fsync", lambda _: seen.append([p.name[:6] for p in tmp_path.iterdir()]))
-    slices.write(_records(1), (POSITION,), _plan(tmp_path))
+
+    def fsync(file: int) -> None:
+        if Path(f"/proc/self/fd/{file}").resolve().is_relative_to(tmp_path):
+            seen.append([p.name[:6] for p in tmp_path.iterdir()])
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    _write(_records(1), _plan(tmp_path), POSITION)
     file, directory = seen
     assert file[0].startswith(".")
     assert directory[0].startswith("f1620")
