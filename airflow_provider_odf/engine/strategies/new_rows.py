@@ -76,7 +76,7 @@ def distinct_by_key(new: Input, layout: Layout) -> tuple[OrderedRows, int]:
     :raises InvalidQuery: rows with the same key differ.
     """
     rows = by_key(new.table, layout)
-    if keys.are_ascending(rows.keys, layout.keys):
+    if rows.places is None or keys.are_ascending(rows.keys, layout.keys):
         return rows, 0
     distinct, dropped = collapse_table(new.table, layout, new.label)
     return by_key(distinct, layout), dropped
