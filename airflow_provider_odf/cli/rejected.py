@@ -35,7 +35,11 @@ app = typer.Typer(
     help="Inspect candidates that failed their data contract or were held back; test again, publish or discard them.",
     no_args_is_help=True,
 )
-RefArgument = Annotated[str | None, typer.Argument(help="Ref of the candidate.", show_default="the newest")]
+_REF = "Ref of the candidate."
+RefArgument = Annotated[str | None, typer.Argument(help=_REF, show_default="the newest")]
+UndecidedArgument = Annotated[
+    str | None, typer.Argument(help=_REF, show_default="the newest that waits for a decision")
+]
 ReasonOption = Annotated[str | None, typer.Option(help="Why, for the record of the decision.", metavar="TEXT")]
 _COLUMNS = ("outcome", "severity", "field", "description", "expected", "reason", "failedRows")
 
@@ -149,22 +153,27 @@ def _print_rows_of(store: Store, dataset: Dataset, rejection: Rejection, most: i
 
 @app.command()
 def publish(
-    name: NameArgument, ref: RefArgument = None, reason: ReasonOption = None, store: StoreOption = None
+    name: NameArgument, ref: UndecidedArgument = None, reason: ReasonOption = None, store: StoreOption = None
 ) -> None:
     """Publish a rejected candidate anyway, once.
 
     The publication is recorded with the user, the machine and the reason; `odf publications` lists it.
 
     If the head has moved since, the candidate cannot be published. The decision is then kept: the next run that merges
-    the same input publishes it.
+    the same input publishes it. To publish a discarded candidate, name its ref.
     """
     from airflow_provider_odf.author import of_command
-    from airflow_provider_odf.cycle.decisions import changed_files, find, publish_anyway
+    from airflow_provider_odf.cycle.decisions import changed_files, find_undecided, publish_anyway
+    from airflow_provider_odf.cycle.rejected import is_accepted
 
     author = of_command("odf rejected publish", reason)
     target = existing_store(store)
     dataset = target.dataset(name)
-    rejection = find(dataset, ref)
+    rejection = find_undecided(dataset, ref)
+    is_on_head, record = rejection.base == dataset.head(), rejection.record
+    if not is_on_head and not record.is_discarded and is_accepted(dataset, record):
+        _print_unchanged(dataset, rejection)
+        return
     changed = changed_files(rejection)
     if publish_anyway(target, dataset, rejection, author):
         if changed:
@@ -185,7 +194,7 @@ def publish(
 @app.command()
 def retest(
     name: NameArgument,
-    ref: RefArgument = None,
+    ref: UndecidedArgument = None,
     manifest: Annotated[
         str | None,
         typer.Option(
@@ -205,7 +214,7 @@ def retest(
     from airflow_provider_odf.author import of_command
     from airflow_provider_odf.contract.report_text import lines
     from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.decisions import find
+    from airflow_provider_odf.cycle.decisions import find_undecided
     from airflow_provider_odf.cycle.decisions import retest as retest_
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.runner.local import LocalRunner
@@ -213,7 +222,7 @@ def retest(
     author = of_command("odf rejected retest", reason)
     target = existing_store(store)
     dataset = target.dataset(name)
-    rejection = find(dataset, ref)
+    rejection = find_undecided(dataset, ref)
     declared = manifest_of(manifest, name, target) if manifest is not None else None
     with LocalRunner() as runner:
         alias = str(dataset.alias)
@@ -228,7 +237,7 @@ def retest(
 
 @app.command()
 def discard(
-    name: NameArgument, ref: RefArgument = None, reason: ReasonOption = None, store: StoreOption = None
+    name: NameArgument, ref: UndecidedArgument = None, reason: ReasonOption = None, store: StoreOption = None
 ) -> None:
     """Discard the input of a rejected candidate.
 
@@ -236,12 +245,22 @@ def discard(
     """
     from airflow_provider_odf.author import of_command
     from airflow_provider_odf.cycle.decisions import discard as discard_
-    from airflow_provider_odf.cycle.decisions import find
+    from airflow_provider_odf.cycle.decisions import find_undecided
 
     author = of_command("odf rejected discard", reason)
     dataset = existing_store(store).dataset(name)
-    rejection = find(dataset, ref)
+    rejection = find_undecided(dataset, ref)
+    if rejection.record.is_discarded:
+        _print_unchanged(dataset, rejection)
+        return
     if rejection.base != dataset.head():
         raise InvalidInput(f"{rejection.ref} is superseded: the head has moved since, so no decision is needed")
     discard_(dataset, rejection, author)
     print(f"{name}: discarded {counted(rejection.records, 'record')} of {rejection.ref}")
+
+
+def _print_unchanged(dataset: Dataset, rejection: Rejection) -> None:
+    from airflow_provider_odf.cycle.decisions import describe_decision
+
+    earlier = describe_decision(dataset, rejection)
+    print(f"{dataset.alias}: nothing has changed: {rejection.ref} is already {earlier}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.author import NOBODY, Author
 from airflow_provider_odf.chain.publications import ANYWAY
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.cycle import candidate_refs, rejected
+from airflow_provider_odf.cycle import candidate_refs, rejected, tested
 from airflow_provider_odf.cycle.candidate import describe
 from airflow_provider_odf.cycle.messages import Candidate, UpToDate
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
@@ -46,15 +46,42 @@ def find(dataset: Dataset, ref: str | None) -> Rejection:
     """
     every = list(rejected.rejections(dataset))
     named = [r for r in every if ref in (None, r.ref, r.block_hash)]
-    if named and named[-1].record == rejected.LOST:
-        raise ChainCorrupted(
-            f"dataset {dataset.alias}: the report of {named[-1].ref} is missing or damaged: run the dataset's manifest "
-            "again to merge and test the input again"
-        )
     if named:
-        return named[-1]
+        return _readable(dataset, named[-1])
     there = f"; there are: {', '.join(r.ref for r in every)}" if every else ""
     raise InvalidInput(f"dataset {dataset.alias} has no rejected candidate{f' {ref}' if ref else ''}{there}")
+
+
+def find_undecided(dataset: Dataset, ref: str | None) -> Rejection:
+    """Return the rejected candidate of a ref or block hash, by default the newest that waits for a decision.
+
+    :raises InvalidInput: there is none.
+    :raises ChainCorrupted: its report is missing or damaged.
+    """
+    every = list(rejected.rejections(dataset))
+    if ref is not None or not every:
+        return find(dataset, ref)
+    head = dataset.head() or ""
+    words = [(r, tested.status(dataset, r, head)) for r in every]
+    waiting = [r for r, status in words if status in (tested.WAITING, tested.LOST)]
+    if waiting:
+        return _readable(dataset, waiting[-1])
+    newest, status = words[-1]
+    became = "is superseded" if status == tested.SUPERSEDED else f"is {describe_decision(dataset, newest)}"
+    raise InvalidInput(
+        f"no rejected candidate of {dataset.alias} waits for a decision; the newest, {newest.ref}, {became}. To decide "
+        f"on one all the same, name its REF; to list them: {dataset.command('rejected', 'list', '{}')}"
+    )
+
+
+def describe_decision(dataset: Dataset, rejection: Rejection) -> str | None:
+    """Return ``discarded by WHO at TIME: WHY``, or ``accepted …``, None if nobody decided on a rejected candidate."""
+    author = rejected.deciding_author(dataset, rejection.record)
+    if author is None:
+        return None
+    word = tested.DISCARDED if rejection.record.is_discarded else tested.ACCEPTED
+    by, at = (f" {name} {value}" if value else "" for name, value in (("by", author.who), ("at", author.time)))
+    return f"{word}{by}{at}{f': {author.reason}' if author.reason else ' without a reason'}"
 
 
 def changed_files(rejection: Rejection) -> list[str]:
@@ -84,7 +111,10 @@ def publish_anyway(store: Store, dataset: Dataset, rejection: Rejection, author:
 
 def discard(dataset: Dataset, rejection: Rejection, author: Author = NOBODY) -> None:
     """Discard the input of a rejected candidate: later runs neither fail for it nor merge it again until the source,
-    the manifest or the contract changes. Its blocks and data stay."""
+    the manifest or the contract changes. Its blocks and data stay. A discarded candidate keeps its author."""
+    if rejection.record.is_discarded:
+        return
+    rejected.drop_acceptance(dataset, rejection.block_hash)
     rejected.decide(dataset, rejection, author, is_discarded=True)
 
 
@@ -159,6 +189,15 @@ def retest(cycle: Cycle, rejection: Rejection) -> ContractReport:
     judge(cycle.store, candidate, report)
     publish(cycle.store, candidate, cycle.author)
     return report
+
+
+def _readable(dataset: Dataset, rejection: Rejection) -> Rejection:
+    if rejection.record != rejected.LOST:
+        return rejection
+    raise ChainCorrupted(
+        f"dataset {dataset.alias}: the report of {rejection.ref} is missing or damaged: run the dataset's manifest "
+        "again to merge and test the input again"
+    )
 
 
 def _candidate(dataset: Dataset, rejection: Rejection) -> Candidate:

@@ -171,9 +171,11 @@ def reject(dataset: Dataset, candidate: Candidate) -> str:
 
 def accept(dataset: Dataset, rejection: Rejection, author: Author = NOBODY) -> bool:
     """Accept the input of a rejected candidate once, when it is merged again. Return False if its content was not
-    recorded."""
+    recorded. An input that somebody has accepted keeps its author."""
     if rejection.record.content is None:
         return False
+    if not rejection.record.is_discarded and is_accepted(dataset, rejection.record):
+        return True
     decide(dataset, rejection, author)
     ref = candidate_refs.ACCEPTED + rejection.record.content
     dataset.storage.compare_and_set_ref(ref, dataset.head(ref), rejection.block_hash)
@@ -190,7 +192,16 @@ def decide(dataset: Dataset, rejection: Rejection, author: Author, *, is_discard
 def accepting_author(dataset: Dataset, candidate: Candidate) -> Author | None:
     """Return who accepted the input of a candidate after its rejection, or None if nobody did."""
     record = load(dataset, candidate.candidate)
-    if record is None or not is_accepted(dataset, record):
+    return _accepting_author(dataset, record) if record is not None else None
+
+
+def deciding_author(dataset: Dataset, record: Record) -> Author | None:
+    """Return who discarded the input of a rejected candidate or accepted it, or None if nobody did."""
+    return (record.decided_by or NOBODY) if record.is_discarded else _accepting_author(dataset, record)
+
+
+def _accepting_author(dataset: Dataset, record: Record) -> Author | None:
+    if not is_accepted(dataset, record):
         return None
     accepted = load(dataset, str(dataset.head(f"{candidate_refs.ACCEPTED}{record.content}")))
     return (accepted.decided_by if accepted is not None else None) or NOBODY

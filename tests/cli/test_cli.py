@@ -447,7 +447,7 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
     assert odf("run", "cities.yaml", without=("airflow", "pyspark"), cwd=tmp_path) == (
         f"cities: up to date: the newest input was discarded ({ref})\n"
     )
-    assert odf("rejected", "publish", "cities", cwd=tmp_path) == f"cities: published 2 records of {ref}\n"
+    assert odf("rejected", "publish", "cities", ref, cwd=tmp_path) == f"cities: published 2 records of {ref}\n"
     assert odf("rejected", "list", "cities", "--format", "json", cwd=tmp_path) == "[]\n"
     assert odf("rejected", "list", "cities", cwd=tmp_path) == ""  # "no rejected candidates" goes to standard error
     assert len(odf("state", "cities", "--format", "csv", cwd=tmp_path).splitlines()) == 3
