@@ -222,12 +222,19 @@ def no_manifests(paths: Sequence[str]) -> str:
 
 def checked(loaded: Loaded, *, tests_contracts: bool = False) -> Loaded:
     """Return the manifests without problems of their contracts and queries, and the problems of the others: one that is
-    not valid stops no other. With ``tests_contracts``, clauses that cannot be evaluated are left to the contract test.
+    not valid stops no other. With ``tests_contracts``, clauses that cannot be evaluated are left to the contract test,
+    which also reports what is a warning here.
     """
-    by_manifest = {id(manifest): _problems(manifest, tests_contracts) for manifest in loaded.manifests}
+    warnings = set[Problem]()
+    by_manifest = {id(manifest): _problems(manifest, tests_contracts, warnings) for manifest in loaded.manifests}
     valid = tuple(manifest for manifest in loaded.manifests if not by_manifest[id(manifest)])
     problems = [problem for own in by_manifest.values() for problem in own]
-    return replace(loaded, manifests=valid, problems=tuple(sorted([*loaded.problems, *problems])))
+    return replace(
+        loaded,
+        manifests=valid,
+        problems=tuple(sorted([*loaded.problems, *problems])),
+        warnings=(*loaded.warnings, *sorted(warnings)),
+    )
 
 
 def has_queries(manifest: Manifest) -> bool:
@@ -238,24 +245,27 @@ def has_queries(manifest: Manifest) -> bool:
     return any(isinstance(e, SetTransform) or getattr(e, "preprocess", None) is not None for e in events)
 
 
-def _problems(manifest: Manifest, tests_contracts: bool) -> list[Problem]:
+def _problems(manifest: Manifest, tests_contracts: bool, warnings: set[Problem]) -> list[Problem]:
+    """Return the problems of a manifest's contract and queries, and add the warnings of its contract to others."""
     from airflow_provider_odf.dialect.check import check
 
     try:
-        return [*_contract_problems(manifest, tests_contracts), *check([manifest])]
+        return [*_contract_problems(manifest, tests_contracts, warnings), *check([manifest])]
     except Exception as e:  # any error: the other manifests are checked
         return [Problem(Place(str(manifest.file)), str(as_odf_error(e)))]
 
 
-def _contract_problems(manifest: Manifest, tests_contracts: bool) -> Sequence[Problem]:
+def _contract_problems(manifest: Manifest, tests_contracts: bool, warnings: set[Problem]) -> Sequence[Problem]:
     from airflow_provider_odf.contract.binding import find, of_dataset
 
     try:
         if (location := find(manifest)) is None:
             return ()
-        from airflow_provider_odf.contract import columns
+        from airflow_provider_odf.contract import columns, lint
 
         file = location.load()
+        if not tests_contracts:
+            warnings.update(lint.warnings_of(file))
         contract = of_dataset(file, str(manifest.snapshot.name))
         of_clauses = () if tests_contracts else (*file.problems, *columns.invalid_clauses(file, contract.checks))
         return [*of_clauses, *columns.problems(manifest, file, contract)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from airflow_provider_odf.contract import examples, json_schema
@@ -34,10 +34,23 @@ def lint(path: Path) -> tuple[list[Problem], list[Problem]]:
         errors += file.problems
         checks = compile_models(file, [model.name for model in file.contract.models]).checks
         errors += [*invalid_clauses(file, checks), *_keys(file), *_ranges(file), *examples.of_fields(file, checks)]
-        warnings += [*file.unknown, *_status(file), *_inapplicable(file, checks), *examples.of_models(file, checks)]
+        warnings += _warnings(file, checks)
     places = {problem.place for problem in errors}
     errors += [p for p in json_schema.problems(document, is_standard(document)) if p.place not in places]
     return sorted(_without_repetitions(errors)), sorted(set(warnings))
+
+
+def warnings_of(file: ContractFile) -> list[Problem]:
+    """Return the warnings of a contract, in the order of their places."""
+    checks = compile_models(file, [model.name for model in file.contract.models]).checks
+    return sorted({*_warnings(file, checks)})
+
+
+def _warnings(file: ContractFile, checks: Sequence[Check]) -> Iterator[Problem]:
+    yield from file.unknown
+    yield from _status(file)
+    yield from _inapplicable(file, checks)
+    yield from examples.of_models(file, checks)
 
 
 def _without_repetitions(problems: Iterable[Problem]) -> Iterable[Problem]:

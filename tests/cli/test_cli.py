@@ -328,6 +328,24 @@ def test_validate_reports(tmp_path: Path) -> None:
     assert "header" in entry["fix"]
 
 
+def test_warnings_of_a_contract_do_not_make_its_manifest_invalid(tmp_path: Path) -> None:
+    (tmp_path / "cities.yaml").write_text(MANIFEST)
+    contract = tmp_path / "cities.datacontract.yaml"
+    contract.write_text(CONTRACT.replace("required: true", "requird: true, enm: [a]"))
+    command = [sys.executable, "-c", "from airflow_provider_odf.cli import main; main()", "validate", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "1 manifest is valid\n"
+    assert done.stderr == (
+        f"{contract}:7:28: warning: models.cities.fields.city: unknown key 'requird' (did you mean 'required'?)\n"
+        f"{contract}:7:43: warning: models.cities.fields.city: unknown key 'enm' (did you mean 'enum'?)\n"
+    )
+    entries = json.loads(odf("validate", "cities.yaml", "--format", "json", cwd=tmp_path))
+    assert [(entry["severity"], entry["line"], entry["fix"]) for entry in entries] == [
+        ("warning", 7, "did you mean 'required'?"),
+        ("warning", 7, "did you mean 'enum'?"),
+    ]
+
+
 def test_a_broken_contract_is_found_by_validate_and_stops_a_run(tmp_path: Path) -> None:
     (tmp_path / "cities.yaml").write_text(MANIFEST.replace("FOLDER", str(tmp_path)))
     (tmp_path / "cities.csv").write_text("city,founded,area,population\n")
