@@ -51,21 +51,22 @@ def _check(event: e.SetTransform, declared: _Declared) -> None:
 
 
 def _check_names(event: e.SetTransform, inputs: Mapping[str, derivative.Input]) -> None:
-    tables = {*map(str.lower, inputs)}
-    columns = {column.name.lower() for i in inputs.values() for column in i.columns}
+    tables = {name.lower(): {column.name.lower() for column in i.columns} for name, i in inputs.items()}
+    columns = set[str]().union(*tables.values())
     for number, step in enumerate(event.transform.steps, 1):
         try:
             spark_check.check_columns(step.query, tables, columns)
         except Refusal as refusal:
             raise with_place(refusal, step.query, number) from refusal
-        tables.add((step.alias or "").lower())
-        result = spark_columns(step.query)
+        alias, result = (step.alias or "").lower(), spark_columns(step.query)
         if result.others is None:
-            columns.update(name.lower() for name, _ in result.items)
-        elif not spark_check.has_names(step.query, tables):
+            own = {name.lower() for name, _ in result.items}
+        elif not spark_check.has_names(step.query, (*tables, alias)):
             return
         else:
-            columns |= spark_check.given_names(step.query)
+            own = columns | spark_check.given_names(step.query)
+        tables[alias] = own
+        columns |= own
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ cannot be parsed is left to Spark.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from sqlglot import Dialect, exp
@@ -71,19 +71,23 @@ def check(query: str) -> None:
         _check_functions(words, tree)
 
 
-def check_columns(query: str, tables: Collection[str], columns: Collection[str]) -> None:
+def check_columns(query: str, tables: Mapping[str, Collection[str]], columns: Collection[str]) -> None:
     """Check that each column is one of the inputs, or has a name in the query.
 
-    :param tables: names of inputs and earlier queries, in lower case.
-    :param columns: names of all their columns, in lower case.
+    :param tables: columns of inputs and earlier queries by name, all in lower case.
+    :param columns: names of all columns, in lower case.
     :raises Refusal: a column has neither.
     """
     tree = parsed(query)
     if tree is None or not has_names(query, tables):
         return
     known = {*map(str.lower, columns), *_names_in(tree)}
+    aliases = _aliases_in(tree, tables, columns)
     for column in tree.find_all(exp.Column):
         parts = [part.name.lower() for part in column.parts if isinstance(part, exp.Identifier)]
+        own = aliases.get(parts[0]) if len(parts) > 1 else None
+        if own is not None and parts[1] not in own and parts[1].isidentifier():
+            raise Refusal(column, f"column {column.sql(_DIALECT)} does not exist", suggestion(parts[1], sorted(own)))
         # What follows a column is a field of it.
         if parts and parts[0] in tables and parts[0] not in known and len(parts) > 1:
             parts = parts[1:]
@@ -92,6 +96,21 @@ def check_columns(query: str, tables: Collection[str], columns: Collection[str])
             raise Refusal(
                 column, f"column {column.sql(_DIALECT)} does not exist", suggestion(parts[0], sorted(columns))
             )
+
+
+def _aliases_in(tree: exp.Expr, tables: Mapping[str, Collection[str]], columns: Collection[str]) -> dict[str, set[str]]:
+    """Return the columns of each name that stands only for inputs and earlier queries, wherever the query gives it: not
+    for a column, a subquery or a common table expression, too."""
+    others = {name.lower() for name in columns} | {*_names_in(tree, of_tables=False)}
+    found = dict[str, set[str]]()
+    for table in tree.find_all(exp.Table):
+        name, source = table.alias_or_name.lower(), table.name.lower()
+        is_plain = isinstance(table.this, exp.Identifier) and not table.db and not table.alias_column_names
+        if is_plain and source in tables and source not in others:
+            found.setdefault(name, set()).update(tables[source])
+        else:
+            others.add(name)
+    return {name: own for name, own in found.items() if name not in others}
 
 
 def has_names(query: str, tables: Collection[str]) -> bool:
@@ -112,9 +131,12 @@ def given_names(query: str) -> set[str]:
     return set(_names_in(tree)) if tree is not None else set()
 
 
-def _names_in(tree: exp.Expr) -> Iterator[str]:
-    """Yield the names that a query gives to columns, tables, windows and parameters, in lower case."""
+def _names_in(tree: exp.Expr, of_tables: bool = True) -> Iterator[str]:
+    """Yield the names that a query gives to columns, tables, windows and parameters, in lower case. Without
+    ``of_tables``, the aliases of tables that exist without the query are absent."""
     for node in tree.walk():
+        if not of_tables and isinstance(node, exp.TableAlias) and isinstance(node.parent, exp.Table):
+            continue
         if isinstance(node, exp.Alias | exp.CTE | exp.TableAlias | exp.Window | exp.PropertyEQ | exp.Kwarg):
             yield node.alias.lower() if not isinstance(node, exp.TableAlias) else node.name.lower()
         if isinstance(node, exp.TableAlias):

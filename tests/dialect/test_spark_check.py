@@ -87,7 +87,43 @@ def test_columns_that_the_input_does_not_declare(tmp_path: Path) -> None:
     assert problem.startswith("derived.yaml:13:24: column p.nope does not exist")
 
 
+@pytest.mark.parametrize(
+    ("query", "column", "message"),
+    [
+        ("SELECT a.id, b.valu FROM p a JOIN p b ON a.id = b.id", 24, "b.valu does not exist (did you mean `value`?)"),
+        ("SELECT a.id FROM p AS A JOIN p b USING (id) WHERE B.VALU > 1", 61, "B.VALU does not exist (did you mean `v"),
+        ("SELECT (SELECT max(o.idd) FROM p) AS m FROM p o", 30, "o.idd does not exist (did you mean `id`?)"),
+        ("WITH t AS (SELECT id AS k FROM p) SELECT q.k FROM t JOIN p q ON q.id = t.k", 52, "q.k does not exist ("),
+        ("SELECT b.att.day FROM p b", 18, "b.att.day does not exist (did you mean `at`?)"),
+    ],
+)
+def test_columns_of_a_table_by_its_alias(tmp_path: Path, query: str, column: int, message: str) -> None:
+    (problem,) = column_problems(tmp_path, query)
+    assert problem.startswith(f"derived.yaml:13:{column}: column {message}")
+
+
+def test_the_column_of_another_input(tmp_path: Path) -> None:
+    (tmp_path / "places.yaml").write_text(ROOT.replace("prices", "places").replace("value", "city"))
+    derivative = DERIVATIVE.replace("alias: p}", "alias: p}, {datasetRef: places, alias: c}")
+    join = "SELECT p.id, c.value, b.city FROM p JOIN c ON p.id = c.id JOIN c b ON b.id = c.id"
+    (problem,) = problems_of(tmp_path, derivative.replace("QUERY", join))
+    assert problem.startswith("derived.yaml:13:24: column c.value does not exist (known: at, city, event_time, id, ")
+    assert problems_of(tmp_path, derivative.replace("QUERY", join.replace("c.value", "c.city"))) == []
+
+
 VALID = (
+    "SELECT a.ID, B.Value, b.at.day, b.system_time FROM p A JOIN p AS b USING (id) ORDER BY b.offset",
+    "WITH a AS (SELECT id AS k FROM p a) SELECT a.k FROM a",
+    "WITH p AS (SELECT id AS k FROM p) SELECT b.k FROM p b",
+    "SELECT b.k FROM (SELECT id AS k FROM p b) b",
+    "SELECT b.k, (SELECT max(b.id) FROM p b) AS m FROM (SELECT id AS k FROM p) b",
+    "SELECT at.day FROM p at",
+    "SELECT b.x FROM (SELECT named_struct('x', id) AS b FROM p b)",
+    "SELECT b.k FROM p AS b(k, v, a, s, e, o, f)",
+    "SELECT b.c FROM p a LATERAL VIEW explode(array(id)) b AS c",
+    "SELECT transform(array(at), b -> b.day) AS d FROM p b",
+    "SELECT b.id FROM p b LEFT SEMI JOIN p c ON b.id = c.id",
+    "SELECT `b`.`id` FROM p b UNION SELECT b.id FROM p b",
     "SELECT id, VALUE, p.at.day, system_time, offset FROM p",
     "SELECT id AS a, a + 1 AS b FROM p",
     "WITH t AS (SELECT id AS k, count(*) AS n FROM p GROUP BY id) SELECT t.k, n FROM t JOIN p q ON q.id = t.k",
@@ -168,6 +204,7 @@ def _query(choice: random.Random) -> str:
         ("SELECT json_tuple(value, 'a', 'b') FROM p", "SELECT c1 FROM one"),
         ("SELECT id FROM p", "SELECT id FROM one"),
         ("SELECT p.*, 1 AS n FROM p", "SELECT value, n FROM one"),
+        ("SELECT *, 1 AS n FROM p", "SELECT o.value, o.n FROM one o"),
     ],
 )
 def test_names_of_an_earlier_query(tmp_path: Path, first: str, second: str) -> None:
