@@ -65,6 +65,8 @@ def _system_columns(
     operation = vocab.operation_type_column
     if use is OperationColumn.NONE:
         added[operation.lower()] = "operationTypeColumn"
+    present = {name.lower() for name in columns}
+    is_star = merge is None and {*added, operation.lower()} <= present
     for name in columns:
         if name.lower().startswith(RESERVED):
             message = f"column {name} has the prefix {RESERVED}, which names columns of the engine"
@@ -76,8 +78,14 @@ def _system_columns(
                 f"rename it {where} (`{name} AS {name}_1`), or, if the dataset has no data yet, rename the "
                 f"system column with SetVocab.{field}"
             )
+            if is_star:
+                omitted = ", ".join((vocab.offset_column, operation, vocab.system_time_column))
+                fix = (
+                    "a `*` selects the system columns of the input, too: list the columns in the query, in Spark SQL "
+                    f"also `* EXCEPT ({omitted})`"
+                )
             yield ColumnProblem("columns", name, f"column {name} has the name of a system column", fix)
-    if merge and use is OperationColumn.REQUIRED and operation.lower() not in {name.lower() for name in columns}:
+    if merge and use is OperationColumn.REQUIRED and operation.lower() not in present:
         message = f"a {merge.kind} needs the column {operation}, which is not in {place}"
         fix = f"add it, or name one of {listed([*columns])} in SetVocab.operationTypeColumn"
         yield ColumnProblem("merge", operation, message, fix)

@@ -141,6 +141,11 @@ READING = {"event_time": "2024-04-01T00:00:00Z", "sensor": "a", "v": 1}
         ),
         (
             "SELECT * FROM readings",
+            "transform: column offset has the name of a system column: a `*` selects the system columns of the input, "
+            "too: list the columns in the query, in Spark SQL also `* EXCEPT (offset, op, system_time)`",
+        ),
+        (
+            "SELECT offset, event_time FROM readings",
             "transform: column offset has the name of a system column: rename it in the query (`offset AS offset_1`), "
             "or, if the dataset has no data yet, rename the system column with SetVocab.offsetColumn",
         ),
