@@ -144,9 +144,21 @@ def _wrong_value(details: Any, name: str) -> tuple[str, str]:
 def _fix(kind: str, value: Any, name: str) -> str:
     if kind == "string_type" and isinstance(value, int | float):
         return f'write "{str(value).lower() if isinstance(value, bool) else value}" in quotes'
+    if kind == "string_type" and name.endswith("of `schema`") and isinstance(value, Mapping) and len(value) == 1:
+        return _column(*value.items())
     if kind == "tuple_type" and isinstance(value, str):
         return f"write {listed(value)}" if name == "`command`" else f"write [{value}]"
     return ""
+
+
+def _column(item: tuple[object, object]) -> str:
+    """Return the fix for a column written as ``name: TYPE``; a comma in a list has split a type with open brackets."""
+    column, type_ = item
+    is_whole = isinstance(type_, str) and all(type_.count(a) == type_.count(b) for a, b in ("()", "<>"))
+    if not is_whole:
+        return "write each column as NAME TYPE, without a colon after the name"
+    text = f"{column} {type_}"
+    return f"write {text}" if text.replace("_", "").replace(" ", "").isalnum() else f'write "{text}"'
 
 
 def _shown(value: Any) -> str:
