@@ -204,6 +204,14 @@ def test_deterministic_queries_are_accepted(
     assert Derived.of(spark, tmp_path / "d", query, readings=readings, people=people).step().slice is not None
 
 
+def test_all_columns_but_the_system_columns(spark: SparkSession, tmp_path: Path, readings: Polled) -> None:
+    readings.poll([READING])
+    query = "SELECT * EXCEPT (offset, op, system_time) FROM readings"
+    new = Derived.of(spark, tmp_path / "d", query, readings=readings).step().slice
+    assert new is not None
+    assert new.offset_interval.count == 1
+
+
 OF_THE_RUN = {
     "aes_encrypt(sensor, '0000111122223333')": "line 1: aes_encrypt takes a random initialization vector: give it",
     "sha2(aes_encrypt(sensor, '0000111122223333', 'GCM'), 256)": "line 1: aes_encrypt takes a random",
