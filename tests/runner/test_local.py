@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import signal
 import subprocess
@@ -51,7 +52,7 @@ def test_answers_requests_in_one_jvm(runner: LocalRunner, raw_query, tmp_path: P
     assert pq.read_table(tmp_path / "out").to_pydict() == {"a": [2, 3], "b": ["X", "Y"]}
 
 
-def merge_of(tmp_path: Path, name: str, ids: list[int]) -> protocol.MergeRequest:
+def merge_of(tmp_path: Path, name: str, ids: list[int | dt.date]) -> protocol.MergeRequest:
     path = tmp_path / f"{name}.parquet"
     pq.write_table(pa.table({"id": ids}), path)
     return protocol.MergeRequest(
@@ -70,19 +71,22 @@ def merge_of(tmp_path: Path, name: str, ids: list[int]) -> protocol.MergeRequest
 def test_a_merge_in_columns_starts_no_jvm_until_spark_is_needed(raw_query, applications, tmp_path: Path) -> None:
     before, said = jvms(), list[str]()
     with LocalRunner("local[2]") as runner:
-        success = applications.submit(runner, merge_of(tmp_path, "rows", [2, 1, 3]), said.append).result(60)
+        success = applications.submit(runner, merge_of(tmp_path, "rows", [2, 1, 3, 1]), said.append).result(60)
         assert (applications.events, applications.engine()) == ([], ("arrow", pa.__version__))
         assert isinstance(success, protocol.MergeSuccess)
         assert success.slices[0] is not None
         assert pq.read_table(success.slices[0].path)["id"].to_pylist() == [1, 2, 3]
+        assert success.notices == ("rows.parquet: dropped 1 duplicate row",)
         assert said == ["merging rows.parquet", "wrote 3 records, offsets 0 to 2"]
         assert jvms() == before
-        # Which of two equal rows counts, Spark decides.
-        again = applications.submit(runner, merge_of(tmp_path, "rows", [2, 1, 2]), said.append).result(60)
+        # Dates of so long ago may be of another calendar, which Spark knows.
+        days = [dt.date(1850, 1, 2), dt.date(1850, 1, 1)]
+        again = applications.submit(runner, merge_of(tmp_path, "rows", days), said.append).result(60)
         check_runs(applications.events, ["COMPLETE"], "merge", "rows")
         assert applications.engine() == ("spark", pyspark.__version__)
         assert isinstance(again, protocol.MergeSuccess)
-        assert again.notices == ("rows.parquet: dropped 1 duplicate row",)
+        assert again.slices[0] is not None
+        assert pq.read_table(again.slices[0].path)["id"].to_pylist() == [dt.date(1850, 1, 1), dt.date(1850, 1, 2)]
         assert said[2:5] == ["merging rows.parquet", "starting Spark", "merging rows.parquet"]
         # While a JVM runs, a merge that does not use it still has no application.
         assert applications.submit(runner, merge_of(tmp_path, "rows", [4]), None).result(60).slices[0] is not None
