@@ -27,17 +27,6 @@ def row_numbers(table: pa.Table, names: Sequence[str]) -> pa.Array:
     return combined if combined is not None else pa.array([], pa.int64())
 
 
-def key_numbers(table: pa.Table, keys: Sequence[str]) -> list[int]:
-    """Return a number for each key. A key with a null equals no other and has a negative number."""
-    numbers: list[int] = row_numbers(table, keys).to_pylist()
-    if any(table[key].null_count for key in keys):
-        has_null = [table[key].is_null().to_pylist() for key in keys]
-        for place, nulls in enumerate(zip(*has_null, strict=True)):
-            if any(nulls):
-                numbers[place] = -1 - place
-    return numbers
-
-
 def _codes(column: pa.ChunkedArray) -> pa.Array:
     whole = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     if pt.is_floating(whole.type):

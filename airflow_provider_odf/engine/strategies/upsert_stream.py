@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,11 +36,9 @@ def _with_keys(new: Input, layout: Layout) -> Input:
     """Return the rows without retractions of null keys: no row has such a key."""
     if OP not in new.table.column_names or not any(new.table[name].null_count for name in layout.keys):
         return new
-    is_null = pc.equal(new.table[OP], RETRACT)
-    has_null = [new.table[name].is_null() for name in layout.keys]
-    for nulls in has_null[1:]:
-        has_null[0] = pc.or_(has_null[0], nulls)
-    return replace(new, table=new.table.filter(pc.invert(pc.and_(is_null, has_null[0]))))
+    has_null = reduce(pc.or_, (new.table[name].is_null() for name in layout.keys))
+    is_retraction = pc.equal(new.table[OP], RETRACT)
+    return replace(new, table=new.table.filter(pc.invert(pc.and_(is_retraction, has_null))))
 
 
 def _last(table: pa.Table, layout: Layout) -> pa.Table:
