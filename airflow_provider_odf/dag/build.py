@@ -21,13 +21,13 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.airflow_rules import tag
 from airflow_provider_odf.manifest.folder_settings import CHANGE
 from airflow_provider_odf.operators.contract_test import ContractTestOperator
+from airflow_provider_odf.operators.links import pages_of
 from airflow_provider_odf.operators.merge import MergeOperator
 from airflow_provider_odf.operators.polling_source import PollingSourceOperator
 from airflow_provider_odf.operators.publish import PublishOperator
 from airflow_provider_odf.operators.push_source import PushSourceOperator, conf_params
 from airflow_provider_odf.operators.transform import TransformOperator
 from airflow_provider_odf.triggers.polling_source import DEFAULT_POKE_INTERVAL, PollingSourceTrigger
-from airflow_provider_odf.ui.links import pages_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,9 +21,9 @@ from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.hooks.runners import TaskRunner
 from airflow_provider_odf.operators.lineage import LineageMixin, operator_lineage
+from airflow_provider_odf.operators.links import DatasetLink
 from airflow_provider_odf.operators.lost_dataset import check_published
 from airflow_provider_odf.redaction import redact
-from airflow_provider_odf.ui.links import DatasetLink
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:

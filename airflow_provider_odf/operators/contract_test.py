@@ -10,7 +10,7 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.datahub import report_to_datahub
 from airflow_provider_odf.operators.lineage import alias_of
-from airflow_provider_odf.ui.links import BlockLink, ReportLink, report_url
+from airflow_provider_odf.operators.links import BlockLink, ReportLink, report_url
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context

@@ -9,9 +9,9 @@ from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import alias_of, names_of, pushed_names, read_by, sources_of, written_by
+from airflow_provider_odf.operators.links import BlockLink, ReportLink
 from airflow_provider_odf.operators.push import PushMixin, push_id
 from airflow_provider_odf.settings.push_paths import author_prefixes
-from airflow_provider_odf.ui.links import BlockLink, ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context

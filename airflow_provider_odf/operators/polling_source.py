@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import read_by, sources_of
-from airflow_provider_odf.ui.links import ReportLink
+from airflow_provider_odf.operators.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context

@@ -11,7 +11,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.errors import CommitConflict
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import alias_of, written_by
-from airflow_provider_odf.ui.links import BlockLink, ReportLink, block_url
+from airflow_provider_odf.operators.links import BlockLink, ReportLink, block_url
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:

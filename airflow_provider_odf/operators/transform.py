@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import written_by
-from airflow_provider_odf.ui.links import BlockLink, ReportLink
+from airflow_provider_odf.operators.links import BlockLink, ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context

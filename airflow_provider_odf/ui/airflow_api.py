@@ -15,7 +15,7 @@ import httpx
 from fastapi import HTTPException, Request
 
 from airflow_provider_odf.hooks.odf import ASSET_GROUP, TAG
-from airflow_provider_odf.ui.links import MAIN_APP
+from airflow_provider_odf.operators.links import MAIN_APP
 
 _MOST = 100
 _MOST_PAGES = 3

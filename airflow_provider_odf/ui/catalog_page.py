@@ -17,8 +17,8 @@ from pydantic import BaseModel
 
 from airflow_provider_odf.errors import DatasetNotFound, OdfError
 from airflow_provider_odf.health.health import NO_DATA, WORDS, Health
+from airflow_provider_odf.operators.links import site_path
 from airflow_provider_odf.ui.airflow_api import Publication, publications
-from airflow_provider_odf.ui.links import site_path
 from airflow_provider_odf.ui.pages import render
 from airflow_provider_odf.ui.problem_page import public
 from airflow_provider_odf.ui.subject import Shelf, Subject

@@ -17,7 +17,7 @@ from airflow_provider_odf.contract.report import counts, state, worst_first
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import public_source
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
-from airflow_provider_odf.ui.links import airflow_path, site_path
+from airflow_provider_odf.operators.links import airflow_path, site_path
 from airflow_provider_odf.wording import counted
 
 HEADERS = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow.plugins_manager import AirflowPlugin
 
-from airflow_provider_odf.ui.links import MAIN_APP, URL_PREFIX, BlockLink, DatasetLink, ReportLink, site_path
+from airflow_provider_odf.operators.links import MAIN_APP, URL_PREFIX, BlockLink, DatasetLink, ReportLink, site_path
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -20,9 +20,9 @@ from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.health.facts import Candidates, Facts, read_candidates, read_inputs, with_candidates
 from airflow_provider_odf.health.health import Health, Runs, health
+from airflow_provider_odf.operators.links import dataset_path
 from airflow_provider_odf.ui.airflow_api import Publication, PublishTask
 from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
-from airflow_provider_odf.ui.links import dataset_path
 from airflow_provider_odf.ui.pages import render
 
 if TYPE_CHECKING:

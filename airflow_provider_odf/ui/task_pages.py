@@ -16,11 +16,10 @@ from fastapi.responses import RedirectResponse, Response
 
 from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.errors import OdfError
+from airflow_provider_odf.operators.links import Ticket, site_path
 from airflow_provider_odf.ui.airflow_api import publication
 from airflow_provider_odf.ui.dataset_pages import block_text
-from airflow_provider_odf.ui.links import site_path
 from airflow_provider_odf.ui.pages import render
-from airflow_provider_odf.ui.signed_link import Ticket
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset

@@ -19,8 +19,8 @@ from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle import decisions
 from airflow_provider_odf.cycle.rejected import rejections
 from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.operators.links import ReportLink
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
-from airflow_provider_odf.ui.links import ReportLink
 from tests.lineage_schemas import schema_errors
 
 pytestmark = [

@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.operators.links import Ticket
 from airflow_provider_odf.ui.plugin import LazyApp
-from airflow_provider_odf.ui.signed_link import Ticket
 from tests.chain.conftest import Growing
 
 from .rejecting import publish, reject

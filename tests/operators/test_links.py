@@ -5,8 +5,7 @@ from airflow.sdk import DAG
 
 from airflow_provider_odf import PollingSourceOperator, build_dags
 from airflow_provider_odf.cycle.messages import Candidate
-from airflow_provider_odf.ui.links import BlockLink, DatasetLink, ReportLink
-from airflow_provider_odf.ui.signed_link import Ticket
+from airflow_provider_odf.operators.links import BlockLink, DatasetLink, ReportLink, Ticket
 from tests.manifests import appending
 
 CANDIDATE = Candidate(dataset="acme/orders", base="f1620aa", candidate="f1620bb", ref="candidate-x")
