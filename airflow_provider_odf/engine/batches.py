@@ -12,7 +12,7 @@ from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.engine import files, spark_internals
 from airflow_provider_odf.engine.preprocess import query
 from airflow_provider_odf.engine.read.raw import concat
-from airflow_provider_odf.engine.read.small_files import RowsOfInputs, read_several
+from airflow_provider_odf.engine.read.read import RowsOfInputs, read_several
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, ReadStep, Transform
 
 _ROW_WISE = frozenset(("Project", "Filter", "Generate", "Repartition", "LogicalRDD", "LocalRelation"))

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from airflow_provider_odf.engine import slice_file
 from airflow_provider_odf.engine.column_layout import Layout
-from airflow_provider_odf.engine.read import header
+from airflow_provider_odf.engine.read import csv
 from airflow_provider_odf.engine.strategies import new_rows
 
 
@@ -52,6 +52,6 @@ def test_names_of_a_header_are_compared_once() -> None:
             return super().lower()
 
     names = [Name(f"C_{i}") for i in range(500)]
-    match = header.match(names, [f"c{i}" for i in reversed(range(500))], "wide.csv")
+    match = csv.match_columns(names, [f"c{i}" for i in reversed(range(500))], "wide.csv")
     assert match.indexes == tuple(reversed(range(500)))
     assert asked < 10 * 500

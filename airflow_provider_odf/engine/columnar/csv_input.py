@@ -20,9 +20,8 @@ from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.engine.read import source
 from airflow_provider_odf.engine.read.csv import open_csv
 from airflow_provider_odf.engine.read.open_file import OpenFile
-from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.engine.read.scalar import Formats
-from airflow_provider_odf.engine.read.source import Chunk
+from airflow_provider_odf.engine.read.source import Chunk, Malformed
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader
 
 _TEXT = 2

@@ -6,6 +6,8 @@ Extensions: any encoding of Python, quoted line breaks, both quote styles, Java 
 from __future__ import annotations
 
 import codecs
+import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -15,13 +17,12 @@ import pyarrow as pa
 import pyarrow.csv
 
 from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine.read import convert, csv_quotes, header, raw, source
-from airflow_provider_odf.engine.read.csv_fields import CsvFormat, Record, records
+from airflow_provider_odf.engine.read import convert, csv_records, raw, source
+from airflow_provider_odf.engine.read.csv_records import CsvFormat, Record, records
 from airflow_provider_odf.engine.read.open_file import OpenFile
-from airflow_provider_odf.engine.read.problem import Malformed, excerpt
-from airflow_provider_odf.engine.read.source import Chunk
+from airflow_provider_odf.engine.read.source import Chunk, Malformed, excerpt, ignored_columns
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import Column, ReadStep
+from airflow_provider_odf.protocol import Column, PositionalHeader, ReadStep
 from airflow_provider_odf.read_steps import NOT_IN_CSV_FORMAT
 from airflow_provider_odf.wording import counted
 
@@ -40,7 +41,7 @@ def open_csv(step: ReadStep, path: str, label: str) -> OpenFile:
     is_divisible = source.is_ascii_based(encoding)
     try:
         first = _first_record(path, form, encoding)
-        whole = source.chunks(path, is_divisible, partial(csv_quotes.end_of_records, form=form))
+        whole = source.chunks(path, is_divisible, partial(csv_records.end_of_records, form=form))
     except Malformed as e:
         raise InvalidQuery(f"{label}: {e}") from None
     if step.header and not first:
@@ -88,15 +89,15 @@ def _expect_text(data: bytes, line: int) -> None:
         raise Malformed("a NUL byte, which CSV cannot have: check the `encoding`", line)
 
 
-def _columns(step: ReadStep, first: Sequence[str], label: str) -> tuple[tuple[Column, ...], header.ColumnMatch]:
+def _columns(step: ReadStep, first: Sequence[str], label: str) -> tuple[tuple[Column, ...], ColumnMatch]:
     """Return the columns to read and their positions in the file. An empty file has all declared columns."""
     if step.columns is not None:
         declared = [column.name for column in step.columns]
         if first and step.header:
-            return step.columns, header.match(first, declared, label)
-        return step.columns, header.ColumnMatch(tuple(range(len(declared))))
-    names = header.names(first, label) if step.header else tuple(f"column_{i}" for i, _ in enumerate(first, 1))
-    return tuple(Column(name, "STRING") for name in names), header.ColumnMatch(tuple(range(len(names))))
+            return step.columns, match_columns(first, declared, label)
+        return step.columns, ColumnMatch(tuple(range(len(declared))))
+    names = column_names(first, label) if step.header else tuple(f"column_{i}" for i, _ in enumerate(first, 1))
+    return tuple(Column(name, "STRING") for name in names), ColumnMatch(tuple(range(len(names))))
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class CsvParser:
             yield source.decode(chunk.read(), self.encoding, chunk.first_line).encode()
         else:
             blocks = (text.encode() for text in source.texts(chunk, self.encoding))
-            yield from source.pieces(blocks, partial(csv_quotes.end_of_records, form=self.form))
+            yield from source.pieces(blocks, partial(csv_records.end_of_records, form=self.form))
 
     def _scanned(self, data: bytes, line: int, has_header: bool) -> Iterator[pa.RecordBatch]:
         rows = records(source.decode(data, "utf-8", line), self.form, line)
@@ -153,13 +154,13 @@ class CsvParser:
         # Arrow takes U+FEFF for a byte order mark.
         if data.startswith(codecs.BOM_UTF8) or any(escape.encode() in data for escape in form.escapes):
             return None
-        if not csv_quotes.are_regular(data, form):
+        if not csv_records.are_regular(data, form):
             return None
         try:
             table = self._table(data, is_quoted=quotes > 0)
         except pa.ArrowInvalid:
             return None
-        lines = csv_quotes.first_lines(data, form.quote if quotes else "", table.num_rows, line)
+        lines = csv_records.first_lines(data, form.quote if quotes else "", table.num_rows, line)
         if lines is None:
             return None
         texts = [table.column(i).combine_chunks().slice(has_header) for i in self.indexes]
@@ -196,3 +197,85 @@ class CsvParser:
 
     def _ragged(self, line: int, text: str, fields: int) -> Malformed:
         return Malformed(f"{counted(fields, 'field')} instead of {self.width}: {excerpt(text)}", line)
+
+
+_SEPARATORS = ";,\t|"
+
+
+@dataclass(frozen=True)
+class ColumnMatch:
+    """Positions in the file for the columns of the schema, and notices for the user.
+
+    ``headers`` has the header; if columns were matched by name, it has the names of the schema.
+    """
+
+    indexes: tuple[int, ...]
+    notices: tuple[str, ...] = ()
+    headers: tuple[PositionalHeader, ...] = ()
+
+
+def match_columns(header: Sequence[str], columns: Sequence[str], label: str) -> ColumnMatch:
+    """Match columns by name if all of them match, else by position.
+
+    Names are compared ignoring case and everything except letters and digits. A match by position needs a header with
+    as many names, none of them at the position of another column.
+
+    :raises InvalidQuery: neither is possible.
+    """
+    positions = _positions(header, columns)
+    by_name = tuple(i for i in positions if i is not None)
+    matched = set(by_name)
+    if len(by_name) == len(columns) == len(matched):
+        extra = [name for i, name in enumerate(header) if i not in matched]
+        return ColumnMatch(
+            by_name, ignored_columns(label, extra), (PositionalHeader(label, tuple(columns), tuple(columns)),)
+        )
+    if len(header) == len(columns) and all(i is None or i == at for at, i in enumerate(positions)):
+        pairs = ", ".join(f"{n!r} as {c}" for n, c in zip(header, columns, strict=True) if _key(n) != _key(c))
+        notice = f"{label}: the names in the header differ from the schema, so columns are matched by position: {pairs}"
+        positional = PositionalHeader(label, tuple(header), tuple(columns))
+        return ColumnMatch(tuple(range(len(columns))), (notice,), (positional,))
+    raise InvalidQuery(
+        f"{label}: the header does not match the schema: the file has {_list(header)}, the schema {_list(columns)}; "
+        f"{_separator(header) or 'correct the names or their order in the schema'}"
+    )
+
+
+def column_names(header: Sequence[str], label: str) -> tuple[str, ...]:
+    """Return the column names of a header; ``column_3`` if the third has none.
+
+    :raises InvalidQuery: two columns have the same name.
+    """
+    columns = tuple(name.strip() or f"column_{i}" for i, name in enumerate(header, 1))
+    lower_names: set[str] = set()
+    for name in columns:
+        if name.lower() in lower_names:
+            raise InvalidQuery(f"{label}: the header has two columns {name!r}: declare a schema that names the columns")
+        lower_names.add(name.lower())
+    return columns
+
+
+def _positions(header: Sequence[str], columns: Sequence[str]) -> list[int | None]:
+    """Return the position of each column's best unique match: exact, ignoring case, or by letters and digits."""
+    positions: list[int | None] = [None] * len(columns)
+    for form in (_key, str.lower, str):
+        count = Counter(map(form, header))
+        unique = {form(name): i for i, name in enumerate(header) if count[form(name)] == 1}
+        positions = [unique.get(form(column), at) for column, at in zip(columns, positions, strict=True)]
+    return positions
+
+
+def _key(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum()) or name.strip().lower()
+
+
+def _list(names: Sequence[str]) -> str:
+    return f"{counted(len(names), 'column')} ({', '.join(names)})"
+
+
+def _separator(header: Sequence[str]) -> str:
+    """Return a hint on ``separator`` if the header is a single name because the separator is wrong."""
+    if len(header) != 1:
+        return ""
+    count, separator = max((header[0].count(mark), mark) for mark in _SEPARATORS)
+    return f"the separator may be wrong: write `separator: {json.dumps(separator)}`" if count else ""

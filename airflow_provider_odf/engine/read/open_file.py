@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine.read import convert, infer, raw
+from airflow_provider_odf.engine.read import convert, raw
 from airflow_provider_odf.engine.read.raw import Parser
-from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.protocol import Column, PositionalHeader, ReadStep
@@ -33,6 +32,18 @@ class OpenFile:
     def read(self, spark: SparkSession) -> Read:
         """Return the rows in order."""
         frame = raw.frame(spark, self.parser, self.chunks)
-        columns = infer.columns(frame, self.columns, self.step) if self.infers_types else self.columns
+        columns = convert.inferred_columns(frame, self.columns, self.step) if self.infers_types else self.columns
         rows = convert.rows(frame, columns, self.step, text(self.label), self.unit)
         return Read(rows, self.notices, self.headers)
+
+
+@dataclass(frozen=True)
+class Read:
+    """Rows in input order, with notices for the user.
+
+    ``headers`` has the headers of files whose columns were matched by position.
+    """
+
+    frame: DataFrame
+    notices: tuple[str, ...] = ()
+    headers: tuple[PositionalHeader, ...] = ()

@@ -19,10 +19,10 @@ from pyspark.sql import types as st
 
 from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.read import convert, source
-from airflow_provider_odf.engine.read.problem import ignored_columns
+from airflow_provider_odf.engine.read.open_file import Read
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
-from airflow_provider_odf.engine.read.result import Read
 from airflow_provider_odf.engine.read.scalar import NESTED, is_castable
+from airflow_provider_odf.engine.read.source import ignored_columns
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep

@@ -14,8 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from airflow_provider_odf.engine.read.problem import Malformed
-from airflow_provider_odf.engine.read.source import CHUNK_BYTES, Chunk
+from airflow_provider_odf.engine.read.source import CHUNK_BYTES, Chunk, Malformed
 
 PLACE = "__place"
 """Column of a raw frame: the line or the record number, from 1."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine.read.problem import Malformed
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
 from airflow_provider_odf.read_steps import Types
+from airflow_provider_odf.wording import listed
 
 CHUNK_BYTES = 16 << 20
 """Maximum size in bytes of a file that the driver reads.
@@ -207,3 +207,25 @@ def _blocks(path: str) -> Iterator[bytes]:
     with files.open_file(path) as file:
         while data := file.read(CHUNK_BYTES // 4):
             yield data
+
+
+_LONGEST = 200
+
+
+def excerpt(text: str) -> str:
+    """Return a part of the data as messages quote it, cut if it is long."""
+    return repr(text if len(text) <= _LONGEST else text[:_LONGEST] + "…")
+
+
+def ignored_columns(label: str, names: Collection[str]) -> tuple[str, ...]:
+    """Return a notice on columns that the schema does not have, nothing if there are none."""
+    return (f"{label}: ignored columns that are not in the schema: {listed(tuple(names))}",) if names else ()
+
+
+class Malformed(Exception):
+    """The data do not match their format. ``line`` and ``record`` count from 1; 0 means unknown."""
+
+    def __init__(self, reason: str, line: int = 0, record: int = 0) -> None:
+        places = [f"{unit} {number}" for unit, number in (("line", line), ("record", record)) if number]
+        super().__init__(f"{', '.join(places)}: {reason}" if places else reason)
+        self.reason, self.line = reason, line

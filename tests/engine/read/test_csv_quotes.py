@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as hs
 
-from airflow_provider_odf.engine.read import csv, csv_quotes, source
+from airflow_provider_odf.engine.read import csv, csv_records, source
 from airflow_provider_odf.engine.read.csv import CsvParser
-from airflow_provider_odf.engine.read.csv_fields import CsvFormat, records
-from airflow_provider_odf.engine.read.problem import Malformed
+from airflow_provider_odf.engine.read.csv_records import CsvFormat, records
+from airflow_provider_odf.engine.read.source import Malformed
 
 FORM = CsvFormat()
 
@@ -47,7 +47,7 @@ def test_records_of_pieces_are_those_of_the_whole(text: str, size: int, form: Cs
         return
     blocks = (text.encode()[i : i + size] for i in range(0, len(text), size))
     found, line = [], 1
-    for piece in source.pieces(blocks, lambda data: csv_quotes.end_of_records(data, form)):
+    for piece in source.pieces(blocks, lambda data: csv_records.end_of_records(data, form)):
         found += records(piece.decode(), form, line)
         line += source.line_ends(piece)
     assert [fields for _, fields in found] == [fields for _, fields in whole]
@@ -94,15 +94,15 @@ def test_what_arrow_may_split(text: str, is_quick: bool) -> None:
 
 
 def test_lines_of_records() -> None:
-    assert csv_quotes.first_lines(b'a,"x\n\ny"\nb,c\nd,"\n"', '"', 3).to_pylist() == [1, 4, 5]
-    assert csv_quotes.first_lines(b"a\r\nb\r\n", "", 2, 8).to_pylist() == [8, 9]
-    assert csv_quotes.first_lines(b"a\n\nb\n", "", 2) is None
+    assert csv_records.first_lines(b'a,"x\n\ny"\nb,c\nd,"\n"', '"', 3).to_pylist() == [1, 4, 5]
+    assert csv_records.first_lines(b"a\r\nb\r\n", "", 2, 8).to_pylist() == [8, 9]
+    assert csv_records.first_lines(b"a\n\nb\n", "", 2) is None
 
 
 @pytest.mark.parametrize("form", [CsvFormat("§", '"'), CsvFormat(",", "þ"), CsvFormat("\x14", "þ", "")])
 def test_characters_beyond_ascii(form: CsvFormat) -> None:
     text = f"{form.quote}a\nb{form.quote}{form.separator}ç{form.quote}\nc"
-    assert csv_quotes.end_of_records(text.encode(), form) == len(text.encode()) - 1
+    assert csv_records.end_of_records(text.encode(), form) == len(text.encode()) - 1
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -124,7 +124,7 @@ def test_a_byte_order_mark_begins_a_file_only(
     mark = "\ufeff" if codec != "utf-16" and (is_marked or table[0][0].startswith("\ufeff")) else ""
     path.write_bytes((mark + "".join(f"{','.join(row)}\n" for row in table)).encode(codec))
     parser = CsvParser(FORM, codec, False, 2, (0, 1), "")
-    chunks = source.chunks(str(path), source.is_ascii_based(codec), lambda data: csv_quotes.end_of_records(data, FORM))
+    chunks = source.chunks(str(path), source.is_ascii_based(codec), lambda data: csv_records.end_of_records(data, FORM))
     rows = [row for chunk in chunks for batch in parser.parse(chunk) for row in batch.to_pylist()]
     assert [[row["r0"], row["r1"]] for row in rows] == table
 
@@ -135,7 +135,7 @@ def test_a_long_record_is_searched_a_few_times(begin: bytes) -> None:
 
     def search(data: bytes) -> int:
         searched.append(len(data))
-        return csv_quotes.end_of_records(data, FORM)
+        return csv_records.end_of_records(data, FORM)
 
     assert list(source.pieces(blocks, search)) == [b"".join(blocks)]
     assert sum(searched) < 2 * 100_000
@@ -151,7 +151,7 @@ def test_lines_with_carriage_returns_are_each_searched_once() -> None:
             return at
 
     data = Searched(b'1,"' + b"2\r" * 1000)
-    assert csv_quotes.end_of_records(data, FORM) == 0
+    assert csv_records.end_of_records(data, FORM) == 0
     assert sum(searched) < 3 * len(data)
 
 
@@ -159,7 +159,7 @@ def test_a_quote_that_is_never_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "LONGEST", 100)
     blocks = [b'a\n"b', *[b"x" * 60] * 3]
     with pytest.raises(Malformed, match=r"line 2: a record longer than .*: check for an unclosed quote"):
-        list(source.pieces(blocks, lambda data: csv_quotes.end_of_records(data, FORM)))
+        list(source.pieces(blocks, lambda data: csv_records.end_of_records(data, FORM)))
 
 
 @pytest.mark.parametrize(

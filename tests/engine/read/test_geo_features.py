@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from airflow_provider_odf.engine.read import geo_features
+from airflow_provider_odf.engine.read import geo
 from airflow_provider_odf.engine.read.json_text import decode
 
 from .features import GOOD, POINT, collection, feature, lines
@@ -104,7 +104,7 @@ def test_feature_refused(refusal_of, properties: object, geometry: object, messa
 def test_numbers_of_geometries_have_one_text(number: str, text: str) -> None:
     """As the reference implementation writes them."""
     value, _ = decode(f'{{"type": "Point", "coordinates": [{number}]}}', 0)
-    assert geo_features.canonical(value) == f'{{"coordinates":[{text}],"type":"Point"}}'
+    assert geo.canonical(value) == f'{{"coordinates":[{text}],"type":"Point"}}'
 
 
 def test_keys_and_texts_of_geometries() -> None:
@@ -114,6 +114,6 @@ def test_keys_and_texts_of_geometries() -> None:
         "é": 'a"\n\x01ü',
         "Z": None,
     }
-    assert geo_features.canonical(value) == (
+    assert geo.canonical(value) == (
         '{"Z":null,"geometries":[{"coordinates":[],"type":"Point"}],"type":"GeometryCollection","é":"a\\"\\n\\u0001ü"}'
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.engine.read.header import ColumnMatch, match, names
+from airflow_provider_odf.engine.read.csv import ColumnMatch, column_names, match_columns
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import PositionalHeader
 
@@ -21,16 +21,18 @@ from airflow_provider_odf.protocol import PositionalHeader
 )
 def test_by_name(header: list[str], columns: list[str], indexes: tuple[int, ...]) -> None:
     names = tuple(columns)
-    assert match(header, columns, "f") == ColumnMatch(indexes, (), (PositionalHeader("f", names, names),))
+    assert match_columns(header, columns, "f") == ColumnMatch(indexes, (), (PositionalHeader("f", names, names),))
 
 
 def test_more_columns_than_wanted() -> None:
     notices = ("f: ignored columns that are not in the schema: x, y",)
-    assert match(["x", "a", "y"], ["a"], "f") == ColumnMatch((1,), notices, (PositionalHeader("f", ("a",), ("a",)),))
+    assert match_columns(["x", "a", "y"], ["a"], "f") == ColumnMatch(
+        (1,), notices, (PositionalHeader("f", ("a",), ("a",)),)
+    )
 
 
 def test_by_position_when_names_are_others() -> None:
-    matched = match(["Open Price", "b"], ["open", "b"], "f")
+    matched = match_columns(["Open Price", "b"], ["open", "b"], "f")
     assert matched.indexes == (0, 1)
     assert matched.notices == (
         "f: the names in the header differ from the schema, so columns are matched by position: 'Open Price' as open",
@@ -47,7 +49,7 @@ def test_by_position_when_names_are_others() -> None:
 )
 def test_refused(header: list[str], columns: list[str]) -> None:
     with pytest.raises(InvalidQuery, match="the header does not match the schema") as e:
-        match(header, columns, "f")
+        match_columns(header, columns, "f")
     assert f"({', '.join(header)})" in str(e.value)
     assert f"({', '.join(columns)})" in str(e.value)
 
@@ -63,12 +65,12 @@ def test_refused(header: list[str], columns: list[str]) -> None:
 )
 def test_another_separator(header: str, advice: str) -> None:
     with pytest.raises(InvalidQuery) as e:
-        match([header], ["day", "rate"], "f")
+        match_columns([header], ["day", "rate"], "f")
     assert f"the file has 1 column ({header}), the schema 2 columns (day, rate); " in str(e.value)
     assert str(e.value).endswith(advice)
 
 
 def test_names() -> None:
-    assert names(["a", " b ", ""], "f") == ("a", "b", "column_3")
+    assert column_names(["a", " b ", ""], "f") == ("a", "b", "column_3")
     with pytest.raises(InvalidQuery, match="has two columns 'A'"):
-        names(["a", "A"], "f")
+        column_names(["a", "A"], "f")

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from airflow_provider_odf.engine.read import json_text
-from airflow_provider_odf.engine.read.json_text import JsonText
-from airflow_provider_odf.engine.read.json_values import in_array
-from airflow_provider_odf.engine.read.problem import Malformed
+from airflow_provider_odf.engine.read.json_text import JsonText, in_array
+from airflow_provider_odf.engine.read.source import Malformed
 
 
 def cut(text: str, size: int) -> Iterator[str]:
@@ -56,7 +55,7 @@ class Window(JsonText):
 
 
 def test_a_window_holds_little_more_than_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airflow_provider_odf.engine.read.json_values.JsonText", Window)
+    monkeypatch.setattr("airflow_provider_odf.engine.read.json_text.JsonText", Window)
     blocks = ['{"beside": [', *['{"b": [[1, 2], {"c": "d"}]},\n'] * 5000, '0], "records": [', *['{"a": 1},'] * 5000]
     records = in_array([*blocks, "{}]}"], ["records"])
     assert sum(1 for _ in records) == 5001

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as hs
 
-from airflow_provider_odf.engine.read.json_values import in_array, on_lines
-from airflow_provider_odf.engine.read.problem import Malformed
+from airflow_provider_odf.engine.read.json_text import in_array, on_lines
+from airflow_provider_odf.engine.read.source import Malformed
 
 DOCUMENT = (
     '\n {"skip": [[1, "]"], {"x": {}}, -1.5e3, "\\"}"], "n": 12, "t": true,\n'

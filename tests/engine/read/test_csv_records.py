@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 
-from airflow_provider_odf.engine.read import csv_fields
-from airflow_provider_odf.engine.read.csv_fields import CsvFormat, records
-from airflow_provider_odf.engine.read.problem import Malformed
+from airflow_provider_odf.engine.read import csv_records
+from airflow_provider_odf.engine.read.csv_records import CsvFormat, records
+from airflow_provider_odf.engine.read.source import Malformed
 
 FORM = CsvFormat()
 
@@ -21,7 +21,7 @@ def test_scanner_agrees_with_python_where_there_are_no_escapes(text: str) -> Non
         except Malformed:
             return Malformed
 
-    assert outcome(csv_fields._scanned) == outcome(csv_fields._plain)
+    assert outcome(csv_records._scanned) == outcome(csv_records._plain)
 
 
 @given(hs.lists(hs.lists(hs.text(alphabet='x,"\\\n', max_size=5), min_size=2, max_size=3), max_size=4))
