@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def _servers(file: ContractFile, model: str) -> Iterator[tuple[str, DatasetNames
     from airflow_provider_odf.contract.servers import fill_variables, table_name
     from airflow_provider_odf.lineage.naming.server import from_server
 
-    folder, table = Path(file.file).parent, table_name(file, model)
+    folder, table = os.path.dirname(file.file), table_name(file, model)
     for server in file.contract.servers:
         with suppress(ValueError):
             entry = server.value if isinstance(server.value, dict) else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airflow_provider_odf.lineage.naming import connection, server, stores
+from airflow_provider_odf.lineage.naming import server, stores
 from airflow_provider_odf.lineage.naming.stores import Store
 from docs.generate.markdown import NOTICE, code, table
 
@@ -189,12 +189,9 @@ def page() -> str:
             _NORMAL,
             table(("URL", "name here", "why"), _UNLIKE_SPARK),
             _UNKNOWN,
-            "## Airflow connections and data contracts\n",
+            "## Data contracts\n",
             "In Python, `from_uri` and `from_jdbc` of `airflow_provider_odf.lineage.naming.uri` and `.jdbc` return all "
             "names of a dataset. `.stores` has a rule for each store: `stores.POSTGRES.names(host=…, port=…, …)`.\n",
-            "`from_connection` of `airflow_provider_odf.lineage.naming.connection` returns the names of a "
-            "table, path or topic that is reached by an Airflow connection. Types of connections:\n",
-            ", ".join(map(code, sorted(connection.TYPES))) + ".\n",
             "A model of a [data contract](../how-to/use-a-contract.md) has a name on each server of the contract, by "
             "the same rules: by its `physicalName` where there is one. The facet `odf_dataset` of a dataset with a "
             "contract has them as `servers`. They are no symlinks, because the servers have copies. A server without a "
@@ -217,7 +214,5 @@ def _current(store: Store) -> tuple[str, str, str, str]:
 def _former() -> Iterator[tuple[str, str, str]]:
     for store in stores.SPECIFICATION:
         if store.former:
-            namespace, name = (
-                template.replace("{absolute}", "/{key}").replace("{short}", "{account}") for template in store.former
-            )
+            namespace, name = (form.replace("{absolute}", "/{key}") for form in store.former)
             yield store.title, code(namespace), code(name)

@@ -15,11 +15,11 @@ import pytest
 from airflow_provider_odf.datahub.events import Batch, Run
 from airflow_provider_odf.datahub.proposals import Assertions, Options
 from airflow_provider_odf.lineage.dataset import Subject
-from airflow_provider_odf.lineage.naming import files
+from airflow_provider_odf.lineage.naming import stores
 from airflow_provider_odf.protocol import Check, CheckResult, Column, Contract, ContractReport
 
 SUBJECT = Subject(
-    names=files.s3("lake", "acme/orders"),
+    names=stores.s3("lake", "acme/orders"),
     store="s3://lake/",
     alias="acme/orders",
     id="did:odf:fed0126262ba1",

@@ -12,7 +12,7 @@ from airflow_provider_odf.lineage import events
 from airflow_provider_odf.lineage.contract_facts import ContractFacts
 from airflow_provider_odf.lineage.dataset import About, Counts, Input, Subject
 from airflow_provider_odf.lineage.events import TaskLineage
-from airflow_provider_odf.lineage.naming import Identifier, files
+from airflow_provider_odf.lineage.naming import Identifier, stores
 from airflow_provider_odf.lineage.naming.uri import from_uri
 from airflow_provider_odf.protocol import (
     Check,
@@ -27,7 +27,7 @@ from tests.lineage_schemas import schema_errors
 
 SOURCE = from_uri("https://example.com/cities.csv?year=2024").in_edition()
 SUBJECT = Subject(
-    names=files.local_file("/store/acme/cities"),
+    names=stores.local_file("/store/acme/cities"),
     store="file:///store/",
     alias="acme/cities",
     id="did:odf:fed0126262ba1",
@@ -143,7 +143,7 @@ DATASET_FACETS = {
     [
         events.poll([SOURCE]),
         events.merge([SOURCE], SUBJECT, "f1620aa", Counts(3, 1024, 1)),
-        events.merge([], Subject(files.s3("b", "k"), "s3://b", "k", edition="2024"), "f1620aa", Counts(0)),
+        events.merge([], Subject(stores.s3("b", "k"), "s3://b", "k", edition="2024"), "f1620aa", Counts(0)),
         events.contract_test(SUBJECT, "f1620aa", CONTRACT, REPORT),
         events.publish(SUBJECT, "f1620aa", Counts(3, 1024, 1), is_first=True),
     ],
@@ -262,7 +262,7 @@ def test_publish_writes_the_head(is_first: bool, change: str):
 
 
 def test_edition_of_2024_names_the_dataset():
-    subject = Subject(files.s3("b", "odf/cities"), "s3://b/odf", "cities", edition="2024")
+    subject = Subject(stores.s3("b", "odf/cities"), "s3://b/odf", "cities", edition="2024")
     assert subject.edition_names.primary == Identifier("s3://b", "/odf/cities")
     assert subject.links == (
         (Identifier("s3://b", "odf/cities"), "LOCATION"),
@@ -272,9 +272,9 @@ def test_edition_of_2024_names_the_dataset():
 
 
 def test_a_transform_reads_versions_of_its_inputs_and_writes_a_version_of_the_derivative():
-    prices = replace(SUBJECT, names=files.local_file("/store/prices"), alias="prices", id="did:odf:fed0127")
+    prices = replace(SUBJECT, names=stores.local_file("/store/prices"), alias="prices", id="did:odf:fed0127")
     prices = replace(prices, columns=(Column("city", "STRING"), Column("price", "DOUBLE")))
-    report = replace(SUBJECT, names=files.local_file("/store/report"), alias="report")
+    report = replace(SUBJECT, names=stores.local_file("/store/report"), alias="report")
     report = replace(report, columns=(Column("op", "INT"), Column("name", "STRING"), Column("total", "DOUBLE")))
     query = Transform(
         "spark",
@@ -321,7 +321,7 @@ def test_a_query_that_cannot_be_analyzed_has_the_lineage_of_datasets():
 
 
 def test_names_on_the_servers_of_a_contract():
-    servers = (("lake", files.s3("lake", "cities")), ("local", files.local_file("/data/cities")))
+    servers = (("lake", stores.s3("lake", "cities")), ("local", stores.local_file("/data/cities")))
     subject = replace(SUBJECT, contract=ContractFacts(servers=servers), edition="2024")
     lineage = event(events.publish(subject, "f1620aa", Counts(0), is_first=True))
     assert schema_errors(lineage) == []

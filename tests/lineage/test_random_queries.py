@@ -11,14 +11,14 @@ from openlineage.client.serde import Serde
 from airflow_provider_odf.lineage import column_facet
 from airflow_provider_odf.lineage.columns import Origin, column_lineage
 from airflow_provider_odf.lineage.dataset import Input, Subject
-from airflow_provider_odf.lineage.naming import files
+from airflow_provider_odf.lineage.naming import stores
 from airflow_provider_odf.protocol import Column, SqlQueryStep, Transform
 from tests.lineage.random_queries import DIRECT, TABLES, Use, query, summed
 from tests.lineage_schemas import facet_errors
 
 ENGINES = ("spark", "datafusion", "flink", "risingwave")
 INPUTS = [
-    Input(name, Subject(files.local_file(f"/store/{name}"), "file:///store/", name,
+    Input(name, Subject(stores.local_file(f"/store/{name}"), "file:///store/", name,
                         columns=tuple(Column(column, "STRING") for column in columns)), None)
     for name, columns in TABLES.items()
 ]  # fmt: skip
@@ -52,7 +52,7 @@ def compare(engine: str, seed: int) -> Counter[str]:
     for name, uses in made.columns:
         assert said(lineage.of(name.upper())) == summed(uses), f"{text}\n{name}"
         assert lineage.is_resolved(name), text
-    output = Subject(files.local_file("/store/out"), "file:///store/", "out",
+    output = Subject(stores.local_file("/store/out"), "file:///store/", "out",
                      columns=tuple(Column(name, "STRING") for name, _ in made.columns))  # fmt: skip
     facets = column_facet.of_transform(INPUTS, Transform(engine, steps), output)
     assert bool(facets) == any([made.rows, *(uses for _, uses in made.columns)]), text

@@ -15,7 +15,7 @@ from airflow_provider_odf.cycle.messages import Pushed
 from airflow_provider_odf.lineage import applications, contract_facts, events
 from airflow_provider_odf.lineage.applications import ApplicationRun, Parents, RunName
 from airflow_provider_odf.lineage.dataset import Subject
-from airflow_provider_odf.lineage.naming.files import local_file
+from airflow_provider_odf.lineage.naming.stores import local_file
 from airflow_provider_odf.lineage.reading import Reading
 from airflow_provider_odf.operators.lineage import names_of, pushed_names
 from airflow_provider_odf.source import uris

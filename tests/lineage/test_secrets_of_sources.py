@@ -22,7 +22,7 @@ from airflow_provider_odf.cycle.xcom import pass_input
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.lineage import contract_facts, events
 from airflow_provider_odf.lineage.dataset import About, Subject
-from airflow_provider_odf.lineage.naming.files import local_file
+from airflow_provider_odf.lineage.naming.stores import local_file
 from airflow_provider_odf.lineage.reading import Reading
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load

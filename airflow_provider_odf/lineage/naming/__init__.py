@@ -5,8 +5,8 @@ There are two editions: the current one (openlineage.io/docs/spec/naming) and th
 `DatasetNames.in_edition` selects the primary name; the others become symlinks.
 
 `stores` has the rule of each store. The other modules read the parts of a rule from what identifies a dataset: `uri`,
-`jdbc`, `connection` (of Airflow) and `server` (of a data contract). All raise ValueError if there is no name, with a
-message that contains no part of the input that could be secret.
+`jdbc` and `server` (of a data contract). All raise ValueError if there is no name, with a message that contains no part
+of the input that could be secret.
 """
 
 from __future__ import annotations

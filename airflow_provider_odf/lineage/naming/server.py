@@ -6,22 +6,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeAlias
 
-from airflow_provider_odf.lineage.naming import (
-    DatasetNames,
-    Identifier,
-    databases,
-    files,
-    sqlserver,
-    stores,
-    tables,
-    uri,
-)
-from airflow_provider_odf.lineage.naming.authority import host, hosts
+from airflow_provider_odf.lineage.naming import DatasetNames, Identifier, jdbc, stores, uri
+from airflow_provider_odf.lineage.naming.addresses import check_level, host, hosts, split_table, table_parts
 from airflow_provider_odf.lineage.naming.stores import Store
-from airflow_provider_odf.lineage.naming.uri import from_pattern, from_uri, kafka
+from airflow_provider_odf.lineage.naming.uri import from_pattern, from_uri
 
 _Server: TypeAlias = Mapping[str, Any]
 _Rule: TypeAlias = Callable[[_Server, str], DatasetNames]
@@ -32,7 +22,7 @@ _AZURE = re.compile(
 )
 
 
-def from_server(server: _Server, model: str, *, folder: Path, table: str | None = None) -> DatasetNames:
+def from_server(server: _Server, model: str, *, folder: str, table: str | None = None) -> DatasetNames:
     """Return the names of a model.
 
     :param server: an entry of the contract's ``servers``, with its variables filled in.
@@ -43,9 +33,9 @@ def from_server(server: _Server, model: str, *, folder: Path, table: str | None 
     kind = str(server.get("type") or "").lower()
     server = {field: _MODEL.sub(lambda _: model, v) if isinstance(v, str) else v for field, v in server.items()}
     for field in ("catalog", "database", "schema"):
-        tables.check_level(str(server.get(field) or ""))
+        check_level(str(server.get(field) or ""))
     if kind == "local":
-        return from_pattern(os.path.expanduser(_text(server, "path")), base=str(folder))
+        return from_pattern(os.path.expanduser(_text(server, "path")), base=folder)
     if not (rule := TYPES.get(kind)):
         raise ValueError(f"there is no naming rule for servers of type {kind}" if kind else "the server has no type")
     names = rule(server, table or model)
@@ -72,13 +62,13 @@ def _other(server: _Server, model: str) -> DatasetNames:
 
 def _sql_server(server: _Server, model: str) -> DatasetNames:
     table = ".".join(part for part in (server.get("schema"), model) if part)
-    return sqlserver.of_server(_address(server), "", str(server.get("database") or ""), table)
+    return jdbc.sql_server(_address(server), "", str(server.get("database") or ""), table)
 
 
 def _synapse(server: _Server, model: str) -> DatasetNames:
     _, table = _levels(server, model)
     outer = [str(server["schema"])] if server.get("schema") and len(table) == 1 else []
-    return databases.synapse(_address(server, stores.SYNAPSE.port), str(server.get("database") or ""), [*outer, *table])
+    return stores.synapse(_address(server, stores.SYNAPSE.port), str(server.get("database") or ""), [*outer, *table])
 
 
 def _redshift(server: _Server, model: str) -> DatasetNames:
@@ -86,12 +76,12 @@ def _redshift(server: _Server, model: str) -> DatasetNames:
     cluster, region = server.get("clusterIdentifier"), server.get("region")
     address = server.get("host") or server.get("endpoint") or (f"{cluster}.{region}" if cluster and region else "")
     authority = re.sub(r"^\w+://", "", str(address)).partition("/")[0]
-    return databases.redshift(host(authority, str(server.get("port") or stores.REDSHIFT.port)), outer, table)
+    return stores.redshift(host(authority, str(server.get("port") or stores.REDSHIFT.port)), outer, table)
 
 
 def _snowflake(server: _Server, model: str) -> DatasetNames:
     outer = [str(server[field]) for field in ("database", "schema") if server.get(field)]
-    return databases.snowflake(host(_text(server, "account")), outer[: 3 - min(len(tables.split(model)), 3)], model)
+    return stores.snowflake(host(_text(server, "account")), outer[: 3 - min(len(split_table(model)), 3)], model)
 
 
 def _bigquery(server: _Server, model: str) -> DatasetNames:
@@ -100,14 +90,14 @@ def _bigquery(server: _Server, model: str) -> DatasetNames:
 
 def _databricks(server: _Server, model: str) -> DatasetNames:
     address = re.sub(r"^\w+://", "", _text(server, "host")).partition("/")[0]
-    return databases.unity_catalog(address, *_levels(server, model, "catalog", "schema"))
+    return stores.unity_catalog(address, *_levels(server, model, "catalog", "schema"))
 
 
 def _athena(server: _Server, model: str) -> DatasetNames:
     outer, table = _levels(server, model, "schema")
     catalog = str(server.get("catalog") or "")
     known = [catalog] if catalog and catalog.lower() != "awsdatacatalog" and len(outer) + len(table) < 3 else []
-    return databases.athena(_text(server, "regionName", "region"), [*known, *outer], table)
+    return stores.athena(_text(server, "regionName", "region"), [*known, *outer], table)
 
 
 def _glue(server: _Server, model: str) -> DatasetNames:
@@ -117,7 +107,7 @@ def _glue(server: _Server, model: str) -> DatasetNames:
 
 
 def _kafka(server: _Server, model: str) -> DatasetNames:
-    return kafka(_text(server, "host"), str(server.get("topic") or model))
+    return stores.kafka(_text(server, "host"), str(server.get("topic") or model))
 
 
 def _pubsub(server: _Server, model: str) -> DatasetNames:
@@ -138,7 +128,7 @@ def _azure(server: _Server, model: str) -> DatasetNames:
     location = uri.folder(_text(server, "location"))
     if not (match := _AZURE.fullmatch(location)):
         return from_uri(location)
-    rule = files.wasbs if match["kind"] == "blob" and location.startswith("wasb") else files.abfss
+    rule = stores.wasbs if match["kind"] == "blob" and location.startswith("wasb") else stores.abfss
     return rule(match["container"], match["account"], match["path"])
 
 
@@ -148,7 +138,7 @@ def _address(server: _Server, port: str = "") -> str:
 
 def _levels(server: _Server, model: str, *fields: str) -> tuple[list[str], list[str]]:
     """Return the levels around a model that its name does not have itself, and the parts of its name."""
-    table = tables.parts(model)
+    table = table_parts(model)
     missing = fields[: max(len(fields) + 1 - len(table), 0)]
     return [str(server[field]) for field in missing if server.get(field)], table
 

@@ -1,6 +1,9 @@
 """Names of datasets given as a URI or a path: a manifest's source, a store's directory, a URI of the naming
 specification, an asset of Airflow.
 
+A URI of a database has the path of the naming specification, ``postgres://host/database.schema.table``, or that of
+Airflow's assets, ``postgres://host/database/schema/table``.
+
 Names of files equal those of Spark's listener (percent-decoded, no trailing slash). A scheme without a rule has the
 listener's rule for unknown file systems: its authority is the namespace, its path the name.
 """
@@ -10,12 +13,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
+from typing import TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from airflow_provider_odf import redaction
-from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, DatasetNames, Identifier, files, services, stores, web
-from airflow_provider_odf.lineage.naming.authority import hosts, without_users
+from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, DatasetNames, Identifier, stores, web
+from airflow_provider_odf.lineage.naming.addresses import host, hosts, table_parts, without_users
 from airflow_provider_odf.lineage.naming.jdbc import from_jdbc
+from airflow_provider_odf.lineage.naming.stores import Store
 
 WILDCARD = re.compile(r"[*\[{]|\?(?![\w.-]+=)")
 """A wildcard of a glob, or a placeholder: ``{model}``, ``${DAY}``, ``{{ ds }}``. Parameters of a URI are neither."""
@@ -49,8 +54,8 @@ def from_uri(
         raise ValueError("the URI is missing")
     parts = _split(uri)
     scheme = parts.scheme.lower().partition("+")[0]
-    if scheme in services.SCHEMES:
-        return services.SCHEMES[scheme](parts._replace(netloc=without_users(parts.netloc)), table)
+    if scheme in _TABLES:
+        return _TABLES[scheme](parts._replace(netloc=without_users(parts.netloc)), table)
     if scheme in ("", "file"):
         names = _file(parts, uri, base, file_authority)
     elif scheme in web.PORTS:
@@ -85,7 +90,7 @@ def folder(pattern: str, variable: re.Pattern[str] = WILDCARD) -> str:
     """
     start = _START.match(pattern)
     scheme = start["scheme"].lower() if start else ""
-    if scheme == "jdbc" or scheme.partition("+")[0] in services.SCHEMES:
+    if scheme == "jdbc" or scheme.partition("+")[0] in _TABLES:
         return pattern
     root = start[0] if start else ""
     path, mark, query = pattern[len(root) :], "", ""
@@ -123,21 +128,21 @@ def check_credentials(uri: str, authority: str) -> None:
     :raises ValueError: a password contains ``/``, ``?``, ``#`` or ``@``.
     """
     masked = redaction.without_users(uri)
-    host = re.split(r"[/?#]", masked.partition(f"{redaction.MASK}@")[2])[0]
-    if masked.partition("?")[0] != uri.partition("?")[0] and host != authority.rpartition("@")[2]:
+    server = re.split(r"[/?#]", masked.partition(f"{redaction.MASK}@")[2])[0]
+    if masked.partition("?")[0] != uri.partition("?")[0] and server != authority.rpartition("@")[2]:
         raise ValueError("the credentials in the URI are not percent-encoded")
 
 
 def _file(parts: SplitResult, uri: str, base: str | None, authority: str) -> DatasetNames:
     if parts.scheme == "":
-        return files.local_file(os.path.abspath(os.path.join(base or "", uri)), authority)
+        return stores.local_file(os.path.abspath(os.path.join(base or "", uri)), authority)
     # `?` and `#` belong to a file's name here, as they do in Spark.
     rest = re.sub(r"^file:(//[^/]*)?", "", uri, flags=re.IGNORECASE)
     _check_path(rest)
-    host = parts.netloc.rpartition("@")[2]
-    if re.fullmatch(r"(localhost|127\.0\.0\.1|\[::1\])?(:\d+)?", host, re.IGNORECASE):
-        return files.local_file(os.path.abspath(os.path.join(base or "", unquote(rest))), authority)
-    return files.remote_file(hosts(host), unquote(rest))
+    server = parts.netloc.rpartition("@")[2]
+    if re.fullmatch(r"(localhost|127\.0\.0\.1|\[::1\])?(:\d+)?", server, re.IGNORECASE):
+        return stores.local_file(os.path.abspath(os.path.join(base or "", unquote(rest))), authority)
+    return stores.REMOTE_FILE.names(host=hosts(server), path=stores.absolute(unquote(rest)))
 
 
 def _in_warehouse(names: DatasetNames, table: str) -> DatasetNames:
@@ -164,44 +169,152 @@ def _container(parts: SplitResult) -> tuple[str, str, str]:
     return container, account.lower(), unquote(parts.path)
 
 
-def _hdfs(parts: SplitResult) -> DatasetNames:
-    return files.hdfs(hosts(parts.netloc), unquote(parts.path)) if parts.netloc else _other(parts)
-
-
-def _dbfs(parts: SplitResult) -> DatasetNames:
-    return files.dbfs(_bucket(parts) if parts.netloc else "", unquote(parts.path))
-
-
-def _kafka(parts: SplitResult) -> DatasetNames:
-    """Return the names of a topic, under the first of several servers."""
-    return kafka(parts.netloc, unquote(parts.path).strip("/"))
-
-
-def kafka(servers: str, topic: str) -> DatasetNames:
-    """Return the names of a topic, under the first of several servers.
-
-    :raises ValueError: a server or the topic is missing.
-    """
-    if not topic:
-        raise ValueError("the kafka URI has no topic")
-    host, _, port = hosts(servers, stores.KAFKA.port).split(",")[0].rpartition(":")
-    return stores.KAFKA.names(host=host, port=port, topic=topic)
-
-
 def _other(parts: SplitResult) -> DatasetNames:
     if not parts.netloc and not parts.path.startswith("/"):
         raise ValueError(f"there is no naming rule for {parts.scheme} URIs without a host and a path")
     scheme = parts.scheme.lower()
     namespace = f"{scheme}://{_bucket(parts)}" if parts.netloc else scheme
-    return DatasetNames(Identifier(namespace, files.absolute(unquote(parts.path))))
+    return DatasetNames(Identifier(namespace, stores.absolute(unquote(parts.path))))
 
 
 _FILES: Mapping[str, Callable[[SplitResult], DatasetNames]] = {
-    **dict.fromkeys(("s3", "s3a", "s3n"), lambda parts: files.s3(_bucket(parts), unquote(parts.path))),
-    **dict.fromkeys(("gs", "gcs"), lambda parts: files.gcs(_bucket(parts), unquote(parts.path))),
-    **dict.fromkeys(("abfs", "abfss"), lambda parts: files.abfss(*_container(parts))),
-    **dict.fromkeys(("wasb", "wasbs"), lambda parts: files.wasbs(*_container(parts))),
-    "hdfs": _hdfs,
-    "dbfs": _dbfs,
-    "kafka": _kafka,
+    **dict.fromkeys(("s3", "s3a", "s3n"), lambda parts: stores.s3(_bucket(parts), unquote(parts.path))),
+    **dict.fromkeys(("gs", "gcs"), lambda parts: stores.gcs(_bucket(parts), unquote(parts.path))),
+    **dict.fromkeys(("abfs", "abfss"), lambda parts: stores.abfss(*_container(parts))),
+    **dict.fromkeys(("wasb", "wasbs"), lambda parts: stores.wasbs(*_container(parts))),
+    "hdfs": lambda parts: stores.hdfs(hosts(parts.netloc), unquote(parts.path)) if parts.netloc else _other(parts),
+    "dbfs": lambda parts: stores.dbfs(_bucket(parts) if parts.netloc else "", unquote(parts.path)),
+    "kafka": lambda parts: stores.kafka(parts.netloc, unquote(parts.path).strip("/")),
 }
+"""Scheme of files and objects -> rule."""
+
+# --- tables and entries of services ---------------------------------------------------------------------------------
+
+_Names: TypeAlias = Callable[[SplitResult, "str | None"], DatasetNames]
+
+
+def _database(store: Store) -> _Names:
+    def names(uri: SplitResult, table: str | None) -> DatasetNames:
+        outer, named = _table(uri.path, table)
+        return store.of_table(hosts(uri.netloc, store.port), outer, named)
+
+    return names
+
+
+def _table(path: str, table: str | None, least: int = 2) -> tuple[list[str], list[str]]:
+    """Return what a path names around a table, and the table.
+
+    :raises ValueError: it names no table.
+    """
+    segments = [unquote(segment) for segment in path.split("/") if segment]
+    if not table:
+        *segments, table = segments or [""]
+    named = table_parts(table)
+    if len(segments) + len(named) < least:
+        raise ValueError("the URI names no table")
+    return segments, named
+
+
+def _synapse(uri: SplitResult, table: str | None) -> DatasetNames:
+    authority, _, settings = uri.netloc.partition(";")
+    database = re.search(r"\bdatabase(?:name)?=([^;]+)", settings, re.IGNORECASE)
+    outer, named = _table(uri.path, table)
+    *before, schema, last = [*outer, *named]
+    known = before[-1] if before else database and database[1]
+    return stores.synapse(host(authority, stores.SYNAPSE.port), known or "", [schema, last])
+
+
+def _snowflake(uri: SplitResult, table: str | None) -> DatasetNames:
+    segments = [unquote(segment) for segment in uri.path.split("/") if segment]
+    if not table:
+        *segments, table = segments or [""]
+    return stores.snowflake(host(uri.netloc), segments, table)
+
+
+def _athena(uri: SplitResult, table: str | None) -> DatasetNames:
+    region = re.fullmatch(r"athena\.([\w-]+)\.amazonaws\.com(\.cn)?(:443)?", uri.netloc)
+    if not region:
+        raise ValueError("the awsathena URI names no region: write awsathena://athena.REGION.amazonaws.com/…")
+    return stores.athena(region[1], *_table(uri.path, table))
+
+
+def _cosmos(uri: SplitResult, table: str | None) -> DatasetNames:
+    match = re.fullmatch(r"/(?:dbs/)?([^/]+)(?:/(?:colls/)?([^/]+))?/?", uri.path)
+    if not match or not (name := table or match[2]):
+        raise ValueError("the azurecosmos URI names no collection: write azurecosmos://HOST/dbs/DATABASE/colls/NAME")
+    return stores.COSMOS_DB.names(host=host(uri.netloc), database=unquote(match[1]), table=unquote(name))
+
+
+def _spanner(uri: SplitResult, table: str | None) -> DatasetNames:
+    match = re.fullmatch(r"([\w-]+):([\w-]+)", uri.netloc)
+    if not match:
+        raise ValueError("the spanner URI names no instance: write spanner://PROJECT:INSTANCE/…")
+    return stores.SPANNER.of_table("", *_table(uri.path, table), project_id=match[1], instance=match[2])
+
+
+def _glue(uri: SplitResult, table: str | None) -> DatasetNames:
+    match = re.fullmatch(r"aws[\w-]*:glue:([\w-]+):(\d+):table/([^/]+)/([^/]+)", uri.path)
+    if not match:
+        raise ValueError("there is a naming rule for ARNs of tables in AWS Glue only")
+    return stores.GLUE.names(region=match[1], account=match[2], database=match[3], table=match[4])
+
+
+def _pubsub(uri: SplitResult, table: str | None) -> DatasetNames:
+    path = f"{uri.netloc}{uri.path}"
+    match = re.fullmatch(r"(topic|subscription):([^:/]+):([^:/]+)", path)
+    if resource := re.fullmatch(r"projects/([^/]+)/(topic|subscription)s/([^/]+)", path):
+        return stores.PUBSUB.names(kind=resource[2], project_id=resource[1], id=resource[3])
+    if not match:
+        raise ValueError("the pubsub URI names no topic: write pubsub:topic:PROJECT:TOPIC")
+    return stores.PUBSUB.names(kind=match[1], project_id=match[2], id=match[3])
+
+
+def _in_memory(uri: SplitResult, table: str | None) -> DatasetNames:
+    if not re.fullmatch(r"[\w.-]+", uri.netloc):
+        raise ValueError("the inmemory URI has no name or an invalid one")
+    return stores.IN_MEMORY.names(name=f"{uri.netloc}{unquote(uri.path)}".rstrip("/"))
+
+
+def _documents(store: Store, section: str) -> _Names:
+    """Return the rule of a document management system: the first part of the path belongs to the namespace."""
+
+    def names(uri: SplitResult, table: str | None) -> DatasetNames:
+        first, _, key = unquote(uri.path).strip("/").partition("/")
+        authority, _, port = host(uri.netloc, store.port).rpartition(":")
+        return store.names(host=authority, port=port, key=key, **{section: first})
+
+    return names
+
+
+_TABLES: Mapping[str, _Names] = {
+    **dict.fromkeys(("postgres", "postgresql"), _database(stores.POSTGRES)),
+    **dict.fromkeys(("hive", "hive2"), _database(stores.HIVE)),
+    "cassandra": _database(stores.CASSANDRA),
+    "clickhouse": _database(stores.CLICKHOUSE),
+    "crate": _database(stores.CRATE),
+    "db2": _database(stores.DB2),
+    "milvus": _database(stores.MILVUS),
+    "mssql": _database(stores.MSSQL),
+    "mysql": _database(stores.MYSQL),
+    "oceanbase": _database(stores.OCEANBASE),
+    "oracle": _database(stores.ORACLE),
+    "teradata": _database(stores.TERADATA),
+    "trino": _database(stores.TRINO),
+    "arn": _glue,
+    "awsathena": _athena,
+    "azurecosmos": _cosmos,
+    "azurekusto": lambda uri, table: stores.data_explorer(uri.netloc, *_table(uri.path, table)),
+    "bigquery": lambda uri, table: stores.BIGQUERY.of_table("", *_table(f"{uri.netloc}/{uri.path}", table, 3)),
+    "box": _documents(stores.BOX, "enterprise"),
+    "fabric-warehouse": lambda uri, table: stores.fabric(uri.netloc, *_table(uri.path, table)),
+    "filenet": _documents(stores.FILENET, "repository"),
+    "inmemory": _in_memory,
+    "mssharepoint": _documents(stores.SHAREPOINT, "site"),
+    "pubsub": _pubsub,
+    "redshift": lambda uri, table: stores.redshift(host(uri.netloc, stores.REDSHIFT.port), *_table(uri.path, table)),
+    "snowflake": _snowflake,
+    "spanner": _spanner,
+    "sqlserver": _synapse,
+    "unitycatalog": lambda uri, table: stores.unity_catalog(uri.netloc, *_table(uri.path, table)),
+}
+"""Scheme -> names of a URI, and of a table in what it names."""

@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, unquote
 
 from airflow_provider_odf import redaction
 from airflow_provider_odf.lineage.naming import DatasetNames, Identifier
-from airflow_provider_odf.lineage.naming.authority import host, without_port
+from airflow_provider_odf.lineage.naming.addresses import host, without_port
 
 PORTS = {"http": "80", "https": "443", "ftp": "21", "ftps": "990", "sftp": "22"}
 """Schemes and their default ports."""

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from airflow_provider_odf.lineage.naming import Identifier
@@ -109,7 +107,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("server", "namespace", "name"), ROWS)
 def test_servers(server: dict, namespace: str, name: str) -> None:
-    assert from_server(server, "orders", folder=Path("/contracts")).current == Identifier(namespace, name)
+    assert from_server(server, "orders", folder="/contracts").current == Identifier(namespace, name)
 
 
 def test_every_type_has_a_row_here() -> None:
@@ -145,5 +143,5 @@ def test_every_type_has_a_row_here() -> None:
 )
 def test_no_name(server: dict, message: str) -> None:
     with pytest.raises(ValueError) as caught:
-        from_server(server, "orders", folder=Path("/contracts"))
+        from_server(server, "orders", folder="/contracts")
     assert str(caught.value) == message

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from openlineage.client.naming import dataset
 
-from airflow_provider_odf.lineage.naming import DatasetNames, EditionNames, Identifier, files, stores
+from airflow_provider_odf.lineage.naming import DatasetNames, EditionNames, Identifier, stores
 from airflow_provider_odf.lineage.naming.uri import from_uri
 
 SAME = {
@@ -138,25 +139,45 @@ def test_every_store_has_a_row_here() -> None:
     ]
 
 
+CLASSES = {
+    "Athena": "Athena", "AWS Glue": "AWSGlue", "Azure Cosmos DB": "AzureCosmosDB", "Azure Synapse": "AzureSynapse",
+    "Azure Data Explorer": "AzureDataExplorer", "BigQuery": "BigQuery", "Cassandra": "Cassandra", "MySQL": "MySQL",
+    "CrateDB": "CrateDB", "DB2": "DB2", "Hive": "Hive", "OceanBase": "OceanBase", "Oracle": "Oracle",
+    "Postgres": "Postgres", "Teradata": "Teradata", "Redshift": "Redshift", "Snowflake": "Snowflake",
+    "Trino": "Trino", "ABFSS (Azure Data Lake Gen2)": "ABFSS", "DBFS (Databricks File System)": "DBFS", "GCS": "GCS",
+    "HDFS": "HDFS", "Kafka": "Kafka", "Local file system": "LocalFileSystem", "S3": "S3",
+    "Remote file system": "RemoteFileSystem", "WASBS (Azure Blob Storage)": "WASBS",
+}  # fmt: skip
+"""Store -> the class of OpenLineage's client that has the same rule."""
+
+
+@pytest.mark.parametrize(("title", "named"), CLASSES.items())
+def test_forms_are_those_of_the_classes_of_the_client(title: str, named: str) -> None:
+    store = next(store for store in stores.SPECIFICATION if store.title == title)
+    parts = dict.fromkeys(store.parts)
+    other = getattr(dataset, named)(*parts)
+    assert store.names(**{part: part for part in parts}).current == Identifier(other.get_namespace(), other.get_name())
+
+
 def test_other_names_go_along_as_symlinks() -> None:
     current, former, spark = Identifier("dbfs://ws", "/p"), Identifier("hdfs://ws", "/p"), Identifier("dbfs", "/p")
-    names = files.dbfs("ws", "p")
+    names = stores.dbfs("ws", "p")
     assert names.in_edition("current") == EditionNames(current, (former, spark))
     assert names.in_edition("2024") == EditionNames(former, (current, spark))
-    assert files.hdfs("nn:8020", "p").in_edition("2024") == EditionNames(Identifier("hdfs://nn:8020", "/p"))
+    assert stores.hdfs("nn:8020", "p").in_edition("2024") == EditionNames(Identifier("hdfs://nn:8020", "/p"))
 
 
 @pytest.mark.parametrize(
     ("names", "namespace", "name"),
     [
-        (files.s3("b", ""), "s3://b", "/"),
-        (files.s3("b", "//k/x//"), "s3://b", "k/x"),
-        (files.local_file("/"), "file", "/"),
-        (files.local_file("/data/x/"), "file", "/data/x"),
-        (files.dbfs("", "p"), "dbfs", "/p"),
-        (files.hdfs("nameservice1", "/warehouse/t"), "hdfs://nameservice1", "/warehouse/t"),
-        (files.abfss("c", "acct", "/p/x/"), "abfss://c@acct.dfs.core.windows.net", "p/x"),
-        (files.abfss("c", "onelake.dfs.fabric.microsoft.com", "p"), "abfss://c@onelake.dfs.fabric.microsoft.com", "p"),
+        (stores.s3("b", ""), "s3://b", "/"),
+        (stores.s3("b", "//k/x//"), "s3://b", "k/x"),
+        (stores.local_file("/"), "file", "/"),
+        (stores.local_file("/data/x/"), "file", "/data/x"),
+        (stores.dbfs("", "p"), "dbfs", "/p"),
+        (stores.hdfs("nameservice1", "/warehouse/t"), "hdfs://nameservice1", "/warehouse/t"),
+        (stores.abfss("c", "acct", "/p/x/"), "abfss://c@acct.dfs.core.windows.net", "p/x"),
+        (stores.abfss("c", "onelake.dfs.fabric.microsoft.com", "p"), "abfss://c@onelake.dfs.fabric.microsoft.com", "p"),
         (stores.POSTGRES.of_table("h:1", ["db"], ["t"]), "postgres://h:1", "db.t"),
         (stores.POSTGRES.of_table("h1:1,h2:2", ["db"], ["s", "t"]), "postgres://h1:1,h2:2", "db.s.t"),
         (stores.HDFS.names(host="nn", path="/p"), "hdfs://nn", "/p"),
@@ -168,7 +189,7 @@ def test_parts_are_normalized(names: DatasetNames, namespace: str, name: str) ->
 
 def test_incomplete_names_are_refused() -> None:
     with pytest.raises(ValueError, match="the path is not absolute"):
-        files.local_file("data/x")
+        stores.local_file("data/x")
     with pytest.raises(ValueError, match="the address is incomplete"):
         stores.POSTGRES.names(port="5432", table="t")
 
